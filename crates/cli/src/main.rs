@@ -1,0 +1,3 @@
+//! The `lapidary` command.
+
+fn main() {}

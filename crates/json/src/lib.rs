@@ -1,0 +1,23 @@
+//! JSON kept as it came.
+//!
+//! Agents write JSON, we write JSON, and most of what passes through is never looked at: a tool's output, a delta of text, a
+//! number with nineteen digits. Decoding and encoding it again costs time and loses things (`1.10`, a lone surrogate, a
+//! duplicate key). So this crate finds out *where* the values of a line lie and whether the line is valid, and leaves the text
+//! alone:
+//!
+//! * [`Token`]: one valid JSON value, borrowed from the text it stands in;
+//! * [`Token::parse`] and [`scan_object`]: one pass over a line, validating it and handing out its members;
+//! * [`SharedStr`]: a slice of a reference-counted text, for values that outlive the line's buffer.
+//!
+//! It knows no agent and none of our own names, which is why both `wire` and `vocab` may use it without knowing each other.
+
+mod compact;
+mod scan;
+mod shared;
+mod string;
+mod token;
+
+pub use compact::compact;
+pub use scan::{Invalid, ScanError, scan_object, scan_prefix};
+pub use shared::SharedStr;
+pub use token::{Elements, Kind, Members, Token};

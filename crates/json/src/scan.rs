@@ -1,0 +1,383 @@
+//! The scanner: one pass, no recursion, no allocation for ordinary lines.
+//!
+//! Why not `serde_json`? It is our JSON library everywhere else, and the oracle of this module's tests. But it looks at every
+//! byte of every string one table lookup at a time, and it hands out either raw text or typed values in one pass, not both.
+//! Here strings are skipped with `memchr`, which is what makes passing text through cheaper than reading it.
+
+use std::fmt;
+
+use crate::Token;
+
+/// Why a text is not one valid JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Invalid {
+    /// Byte offset at which the text stops making sense.
+    pub at: usize,
+    /// What was wrong there, as a short phrase.
+    pub problem: &'static str,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.problem, self.at)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// Why [`scan_object`] found no object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScanError<'a> {
+    /// The text is not JSON.
+    Invalid(Invalid),
+    /// The text is valid JSON, but another kind of value.
+    NotAnObject(Token<'a>),
+}
+
+/// Validates `text` as one JSON object and hands each member, key and value, to `visit` in the order they stand.
+///
+/// Members are handed out before the rest of the text is known to be valid: drop what was collected when this returns an error.
+///
+/// ```
+/// use lapidary_json::scan_object;
+/// let mut keys = Vec::new();
+/// scan_object(r#"{"type":"init","n":1.10}"#, |key, value| keys.push((key.as_str(), value.as_str()))).unwrap();
+/// assert_eq!(keys, [("\"type\"", "\"init\""), ("\"n\"", "1.10")]);
+/// ```
+pub fn scan_object<'a>(
+    text: &'a str,
+    mut visit: impl FnMut(Token<'a>, Token<'a>),
+) -> Result<(), ScanError<'a>> {
+    let mut scanner = Scanner::untrusted(text);
+    scanner.skip_space();
+    if scanner.peek() != Some(b'{') {
+        return match Token::parse(text) {
+            Ok(other) => Err(ScanError::NotAnObject(other)),
+            Err(invalid) => Err(ScanError::Invalid(invalid)),
+        };
+    }
+    scan_members(&mut scanner, &mut visit).map_err(ScanError::Invalid)
+}
+
+fn scan_members<'a>(
+    scanner: &mut Scanner<'a>,
+    visit: &mut impl FnMut(Token<'a>, Token<'a>),
+) -> Result<(), Invalid> {
+    scanner.at += 1;
+    scanner.skip_space();
+    if scanner.peek() == Some(b'}') {
+        scanner.at += 1;
+    } else {
+        loop {
+            let key = scanner.key()?;
+            let value = scanner.value()?;
+            visit(key, value);
+            if !scanner.another_member()? {
+                break;
+            }
+        }
+    }
+    scanner.expect_end()
+}
+
+/// The valid JSON value that `text` begins with, after white space, and the text behind it.
+///
+/// For finding a document in the middle of something else, such as the error report that Gemini CLI prints amid its stderr.
+pub fn scan_prefix(text: &str) -> Result<(Token<'_>, &str), Invalid> {
+    let mut scanner = Scanner::untrusted(text);
+    let token = scanner.value()?;
+    Ok((token, &text[scanner.at..]))
+}
+
+/// A position in a text that is being scanned. Every method leaves `at` behind what it has read.
+#[derive(Debug, Clone)]
+pub(crate) struct Scanner<'a> {
+    text: &'a str,
+    pub(crate) at: usize,
+    /// No byte of the text is a control character, so strings need not be searched for one. A single vectorised look at the
+    /// whole text is much cheaper than a look at each string.
+    no_controls: bool,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn untrusted(text: &'a str) -> Self {
+        // A fold, not `any`: without the early exit the loop vectorises.
+        let controls = text.bytes().fold(false, |seen, byte| seen | (byte < 0x20));
+        Self {
+            text,
+            at: 0,
+            no_controls: !controls,
+        }
+    }
+
+    /// For text that was found valid before.
+    pub(crate) fn trusted(text: &'a str) -> Self {
+        Self {
+            text,
+            at: 0,
+            no_controls: true,
+        }
+    }
+
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    pub(crate) fn skip_space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    pub(crate) fn expect_end(&mut self) -> Result<(), Invalid> {
+        self.skip_space();
+        if self.at == self.text.len() {
+            Ok(())
+        } else {
+            self.fail("trailing characters")
+        }
+    }
+
+    fn fail<T>(&self, problem: &'static str) -> Result<T, Invalid> {
+        let at = self.at.min(self.text.len());
+        Err(Invalid { at, problem })
+    }
+
+    fn expected<T>(&self, problem: &'static str) -> Result<T, Invalid> {
+        let ended = self.at >= self.text.len();
+        self.fail(if ended { "unexpected end" } else { problem })
+    }
+
+    /// Reads `"key" :` and leaves the scanner before the value.
+    pub(crate) fn key(&mut self) -> Result<Token<'a>, Invalid> {
+        self.skip_space();
+        if self.peek() != Some(b'"') {
+            return self.expected("expected a key");
+        }
+        let start = self.at;
+        self.string()?;
+        let key = Token::trusted(&self.text[start..self.at]);
+        self.skip_space();
+        if self.peek() != Some(b':') {
+            return self.expected("expected `:`");
+        }
+        self.at += 1;
+        Ok(key)
+    }
+
+    /// After a member's value: true when another member follows, false when the object has just ended.
+    pub(crate) fn another_member(&mut self) -> Result<bool, Invalid> {
+        self.another(b'}', "expected `,` or `}`")
+    }
+
+    /// After an element: true when another follows, false when the array has just ended.
+    pub(crate) fn another_element(&mut self) -> Result<bool, Invalid> {
+        self.another(b']', "expected `,` or `]`")
+    }
+
+    fn another(&mut self, close: u8, problem: &'static str) -> Result<bool, Invalid> {
+        self.skip_space();
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(byte) if byte == close => {
+                self.at += 1;
+                Ok(false)
+            }
+            _ => self.expected(problem),
+        }
+    }
+
+    /// Reads one value of any kind and depth.
+    pub(crate) fn value(&mut self) -> Result<Token<'a>, Invalid> {
+        self.skip_space();
+        let start = self.at;
+        let mut open = Nesting::default();
+        loop {
+            self.skip_space();
+            if let Some(container) = self.scalar_or_open()? {
+                open.push(container);
+                if container == Container::Object {
+                    self.key()?;
+                }
+                continue;
+            }
+            if self.close_finished(&mut open)? {
+                return Ok(Token::trusted(&self.text[start..self.at]));
+            }
+        }
+    }
+
+    /// Reads a scalar or an empty container whole; of any other container only the opening bracket, and says which.
+    fn scalar_or_open(&mut self) -> Result<Option<Container>, Invalid> {
+        match self.peek() {
+            Some(b'"') => self.string()?,
+            Some(b'{') => return Ok(self.open(b'}', Container::Object)),
+            Some(b'[') => return Ok(self.open(b']', Container::Array)),
+            Some(b't') => self.literal("true")?,
+            Some(b'f') => self.literal("false")?,
+            Some(b'n') => self.literal("null")?,
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            _ => return self.expected("expected a value"),
+        }
+        Ok(None)
+    }
+
+    fn open(&mut self, close: u8, container: Container) -> Option<Container> {
+        self.at += 1;
+        self.skip_space();
+        if self.peek() == Some(close) {
+            self.at += 1;
+            return None;
+        }
+        Some(container)
+    }
+
+    /// After a value: closes every container that ends here. True when none is left open.
+    fn close_finished(&mut self, open: &mut Nesting) -> Result<bool, Invalid> {
+        loop {
+            let another = match open.top() {
+                None => return Ok(true),
+                Some(Container::Array) => self.another_element()?,
+                Some(Container::Object) => {
+                    let another = self.another_member()?;
+                    if another {
+                        self.key()?;
+                    }
+                    another
+                }
+            };
+            if another {
+                return Ok(false);
+            }
+            open.pop();
+        }
+    }
+
+    fn literal(&mut self, word: &'static str) -> Result<(), Invalid> {
+        if !self.text[self.at..].starts_with(word) {
+            return self.fail("expected a value");
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), Invalid> {
+        if !matches!(self.peek(), Some(b'0'..=b'9')) {
+            return self.expected("expected a digit");
+        }
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), Invalid> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.peek() == Some(b'0') {
+            self.at += 1; // JSON allows no further digit after a leading zero.
+        } else {
+            self.digits()?;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    /// Reads a string, from its opening to behind its closing quote.
+    fn string(&mut self) -> Result<(), Invalid> {
+        let bytes = self.text.as_bytes();
+        let start = self.at + 1;
+        self.at = start;
+        loop {
+            let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[self.at..]) else {
+                self.at = bytes.len();
+                return self.fail("unexpected end");
+            };
+            self.at += found;
+            if bytes[self.at] == b'"' {
+                break;
+            }
+            self.escape()?;
+        }
+        if !self.no_controls
+            && let Some(bad) = bytes[start..self.at].iter().position(|&byte| byte < 0x20)
+        {
+            self.at = start + bad;
+            return self.fail("control character in a string");
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Reads an escape. Surrogates need not pair up: JavaScript writes lone ones, and we pass them on.
+    fn escape(&mut self) -> Result<(), Invalid> {
+        let bytes = self.text.as_bytes();
+        match bytes.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
+            Some(b'u') => {
+                let digits = bytes.get(self.at + 2..self.at + 6);
+                if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
+                    return self.fail("invalid escape");
+                }
+                self.at += 6;
+            }
+            _ => return self.fail("invalid escape"),
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Container {
+    Array,
+    Object,
+}
+
+/// The containers that are open, one bit each. The innermost 64 are in `bits`, so ordinary lines allocate nothing, and no
+/// depth overflows a call stack.
+#[derive(Debug, Default)]
+struct Nesting {
+    depth: usize,
+    bits: u64,
+    outer: Vec<u64>,
+}
+
+impl Nesting {
+    fn push(&mut self, container: Container) {
+        if self.depth != 0 && self.depth.is_multiple_of(64) {
+            self.outer.push(self.bits);
+        }
+        self.bits = (self.bits << 1) | u64::from(container == Container::Object);
+        self.depth += 1;
+    }
+
+    fn top(&self) -> Option<Container> {
+        match (self.depth, self.bits & 1) {
+            (0, _) => None,
+            (_, 0) => Some(Container::Array),
+            _ => Some(Container::Object),
+        }
+    }
+
+    fn pop(&mut self) {
+        self.depth -= 1;
+        self.bits >>= 1;
+        if self.depth != 0 && self.depth.is_multiple_of(64) {
+            self.bits = self.outer.pop().unwrap_or_default();
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The inside of JSON strings: resolving escapes.
+
+use std::borrow::Cow;
+
+/// Resolves the escapes of a valid string's inside. Borrowed when there is none.
+pub(crate) fn unescape(inner: &str) -> Cow<'_, str> {
+    let Some(first) = memchr::memchr(b'\\', inner.as_bytes()) else {
+        return Cow::Borrowed(inner);
+    };
+    let mut out = String::with_capacity(inner.len());
+    out.push_str(&inner[..first]);
+    let mut rest = &inner[first..];
+    loop {
+        rest = resolve(rest, &mut out);
+        match memchr::memchr(b'\\', rest.as_bytes()) {
+            Some(next) => {
+                out.push_str(&rest[..next]);
+                rest = &rest[next..];
+            }
+            None => {
+                out.push_str(rest);
+                return Cow::Owned(out);
+            }
+        }
+    }
+}
+
+/// True if the inside of a string reads `expected`. Keys are compared with this, and they hardly ever hold an escape.
+pub(crate) fn reads(inner: &str, expected: &str) -> bool {
+    inner == expected
+        || (inner.len() > expected.len() && inner.contains('\\') && unescape(inner) == expected)
+}
+
+/// Resolves the escape that `text` begins with and returns what follows it.
+fn resolve<'a>(text: &'a str, out: &mut String) -> &'a str {
+    let plain = match text.as_bytes().get(1) {
+        Some(b'n') => '\n',
+        Some(b't') => '\t',
+        Some(b'r') => '\r',
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'u') => return resolve_unicode(text, out),
+        Some(&byte) => char::from(byte),
+        None => return "",
+    };
+    out.push(plain);
+    &text[2..]
+}
+
+fn resolve_unicode<'a>(text: &'a str, out: &mut String) -> &'a str {
+    let high = code_unit(text);
+    let mut units = [high, 0];
+    let mut len = 1;
+    if (0xD800..0xDC00).contains(&high) && text[6..].starts_with("\\u") {
+        let low = code_unit(&text[6..]);
+        if (0xDC00..0xE000).contains(&low) {
+            units[1] = low;
+            len = 2;
+        }
+    }
+    out.extend(
+        char::decode_utf16(units[..len].iter().copied()).map(|unit| unit.unwrap_or('\u{FFFD}')),
+    );
+    &text[6 * len..]
+}
+
+/// The four digits of `\uXXXX`; the text was found valid before.
+fn code_unit(text: &str) -> u16 {
+    text.get(2..6)
+        .and_then(|digits| u16::from_str_radix(digits, 16).ok())
+        .unwrap_or(0xFFFD)
+}

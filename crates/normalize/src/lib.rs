@@ -1,0 +1,1 @@
+//! From an agent's words to ours.

@@ -1,0 +1,1 @@
+//! Events as text, Markdown and HTML for people.

@@ -1,0 +1,1 @@
+//! Captures, corpora and fuzz targets for the tests.

@@ -1,0 +1,154 @@
+//! What a front end sends in, told apart by `command`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::tagged::read_by_tag;
+use crate::{Json, Text};
+
+/// One command.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "command", rename_all = "snake_case")]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each variant's struct says what it is")]
+pub enum Command {
+    SendMessage(SendMessage),
+    PermissionResponse(PermissionResponse),
+    Interrupt(Interrupt),
+    Kill(Kill),
+    SetModel(SetModel),
+    SetPermissionMode(SetPermissionMode),
+    SetConfigOption(SetConfigOption),
+    SetReasoningEffort(SetReasoningEffort),
+    CreateSession(CreateSession),
+    /// A command this version does not know, kept whole.
+    #[serde(untagged)]
+    #[schemars(skip)]
+    Unknown(Json),
+}
+
+read_by_tag!(Command, "command", {
+    "send_message" => SendMessage,
+    "permission_response" => PermissionResponse,
+    "interrupt" => Interrupt,
+    "kill" => Kill,
+    "set_model" => SetModel,
+    "set_permission_mode" => SetPermissionMode,
+    "set_config_option" => SetConfigOption,
+    "set_reasoning_effort" => SetReasoningEffort,
+    "create_session" => CreateSession,
+}, else Unknown);
+
+/// Gives the agent a prompt.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SendMessage {
+    /// The session it is for. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Text>,
+    /// The prompt. Upstream.
+    pub text: Text,
+    /// Content blocks beside the text. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<Json>,
+}
+
+/// Answers a `permission_request`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionResponse {
+    /// The request's id. Upstream.
+    pub request_id: Text,
+    /// Whether it may. Upstream.
+    pub allowed: bool,
+    /// A word to the agent. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<Text>,
+    /// Other arguments than it asked for, or the chosen `optionId` over ACP. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_input: Option<Json>,
+    /// Rules to remember. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub updated_permissions: Vec<Json>,
+    /// Whether to stop the turn as well. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupt: Option<bool>,
+}
+
+/// Stops the turn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Interrupt {
+    /// The session it is for. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Text>,
+}
+
+/// Stops the agent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Kill {
+    /// The session it is for. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Text>,
+}
+
+/// Chooses a model.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SetModel {
+    /// The session it is for. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Text>,
+    /// The model. Upstream.
+    pub model: Text,
+}
+
+/// Chooses a permission mode.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SetPermissionMode {
+    /// The session it is for. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Text>,
+    /// The mode. Upstream.
+    pub mode: Text,
+}
+
+/// Sets an option of the session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SetConfigOption {
+    /// The session it is for. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Text>,
+    /// The option's id. Upstream.
+    pub config_id: Text,
+    /// Its new value. Upstream.
+    pub value: Json,
+}
+
+/// Says how hard to think.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SetReasoningEffort {
+    /// The session it is for. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Text>,
+    /// The effort. Upstream.
+    pub effort: Text,
+}
+
+/// Starts a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreateSession {
+    /// The working directory. Upstream.
+    pub cwd: Text,
+    /// The first prompt. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Text>,
+    /// Everything else, as the agent's adapter understands it. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<Json>,
+}

@@ -1,0 +1,176 @@
+//! The canonical vocabulary: one event, one flat JSON object, discriminated by `event`.
+//!
+//! Seventeen events are InsightsEvents; `run_end`, `diagnostic` and `hook_run` are ours. Bodies are in [`body`], the fields that
+//! every event has in [`Base`].
+
+mod body;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::open_enum::open_enum;
+use crate::{Json, Text};
+
+pub use body::*;
+
+/// The version that the first event of a stream carries in `schema`.
+pub const SCHEMA: &str = "lapidary.events/1";
+
+/// One event: what happened, and where it stands in its run.
+///
+/// ```
+/// use lapidary_vocab::Event;
+/// let line = r#"{"event":"text","text":"hi","kind":"text","id":"r-0","seq":0,"provider":"gemini"}"#;
+/// let event = Event::from_json(line).unwrap();
+/// assert_eq!(event.to_json(), line);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Event {
+    /// What happened.
+    #[serde(flatten)]
+    pub body: Body,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub base: Base,
+}
+
+/// What every event carries.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Base {
+    /// The vocabulary and its version, `lapidary.events/1`, on the first event of a stream. Derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Text>,
+    /// `<run>-<seq>`: unique where run ids are. Derived.
+    pub id: String,
+    /// Position in the run, from 0 without gaps. Derived.
+    pub seq: u64,
+    /// RFC 3339, UTC: the agent's own, else when the line was received, else the last one seen in the file. Upstream or derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<Text>,
+    /// The agent's family. Derived from what was started or read.
+    pub provider: Provider,
+    /// The agent's session, once it is known. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Text>,
+    /// What only this provider has, under dotted keys such as `gemini.severity`. Upstream.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extensions: BTreeMap<String, Json>,
+    /// True if `raw` is a string because the line was not JSON. Derived.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub raw_is_text: bool,
+    /// The line's bytes in Base64, if they were not UTF-8. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_base64: Option<String>,
+    /// What the agent wrote, token for token, on the first event that a line yields. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw: Option<Json>,
+    /// Fields of a newer version, kept when an event is read and written again.
+    #[serde(flatten, skip_deserializing)]
+    #[schemars(skip)]
+    pub other: BTreeMap<String, Json>,
+}
+
+open_enum! {
+    /// An agent's family.
+    pub enum Provider {
+        /// Claude Code.
+        Claude = "claude",
+        /// Codex CLI.
+        Codex = "codex",
+        /// Gemini CLI.
+        Gemini = "gemini",
+        /// An agent we only know by its protocol.
+        Acp = "acp",
+    }
+}
+
+impl Default for Provider {
+    fn default() -> Self {
+        Self::Other(String::new())
+    }
+}
+
+/// Why a line is not an event.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadEventError {
+    /// The line is not a JSON object, or a field has another type than documented.
+    #[error("not an event")]
+    Json(#[from] serde_json::Error),
+}
+
+impl Event {
+    /// Reads an event back. Events, enum words and fields that this version does not know are kept.
+    pub fn from_json(line: &str) -> Result<Self, ReadEventError> {
+        let mut event = Self {
+            body: serde_json::from_str(line)?,
+            base: serde_json::from_str(line)?,
+        };
+        let known = event.written_keys();
+        let whole: Json = serde_json::from_str(line)?;
+        for (key, value) in whole.token().members() {
+            let key = key.string().unwrap_or_default().into_owned();
+            if !known.contains(&key) && !matches!(event.body, Body::Unknown(_)) {
+                let value = Json::from_token(crate::SharedStr::from(value.as_str()));
+                event.base.other.insert(key, value);
+            }
+        }
+        Ok(event)
+    }
+
+    /// The event as one line of JSON, without the newline.
+    pub fn to_json(&self) -> String {
+        match &self.body {
+            // Kept whole: its base fields are in there too.
+            Body::Unknown(whole) => whole.as_str().to_owned(),
+            _ => serde_json::to_string(self).expect("an event always serialises"),
+        }
+    }
+
+    /// The keys that this event writes. What it was read from but does not write again belongs to a newer version.
+    fn written_keys(&self) -> BTreeSet<String> {
+        let written = self.to_json();
+        let whole = Json::from_token(crate::SharedStr::from(written.as_str()));
+        whole
+            .token()
+            .members()
+            .filter_map(|(key, _)| key.string().map(std::borrow::Cow::into_owned))
+            .collect()
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+pub(crate) fn is_false(value: &bool) -> bool {
+    !value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_words_and_events_of_a_newer_version_survive() {
+        for line in [
+            r#"{"event":"text","text":"\ud83d","kind":"poem","id":"r-0","seq":0,"provider":"newcomer","raw":{"n":9007199254740993},"later":[1.10]}"#,
+            r#"{"event":"invented_later","id":"r-1","seq":1,"provider":"gemini","x":1e400}"#,
+            r#"{"event":"tool_completion","callId":"c","status":"postponed","content":[{"type":"hologram","z":1}],"id":"r-2","seq":2,"provider":"acp"}"#,
+        ] {
+            assert_eq!(Event::from_json(line).unwrap().to_json(), line);
+        }
+    }
+
+    #[test]
+    fn a_wrong_type_is_an_error_not_a_guess() {
+        for line in [
+            "",
+            "[]",
+            r#"{"event":"text","text":5,"kind":"text","id":"r-0","seq":0,"provider":"gemini"}"#,
+            r#"{"event":"text","text":"x","kind":"text","seq":0}"#,
+        ] {
+            assert!(Event::from_json(line).is_err(), "{line}");
+        }
+    }
+}

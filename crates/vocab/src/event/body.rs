@@ -1,0 +1,577 @@
+//! The bodies of the events, one struct each. A uniform list: read it like a table.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::is_false;
+use crate::content::ContentBlock;
+use crate::open_enum::open_enum;
+use crate::outcome::{Cause, Outcome};
+use crate::tagged::read_by_tag;
+use crate::usage::{ModelTokenUsage, TokenUsage};
+use crate::{Json, Number, Text};
+
+/// What happened, told apart by `event`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each variant's struct says what it is")]
+pub enum Body {
+    SessionInit(SessionInit),
+    ConfigOptions(ConfigOptions),
+    AvailableCommands(AvailableCommands),
+    SessionMode(SessionMode),
+    SessionStatus(SessionStatus),
+    Text(TextEvent),
+    UserInput(UserInput),
+    ToolInvocation(ToolInvocation),
+    ToolCompletion(ToolCompletion),
+    SubagentSpawn(SubagentSpawn),
+    SubagentComplete(SubagentComplete),
+    TurnComplete(TurnComplete),
+    ContextCompaction(ContextCompaction),
+    PermissionRequest(PermissionRequest),
+    StreamDelta(StreamDelta),
+    UsageUpdate(UsageUpdate),
+    RateLimitUpdate(RateLimitUpdate),
+    RunEnd(RunEnd),
+    Diagnostic(Diagnostic),
+    HookRun(HookRun),
+    /// An event this version does not know, kept whole.
+    #[serde(untagged)]
+    #[schemars(skip)]
+    Unknown(Json),
+}
+
+read_by_tag!(Body, "event", {
+    "session_init" => SessionInit,
+    "config_options" => ConfigOptions,
+    "available_commands" => AvailableCommands,
+    "session_mode" => SessionMode,
+    "session_status" => SessionStatus,
+    "text" => Text,
+    "user_input" => UserInput,
+    "tool_invocation" => ToolInvocation,
+    "tool_completion" => ToolCompletion,
+    "subagent_spawn" => SubagentSpawn,
+    "subagent_complete" => SubagentComplete,
+    "turn_complete" => TurnComplete,
+    "context_compaction" => ContextCompaction,
+    "permission_request" => PermissionRequest,
+    "stream_delta" => StreamDelta,
+    "usage_update" => UsageUpdate,
+    "rate_limit_update" => RateLimitUpdate,
+    "run_end" => RunEnd,
+    "diagnostic" => Diagnostic,
+    "hook_run" => HookRun,
+}, else Unknown);
+
+/// A session has begun, or a recorded one begins here.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionInit {
+    /// The model that was asked for; `auto` where the agent chooses. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Text>,
+    /// How hard the model is asked to think. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<Text>,
+    /// The agent's working directory. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<Text>,
+    /// Names of the tools the model may call. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub available_tools: Vec<Text>,
+    /// MCP servers: `name`, `status`, `serverInfo`. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mcp_servers: Vec<Json>,
+    /// The permission mode in force. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<Text>,
+    /// The account: `email`, `organization`, `subscriptionType`, `tokenSource`, `apiKeySource`. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<Json>,
+    /// Slash commands: `name`, `description`, `argumentHint`. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slash_commands: Vec<Json>,
+    /// Models to choose from: `value`, `displayName`, `description`. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub available_models: Vec<Json>,
+}
+
+/// The options a session can be configured with.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigOptions {
+    /// The options, as the agent describes them. Upstream.
+    pub config_options: Vec<Json>,
+}
+
+/// The commands a user can give.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AvailableCommands {
+    /// The commands, as the agent describes them. Upstream.
+    pub available_commands: Vec<Json>,
+}
+
+/// The mode a session is in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionMode {
+    /// The current mode's id. Upstream.
+    pub current_mode_id: Text,
+    /// The modes to choose from, as the agent describes them. Upstream.
+    #[serde(default)]
+    pub available_modes: Vec<Json>,
+}
+
+/// Something about the session as a whole: an error, a warning, a change of state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionStatus {
+    /// What is the matter. Derived: every `error` line of Gemini is `error`; its severity is in `extensions["gemini.severity"]`.
+    pub status: SessionState,
+    /// In the agent's words. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<Text>,
+}
+
+/// A whole piece of text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TextEvent {
+    /// The text. Upstream; with `--deltas final` or `both` joined from its chunks.
+    pub text: Text,
+    /// What sort of text. Derived from where it stood.
+    pub kind: TextKind,
+    /// The call of a sub-agent that this belongs to. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_call_id: Option<Text>,
+    /// The model that wrote it. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Text>,
+}
+
+/// What the user said.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserInput {
+    /// The prompt as the agent took it. Upstream.
+    pub text: Text,
+    /// Pictures: `mediaType` and `data`. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Json>,
+    /// True if no person said it: context that the agent added, tool results sent back, history replayed. Derived.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_synthetic: bool,
+}
+
+/// The agent calls a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolInvocation {
+    /// The call's id; the completion carries the same. Upstream.
+    pub call_id: Text,
+    /// The tool's name. Upstream.
+    pub tool_name: Text,
+    /// What sort of tool. Derived from its name by an exact table, or the agent's own word over ACP.
+    pub kind: ToolKind,
+    /// The call's arguments: an object, empty if the agent sent none. Upstream.
+    pub input: Json,
+    /// The call of a sub-agent that this belongs to. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_call_id: Option<Text>,
+    /// A title for people. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<Text>,
+    /// Files and folders it concerns. Derived from the arguments, or the agent's own over ACP.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locations: Vec<Text>,
+    /// The model that called it. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Text>,
+}
+
+/// A call of a tool has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCompletion {
+    /// The id of the call. Upstream.
+    pub call_id: Text,
+    /// How it ended. Derived from the agent's word: `success` is completed (also for calls the user cancelled: Gemini's stream does not tell them apart), `error` is failed.
+    pub status: ToolCallStatus,
+    /// What came back: text for display in a stream, what the model saw in a session file; else the error's message. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Json>,
+    /// True if the agent reported anything but success. Derived.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_error: bool,
+    /// Structured content. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<ContentBlock>,
+    /// Files and folders it concerned. Derived from the arguments of the call, or the agent's own over ACP.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locations: Vec<Text>,
+}
+
+/// A sub-agent starts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentSpawn {
+    /// The call that started it. Upstream.
+    pub call_id: Text,
+    /// What sort of agent. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<Text>,
+    /// What it is to do. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Text>,
+    /// True if it continues an earlier one. Upstream.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_resume: bool,
+    /// The earlier one's id. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume_agent_id: Option<Text>,
+}
+
+/// A sub-agent is done.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentComplete {
+    /// The call that started it. Upstream.
+    pub call_id: Text,
+    /// Its id. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<Text>,
+    /// How it ended. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Text>,
+    /// What it reported. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Text>,
+}
+
+/// A prompt has been answered, or has failed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnComplete {
+    /// True if the agent reported an error. Derived from its status or stop reason.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_error: bool,
+    /// The agent's own word: Gemini's `status`, ACP's stop reason. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subtype: Option<Text>,
+    /// What went wrong. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<Text>,
+    /// The answer, where the agent repeats it at the end. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Text>,
+    /// What it cost in US dollars. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<Number>,
+    /// How long the turn took, in milliseconds; 0 in Gemini's error results. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<Number>,
+    /// How long the API took, in milliseconds. Upstream, or derived as the sum over models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_api_ms: Option<Number>,
+    /// Requests to the model. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_turns: Option<Number>,
+    /// Tokens spent. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TokenUsage>,
+    /// Tokens spent, by model. Upstream.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub model_usage: BTreeMap<String, ModelTokenUsage>,
+    /// Calls that were denied: `tool_name`, `tool_use_id`, `tool_input`. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permission_denials: Vec<Json>,
+}
+
+/// The conversation was shortened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextCompaction {
+    /// What set it off. Upstream.
+    pub trigger: CompactionTrigger,
+    /// Tokens before. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pre_tokens: Option<Number>,
+    /// What is left of it, in words. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Text>,
+}
+
+/// The agent asks whether it may.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionRequest {
+    /// The request's id, for the answer. Upstream.
+    pub request_id: Text,
+    /// The tool's name, or its title over ACP. Upstream.
+    pub tool_name: Text,
+    /// What sort of tool. Upstream over ACP, else derived from its name.
+    pub tool_kind: ToolKind,
+    /// The arguments it would be called with. Upstream.
+    pub tool_input: Json,
+    /// The id of the call. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<Text>,
+    /// Why it asks. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text>,
+    /// The path that was in the way. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked_path: Option<Text>,
+    /// Rules it suggests: `type`, `toolName`, `directory`, `mode`, `description`. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suggestions: Vec<Json>,
+}
+
+/// A chunk of something longer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StreamDelta {
+    /// A chunk of what. Derived from where it stood.
+    pub kind: StreamDeltaKind,
+    /// The chunk of text. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text_delta: Option<Text>,
+    /// The chunk of a tool's arguments. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub json_delta: Option<Text>,
+    /// Which block of the message it belongs to. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_index: Option<Number>,
+    /// The call whose arguments these are. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<Text>,
+    /// The call of a sub-agent that this belongs to. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_call_id: Option<Text>,
+}
+
+/// Tokens spent on one step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageUpdate {
+    /// The counts, in snake_case: `input_tokens`, `output_tokens`, `total_tokens` and what else the agent counts. Upstream.
+    pub step_usage: Json,
+}
+
+/// How much of a rate limit is used.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RateLimitUpdate {
+    /// The main window: `usedPercent`, `windowDurationMins`, `resetsAt`. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub primary: Option<Json>,
+    /// A second window. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secondary: Option<Json>,
+    /// Credits: `hasCredits`, `unlimited`, `balance`. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credits: Option<Json>,
+    /// The account's plan. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_type: Option<Text>,
+}
+
+/// The run is over: exactly once, last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunEnd {
+    /// How it ended. Derived from the exit status *and* the agent's own word.
+    pub outcome: Outcome,
+    /// Why. Derived.
+    pub cause: Cause,
+    /// The agent's exit code, if it is known. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended the agent. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// What went wrong, in the agent's words if it said any. Upstream or derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<Text>,
+    /// What led to this verdict. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
+    /// What the user can do about it. Derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// Something we could not translate, or that someone who integrates the agent should know. It carries its line in `raw`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Diagnostic {
+    /// What sort of thing. Derived.
+    pub kind: DiagnosticKind,
+    /// In words. Derived.
+    pub message: String,
+    /// How many times, if it stands for several. Derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+}
+
+/// A hook was run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HookRun {
+    /// The event that set it off, such as `BeforeTool`. Upstream.
+    pub hook_event: Text,
+    /// The hook's name or command. Upstream.
+    pub hook: Text,
+    /// Its exit code. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// How long it took, in milliseconds. Derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<Number>,
+    /// What it decided. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Text>,
+    /// Why. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text>,
+    /// True if it was stopped because it took too long. Derived.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub timed_out: bool,
+}
+
+open_enum! {
+    /// What sort of tool.
+    pub enum ToolKind {
+        /// Runs a command.
+        Execute = "execute",
+        /// Reads a file.
+        Read = "read",
+        /// Changes or creates a file.
+        Edit = "edit",
+        /// Deletes a file.
+        Delete = "delete",
+        /// Moves a file.
+        Move = "move",
+        /// Looks for files or text.
+        Search = "search",
+        /// Fetches a page.
+        Fetch = "fetch",
+        /// Searches the web.
+        Browse = "browse",
+        /// Plans, delegates, keeps notes for itself.
+        Think = "think",
+        /// Asks the user.
+        Ask = "ask",
+        /// Remembers something.
+        Memory = "memory",
+        /// Belongs to an MCP server.
+        Mcp = "mcp",
+        /// None of these.
+        Unclassified = "other",
+    }
+}
+
+open_enum! {
+    /// What sort of text.
+    pub enum TextKind {
+        /// An answer.
+        Text = "text",
+        /// Reasoning.
+        Thinking = "thinking",
+        /// A plan.
+        Plan = "plan",
+        /// An error.
+        Error = "error",
+    }
+}
+
+open_enum! {
+    /// How a call of a tool ended.
+    pub enum ToolCallStatus {
+        /// It was done.
+        Completed = "completed",
+        /// It failed.
+        Failed = "failed",
+        /// Somebody stopped it.
+        Cancelled = "cancelled",
+    }
+}
+
+open_enum! {
+    /// The state a session reports.
+    pub enum SessionState {
+        /// It shortens its history.
+        Compacting = "compacting",
+        /// It continues an earlier session.
+        Resuming = "resuming",
+        /// It was interrupted.
+        Interrupted = "interrupted",
+        /// It is over.
+        Ended = "ended",
+        /// It reports an error or a warning.
+        Error = "error",
+    }
+}
+
+open_enum! {
+    /// What set a compaction off.
+    pub enum CompactionTrigger {
+        /// The agent itself.
+        Auto = "auto",
+        /// The user.
+        Manual = "manual",
+        /// The history was cleared.
+        Cleared = "cleared",
+    }
+}
+
+open_enum! {
+    /// What a delta is a chunk of.
+    pub enum StreamDeltaKind {
+        /// An answer.
+        Text = "text",
+        /// Reasoning.
+        Thinking = "thinking",
+        /// A tool's arguments.
+        ToolInput = "toolInput",
+        /// A message begins.
+        MessageStart = "messageStart",
+        /// A message is over.
+        MessageStop = "messageStop",
+        /// A block begins.
+        BlockStart = "blockStart",
+        /// A block is over.
+        BlockStop = "blockStop",
+    }
+}
+
+open_enum! {
+    /// What a diagnostic is about.
+    pub enum DiagnosticKind {
+        /// Text amid the protocol that is not JSON.
+        Noise = "noise",
+        /// A line that should be JSON but is not valid, or not an object.
+        MalformedLine = "malformed_line",
+        /// A line longer than the limit: only its beginning was kept.
+        LineTooLong = "line_too_long",
+        /// An event type we do not know.
+        UnknownType = "unknown_type",
+        /// A field we do not know. It is in `raw` and in `extensions`.
+        UnknownField = "unknown_field",
+        /// A value that the protocol does not allow, or a required field that is missing.
+        InvalidField = "invalid_field",
+        /// A key that stands twice: the last was taken.
+        DuplicateKey = "duplicate_key",
+        /// Lines in an order that makes no sense, such as a result without its call.
+        ProtocolViolation = "protocol_violation",
+        /// The agent was started again.
+        Retry = "retry",
+        /// Records of a session file that are not in its final state.
+        SessionRecords = "session_records",
+    }
+}

@@ -1,0 +1,423 @@
+//! Values that pass through: text, numbers and whole JSON values that may still be the agent's own tokens.
+//!
+//! A token is written out as it stands. Nothing is unescaped and escaped again, a lone surrogate survives and 2^53+1 stays
+//! exact. Ask for [`Text::to_str`] or [`Number::u64`] where somebody really needs to look.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use lapidary_json::{Kind, SharedStr, Token};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::value::RawValue;
+
+/// Any JSON value, as text that is known to be valid and to stand on one line.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Json(SharedStr);
+
+impl Json {
+    /// Wraps a value that was found valid. The caller vouches for it: it is written out as it stands.
+    pub fn from_token(token: SharedStr) -> Self {
+        debug_assert!(Token::parse(&token).is_ok(), "not a JSON value: {token:?}");
+        Self(token)
+    }
+
+    /// Serialises a value of ours.
+    pub fn from_value(value: &impl Serialize) -> Self {
+        let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
+        Self(SharedStr::from(text.as_str()))
+    }
+
+    /// Builds an object from members that are values already.
+    pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Json)>) -> Self {
+        let mut text = String::from("{");
+        for (key, value) in members {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(&quoted(key));
+            text.push(':');
+            text.push_str(value.as_str());
+        }
+        text.push('}');
+        Self(SharedStr::from(text.as_str()))
+    }
+
+    /// Builds an array from values.
+    pub fn array(items: impl IntoIterator<Item = Json>) -> Self {
+        let items: Vec<_> = items.into_iter().collect();
+        let items: Vec<_> = items.iter().map(Json::as_str).collect();
+        Self(SharedStr::from(format!("[{}]", items.join(",")).as_str()))
+    }
+
+    /// The empty object.
+    pub fn empty_object() -> Self {
+        Self(SharedStr::from("{}"))
+    }
+
+    /// The value's JSON text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The value as a token to look into.
+    pub fn token(&self) -> Token<'_> {
+        Token::parse(&self.0).unwrap_or_else(|_| Token::parse("null").expect("null is valid JSON"))
+    }
+
+    /// A copy that lets go of the line it was cut from.
+    pub fn detached(&self) -> Self {
+        Self(self.0.detached())
+    }
+
+    /// The text of a string value, or the JSON text of any other.
+    pub fn to_display(&self) -> Cow<'_, str> {
+        self.token().string().unwrap_or(Cow::Borrowed(&self.0))
+    }
+}
+
+impl From<&Text> for Json {
+    fn from(text: &Text) -> Self {
+        match &text.0 {
+            Repr::Token(token) => Self(token.clone()),
+            Repr::Static(_) | Repr::Owned(_) => {
+                Self(SharedStr::from(quoted(&text.to_str()).as_str()))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A text: the JSON string token of the wire, or a string of our own.
+#[derive(Clone)]
+pub struct Text(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Static(&'static str),
+    Owned(String),
+    Token(SharedStr),
+}
+
+impl Text {
+    /// Wraps a JSON string token, quotes included. The caller vouches for it: it is written out as it stands.
+    pub fn from_token(token: SharedStr) -> Self {
+        debug_assert!(
+            Token::parse(&token).is_ok_and(|token| token.kind() == Kind::String),
+            "not a JSON string: {token:?}"
+        );
+        Self(Repr::Token(token))
+    }
+
+    /// Joins texts without unescaping them: the insides of JSON strings one after the other are a JSON string again, and
+    /// surrogates that a sender split over two chunks even find each other.
+    pub fn concat(parts: &[Text]) -> Self {
+        if let [only] = parts {
+            return only.clone();
+        }
+        let mut joined = String::from("\"");
+        for part in parts {
+            match &part.0 {
+                Repr::Token(token) => joined.push_str(&token[1..token.len() - 1]),
+                Repr::Static(_) | Repr::Owned(_) => {
+                    let quoted = quoted(&part.to_str());
+                    joined.push_str(&quoted[1..quoted.len() - 1]);
+                }
+            }
+        }
+        joined.push('"');
+        Self(Repr::Token(SharedStr::from(joined.as_str())))
+    }
+
+    /// The text itself. A lone surrogate, which Rust's strings cannot hold, reads as U+FFFD.
+    pub fn to_str(&self) -> Cow<'_, str> {
+        match &self.0 {
+            Repr::Static(text) => Cow::Borrowed(text),
+            Repr::Owned(text) => Cow::Borrowed(text),
+            Repr::Token(token) => Token::parse(token)
+                .ok()
+                .and_then(Token::string)
+                .unwrap_or_default(),
+        }
+    }
+
+    /// True if there is no character in it.
+    pub fn is_empty(&self) -> bool {
+        match &self.0 {
+            Repr::Static(text) => text.is_empty(),
+            Repr::Owned(text) => text.is_empty(),
+            Repr::Token(token) => token.len() <= 2,
+        }
+    }
+
+    /// A copy that lets go of the line it was cut from.
+    pub fn detached(&self) -> Self {
+        match &self.0 {
+            Repr::Token(token) => Self(Repr::Token(token.detached())),
+            Repr::Static(_) | Repr::Owned(_) => self.clone(),
+        }
+    }
+}
+
+impl From<&'static str> for Text {
+    fn from(text: &'static str) -> Self {
+        Self(Repr::Static(text))
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(Repr::Owned(text))
+    }
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self(Repr::Static(""))
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Repr::Token(ours), Repr::Token(theirs)) if ours == theirs => true,
+            _ => self.to_str() == other.to_str(),
+        }
+    }
+}
+
+impl Eq for Text {}
+
+impl PartialEq<str> for Text {
+    fn eq(&self, other: &str) -> bool {
+        self.to_str() == other
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_str(), f)
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_str())
+    }
+}
+
+/// A number: the token of the wire, or a whole number of our own.
+#[derive(Clone)]
+pub struct Number(NumberRepr);
+
+#[derive(Clone)]
+enum NumberRepr {
+    Whole(u64),
+    Token(SharedStr),
+}
+
+impl Number {
+    /// Wraps a JSON number token. The caller vouches for it: it is written out as it stands.
+    pub fn from_token(token: SharedStr) -> Self {
+        debug_assert!(
+            Token::parse(&token).is_ok_and(|token| token.kind() == Kind::Number),
+            "not a JSON number: {token:?}"
+        );
+        Self(NumberRepr::Token(token))
+    }
+
+    /// The value, if it is a whole number within 64 bits.
+    pub fn u64(&self) -> Option<u64> {
+        match &self.0 {
+            NumberRepr::Whole(value) => Some(*value),
+            NumberRepr::Token(token) => token.parse().ok(),
+        }
+    }
+}
+
+impl From<u64> for Number {
+    fn from(value: u64) -> Self {
+        Self(NumberRepr::Whole(value))
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            NumberRepr::Whole(value) => fmt::Display::fmt(value, f),
+            NumberRepr::Token(token) => f.write_str(token),
+        }
+    }
+}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl PartialEq for Number {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for Number {}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a string always serialises")
+}
+
+/// The name by which `serde_json` recognises text that is JSON already: its own `RawValue` serialises through it.
+///
+/// A `RawValue` proper would be validated a second time (or built with `unsafe`), which costs more than all the rest of
+/// writing an event. A test pins that this protocol still holds. See `docs/decisions/0002-tokens-pass-through.md`.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
+
+fn serialize_token<S: Serializer>(token: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut raw = serializer.serialize_struct(RAW_VALUE, 1)?;
+    raw.serialize_field(RAW_VALUE, token)?;
+    raw.end()
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize_token(&self.0, serializer)
+    }
+}
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Repr::Static(text) => serializer.serialize_str(text),
+            Repr::Owned(text) => serializer.serialize_str(text),
+            Repr::Token(token) => serialize_token(token, serializer),
+        }
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            NumberRepr::Whole(value) => serializer.serialize_u64(*value),
+            NumberRepr::Token(token) => serialize_token(token, serializer),
+        }
+    }
+}
+
+/// Reads a value whole. Works with `serde_json` only, which is the only thing these types are read from.
+fn deserialize_token<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    kind: Option<Kind>,
+) -> Result<SharedStr, D::Error> {
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    let token = Token::parse(raw.get()).map_err(D::Error::custom)?;
+    match kind {
+        Some(kind) if token.kind() != kind => Err(D::Error::custom(format!(
+            "expected {}, found {}",
+            kind.described(),
+            token.kind().described()
+        ))),
+        _ => Ok(SharedStr::from(token.as_str())),
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserialize_token(deserializer, None).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserialize_token(deserializer, Some(Kind::String)).map(|token| Self(Repr::Token(token)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserialize_token(deserializer, Some(Kind::Number))
+            .map(|token| Self(NumberRepr::Token(token)))
+    }
+}
+
+macro_rules! inline_schema {
+    ($type:ty, $name:literal, $schema:tt) => {
+        impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    };
+}
+
+inline_schema!(Json, "Json", {});
+inline_schema!(Text, "Text", { "type": "string" });
+inline_schema!(Number, "Number", { "type": "number" });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_written_as_it_stands() {
+        let token = SharedStr::from(r#""caf\u00e9 \ud83d \/""#);
+        let text = Text::from_token(token.clone());
+        assert_eq!(serde_json::to_string(&text).unwrap(), &*token);
+        assert_eq!(text.to_str(), "café \u{FFFD} /");
+        let number = Json::from_token(SharedStr::from("9007199254740993.10"));
+        assert_eq!(
+            serde_json::to_string(&[number]).unwrap(),
+            "[9007199254740993.10]"
+        );
+    }
+
+    #[test]
+    fn texts_join_without_being_decoded() {
+        let halves =
+            [r#""a\ud83d""#, r#""\ude00b""#].map(|half| Text::from_token(SharedStr::from(half)));
+        assert_eq!(
+            serde_json::to_string(&Text::concat(&halves)).unwrap(),
+            r#""a\ud83d\ude00b""#
+        );
+        assert_eq!(Text::concat(&halves).to_str(), "a😀b");
+        let mixed = Text::concat(&[
+            Text::from("say \"hi\"\n"),
+            Text::from_token(SharedStr::from(r#""\u0041""#)),
+        ]);
+        assert_eq!(mixed.to_str(), "say \"hi\"\nA");
+        assert!(Text::concat(&[]).is_empty());
+    }
+
+    #[test]
+    fn objects_and_arrays_are_built_from_values() {
+        let object = Json::object([
+            ("a \"b\"", Json::from_value(&1)),
+            (
+                "c",
+                Json::array([Json::empty_object(), Json::from_value(&"x")]),
+            ),
+        ]);
+        assert_eq!(object.as_str(), r#"{"a \"b\"":1,"c":[{},"x"]}"#);
+    }
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        let number: Number = serde_json::from_str("9007199254740993").unwrap();
+        assert_eq!(number.u64(), Some(9_007_199_254_740_993));
+        assert_eq!(serde_json::to_string(&number).unwrap(), "9007199254740993");
+        assert!(serde_json::from_str::<Number>("\"1\"").is_err());
+    }
+}

@@ -1,0 +1,36 @@
+//! The published vocabularies: what Lapidary prints, and nothing about where it came from.
+//!
+//! | module | `--format` | what it is |
+//! |---|---|---|
+//! | [`event`] | `events` | the canonical one: a flat JSON object per line, discriminated by `event` |
+//! | [`message`] | `messages` | Claude-shaped messages with content blocks |
+//! | [`runtime`] | `runtime` | ticket-mode events for orchestrators |
+//! | [`result`] | `result` | one object at the end of a run |
+//! | [`command`] | – | what a front end sends in |
+//!
+//! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
+//! version. Every field's description ends in **Upstream** (the agent said it) or **Derived** (we inferred or added it).
+//! Enums are open: a value we do not know yet survives reading and writing.
+
+mod json;
+mod open_enum;
+mod tagged;
+
+pub mod command;
+pub mod content;
+pub mod event;
+pub mod message;
+pub mod outcome;
+pub mod result;
+pub mod runtime;
+pub mod schema;
+pub mod typescript;
+pub mod usage;
+
+pub use event::{Base, Body, Event};
+pub use json::{Json, Number, Text};
+pub use lapidary_json::SharedStr;
+pub use message::Message;
+pub use outcome::{Cause, Outcome};
+pub use result::RunResult;
+pub use runtime::RuntimeEvent;

@@ -1,0 +1,143 @@
+//! How a run ended.
+
+use crate::open_enum::open_enum;
+
+open_enum! {
+    /// How a run ended, in one word.
+    pub enum Outcome {
+        /// The agent did its turn and said so.
+        Completed = "completed",
+        /// The model or a policy refused.
+        Refused = "refused",
+        /// Somebody stopped it.
+        Cancelled = "cancelled",
+        /// Anything else: see the cause.
+        Failed = "failed",
+    }
+}
+
+open_enum! {
+    /// Why a run ended as it did.
+    pub enum Cause {
+        /// The turn came to its end.
+        EndTurn = "end_turn",
+        /// The model refused.
+        Refusal = "refusal",
+        /// A policy denied what the run needed.
+        PermissionDenied = "permission_denied",
+        /// The client cancelled.
+        CancelledByClient = "cancelled_by_client",
+        /// The limit of turns was reached.
+        MaxTurns = "max_turns",
+        /// The limit of tokens was reached.
+        MaxTokens = "max_tokens",
+        /// The agent noticed that it went in circles.
+        LoopDetected = "loop_detected",
+        /// A budget of ours was used up.
+        Budget = "budget",
+        /// The API's rate limit; trying again later helps.
+        QuotaRetryable = "quota_retryable",
+        /// The account's quota is used up.
+        QuotaTerminal = "quota_terminal",
+        /// The agent's process died.
+        AgentCrashed = "agent_crashed",
+        /// The stream ended without a result.
+        NoResult = "no_result",
+        /// The model returned nothing.
+        EmptyResponse = "empty_response",
+        /// The agent broke its protocol.
+        ProtocolError = "protocol_error",
+        /// No first line in time.
+        TimeoutStart = "timeout_start",
+        /// No line for too long.
+        TimeoutIdle = "timeout_idle",
+        /// The run as a whole took too long.
+        TimeoutTotal = "timeout_total",
+        /// The input was refused.
+        BadInput = "bad_input",
+        /// The configuration was refused.
+        BadConfig = "bad_config",
+        /// The sandbox could not be set up.
+        Sandbox = "sandbox",
+        /// The folder is not trusted.
+        UntrustedFolder = "untrusted_folder",
+        /// Nobody is signed in, or the key is wrong.
+        AuthRequired = "auth_required",
+        /// The agent is not installed.
+        AgentMissing = "agent_missing",
+        /// The agent could not be started.
+        SpawnFailed = "spawn_failed",
+        /// The model's API failed.
+        ApiError = "api_error",
+        /// A tool failed so badly that the agent gave up.
+        ToolFatal = "tool_fatal",
+        /// A fault of ours.
+        Internal = "internal",
+    }
+}
+
+impl Cause {
+    /// The outcome that goes with this cause.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::EndTurn => Outcome::Completed,
+            Self::Refusal | Self::PermissionDenied => Outcome::Refused,
+            Self::CancelledByClient => Outcome::Cancelled,
+            _ => Outcome::Failed,
+        }
+    }
+
+    /// The cause in words, for when nothing better is known.
+    pub fn described(&self) -> &str {
+        match self {
+            Self::EndTurn => "the turn came to its end",
+            Self::Refusal => "the model refused",
+            Self::PermissionDenied => "a policy denied what the run needed",
+            Self::CancelledByClient => "the run was cancelled",
+            Self::MaxTurns => "the limit of turns was reached",
+            Self::MaxTokens => "the limit of tokens was reached",
+            Self::LoopDetected => "the agent went in circles and was stopped",
+            Self::Budget => "the budget was used up",
+            Self::QuotaRetryable => "the API's rate limit was hit",
+            Self::QuotaTerminal => "the account's quota is used up",
+            Self::AgentCrashed => "the agent died",
+            Self::NoResult => "the stream ended without a result",
+            Self::EmptyResponse => "the model returned an empty response",
+            Self::ProtocolError => "the agent broke its protocol",
+            Self::TimeoutStart => "the agent said nothing in time",
+            Self::TimeoutIdle => "the agent fell silent for too long",
+            Self::TimeoutTotal => "the run took too long",
+            Self::BadInput => "the agent refused its input",
+            Self::BadConfig => "the agent refused its configuration",
+            Self::Sandbox => "the sandbox could not be set up",
+            Self::UntrustedFolder => "the folder is not trusted",
+            Self::AuthRequired => "the agent is not signed in",
+            Self::AgentMissing => "the agent is not installed",
+            Self::SpawnFailed => "the agent could not be started",
+            Self::ApiError => "the model's API failed",
+            Self::ToolFatal => "a tool failed and the agent gave up",
+            Self::Internal => "an internal error",
+            Self::Other(word) => word,
+        }
+    }
+
+    /// What the user can do about it, if we know.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::AuthRequired => "run `gemini` once and sign in, or set GEMINI_API_KEY",
+            Self::UntrustedFolder => {
+                "trust the folder in `gemini`, or pass `--skip-trust` for this run only"
+            }
+            Self::MaxTurns => "raise `model.maxSessionTurns` in settings.json",
+            Self::QuotaRetryable => "wait a little and try again",
+            Self::QuotaTerminal => "wait for the quota to reset, or use another account or model",
+            Self::BadConfig => "check settings.json: the agent's own message names the place",
+            Self::AgentMissing => "install it with `npm install -g @google/gemini-cli`",
+            Self::EmptyResponse => "often transient: try again",
+            Self::NoResult => {
+                "it was interrupted, or its output was cut: nothing it reported is certain to be complete"
+            }
+            _ => return None,
+        })
+    }
+}

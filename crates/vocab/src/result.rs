@@ -1,0 +1,94 @@
+//! The result of a run: one object at its end.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::usage::TokenUsage;
+use crate::{Cause, Json, Number, Outcome, Text};
+
+/// The version that a result carries in `schema`.
+pub const SCHEMA: &str = "lapidary.result/1";
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunResult {
+    /// The vocabulary and its version, `lapidary.result/1`. Derived.
+    pub schema: Text,
+    /// True only if the agent said so *and* nothing contradicts it. Derived.
+    pub success: bool,
+    /// How it ended. Derived.
+    pub outcome: Outcome,
+    /// Why. Derived.
+    pub cause: Cause,
+    /// The agent's exit code, if it is known. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The agent's session. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Text>,
+    /// How long it took, in milliseconds. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<Number>,
+    /// What the assistant said, all of it, joined without separator. Upstream.
+    pub response: Text,
+    /// JSON found in the response, when it was asked for. Derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<Json>,
+    /// Files the agent wrote, in order of first success; the value is always null, the content is on disk. Derived from `write_file` and `replace`.
+    pub files: Files,
+    /// Tokens spent. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TokenUsage>,
+    /// What went wrong. Upstream or derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ResultError>,
+    /// Warnings the agent gave. Upstream.
+    pub warnings: Vec<Text>,
+    /// How many lines could not be translated, by kind. Derived.
+    pub diagnostics: BTreeMap<String, u64>,
+}
+
+/// What went wrong in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResultError {
+    /// In words. Upstream, else the cause in words.
+    pub message: Text,
+    /// What the user can do about it. Derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// Paths exactly as the tool was given them, in order, once each. As JSON an object of nulls.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files(pub Vec<String>);
+
+impl Serialize for Files {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for path in &self.0 {
+            map.serialize_entry(path, &())?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Files {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let whole = Json::deserialize(deserializer)?;
+        let keys = whole.token().members().filter_map(|(key, _)| key.string());
+        Ok(Self(keys.map(std::borrow::Cow::into_owned).collect()))
+    }
+}
+
+impl JsonSchema for Files {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Files".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "object", "additionalProperties": { "type": "null" } })
+    }
+}

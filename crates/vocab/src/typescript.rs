@@ -1,0 +1,1 @@
+//! TypeScript types, made from the JSON Schemas.
