@@ -1,7 +1,7 @@
 //! Where things are, and how commands are run.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -32,19 +32,34 @@ impl Workspace {
 
     /// A cargo command at the root that leaves `Cargo.lock` as it is.
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
+        let mut command = self.plain_cargo(subcommand);
+        command.arg("--locked");
+        command
+    }
+
+    /// A cargo command at the root that takes no `--locked`.
+    pub(crate) fn plain_cargo(&self, subcommand: &str) -> Command {
         let mut command = Command::new(&self.cargo);
-        command.arg(subcommand).arg("--locked");
-        command.current_dir(&self.root);
+        command.arg(subcommand).current_dir(&self.root);
         command
     }
 }
 
 /// Runs a command with its output shown, and fails if it does.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let name = command.get_program().to_string_lossy().into_owned();
+    let name = name(command);
     let status = command
         .status()
         .with_context(|| format!("cannot start `{name}`"))?;
     ensure!(status.success(), "`{name}` failed ({status})");
     Ok(())
+}
+
+/// A command in the words of whoever would type it: the program and its subcommand.
+fn name(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let program = program.file_name().unwrap_or(program.as_os_str());
+    let words = [program].into_iter().chain(command.get_args().take(1));
+    let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
+    words.join(" ")
 }
