@@ -1,9 +1,11 @@
 //! JSON Schemas of everything we print or read.
 
+use std::borrow::Cow;
+
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A published schema.
 #[derive(Debug, Clone, Copy)]
@@ -12,42 +14,37 @@ pub struct Published {
     pub name: &'static str,
     /// What it describes, in one line.
     pub about: &'static str,
+    root: fn() -> Cow<'static, str>,
     generate: fn() -> Schema,
 }
 
 /// Every published schema.
 pub const PUBLISHED: &[Published] = &[
-    Published {
-        name: "events",
-        about: "one line of `--format events`",
-        generate: generate::<crate::Event>,
-    },
-    Published {
-        name: "messages",
-        about: "one line of `--format messages`",
-        generate: generate::<crate::Message>,
-    },
-    Published {
-        name: "runtime",
-        about: "one line of `--format runtime`",
-        generate: generate::<crate::RuntimeEvent>,
-    },
-    Published {
-        name: "result",
-        about: "the object that `--format result` prints",
-        generate: generate::<crate::RunResult>,
-    },
-    Published {
-        name: "commands",
-        about: "one line that a front end sends in",
-        generate: generate::<crate::command::Command>,
-    },
+    published::<crate::Event>("events", "one line of `--format events`"),
+    published::<crate::Message>("messages", "one line of `--format messages`"),
+    published::<crate::RuntimeEvent>("runtime", "one line of `--format runtime`"),
+    published::<crate::RunResult>("result", "the object that `--format result` prints"),
+    published::<crate::command::Command>("commands", "one line that a front end sends in"),
 ];
+
+const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {
+    Published {
+        name,
+        about,
+        root: T::schema_name,
+        generate: generate::<T>,
+    }
+}
 
 impl Published {
     /// The schema called `name`.
     pub fn named(name: &str) -> Option<&'static Self> {
         PUBLISHED.iter().find(|schema| schema.name == name)
+    }
+
+    /// The name of the type that the schema describes, such as `Event`.
+    pub fn type_name(&self) -> Cow<'static, str> {
+        (self.root)()
     }
 
     /// The JSON Schema (draft 2020-12).
@@ -59,12 +56,31 @@ impl Published {
         );
         schema.to_value()
     }
+
+    /// The JSON Schema as text, indented, with a newline at its end.
+    pub fn text(&self) -> String {
+        format!("{:#}\n", self.schema())
+    }
+}
+
+/// The contents of the folder `schemas`: file names and texts.
+pub fn files() -> Vec<(String, String)> {
+    let types = (
+        "lapidary.d.ts".to_owned(),
+        crate::typescript::declarations(),
+    );
+    let schemas = PUBLISHED
+        .iter()
+        .map(|schema| (format!("{}.schema.json", schema.name), schema.text()));
+    schemas.chain([types]).collect()
 }
 
 fn generate<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .for_serialize()
         .with_transform(RecursiveTransform(absent_instead_of_null))
+        .with_transform(RecursiveTransform(open_to_unknown_kinds))
+        .with_transform(RecursiveTransform(no_rust_examples))
         .into_generator()
         .into_root_schema_for::<T>()
 }
@@ -87,5 +103,54 @@ fn absent_instead_of_null(schema: &mut Schema) {
                 schema.insert(key, value);
             }
         }
+    }
+}
+
+/// Kinds are told apart by one member with a fixed word. No field of ours stands for it, so it gets its description here. And
+/// the choice is left open: a kind that a newer version or an agent adds is kept whole and must not make a line invalid.
+fn open_to_unknown_kinds(schema: &mut Schema) {
+    let Some(Value::Array(choices)) = schema.get_mut("anyOf") else {
+        return;
+    };
+    let mut known = Vec::new();
+    for choice in choices.iter_mut() {
+        let Some((name, word)) = tag(choice).map(|(name, word)| (name.to_owned(), word.to_owned()))
+        else {
+            return;
+        };
+        let origin = match name.as_str() {
+            "event" => "Derived",
+            "command" => "Upstream",
+            _ => "Upstream or derived",
+        };
+        choice["properties"][&name]["description"] =
+            format!("Which kind this is. {origin}.").into();
+        known.push((name, word));
+    }
+    let Some((name, _)) = known.first().cloned() else {
+        return;
+    };
+    let words: Vec<_> = known.into_iter().map(|(_, word)| word).collect();
+    choices.push(json!({
+        "description": "A kind that this version does not know, kept whole. Readers must accept it.",
+        "not": { "type": "object", "properties": { &name: { "enum": words } }, "required": [&name] },
+    }));
+}
+
+/// The member that tells a choice from the others, and its word.
+pub(crate) fn tag(choice: &Value) -> Option<(&str, &str)> {
+    let properties = choice.get("properties")?.as_object()?;
+    properties.iter().find_map(|(name, value)| {
+        let word = value.get("const")?.as_str()?;
+        Some((name.as_str(), word))
+    })
+}
+
+/// A description is the doc comment of a Rust type; the example that may follow is for readers of Rust only.
+fn no_rust_examples(schema: &mut Schema) {
+    if let Some(Value::String(description)) = schema.get_mut("description")
+        && let Some(example) = description.find("\n\n```")
+    {
+        description.truncate(example);
     }
 }

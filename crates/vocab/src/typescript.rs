@@ -1,1 +1,223 @@
 //! TypeScript types, made from the JSON Schemas.
+//!
+//! Each kind of event, block and command is an interface of its own, with its discriminator as a literal and the fields that
+//! all of them share inherited. So editors narrow a union by its discriminator and have a name to show for what is left.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::schema::{PUBLISHED, tag};
+
+const HEADER: &str = "\
+// What Lapidary prints and reads, as TypeScript types. Made from the JSON Schemas by `cargo xtask schemas`.
+//
+// Unions list the kinds that this version knows. A newer version may add kinds, words and fields: keep a default branch.
+";
+
+/// A union longer than this is written one choice to a line.
+const WIDTH: usize = 100;
+
+/// One module with the types of every published schema.
+pub fn declarations() -> String {
+    let schemas: Vec<_> = PUBLISHED
+        .iter()
+        .map(|published| (published.type_name(), published.schema()))
+        .collect();
+    let mut module = Module::default();
+    for (name, schema) in &schemas {
+        module.collect_kinds(name, schema);
+    }
+    for (name, schema) in &schemas {
+        module.declare_root(name, schema);
+        for (name, definition) in schema["$defs"].as_object().into_iter().flatten() {
+            module.declare(name, definition);
+        }
+    }
+    module.text
+}
+
+/// What a definition is when it stands in a union: its discriminator, and the interface that the whole union shares.
+#[derive(Debug, Clone)]
+struct Kind {
+    tag: String,
+    word: String,
+    base: Option<String>,
+}
+
+#[derive(Debug)]
+struct Module {
+    text: String,
+    declared: BTreeSet<String>,
+    kinds: BTreeMap<String, Kind>,
+}
+
+impl Default for Module {
+    fn default() -> Self {
+        Self {
+            text: HEADER.to_owned(),
+            declared: BTreeSet::new(),
+            kinds: BTreeMap::new(),
+        }
+    }
+}
+
+impl Module {
+    /// Finds the definitions that are kinds of something, before any of them is written.
+    fn collect_kinds(&mut self, root: &str, schema: &Value) {
+        let definitions = schema["$defs"].as_object().into_iter().flatten();
+        for definition in definitions.map(|(_, definition)| definition) {
+            self.collect_choices(definition, None);
+        }
+        let base = schema.get("properties").map(|_| base_name(root));
+        self.collect_choices(schema, base.as_deref());
+    }
+
+    fn collect_choices(&mut self, union: &Value, base: Option<&str>) {
+        for choice in choices(union) {
+            if let (Some(name), Some((tag, word))) = (reference(choice), tag(choice)) {
+                let kind = Kind {
+                    tag: tag.to_owned(),
+                    word: word.to_owned(),
+                    base: base.map(str::to_owned),
+                };
+                self.kinds.insert(name.to_owned(), kind);
+            }
+        }
+    }
+
+    /// The type of a whole line. A union's own properties become the interface that its kinds extend.
+    fn declare_root(&mut self, name: &str, schema: &Value) {
+        if choices(schema).next().is_some() && schema.get("properties").is_some() {
+            let base = base_name(name);
+            self.text.push('\n');
+            self.doc(&format!("What every `{name}` carries."), "");
+            self.interface(&base, schema);
+        }
+        self.declare(name, schema);
+    }
+
+    fn declare(&mut self, name: &str, schema: &Value) {
+        if !self.declared.insert(name.to_owned()) {
+            return;
+        }
+        self.text.push('\n');
+        self.doc(description(schema), "");
+        if choices(schema).next().is_none() && schema.get("properties").is_some() {
+            self.interface(name, schema);
+        } else {
+            let mut alternatives = format!(" {}", type_of(schema));
+            if alternatives.len() > WIDTH {
+                alternatives = format!(" |{alternatives}").replace(" | ", "\n  | ");
+            }
+            let _ = writeln!(self.text, "export type {name} ={alternatives};");
+        }
+    }
+
+    fn interface(&mut self, name: &str, schema: &Value) {
+        let kind = self.kinds.get(name).cloned();
+        let base = kind.as_ref().and_then(|kind| kind.base.as_deref());
+        let extends = base.map_or_else(String::new, |base| format!(" extends {base}"));
+        let _ = writeln!(self.text, "export interface {name}{extends} {{");
+        if let Some(Kind { tag, word, .. }) = &kind {
+            let _ = writeln!(self.text, "  {tag}: {};", quoted(word));
+        }
+        for (property, value) in schema["properties"].as_object().into_iter().flatten() {
+            self.doc(description(value), "  ");
+            let required = schema["required"].as_array();
+            let required = required.is_some_and(|names| names.iter().any(|name| name == property));
+            let mark = if required { "" } else { "?" };
+            let _ = writeln!(self.text, "  {}{mark}: {};", key(property), type_of(value));
+        }
+        self.text.push_str("}\n");
+    }
+
+    fn doc(&mut self, description: &str, indent: &str) {
+        let description = description.replace("*/", "*\\/");
+        let lines: Vec<_> = description.lines().collect();
+        match lines.as_slice() {
+            [] => {}
+            [line] => {
+                let _ = writeln!(self.text, "{indent}/** {line} */");
+            }
+            lines => {
+                let _ = writeln!(self.text, "{indent}/**");
+                for line in lines {
+                    let _ = writeln!(self.text, "{indent} * {line}");
+                }
+                let _ = writeln!(self.text, "{indent} */");
+            }
+        }
+    }
+}
+
+fn base_name(root: &str) -> String {
+    format!("{root}Base")
+}
+
+/// The type that a schema stands for, where no name is given to it.
+fn type_of(schema: &Value) -> String {
+    if let Some(name) = reference(schema) {
+        return name.to_owned();
+    }
+    let alternatives: Vec<_> = choices(schema).map(type_of).collect();
+    if let [words, rest] = alternatives.as_slice()
+        && rest == "string"
+    {
+        // Words that editors offer, without refusing others: a plain `string` beside them would swallow them.
+        return format!("{words} | (string & {{}})");
+    }
+    if !alternatives.is_empty() {
+        return alternatives.join(" | ");
+    }
+    if let Some(words) = schema["enum"].as_array() {
+        let words: Vec<_> = words.iter().map(Value::to_string).collect();
+        return words.join(" | ");
+    }
+    match schema["type"].as_str() {
+        Some("integer" | "number") => "number".to_owned(),
+        Some("array") => list_of(&type_of(&schema["items"])),
+        Some("object") => format!(
+            "Record<string, {}>",
+            type_of(&schema["additionalProperties"])
+        ),
+        Some(name) => name.to_owned(),
+        None => "unknown".to_owned(),
+    }
+}
+
+fn list_of(item: &str) -> String {
+    if item.contains(' ') {
+        format!("({item})[]")
+    } else {
+        format!("{item}[]")
+    }
+}
+
+/// The known choices of a union. The one that admits unknown kinds is left out: a union with it could not be narrowed.
+fn choices(schema: &Value) -> impl Iterator<Item = &Value> {
+    let choices = schema["anyOf"].as_array().into_iter().flatten();
+    choices.filter(|choice| choice.get("not").is_none())
+}
+
+fn reference(schema: &Value) -> Option<&str> {
+    schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
+}
+
+fn description(schema: &Value) -> &str {
+    schema["description"].as_str().unwrap_or_default()
+}
+
+fn key(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        name.to_owned()
+    } else {
+        quoted(name)
+    }
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}

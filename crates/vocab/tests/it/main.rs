@@ -1,0 +1,12 @@
+//! The published contract, checked from outside.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
+
+mod files;
+mod modules;
+mod peers;
+mod round_trip;
+mod samples;
+mod schemas;

@@ -1,0 +1,176 @@
+//! Samples against the schemas: valid, complete, and the same after reading and writing.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+use jsonschema::Validator;
+use lapidary_vocab::schema::Published;
+use lapidary_vocab::{Event, RuntimeEvent};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::samples;
+
+/// One published schema and what the samples have shown of it.
+struct Contract {
+    name: &'static str,
+    schema: Value,
+    validator: Validator,
+    seen: BTreeSet<String>,
+}
+
+impl Contract {
+    fn named(name: &'static str) -> Self {
+        let schema = Published::named(name).unwrap().schema();
+        Self {
+            name,
+            validator: jsonschema::validator_for(&schema).unwrap(),
+            schema,
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// Holds a line of ours against the schema: it is valid, and no property of the schema is missing in it.
+    fn check_line(&mut self, line: &str) {
+        let value: Value = serde_json::from_str(line).unwrap();
+        let errors: Vec<_> = self.validator.iter_errors(&value).collect();
+        assert!(errors.is_empty(), "{}: {errors:#?} in {line}", self.name);
+        let schema = self.schema.clone();
+        let fields = self.properties_for(&schema, &value);
+        check_fields(&fields, &value, &schema["description"]);
+    }
+
+    /// The properties that the schema has for this value, after every value inside has been checked in the same way.
+    fn properties_for(&mut self, schema: &Value, value: &Value) -> BTreeSet<String> {
+        let mut fields = BTreeSet::new();
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            fields.insert(name.clone());
+            if let Some(inner) = value.get(name) {
+                self.check_inside(property, inner);
+            }
+        }
+        if let Some(name) = schema["$ref"].as_str() {
+            let definition = self.schema.pointer(&name[1..]).unwrap().clone();
+            self.seen.insert(name.to_owned());
+            fields.extend(self.properties_for(&definition, value));
+        }
+        if let Some(choice) = self.choice_for(schema, value) {
+            fields.extend(self.properties_for(&choice, value));
+        }
+        for item in value.as_array().into_iter().flatten() {
+            self.check_inside(&schema["items"], item);
+        }
+        if schema["additionalProperties"].is_object() {
+            for inner in value
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(_, inner)| inner)
+            {
+                self.check_inside(&schema["additionalProperties"], inner);
+            }
+        }
+        fields
+    }
+
+    fn check_inside(&mut self, schema: &Value, value: &Value) {
+        let fields = self.properties_for(schema, value);
+        check_fields(&fields, value, schema);
+    }
+
+    /// The one choice of a union that the value is.
+    fn choice_for(&self, schema: &Value, value: &Value) -> Option<Value> {
+        let choices = schema["anyOf"].as_array()?;
+        let fits = |choice: &&Value| {
+            let mut alone = (*choice).clone();
+            alone["$defs"] = self.schema["$defs"].clone();
+            jsonschema::is_valid(&alone, value)
+        };
+        choices.iter().find(fits).cloned()
+    }
+
+    /// Every definition was shown by some sample.
+    fn check_all_seen(&self) {
+        let definitions = self.schema["$defs"].as_object().unwrap();
+        let all: BTreeSet<_> = definitions
+            .keys()
+            .map(|name| format!("#/$defs/{name}"))
+            .collect();
+        assert_eq!(self.seen, all, "{}: a kind has no sample", self.name);
+    }
+}
+
+/// A value without properties of its own (text, lists, free JSON) has nothing to forget.
+fn check_fields(fields: &BTreeSet<String>, value: &Value, place: &Value) {
+    if !fields.is_empty() {
+        let written = value.as_object().unwrap().keys().cloned().collect();
+        assert_eq!(*fields, written, "schema against sample, in {place}");
+    }
+}
+
+#[track_caller]
+fn check_reads_back<T: PartialEq + Debug>(sample: &T, line: &str, read: T, again: &str) {
+    assert_eq!(*sample, read, "{line}");
+    assert_eq!(line, again);
+}
+
+/// Checks samples that read and write themselves with serde alone.
+fn check_plain<T: Serialize + DeserializeOwned + PartialEq + Debug>(
+    name: &'static str,
+    samples: &[T],
+) {
+    let mut contract = Contract::named(name);
+    for sample in samples {
+        let line = serde_json::to_string(sample).unwrap();
+        contract.check_line(&line);
+        let read: T = serde_json::from_str(&line).unwrap();
+        let again = serde_json::to_string(&read).unwrap();
+        check_reads_back(sample, &line, read, &again);
+    }
+    contract.check_all_seen();
+}
+
+#[test]
+fn every_event_is_valid_and_survives_reading_and_writing() {
+    let mut contract = Contract::named("events");
+    for sample in samples::events() {
+        let line = sample.to_json();
+        contract.check_line(&line);
+        let read = Event::from_json(&line).unwrap();
+        let again = read.to_json();
+        check_reads_back(&sample, &line, read, &again);
+    }
+    contract.check_all_seen();
+}
+
+#[test]
+fn every_runtime_event_is_valid_and_survives_reading_and_writing() {
+    let mut contract = Contract::named("runtime");
+    for sample in samples::runtime_events() {
+        let line = serde_json::to_string(&sample).unwrap();
+        contract.check_line(&line);
+        let read = RuntimeEvent {
+            body: serde_json::from_str(&line).unwrap(),
+            base: serde_json::from_str(&line).unwrap(),
+        };
+        let again = serde_json::to_string(&read).unwrap();
+        check_reads_back(&sample, &line, read, &again);
+    }
+    contract.check_all_seen();
+}
+
+#[test]
+fn every_message_is_valid_and_survives_reading_and_writing() {
+    check_plain("messages", &samples::messages());
+}
+
+#[test]
+fn a_full_result_is_valid_and_survives_reading_and_writing() {
+    check_plain("result", &[samples::result()]);
+}
+
+#[test]
+fn every_command_is_valid_and_survives_reading_and_writing() {
+    check_plain("commands", &samples::commands());
+}

@@ -1,0 +1,469 @@
+//! One value of every kind, each with all its fields set. No `..` here: the compiler finds a field that is missing.
+
+use std::collections::BTreeMap;
+
+use lapidary_vocab::command::{self, Command};
+use lapidary_vocab::content::*;
+use lapidary_vocab::event::*;
+use lapidary_vocab::message::*;
+use lapidary_vocab::result::{self, Files, ResultError};
+use lapidary_vocab::runtime::{self, *};
+use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
+use lapidary_vocab::{Cause, Json, Number, Outcome, RunResult, SharedStr, Text};
+
+fn text(text: &'static str) -> Text {
+    text.into()
+}
+
+fn some(text: &'static str) -> Option<Text> {
+    Some(text.into())
+}
+
+fn json(token: &str) -> Json {
+    Json::from_token(SharedStr::from(token))
+}
+
+/// A number as an agent wrote it, digit for digit.
+fn number(token: &str) -> Option<Number> {
+    Some(Number::from_token(SharedStr::from(token)))
+}
+
+fn token_usage() -> TokenUsage {
+    TokenUsage {
+        input_tokens: number("9007199254740993"),
+        output_tokens: number("10"),
+        cache_read_tokens: number("80"),
+        cache_creation_tokens: number("0"),
+    }
+}
+
+fn model_usage() -> ModelTokenUsage {
+    ModelTokenUsage {
+        input_tokens: number("100"),
+        output_tokens: number("10"),
+        cache_read_tokens: number("80"),
+        cache_creation_tokens: number("0"),
+        cost_usd: number("1.10"),
+        context_window: number("1048576"),
+        web_search_requests: number("2"),
+    }
+}
+
+/// Every kind of content block.
+fn content_blocks() -> Vec<ContentBlock> {
+    vec![
+        ContentBlock::Text(text_block()),
+        ContentBlock::Thinking(thinking_block()),
+        ContentBlock::ToolUse(tool_use_block()),
+        ContentBlock::ToolResult(tool_result_block()),
+        ContentBlock::Image(ImageBlock {
+            source: Some(json(
+                r#"{"type":"base64","media_type":"image/png","data":"iVBORw0="}"#,
+            )),
+            data: some("iVBORw0="),
+            mime_type: some("image/png"),
+            uri: some("file:///work/a.png"),
+        }),
+        ContentBlock::Audio(AudioBlock {
+            data: some("UklGRg=="),
+            mime_type: some("audio/wav"),
+            uri: some("file:///work/a.wav"),
+        }),
+        ContentBlock::Resource(ResourceBlock {
+            resource: Some(json(r#"{"uri":"file:///work/a.txt","text":"a"}"#)),
+            uri: some("file:///work/a.txt"),
+            name: some("a.txt"),
+            title: some("A"),
+            size: number("1"),
+            contents: Some(json(r#"["a"]"#)),
+        }),
+        ContentBlock::ResourceLink(ResourceLinkBlock {
+            uri: text("file:///work/a.txt"),
+            name: some("a.txt"),
+            mime_type: some("text/plain"),
+        }),
+        ContentBlock::Diff(DiffBlock {
+            path: some("a.txt"),
+            old_text: some("a\n"),
+            new_text: some("b\n"),
+            unified: some("@@ -1 +1 @@\n-a\n+b\n"),
+        }),
+        ContentBlock::Terminal(TerminalBlock {
+            terminal_id: some("t-1"),
+            output: some("\u{1b}[1mdone\u{1b}[0m\n"),
+            truncated: Some(true),
+            exit_code: number("0"),
+            signal: some("SIGTERM"),
+        }),
+    ]
+}
+
+fn text_block() -> TextBlock {
+    TextBlock {
+        text: Text::from_token(SharedStr::from(r#""an escape kept as it came: \u00e9""#)),
+    }
+}
+
+fn thinking_block() -> ThinkingBlock {
+    ThinkingBlock {
+        thinking: text("**Looking**\n\nat it"),
+        signature: some("c2lnbmVk"),
+    }
+}
+
+fn tool_use_block() -> ToolUseBlock {
+    ToolUseBlock {
+        id: text("call-1"),
+        name: text("Read"),
+        input: json(r#"{"file_path":"a.txt","limit":1e2}"#),
+    }
+}
+
+fn tool_result_block() -> ToolResultBlock {
+    ToolResultBlock {
+        tool_use_id: text("call-1"),
+        content: Some(json(r#""a\n""#)),
+        is_error: Some(false),
+    }
+}
+
+/// Every kind of event.
+pub(crate) fn events() -> Vec<Event> {
+    let bodies = [
+        Body::SessionInit(SessionInit {
+            model: some("gemini-2.5-flash"),
+            reasoning_effort: some("high"),
+            cwd: some("/work"),
+            available_tools: vec![text("read_file")],
+            mcp_servers: vec![json(r#"{"name":"files","status":"connected"}"#)],
+            permission_mode: some("default"),
+            account: Some(json(r#"{"email":"ada@example.org"}"#)),
+            slash_commands: vec![json(r#"{"name":"help"}"#)],
+            available_models: vec![json(r#"{"value":"gemini-2.5-pro"}"#)],
+        }),
+        Body::ConfigOptions(ConfigOptions {
+            config_options: vec![json(r#"{"id":"mode"}"#)],
+        }),
+        Body::AvailableCommands(AvailableCommands {
+            available_commands: vec![json(r#"{"name":"memory"}"#)],
+        }),
+        Body::SessionMode(SessionMode {
+            current_mode_id: text("plan"),
+            available_modes: vec![json(r#"{"id":"plan"}"#)],
+        }),
+        Body::SessionStatus(SessionStatus {
+            status: SessionState::Error,
+            message: some("Loop detected, stopping execution"),
+        }),
+        Body::Text(TextEvent {
+            text: text("Hello \"world\"\n"),
+            kind: TextKind::Text,
+            parent_call_id: some("call-0"),
+            model: some("gemini-2.5-flash"),
+        }),
+        Body::UserInput(UserInput {
+            text: text("Say hello"),
+            images: vec![json(r#"{"mediaType":"image/png","data":"iVBORw0="}"#)],
+            is_synthetic: true,
+        }),
+        Body::ToolInvocation(ToolInvocation {
+            call_id: text("call-1"),
+            tool_name: text("read_file"),
+            kind: ToolKind::Read,
+            input: json(r#"{"file_path":"a.txt"}"#),
+            parent_call_id: some("call-0"),
+            title: some("ReadFile"),
+            locations: vec![text("a.txt")],
+            model: some("gemini-2.5-flash"),
+        }),
+        Body::ToolCompletion(ToolCompletion {
+            call_id: text("call-1"),
+            status: ToolCallStatus::Failed,
+            output: Some(json(r#""no such file""#)),
+            is_error: true,
+            content: content_blocks(),
+            locations: vec![text("a.txt")],
+        }),
+        Body::SubagentSpawn(SubagentSpawn {
+            call_id: text("call-2"),
+            agent_type: some("codebase_investigator"),
+            description: some("find the parser"),
+            is_resume: true,
+            resume_agent_id: some("agent-1"),
+        }),
+        Body::SubagentComplete(SubagentComplete {
+            call_id: text("call-2"),
+            agent_id: some("agent-1"),
+            status: some("completed"),
+            summary: some("it is in scan.rs"),
+        }),
+        Body::TurnComplete(TurnComplete {
+            is_error: true,
+            subtype: some("error"),
+            errors: vec![text("[API Error: quota]")],
+            result: some("Hello"),
+            cost_usd: number("0.0010"),
+            duration_ms: number("5522"),
+            duration_api_ms: number("5000"),
+            num_turns: number("2"),
+            usage: Some(token_usage()),
+            model_usage: BTreeMap::from([("gemini-2.5-flash".to_owned(), model_usage())]),
+            permission_denials: vec![json(r#"{"tool_name":"write_file"}"#)],
+        }),
+        Body::ContextCompaction(ContextCompaction {
+            trigger: CompactionTrigger::Auto,
+            pre_tokens: number("900000"),
+            summary: some("we fixed the parser"),
+        }),
+        Body::PermissionRequest(PermissionRequest {
+            request_id: text("request-1"),
+            tool_name: text("run_shell_command"),
+            tool_kind: ToolKind::Execute,
+            tool_input: json(r#"{"command":"rm -r target"}"#),
+            tool_use_id: some("call-3"),
+            reason: some("it deletes files"),
+            blocked_path: some("/work/target"),
+            suggestions: vec![json(r#"{"type":"allow_once"}"#)],
+        }),
+        Body::StreamDelta(StreamDelta {
+            kind: StreamDeltaKind::ToolInput,
+            text_delta: some("Hel"),
+            json_delta: some("{\"file"),
+            block_index: number("0"),
+            call_id: some("call-1"),
+            parent_call_id: some("call-0"),
+        }),
+        Body::UsageUpdate(UsageUpdate {
+            step_usage: json(r#"{"input_tokens":100,"output_tokens":10,"total_tokens":110}"#),
+        }),
+        Body::RateLimitUpdate(RateLimitUpdate {
+            primary: Some(json(r#"{"usedPercent":12.50}"#)),
+            secondary: Some(json(r#"{"usedPercent":1}"#)),
+            credits: Some(json(r#"{"unlimited":false}"#)),
+            plan_type: some("free"),
+        }),
+        Body::RunEnd(RunEnd {
+            outcome: Outcome::Failed,
+            cause: Cause::AgentCrashed,
+            exit_code: Some(-1),
+            signal: Some("SIGKILL".to_owned()),
+            message: some("out of memory"),
+            evidence: vec!["exit status 137".to_owned()],
+            hint: Some("give it more memory".to_owned()),
+        }),
+        Body::Diagnostic(Diagnostic {
+            kind: DiagnosticKind::MalformedLine,
+            message: "unexpected end at byte 6".to_owned(),
+            count: Some(3),
+        }),
+        Body::HookRun(HookRun {
+            hook_event: text("BeforeTool"),
+            hook: text("./guard.sh"),
+            exit_code: Some(2),
+            duration_ms: number("12"),
+            decision: some("deny"),
+            reason: some("not on a Friday"),
+            timed_out: true,
+        }),
+    ];
+    let with_base = |(seq, body)| Event {
+        body,
+        base: event_base(seq),
+    };
+    (0..).zip(bodies).map(with_base).collect()
+}
+
+fn event_base(seq: u64) -> Base {
+    Base {
+        schema: some(lapidary_vocab::event::SCHEMA),
+        id: format!("run-{seq}"),
+        seq,
+        timestamp: some("2026-11-15T18:19:26.575Z"),
+        provider: Provider::Gemini,
+        session_id: some("2571a25a-c6c5-4920-a1ff-8824c9c44051"),
+        extensions: BTreeMap::from([("gemini.severity".to_owned(), json("\"warning\""))]),
+        raw_is_text: true,
+        raw_base64: Some("/w==".to_owned()),
+        raw: Some(json(r#"{"n":[1.10,1e2],"s":"\u00e9"}"#)),
+        other: BTreeMap::new(), // fields of a newer version: none in a version's own samples
+    }
+}
+
+/// A message of blocks of every kind, and a plain one.
+pub(crate) fn messages() -> Vec<Message> {
+    let blocks = Content::Blocks(vec![
+        MessageBlock::Thinking(thinking_block()),
+        MessageBlock::ToolUse(tool_use_block()),
+        MessageBlock::ToolResult(tool_result_block()),
+        MessageBlock::Text(text_block()),
+        MessageBlock::SlashCommand(SlashCommandBlock {
+            command: text("/review"),
+            message: some("review the parser"),
+            args: some("parser"),
+        }),
+        MessageBlock::Image(MessageImage {
+            source: ImageSource {
+                r#type: text("base64"),
+                media_type: text("image/png"),
+                data: text("iVBORw0="),
+            },
+        }),
+    ]);
+    let message = |content| Message {
+        id: text("run-m0"),
+        role: Role::Assistant,
+        content,
+        timestamp: Some(1_794_766_766_575),
+        tool: text("gemini"),
+        model: some("gemini-2.5-flash"),
+        usage: Some(MessageUsage {
+            input_tokens: number("100"),
+            output_tokens: number("10"),
+            total_tokens: number("110"),
+            cache_read_input_tokens: number("80"),
+        }),
+        original: json(r#"[{"type":"message","n":1.10}]"#),
+    };
+    vec![message(blocks), message(Content::Plain(text("")))]
+}
+
+/// Every kind of runtime event.
+pub(crate) fn runtime_events() -> Vec<RuntimeEvent> {
+    let bodies = [
+        RuntimeBody::OutputProduced(OutputProduced {
+            stream: OutputStream::Command,
+            text: text("ok\n"),
+            snapshot: true,
+            derived: true,
+            command: some("cargo test"),
+            call_id: some("call-1"),
+            tool: some("run_shell_command"),
+            category: Some(Category::Command),
+            status: some("error"),
+            error: Some(json(r#"{"type":"shell","message":"exit 1"}"#)),
+        }),
+        RuntimeBody::ToolCallRequested(ToolCallRequested {
+            call_id: text("call-1"),
+            tool: text("run_shell_command"),
+            category: Some(Category::Command),
+            arguments: json(r#"{"command":"cargo test"}"#),
+        }),
+        RuntimeBody::TurnDiffUpdated(TurnDiffUpdated {
+            diff: text("--- a\n+++ b\n"),
+            derived: true,
+            call_id: some("call-1"),
+        }),
+        RuntimeBody::TokenUsageUpdated(TokenUsageUpdated {
+            total_input_tokens: number("100"),
+            total_output_tokens: number("10"),
+            total_cached_input_tokens: number("80"),
+            total_tokens: number("110"),
+            cost_usd: number("1.10"),
+            model_context_window: number("1048576"),
+        }),
+        RuntimeBody::TurnCompleted(TurnCompleted {
+            status: text("completed"),
+            duration_ms: number("5522"),
+        }),
+        RuntimeBody::TurnFailed(TurnFailed {
+            status: text("failed"),
+            cause: Cause::QuotaTerminal,
+            error: TurnError {
+                message: text("[API Error: quota]"),
+                additional_details: Some("result.status is error".to_owned()),
+            },
+        }),
+        RuntimeBody::TaskStatus(TaskStatus {
+            status_type: text("warning"),
+            text: text("Loop detected"),
+        }),
+    ];
+    let with_base = |(seq, body)| RuntimeEvent {
+        body,
+        base: runtime_base(seq),
+    };
+    (0..).zip(bodies).map(with_base).collect()
+}
+
+fn runtime_base(seq: u64) -> RuntimeBase {
+    RuntimeBase {
+        schema: some(runtime::SCHEMA),
+        seq,
+        timestamp: some("2026-11-15T18:19:26.575Z"),
+        provider: Provider::Gemini,
+        thread_id: some("2571a25a-c6c5-4920-a1ff-8824c9c44051"),
+        turn_id: "run-turn-0".to_owned(),
+        raw_is_text: true,
+        raw: Some(json(r#""not JSON""#)),
+    }
+}
+
+/// A result with everything in it.
+pub(crate) fn result() -> RunResult {
+    RunResult {
+        schema: text(result::SCHEMA),
+        success: false,
+        outcome: Outcome::Failed,
+        cause: Cause::MaxTurns,
+        exit_code: Some(53),
+        session_id: some("2571a25a-c6c5-4920-a1ff-8824c9c44051"),
+        duration_ms: number("5522"),
+        response: text("```json\n{\"n\":1}\n```"),
+        data: Some(json(r#"{"n":1}"#)),
+        files: Files(vec!["b.txt".to_owned(), "a.txt".to_owned()]),
+        usage: Some(token_usage()),
+        error: Some(ResultError {
+            message: text("the limit of turns was reached"),
+            hint: Some("raise it".to_owned()),
+        }),
+        warnings: vec![text("Loop detected")],
+        diagnostics: BTreeMap::from([("noise".to_owned(), 2)]),
+    }
+}
+
+/// Every kind of command.
+pub(crate) fn commands() -> Vec<Command> {
+    vec![
+        Command::SendMessage(command::SendMessage {
+            session_id: some("s"),
+            text: text("Say hello"),
+            content: vec![json(r#"{"type":"text","text":"please"}"#)],
+        }),
+        Command::PermissionResponse(command::PermissionResponse {
+            request_id: text("request-1"),
+            allowed: true,
+            message: some("go on"),
+            updated_input: Some(json(r#"{"optionId":"allow"}"#)),
+            updated_permissions: vec![json(r#"{"toolName":"read_file"}"#)],
+            interrupt: Some(false),
+        }),
+        Command::Interrupt(command::Interrupt {
+            session_id: some("s"),
+        }),
+        Command::Kill(command::Kill {
+            session_id: some("s"),
+        }),
+        Command::SetModel(command::SetModel {
+            session_id: some("s"),
+            model: text("gemini-2.5-pro"),
+        }),
+        Command::SetPermissionMode(command::SetPermissionMode {
+            session_id: some("s"),
+            mode: text("plan"),
+        }),
+        Command::SetConfigOption(command::SetConfigOption {
+            session_id: some("s"),
+            config_id: text("mode"),
+            value: json("\"fast\""),
+        }),
+        Command::SetReasoningEffort(command::SetReasoningEffort {
+            session_id: some("s"),
+            effort: text("high"),
+        }),
+        Command::CreateSession(command::CreateSession {
+            cwd: text("/work"),
+            prompt: some("Say hello"),
+            options: Some(json(r#"{"model":"auto"}"#)),
+        }),
+    ]
+}

@@ -1,0 +1,165 @@
+//! What the published schemas promise by themselves.
+
+use std::collections::BTreeMap;
+
+use lapidary_vocab::schema::PUBLISHED;
+use serde_json::{Value, json};
+
+/// Calls `visit` with the name and schema of every property, wherever it stands.
+fn each_property(schema: &Value, visit: &mut impl FnMut(&str, &Value)) {
+    match schema {
+        Value::Object(members) => {
+            for (key, value) in members {
+                match (key.as_str(), value) {
+                    ("not", _) => {} // describes nothing: it only says what is no unknown kind
+                    ("properties", Value::Object(properties)) => {
+                        for (name, property) in properties {
+                            visit(name, property);
+                            each_property(property, visit);
+                        }
+                    }
+                    _ => each_property(value, visit),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| each_property(item, visit)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_property_says_whether_it_is_upstream_or_derived() {
+    let mut silent = Vec::new();
+    let mut seen = 0;
+    for published in PUBLISHED {
+        each_property(&published.schema(), &mut |name, property| {
+            seen += 1;
+            let description = property["description"].as_str().unwrap_or_default();
+            let description = description.to_lowercase();
+            if !["upstream", "derived"]
+                .iter()
+                .any(|word| description.contains(word))
+            {
+                silent.push(format!("{}: `{name}`", published.name));
+            }
+        });
+    }
+    assert!(silent.is_empty(), "{silent:#?}");
+    assert!(
+        seen > 200,
+        "only {seen} properties were found: the test is blind"
+    );
+}
+
+#[test]
+fn a_name_means_the_same_in_every_schema() {
+    let mut meanings: BTreeMap<String, (&str, Value)> = BTreeMap::new();
+    for published in PUBLISHED {
+        let schema = published.schema();
+        let mut root = schema.clone();
+        root.as_object_mut().unwrap().remove("$defs");
+        let root = (published.type_name().into_owned(), root);
+        let definitions = schema["$defs"].as_object().unwrap().clone();
+        for (name, meaning) in definitions.into_iter().chain([root]) {
+            let (first, known) = meanings
+                .entry(name.clone())
+                .or_insert((published.name, meaning.clone()));
+            assert_eq!(
+                *known, meaning,
+                "`{name}` in {first} and {}",
+                published.name
+            );
+        }
+    }
+}
+
+/// The word and union that each definition stands for, where it is a kind of something.
+#[test]
+fn a_definition_has_one_discriminator_wherever_it_stands() {
+    let mut words: BTreeMap<String, Value> = BTreeMap::new();
+    for published in PUBLISHED {
+        let schema = published.schema();
+        let definitions = schema["$defs"].as_object().unwrap().values();
+        for union in definitions.chain([&schema]) {
+            for choice in union["anyOf"].as_array().into_iter().flatten() {
+                let (Some(name), Some(properties)) =
+                    (choice["$ref"].as_str(), choice.get("properties"))
+                else {
+                    continue;
+                };
+                let known = words.entry(name.to_owned()).or_insert(properties.clone());
+                assert_eq!(known, properties, "{name}");
+            }
+        }
+    }
+    assert!(
+        words.len() > 40,
+        "only {} kinds were found: the test is blind",
+        words.len()
+    );
+}
+
+#[track_caller]
+fn check_accepts(schema: &str, line: &Value, expected: bool) {
+    let published = lapidary_vocab::schema::Published::named(schema).unwrap();
+    let validator = jsonschema::validator_for(&published.schema()).unwrap();
+    assert_eq!(validator.is_valid(line), expected, "{line}");
+}
+
+#[test]
+fn what_a_newer_version_adds_is_valid_and_what_is_wrong_is_not() {
+    let event = |body: Value| {
+        let mut event = json!({ "id": "r-0", "seq": 0, "provider": "newcomer" });
+        let members = body.as_object().unwrap().clone();
+        event.as_object_mut().unwrap().extend(members);
+        event
+    };
+    let block = |block: Value| {
+        event(
+            json!({ "event": "tool_completion", "callId": "c", "status": "postponed", "content": [block] }),
+        )
+    };
+    check_accepts(
+        "events",
+        &event(json!({ "event": "text", "text": "x", "kind": "poem" })),
+        true,
+    );
+    check_accepts(
+        "events",
+        &event(json!({ "event": "invented_later", "x": 1 })),
+        true,
+    );
+    check_accepts(
+        "events",
+        &block(json!({ "type": "hologram", "z": 1 })),
+        true,
+    );
+    check_accepts(
+        "events",
+        &block(json!({ "type": "text", "text": "x" })),
+        true,
+    );
+
+    check_accepts("events", &block(json!({ "type": "text" })), false);
+    check_accepts(
+        "events",
+        &event(json!({ "event": "text", "kind": "text" })),
+        false,
+    );
+    check_accepts(
+        "events",
+        &event(json!({ "event": "text", "text": null, "kind": "text" })),
+        false,
+    );
+    check_accepts(
+        "events",
+        &json!({ "event": "text", "text": "x", "kind": "text" }),
+        false,
+    );
+    check_accepts(
+        "commands",
+        &json!({ "command": "kill", "sessionId": 1 }),
+        false,
+    );
+    check_accepts("commands", &json!({ "command": "kill" }), true);
+}

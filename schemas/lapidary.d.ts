@@ -1,0 +1,945 @@
+// What Lapidary prints and reads, as TypeScript types. Made from the JSON Schemas by `cargo xtask schemas`.
+//
+// Unions list the kinds that this version knows. A newer version may add kinds, words and fields: keep a default branch.
+
+/** What every `Event` carries. */
+export interface EventBase {
+  /** The vocabulary and its version, `lapidary.events/1`, on the first event of a stream. Derived. */
+  schema?: string;
+  /** `<run>-<seq>`: unique where run ids are. Derived. */
+  id: string;
+  /** Position in the run, from 0 without gaps. Derived. */
+  seq: number;
+  /** RFC 3339, UTC: the agent's own, else when the line was received, else the last one seen in the file. Upstream or derived. */
+  timestamp?: string;
+  /** The agent's family. Derived from what was started or read. */
+  provider: Provider;
+  /** The agent's session, once it is known. Upstream. */
+  sessionId?: string;
+  /** What only this provider has, under dotted keys such as `gemini.severity`. Upstream. */
+  extensions?: Record<string, unknown>;
+  /** True if `raw` is a string because the line was not JSON. Derived. */
+  rawIsText?: boolean;
+  /** The line's bytes in Base64, if they were not UTF-8. Upstream. */
+  rawBase64?: string;
+  /** What the agent wrote, token for token, on the first event that a line yields. Upstream. */
+  raw?: unknown;
+}
+
+/** One event: what happened, and where it stands in its run. */
+export type Event =
+  | SessionInit
+  | ConfigOptions
+  | AvailableCommands
+  | SessionMode
+  | SessionStatus
+  | TextEvent
+  | UserInput
+  | ToolInvocation
+  | ToolCompletion
+  | SubagentSpawn
+  | SubagentComplete
+  | TurnComplete
+  | ContextCompaction
+  | PermissionRequest
+  | StreamDelta
+  | UsageUpdate
+  | RateLimitUpdate
+  | RunEnd
+  | Diagnostic
+  | HookRun;
+
+/** A session has begun, or a recorded one begins here. */
+export interface SessionInit extends EventBase {
+  event: "session_init";
+  /** The model that was asked for; `auto` where the agent chooses. Upstream. */
+  model?: string;
+  /** How hard the model is asked to think. Upstream. */
+  reasoningEffort?: string;
+  /** The agent's working directory. Upstream. */
+  cwd?: string;
+  /** Names of the tools the model may call. Upstream. */
+  availableTools?: string[];
+  /** MCP servers: `name`, `status`, `serverInfo`. Upstream. */
+  mcpServers?: unknown[];
+  /** The permission mode in force. Upstream. */
+  permissionMode?: string;
+  /** The account: `email`, `organization`, `subscriptionType`, `tokenSource`, `apiKeySource`. Upstream. */
+  account?: unknown;
+  /** Slash commands: `name`, `description`, `argumentHint`. Upstream. */
+  slashCommands?: unknown[];
+  /** Models to choose from: `value`, `displayName`, `description`. Upstream. */
+  availableModels?: unknown[];
+}
+
+/** The options a session can be configured with. */
+export interface ConfigOptions extends EventBase {
+  event: "config_options";
+  /** The options, as the agent describes them. Upstream. */
+  configOptions: unknown[];
+}
+
+/** The commands a user can give. */
+export interface AvailableCommands extends EventBase {
+  event: "available_commands";
+  /** The commands, as the agent describes them. Upstream. */
+  availableCommands: unknown[];
+}
+
+/** The mode a session is in. */
+export interface SessionMode extends EventBase {
+  event: "session_mode";
+  /** The current mode's id. Upstream. */
+  currentModeId: string;
+  /** The modes to choose from, as the agent describes them. Upstream. */
+  availableModes: unknown[];
+}
+
+/** Open: readers must accept words that are not listed here. */
+export type SessionState = "compacting" | "resuming" | "interrupted" | "ended" | "error" | (string & {});
+
+/** Something about the session as a whole: an error, a warning, a change of state. */
+export interface SessionStatus extends EventBase {
+  event: "session_status";
+  /** What is the matter. Derived: every `error` line of Gemini is `error`; its severity is in `extensions["gemini.severity"]`. */
+  status: SessionState;
+  /** In the agent's words. Upstream. */
+  message?: string;
+}
+
+/** Open: readers must accept words that are not listed here. */
+export type TextKind = "text" | "thinking" | "plan" | "error" | (string & {});
+
+/** A whole piece of text. */
+export interface TextEvent extends EventBase {
+  event: "text";
+  /** The text. Upstream; with `--deltas final` or `both` joined from its chunks. */
+  text: string;
+  /** What sort of text. Derived from where it stood. */
+  kind: TextKind;
+  /** The call of a sub-agent that this belongs to. Upstream. */
+  parentCallId?: string;
+  /** The model that wrote it. Upstream. */
+  model?: string;
+}
+
+/** What the user said. */
+export interface UserInput extends EventBase {
+  event: "user_input";
+  /** The prompt as the agent took it. Upstream. */
+  text: string;
+  /** Pictures: `mediaType` and `data`. Upstream. */
+  images?: unknown[];
+  /** True if no person said it: context that the agent added, tool results sent back, history replayed. Derived. */
+  isSynthetic?: boolean;
+}
+
+/** Open: readers must accept words that are not listed here. */
+export type ToolKind =
+  | "execute"
+  | "read"
+  | "edit"
+  | "delete"
+  | "move"
+  | "search"
+  | "fetch"
+  | "browse"
+  | "think"
+  | "ask"
+  | "memory"
+  | "mcp"
+  | "other"
+  | (string & {});
+
+/** The agent calls a tool. */
+export interface ToolInvocation extends EventBase {
+  event: "tool_invocation";
+  /** The call's id; the completion carries the same. Upstream. */
+  callId: string;
+  /** The tool's name. Upstream. */
+  toolName: string;
+  /** What sort of tool. Derived from its name by an exact table, or the agent's own word over ACP. */
+  kind: ToolKind;
+  /** The call's arguments: an object, empty if the agent sent none. Upstream. */
+  input: unknown;
+  /** The call of a sub-agent that this belongs to. Upstream. */
+  parentCallId?: string;
+  /** A title for people. Upstream. */
+  title?: string;
+  /** Files and folders it concerns. Derived from the arguments, or the agent's own over ACP. */
+  locations?: string[];
+  /** The model that called it. Upstream. */
+  model?: string;
+}
+
+/** Open: readers must accept words that are not listed here. */
+export type ToolCallStatus = "completed" | "failed" | "cancelled" | (string & {});
+
+/** One part of a tool's content, told apart by `type`. */
+export type ContentBlock =
+  | TextBlock
+  | ThinkingBlock
+  | ToolUseBlock
+  | ToolResultBlock
+  | ImageBlock
+  | AudioBlock
+  | ResourceBlock
+  | ResourceLinkBlock
+  | DiffBlock
+  | TerminalBlock;
+
+/** Plain text. */
+export interface TextBlock {
+  type: "text";
+  /** The text. Upstream. */
+  text: string;
+}
+
+/** The model's reasoning. */
+export interface ThinkingBlock {
+  type: "thinking";
+  /** What it thought. Upstream. */
+  thinking: string;
+  /** The provider's signature over it. Upstream. */
+  signature?: string;
+}
+
+/** A call of a tool. */
+export interface ToolUseBlock {
+  type: "tool_use";
+  /** The call's id. Upstream. */
+  id: string;
+  /** The tool's name. Upstream in events; in messages derived: Claude's name where there is one. */
+  name: string;
+  /** The call's arguments. Upstream in events; in messages derived: Claude's argument names where they differ. */
+  input: unknown;
+}
+
+/** The result of a call. */
+export interface ToolResultBlock {
+  type: "tool_result";
+  /** The id of the call this answers. Upstream. */
+  tool_use_id: string;
+  /** What the tool returned. Upstream. */
+  content?: unknown;
+  /** True if the call failed or was cancelled. Derived from the call's status. */
+  is_error?: boolean;
+}
+
+/** A picture. */
+export interface ImageBlock {
+  type: "image";
+  /** Anthropic's form: `type`, `media_type` and `data` or `url`. Upstream. */
+  source?: unknown;
+  /** ACP's form: the picture in Base64. Upstream. */
+  data?: string;
+  /** ACP's form: its media type. Upstream. */
+  mimeType?: string;
+  /** ACP's form: where it lies. Upstream. */
+  uri?: string;
+}
+
+/** Sound. */
+export interface AudioBlock {
+  type: "audio";
+  /** The sound in Base64. Upstream. */
+  data?: string;
+  /** Its media type. Upstream. */
+  mimeType?: string;
+  /** Where it lies. Upstream. */
+  uri?: string;
+}
+
+/** An embedded resource, in ACP's nested or the flat form, whichever it came in. */
+export interface ResourceBlock {
+  type: "resource";
+  /** ACP's form: `uri` with `text` or `blob`. Upstream. */
+  resource?: unknown;
+  /** The flat form: where it lies. Upstream. */
+  uri?: string;
+  /** The flat form: its name. Upstream. */
+  name?: string;
+  /** The flat form: its title. Upstream. */
+  title?: string;
+  /** The flat form: its size in bytes. Upstream. */
+  size?: number;
+  /** The flat form: what it holds. Upstream. */
+  contents?: unknown;
+}
+
+/** A pointer to a resource. */
+export interface ResourceLinkBlock {
+  type: "resource_link";
+  /** Where it lies. Upstream. */
+  uri: string;
+  /** Its name. Upstream. */
+  name?: string;
+  /** Its media type. Upstream. */
+  mimeType?: string;
+}
+
+/** A change of one file. */
+export interface DiffBlock {
+  type: "diff";
+  /** The file. Upstream. */
+  path?: string;
+  /** Its text before; absent for a new file. Upstream. */
+  oldText?: string;
+  /** Its text after. Upstream. */
+  newText?: string;
+  /** The change as a unified diff, where the agent gave one. Upstream. */
+  unified?: string;
+}
+
+/** A terminal and what it showed. */
+export interface TerminalBlock {
+  type: "terminal";
+  /** The terminal's id. Upstream. */
+  terminalId?: string;
+  /** What it printed. Upstream. */
+  output?: string;
+  /** True if the beginning of the output was cut off. Upstream. */
+  truncated?: boolean;
+  /** The command's exit code. Upstream. */
+  exitCode?: number;
+  /** The signal that ended the command. Upstream. */
+  signal?: string;
+}
+
+/** A call of a tool has ended. */
+export interface ToolCompletion extends EventBase {
+  event: "tool_completion";
+  /** The id of the call. Upstream. */
+  callId: string;
+  /** How it ended. Derived from the agent's word: `success` is completed (also for calls the user cancelled: Gemini's stream does not tell them apart), `error` is failed. */
+  status: ToolCallStatus;
+  /** What came back: text for display in a stream, what the model saw in a session file; else the error's message. Upstream. */
+  output?: unknown;
+  /** True if the agent reported anything but success. Derived. */
+  isError?: boolean;
+  /** Structured content. Upstream. */
+  content?: ContentBlock[];
+  /** Files and folders it concerned. Derived from the arguments of the call, or the agent's own over ACP. */
+  locations?: string[];
+}
+
+/** A sub-agent starts. */
+export interface SubagentSpawn extends EventBase {
+  event: "subagent_spawn";
+  /** The call that started it. Upstream. */
+  callId: string;
+  /** What sort of agent. Upstream. */
+  agentType?: string;
+  /** What it is to do. Upstream. */
+  description?: string;
+  /** True if it continues an earlier one. Upstream. */
+  isResume?: boolean;
+  /** The earlier one's id. Upstream. */
+  resumeAgentId?: string;
+}
+
+/** A sub-agent is done. */
+export interface SubagentComplete extends EventBase {
+  event: "subagent_complete";
+  /** The call that started it. Upstream. */
+  callId: string;
+  /** Its id. Upstream. */
+  agentId?: string;
+  /** How it ended. Upstream. */
+  status?: string;
+  /** What it reported. Upstream. */
+  summary?: string;
+}
+
+/** Tokens spent, as the agent counts them. What it does not report is absent, never zero. */
+export interface TokenUsage {
+  /** Tokens of the prompt, cached ones included. Upstream, or derived as the sum over models. */
+  inputTokens?: number;
+  /** Tokens of the answer, without thoughts. Upstream, or derived as the sum over models. */
+  outputTokens?: number;
+  /** Tokens of the prompt that came from a cache. Upstream, or derived as the sum over models. */
+  cacheReadTokens?: number;
+  /** Tokens written to a cache. Upstream. */
+  cacheCreationTokens?: number;
+}
+
+/** Tokens spent on one model. */
+export interface ModelTokenUsage {
+  /** Tokens of the prompt, cached ones included. Upstream. */
+  inputTokens?: number;
+  /** Tokens of the answer, without thoughts. Upstream. */
+  outputTokens?: number;
+  /** Tokens of the prompt that came from a cache. Upstream. */
+  cacheReadTokens?: number;
+  /** Tokens written to a cache. Upstream. */
+  cacheCreationTokens?: number;
+  /** What it cost in US dollars. Upstream. */
+  costUsd?: number;
+  /** The model's context window in tokens. Upstream. */
+  contextWindow?: number;
+  /** Web searches made. Upstream. */
+  webSearchRequests?: number;
+}
+
+/** A prompt has been answered, or has failed. */
+export interface TurnComplete extends EventBase {
+  event: "turn_complete";
+  /** True if the agent reported an error. Derived from its status or stop reason. */
+  isError?: boolean;
+  /** The agent's own word: Gemini's `status`, ACP's stop reason. Upstream. */
+  subtype?: string;
+  /** What went wrong. Upstream. */
+  errors?: string[];
+  /** The answer, where the agent repeats it at the end. Upstream. */
+  result?: string;
+  /** What it cost in US dollars. Upstream. */
+  costUsd?: number;
+  /** How long the turn took, in milliseconds; 0 in Gemini's error results. Upstream. */
+  durationMs?: number;
+  /** How long the API took, in milliseconds. Upstream, or derived as the sum over models. */
+  durationApiMs?: number;
+  /** Requests to the model. Upstream. */
+  numTurns?: number;
+  /** Tokens spent. Upstream. */
+  usage?: TokenUsage;
+  /** Tokens spent, by model. Upstream. */
+  modelUsage?: Record<string, ModelTokenUsage>;
+  /** Calls that were denied: `tool_name`, `tool_use_id`, `tool_input`. Upstream. */
+  permissionDenials?: unknown[];
+}
+
+/** Open: readers must accept words that are not listed here. */
+export type CompactionTrigger = "auto" | "manual" | "cleared" | (string & {});
+
+/** The conversation was shortened. */
+export interface ContextCompaction extends EventBase {
+  event: "context_compaction";
+  /** What set it off. Upstream. */
+  trigger: CompactionTrigger;
+  /** Tokens before. Upstream. */
+  preTokens?: number;
+  /** What is left of it, in words. Upstream. */
+  summary?: string;
+}
+
+/** The agent asks whether it may. */
+export interface PermissionRequest extends EventBase {
+  event: "permission_request";
+  /** The request's id, for the answer. Upstream. */
+  requestId: string;
+  /** The tool's name, or its title over ACP. Upstream. */
+  toolName: string;
+  /** What sort of tool. Upstream over ACP, else derived from its name. */
+  toolKind: ToolKind;
+  /** The arguments it would be called with. Upstream. */
+  toolInput: unknown;
+  /** The id of the call. Upstream. */
+  toolUseId?: string;
+  /** Why it asks. Upstream. */
+  reason?: string;
+  /** The path that was in the way. Upstream. */
+  blockedPath?: string;
+  /** Rules it suggests: `type`, `toolName`, `directory`, `mode`, `description`. Upstream. */
+  suggestions?: unknown[];
+}
+
+/** Open: readers must accept words that are not listed here. */
+export type StreamDeltaKind =
+  | "text"
+  | "thinking"
+  | "toolInput"
+  | "messageStart"
+  | "messageStop"
+  | "blockStart"
+  | "blockStop"
+  | (string & {});
+
+/** A chunk of something longer. */
+export interface StreamDelta extends EventBase {
+  event: "stream_delta";
+  /** A chunk of what. Derived from where it stood. */
+  kind: StreamDeltaKind;
+  /** The chunk of text. Upstream. */
+  textDelta?: string;
+  /** The chunk of a tool's arguments. Upstream. */
+  jsonDelta?: string;
+  /** Which block of the message it belongs to. Upstream. */
+  blockIndex?: number;
+  /** The call whose arguments these are. Upstream. */
+  callId?: string;
+  /** The call of a sub-agent that this belongs to. Upstream. */
+  parentCallId?: string;
+}
+
+/** Tokens spent on one step. */
+export interface UsageUpdate extends EventBase {
+  event: "usage_update";
+  /** The counts, in snake_case: `input_tokens`, `output_tokens`, `total_tokens` and what else the agent counts. Upstream. */
+  stepUsage: unknown;
+}
+
+/** How much of a rate limit is used. */
+export interface RateLimitUpdate extends EventBase {
+  event: "rate_limit_update";
+  /** The main window: `usedPercent`, `windowDurationMins`, `resetsAt`. Upstream. */
+  primary?: unknown;
+  /** A second window. Upstream. */
+  secondary?: unknown;
+  /** Credits: `hasCredits`, `unlimited`, `balance`. Upstream. */
+  credits?: unknown;
+  /** The account's plan. Upstream. */
+  planType?: string;
+}
+
+/** Open: readers must accept words that are not listed here. */
+export type Outcome = "completed" | "refused" | "cancelled" | "failed" | (string & {});
+
+/** Open: readers must accept words that are not listed here. */
+export type Cause =
+  | "end_turn"
+  | "refusal"
+  | "permission_denied"
+  | "cancelled_by_client"
+  | "max_turns"
+  | "max_tokens"
+  | "loop_detected"
+  | "budget"
+  | "quota_retryable"
+  | "quota_terminal"
+  | "agent_crashed"
+  | "no_result"
+  | "empty_response"
+  | "protocol_error"
+  | "timeout_start"
+  | "timeout_idle"
+  | "timeout_total"
+  | "bad_input"
+  | "bad_config"
+  | "sandbox"
+  | "untrusted_folder"
+  | "auth_required"
+  | "agent_missing"
+  | "spawn_failed"
+  | "api_error"
+  | "tool_fatal"
+  | "internal"
+  | (string & {});
+
+/** The run is over: exactly once, last. */
+export interface RunEnd extends EventBase {
+  event: "run_end";
+  /** How it ended. Derived from the exit status *and* the agent's own word. */
+  outcome: Outcome;
+  /** Why. Derived. */
+  cause: Cause;
+  /** The agent's exit code, if it is known. Upstream. */
+  exitCode?: number;
+  /** The signal that ended the agent. Upstream. */
+  signal?: string;
+  /** What went wrong, in the agent's words if it said any. Upstream or derived. */
+  message?: string;
+  /** What led to this verdict. Derived. */
+  evidence?: string[];
+  /** What the user can do about it. Derived. */
+  hint?: string;
+}
+
+/** Open: readers must accept words that are not listed here. */
+export type DiagnosticKind =
+  | "noise"
+  | "malformed_line"
+  | "line_too_long"
+  | "unknown_type"
+  | "unknown_field"
+  | "invalid_field"
+  | "duplicate_key"
+  | "protocol_violation"
+  | "retry"
+  | "session_records"
+  | (string & {});
+
+/** Something we could not translate, or that someone who integrates the agent should know. It carries its line in `raw`. */
+export interface Diagnostic extends EventBase {
+  event: "diagnostic";
+  /** What sort of thing. Derived. */
+  kind: DiagnosticKind;
+  /** In words. Derived. */
+  message: string;
+  /** How many times, if it stands for several. Derived. */
+  count?: number;
+}
+
+/** A hook was run. */
+export interface HookRun extends EventBase {
+  event: "hook_run";
+  /** The event that set it off, such as `BeforeTool`. Upstream. */
+  hookEvent: string;
+  /** The hook's name or command. Upstream. */
+  hook: string;
+  /** Its exit code. Upstream. */
+  exitCode?: number;
+  /** How long it took, in milliseconds. Derived. */
+  durationMs?: number;
+  /** What it decided. Upstream. */
+  decision?: string;
+  /** Why. Upstream. */
+  reason?: string;
+  /** True if it was stopped because it took too long. Derived. */
+  timedOut?: boolean;
+}
+
+/** Open: readers must accept words that are not listed here. */
+export type Provider = "claude" | "codex" | "gemini" | "acp" | (string & {});
+
+/** One message of a conversation. */
+export interface Message {
+  /** The record's id in a session file; `<run>-m<n>` from a stream. Upstream or derived. */
+  id: string;
+  /** Who speaks. Derived from the record's type: `user` is the user, everything else the assistant. */
+  role: Role;
+  /** The blocks in order thinking, each call with its result, text; or a plain string if there is no block. Upstream. */
+  content: Content;
+  /** Milliseconds since 1970. Derived from the record's timestamp. */
+  timestamp?: number;
+  /** The agent's family. Derived. */
+  tool: string;
+  /** The model that answered, or was asked. Upstream. */
+  model?: string;
+  /** Tokens spent on this message, where the source says so. Upstream. */
+  usage?: MessageUsage;
+  /** The record this was made from; from a stream, the array of its lines. Upstream. */
+  _original: unknown;
+}
+
+/** Open: readers must accept words that are not listed here. */
+export type Role = "user" | "assistant" | "system" | (string & {});
+
+/** What a message says. */
+export type Content = string | MessageBlock[];
+
+/** One block of a message, told apart by `type`. */
+export type MessageBlock = TextBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock | SlashCommandBlock | MessageImage;
+
+/** A slash command the user gave. */
+export interface SlashCommandBlock {
+  type: "slash_command";
+  /** The command's name. Upstream. */
+  command: string;
+  /** What it was called with, as one text. Upstream. */
+  message?: string;
+  /** Its arguments. Upstream. */
+  args?: string;
+}
+
+/** The bytes of a picture. */
+export interface ImageSource {
+  /** Always `base64` here. Derived. */
+  type: string;
+  /** The media type, such as `image/png`. Upstream. */
+  media_type: string;
+  /** The bytes in Base64. Upstream. */
+  data: string;
+}
+
+/** A picture. */
+export interface MessageImage {
+  type: "image";
+  /** Where the picture's bytes are. Upstream. */
+  source: ImageSource;
+}
+
+/** Tokens spent on a message. */
+export interface MessageUsage {
+  /** Tokens of the whole prompt. Upstream. */
+  input_tokens?: number;
+  /** Tokens of the answer. Upstream. */
+  output_tokens?: number;
+  /** All tokens, thoughts included. Upstream. */
+  total_tokens?: number;
+  /** Tokens of the prompt that came from a cache. Upstream. */
+  cache_read_input_tokens?: number;
+}
+
+/** What every `RuntimeEvent` carries. */
+export interface RuntimeEventBase {
+  /** The vocabulary and its version, `lapidary.runtime/1`, on the first event. Derived. */
+  schema?: string;
+  /** Position in the run, from 0 without gaps. Derived. */
+  seq: number;
+  /** RFC 3339, UTC. Upstream, or derived as in `events`. */
+  timestamp?: string;
+  /** The agent's family. Derived. */
+  provider: Provider;
+  /** The agent's session. Upstream. */
+  threadId?: string;
+  /** `<run>-turn-<n>`. Derived. */
+  turnId: string;
+  /** True if `raw` is a string because the line was not JSON. Derived. */
+  rawIsText?: boolean;
+  /** The line this was made from. Upstream. */
+  raw?: unknown;
+}
+
+/** One ticket-mode event. */
+export type RuntimeEvent =
+  | OutputProduced
+  | ToolCallRequested
+  | TurnDiffUpdated
+  | TokenUsageUpdated
+  | TurnCompleted
+  | TurnFailed
+  | TaskStatus;
+
+/** Open: readers must accept words that are not listed here. */
+export type OutputStream = "assistant" | "command" | "mutation" | "tool" | (string & {});
+
+/** Open: readers must accept words that are not listed here. */
+export type Category = "command" | "file_read" | "file_write" | "ask_user" | "search_fetch" | "planning" | (string & {});
+
+/** The agent, or one of its tools, produced output. */
+export interface OutputProduced extends RuntimeEventBase {
+  event: "output_produced";
+  /** Whose output. Derived from the tool's category. */
+  stream: OutputStream;
+  /** The output; for a file mutation a one-line summary. Upstream, or derived where `derived` says so. */
+  text: string;
+  /** True if this is the whole of it, false for a chunk. Derived. */
+  snapshot: boolean;
+  /** True if `text` is a summary of ours. Derived. */
+  derived?: boolean;
+  /** The command that was run. Upstream. */
+  command?: string;
+  /** The id of the call. Upstream. */
+  callId?: string;
+  /** The tool's name, if its call was seen. Upstream. */
+  tool?: string;
+  /** The tool's category. Derived by an exact table. */
+  category?: Category;
+  /** How the call ended, in the agent's word. Upstream. */
+  status?: string;
+  /** The call's error: `type` and `message`. Upstream. */
+  error?: unknown;
+}
+
+/** The agent calls a tool. */
+export interface ToolCallRequested extends RuntimeEventBase {
+  event: "tool_call_requested";
+  /** The call's id. Upstream. */
+  callId: string;
+  /** The tool's name. Upstream. */
+  tool: string;
+  /** The tool's category. Derived by an exact table. */
+  category?: Category;
+  /** The call's arguments. Upstream. */
+  arguments: unknown;
+}
+
+/** A unified diff was found in a tool's output. */
+export interface TurnDiffUpdated extends RuntimeEventBase {
+  event: "turn_diff_updated";
+  /** The diff. Derived: cut from the output of a tool. */
+  diff: string;
+  /** Always true: no agent sends this itself. Derived. */
+  derived: boolean;
+  /** The id of the call whose output it was. Upstream. */
+  callId?: string;
+}
+
+/** Tokens spent so far. */
+export interface TokenUsageUpdated extends RuntimeEventBase {
+  event: "token_usage_updated";
+  /** Tokens of the prompt, cached ones included. Upstream. */
+  totalInputTokens?: number;
+  /** Tokens of the answer. Upstream. */
+  totalOutputTokens?: number;
+  /** Tokens of the prompt that came from a cache. Upstream. */
+  totalCachedInputTokens?: number;
+  /** All tokens. Upstream; derived as input plus output where the agent gives no total. */
+  totalTokens?: number;
+  /** What it cost in US dollars. Upstream. */
+  costUsd?: number;
+  /** The model's context window. Upstream. */
+  modelContextWindow?: number;
+}
+
+/** The turn came to its end. */
+export interface TurnCompleted extends RuntimeEventBase {
+  event: "turn_completed";
+  /** Always `completed`. Derived. */
+  status: string;
+  /** How long it took, in milliseconds. Upstream. */
+  durationMs?: number;
+}
+
+/** What went wrong in a turn. */
+export interface TurnError {
+  /** In words. Upstream, else the cause in words. */
+  message: string;
+  /** What led to this verdict. Derived. */
+  additionalDetails?: string;
+}
+
+/** The turn failed. */
+export interface TurnFailed extends RuntimeEventBase {
+  event: "turn_failed";
+  /** Always `failed`. Derived. */
+  status: string;
+  /** Why. Derived, as in `run_end`. */
+  cause: Cause;
+  /** What went wrong. Upstream, or derived. */
+  error: TurnError;
+}
+
+/** The agent reported a status, a warning or an error; or we could not read a line of its. */
+export interface TaskStatus extends RuntimeEventBase {
+  event: "task_status";
+  /** `warning`, `error`, or `diagnostic` for what we could not read. Upstream or derived. */
+  statusType: string;
+  /** In words. Upstream; derived for a diagnostic. */
+  text: string;
+}
+
+/** What came of a run. */
+export interface RunResult {
+  /** The vocabulary and its version, `lapidary.result/1`. Derived. */
+  schema: string;
+  /** True only if the agent said so *and* nothing contradicts it. Derived. */
+  success: boolean;
+  /** How it ended. Derived. */
+  outcome: Outcome;
+  /** Why. Derived. */
+  cause: Cause;
+  /** The agent's exit code, if it is known. Upstream. */
+  exitCode?: number;
+  /** The agent's session. Upstream. */
+  sessionId?: string;
+  /** How long it took, in milliseconds. Upstream. */
+  durationMs?: number;
+  /** What the assistant said, all of it, joined without separator. Upstream. */
+  response: string;
+  /** JSON found in the response, when it was asked for. Derived. */
+  data?: unknown;
+  /** Files the agent wrote, in order of first success; the value is always null, the content is on disk. Derived from `write_file` and `replace`. */
+  files: Files;
+  /** Tokens spent. Upstream. */
+  usage?: TokenUsage;
+  /** What went wrong. Upstream or derived. */
+  error?: ResultError;
+  /** Warnings the agent gave. Upstream. */
+  warnings: string[];
+  /** How many lines could not be translated, by kind. Derived. */
+  diagnostics: Record<string, number>;
+}
+
+export type Files = Record<string, null>;
+
+/** What went wrong in a run. */
+export interface ResultError {
+  /** In words. Upstream, else the cause in words. */
+  message: string;
+  /** What the user can do about it. Derived. */
+  hint?: string;
+}
+
+/** One command. */
+export type Command =
+  | SendMessage
+  | PermissionResponse
+  | Interrupt
+  | Kill
+  | SetModel
+  | SetPermissionMode
+  | SetConfigOption
+  | SetReasoningEffort
+  | CreateSession;
+
+/** Gives the agent a prompt. */
+export interface SendMessage {
+  command: "send_message";
+  /** The session it is for. Upstream. */
+  sessionId?: string;
+  /** The prompt. Upstream. */
+  text: string;
+  /** Content blocks beside the text. Upstream. */
+  content?: unknown[];
+}
+
+/** Answers a `permission_request`. */
+export interface PermissionResponse {
+  command: "permission_response";
+  /** The request's id. Upstream. */
+  requestId: string;
+  /** Whether it may. Upstream. */
+  allowed: boolean;
+  /** A word to the agent. Upstream. */
+  message?: string;
+  /** Other arguments than it asked for, or the chosen `optionId` over ACP. Upstream. */
+  updatedInput?: unknown;
+  /** Rules to remember. Upstream. */
+  updatedPermissions?: unknown[];
+  /** Whether to stop the turn as well. Upstream. */
+  interrupt?: boolean;
+}
+
+/** Stops the turn. */
+export interface Interrupt {
+  command: "interrupt";
+  /** The session it is for. Upstream. */
+  sessionId?: string;
+}
+
+/** Stops the agent. */
+export interface Kill {
+  command: "kill";
+  /** The session it is for. Upstream. */
+  sessionId?: string;
+}
+
+/** Chooses a model. */
+export interface SetModel {
+  command: "set_model";
+  /** The session it is for. Upstream. */
+  sessionId?: string;
+  /** The model. Upstream. */
+  model: string;
+}
+
+/** Chooses a permission mode. */
+export interface SetPermissionMode {
+  command: "set_permission_mode";
+  /** The session it is for. Upstream. */
+  sessionId?: string;
+  /** The mode. Upstream. */
+  mode: string;
+}
+
+/** Sets an option of the session. */
+export interface SetConfigOption {
+  command: "set_config_option";
+  /** The session it is for. Upstream. */
+  sessionId?: string;
+  /** The option's id. Upstream. */
+  configId: string;
+  /** Its new value. Upstream. */
+  value: unknown;
+}
+
+/** Says how hard to think. */
+export interface SetReasoningEffort {
+  command: "set_reasoning_effort";
+  /** The session it is for. Upstream. */
+  sessionId?: string;
+  /** The effort. Upstream. */
+  effort: string;
+}
+
+/** Starts a session. */
+export interface CreateSession {
+  command: "create_session";
+  /** The working directory. Upstream. */
+  cwd: string;
+  /** The first prompt. Upstream. */
+  prompt?: string;
+  /** Everything else, as the agent's adapter understands it. Upstream. */
+  options?: unknown;
+}

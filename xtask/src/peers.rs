@@ -1,0 +1,74 @@
+//! The real programs that tests run against, pinned in `peers/`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::workspace::{Workspace, run};
+
+/// What decides which peers are installed, and how.
+const PINS: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
+/// Written last: a folder that has it is complete and belongs to these pins.
+const STAMP: &str = ".installed";
+
+/// Installs the pinned peers under `target/peers`, unless they are there already.
+pub(crate) fn install(workspace: &Workspace) -> Result<PathBuf> {
+    let pinned = workspace.root.join("peers");
+    let folder = workspace.target.join("peers");
+    let mut pins = String::new();
+    for name in PINS {
+        let path = pinned.join(name);
+        pins += &fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+    }
+    if fs::read_to_string(folder.join(STAMP)).is_ok_and(|installed| installed == pins) {
+        return Ok(folder);
+    }
+    println!("peers: installing into {}", folder.display());
+    fs::create_dir_all(&folder)?;
+    for name in PINS {
+        fs::copy(pinned.join(name), folder.join(name))?;
+    }
+    run(Command::new("npm")
+        .args(["ci", "--ignore-scripts"])
+        .current_dir(&folder))
+    .context("cannot install the peers: this needs node, npm and a registry")?;
+    fs::write(folder.join(STAMP), pins)?;
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn peers_are_pinned_exactly_and_name_no_registry() {
+        let pinned = Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers");
+        let read = |name: &str| fs::read_to_string(pinned.join(name)).unwrap();
+        let parse = |name: &str| serde_json::from_str::<serde_json::Value>(&read(name)).unwrap();
+        let manifest = parse("package.json");
+        for (name, version) in manifest["dependencies"].as_object().unwrap() {
+            let version = version.as_str().unwrap();
+            assert!(
+                version.starts_with(|c: char| c.is_ascii_digit()),
+                "{name} {version}"
+            );
+        }
+        let lock = parse("package-lock.json");
+        for (name, package) in lock["packages"].as_object().unwrap() {
+            assert!(
+                package.get("resolved").is_none(),
+                "`{name}` names its registry"
+            );
+            let root = name.is_empty();
+            assert!(
+                root || package.get("integrity").is_some(),
+                "`{name}` has no checksum"
+            );
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Where things are, and how commands are run.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+/// The workspace that `cargo xtask` was called in.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    /// The repository's root.
+    pub(crate) root: PathBuf,
+    /// Cargo's target directory.
+    pub(crate) target: PathBuf,
+    cargo: OsString,
+}
+
+impl Workspace {
+    /// Asks cargo's environment, so that no path is baked into the binary.
+    pub(crate) fn find() -> Result<Self> {
+        let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+        let root = package.and_then(|dir| Some(dir.parent()?.to_owned()));
+        let program = std::env::current_exe()?;
+        let target = program.ancestors().nth(2).map(PathBuf::from);
+        Ok(Self {
+            root: root.context("run this as `cargo xtask`")?,
+            target: target.context("the program is not in a target directory")?,
+            cargo: std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+        })
+    }
+
+    /// A cargo command at the root that leaves `Cargo.lock` as it is.
+    pub(crate) fn cargo(&self, subcommand: &str) -> Command {
+        let mut command = self.plain_cargo(subcommand);
+        command.arg("--locked");
+        command
+    }
+
+    /// A cargo command at the root that takes no `--locked`.
+    pub(crate) fn plain_cargo(&self, subcommand: &str) -> Command {
+        let mut command = Command::new(&self.cargo);
+        command.arg(subcommand).current_dir(&self.root);
+        command
+    }
+}
+
+/// Runs a command with its output shown, and fails if it does.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let name = name(command);
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start `{name}`"))?;
+    ensure!(status.success(), "`{name}` failed ({status})");
+    Ok(())
+}
+
+/// A command in the words of whoever would type it: the program and its subcommand.
+fn name(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let program = program.file_name().unwrap_or(program.as_os_str());
+    let words = [program].into_iter().chain(command.get_args().take(1));
+    let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
+    words.join(" ")
+}
