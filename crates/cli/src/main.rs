@@ -5,6 +5,7 @@ mod exit;
 mod failure;
 mod printer;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;

@@ -40,6 +40,7 @@ impl Write for Printer {
         self.out.write(bytes)
     }
 
+    #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.out.write_all(bytes)
     }

@@ -18,6 +18,6 @@ mod string;
 mod token;
 
 pub use compact::compact;
-pub use scan::{Invalid, ScanError, scan_object, scan_prefix};
+pub use scan::{Invalid, ScanError, needs_escape, scan_object, scan_prefix, scan_template};
 pub use shared::SharedStr;
 pub use token::{Elements, Kind, Members, Token};

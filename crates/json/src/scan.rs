@@ -89,6 +89,43 @@ pub fn scan_prefix(text: &str) -> Result<(Token<'_>, &str), Invalid> {
     Ok((token, &text[scanner.at..]))
 }
 
+/// Reads a text that is expected to look exactly like `pieces`, with one JSON string between each two of them.
+///
+/// A program that writes the same few shapes a million times is best read by comparing, not by parsing. The pieces must make
+/// valid JSON together with any strings; that is the caller's part of the bargain.
+///
+/// ```
+/// use lapidary_json::scan_template;
+/// let text = r#"{"a":"x","b":"y"}"#;
+/// let [a, b] = scan_template(text, ["{\"a\":", ",\"b\":", "}"]).unwrap();
+/// assert!(a.is("x") && b.is("y"));
+/// assert!(scan_template::<1, 2>(text, ["{\"a\":", "}"]).is_none());
+/// ```
+#[inline]
+pub fn scan_template<'a, const STRINGS: usize, const PIECES: usize>(
+    text: &'a str,
+    pieces: [&str; PIECES],
+) -> Option<[Token<'a>; STRINGS]> {
+    const { assert!(PIECES == STRINGS + 1, "a string between each two pieces") }
+    let rest = text.strip_prefix(pieces[0])?;
+    let mut scanner = Scanner::untrusted(text);
+    scanner.at = text.len() - rest.len();
+    let mut strings = [Token::trusted("\"\""); STRINGS];
+    for (string, piece) in strings.iter_mut().zip(&pieces[1..]) {
+        let start = scanner.at;
+        if scanner.peek() != Some(b'"') {
+            return None;
+        }
+        scanner.string().ok()?;
+        *string = Token::trusted(&text[start..scanner.at]);
+        if !text.as_bytes()[scanner.at..].starts_with(piece.as_bytes()) {
+            return None;
+        }
+        scanner.at += piece.len();
+    }
+    (scanner.at == text.len()).then_some(strings)
+}
+
 /// A position in a text that is being scanned. Every method leaves `at` behind what it has read.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanner<'a> {
@@ -111,6 +148,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// For text that was found valid before.
+    #[inline]
     pub(crate) fn trusted(text: &'a str) -> Self {
         Self {
             text,
@@ -119,10 +157,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    #[inline]
     pub(crate) fn skip_space(&mut self) {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
             self.at += 1;
@@ -149,6 +189,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads `"key" :` and leaves the scanner before the value.
+    #[inline]
     pub(crate) fn key(&mut self) -> Result<Token<'a>, Invalid> {
         self.skip_space();
         if self.peek() != Some(b'"') {
@@ -166,15 +207,18 @@ impl<'a> Scanner<'a> {
     }
 
     /// After a member's value: true when another member follows, false when the object has just ended.
+    #[inline]
     pub(crate) fn another_member(&mut self) -> Result<bool, Invalid> {
         self.another(b'}', "expected `,` or `}`")
     }
 
     /// After an element: true when another follows, false when the array has just ended.
+    #[inline]
     pub(crate) fn another_element(&mut self) -> Result<bool, Invalid> {
         self.another(b']', "expected `,` or `]`")
     }
 
+    #[inline]
     fn another(&mut self, close: u8, problem: &'static str) -> Result<bool, Invalid> {
         self.skip_space();
         match self.peek() {
@@ -298,12 +342,13 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a string, from its opening to behind its closing quote.
+    #[inline]
     fn string(&mut self) -> Result<(), Invalid> {
         let bytes = self.text.as_bytes();
         let start = self.at + 1;
         self.at = start;
         loop {
-            let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[self.at..]) else {
+            let Some(found) = find_quote_or_escape(&bytes[self.at..]) else {
                 self.at = bytes.len();
                 return self.fail("unexpected end");
             };
@@ -339,6 +384,46 @@ impl<'a> Scanner<'a> {
         }
         Ok(())
     }
+}
+
+/// Where the next quote or backslash is.
+///
+/// Most strings of a line are keys and short words, for which setting up a vector search costs more than the search. So the
+/// first bytes are looked at eight at a time in a plain register, and only what is longer goes to `memchr`.
+#[inline]
+fn find_quote_or_escape(bytes: &[u8]) -> Option<usize> {
+    const WORDS: usize = 4;
+    let (words, _) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().take(WORDS).enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let hits = bytes_equal(word, b'"') | bytes_equal(word, b'\\');
+        if hits != 0 {
+            return Some(index * 8 + hits.trailing_zeros() as usize / 8);
+        }
+    }
+    let looked_at = words.len().min(WORDS) * 8;
+    memchr::memchr2(b'"', b'\\', &bytes[looked_at..]).map(|found| looked_at + found)
+}
+
+/// True if a byte of the text must be escaped in a JSON string: a quote, a backslash or a control character.
+#[inline]
+pub fn needs_escape(text: &str) -> bool {
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    let special = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < 0x20;
+    words.iter().any(|word| {
+        let word = u64::from_le_bytes(*word);
+        let controls = word.wrapping_sub(u64::MAX / 255 * 0x20) & !word & (u64::MAX / 255 << 7);
+        bytes_equal(word, b'"') | bytes_equal(word, b'\\') | controls != 0
+    }) || rest.iter().any(special)
+}
+
+/// The high bit of each byte of `word` that equals `byte`. Bytes behind the first hit may be marked wrongly, those before it not.
+#[inline]
+fn bytes_equal(word: u64, byte: u8) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHS: u64 = ONES << 7;
+    let difference = word ^ (ONES * u64::from(byte));
+    difference.wrapping_sub(ONES) & !difference & HIGHS
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,6 +17,7 @@ pub struct SharedStr {
 
 impl SharedStr {
     /// The piece of `text` that `token` occupies. A token of another text is copied.
+    #[inline]
     pub fn of(text: &Arc<str>, token: Token<'_>) -> Self {
         let piece = token.as_str();
         let start = (piece.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
@@ -46,6 +47,7 @@ impl From<&str> for SharedStr {
 }
 
 impl From<Arc<str>> for SharedStr {
+    #[inline]
     fn from(text: Arc<str>) -> Self {
         let range = 0..text.len();
         Self { text, range }
@@ -55,6 +57,7 @@ impl From<Arc<str>> for SharedStr {
 impl Deref for SharedStr {
     type Target = str;
 
+    #[inline]
     fn deref(&self) -> &str {
         &self.text[self.range.clone()]
     }

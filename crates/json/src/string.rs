@@ -26,6 +26,7 @@ pub(crate) fn unescape(inner: &str) -> Cow<'_, str> {
 }
 
 /// True if the inside of a string reads `expected`. Keys are compared with this, and they hardly ever hold an escape.
+#[inline]
 pub(crate) fn reads(inner: &str, expected: &str) -> bool {
     inner == expected
         || (inner.len() > expected.len() && inner.contains('\\') && unescape(inner) == expected)

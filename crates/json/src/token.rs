@@ -46,6 +46,11 @@ impl Kind {
     }
 }
 
+impl Token<'static> {
+    /// The value `true`.
+    pub const TRUE: Self = Self("true");
+}
+
 impl<'a> Token<'a> {
     /// Validates `text` as exactly one JSON value.
     pub fn parse(text: &'a str) -> Result<Self, Invalid> {
@@ -55,16 +60,19 @@ impl<'a> Token<'a> {
         Ok(token)
     }
 
+    #[inline]
     pub(crate) fn trusted(text: &'a str) -> Self {
         Self(text)
     }
 
     /// The value's text, exactly as it stands.
+    #[inline]
     pub fn as_str(self) -> &'a str {
         self.0
     }
 
     /// What sort of value this is.
+    #[inline]
     pub fn kind(self) -> Kind {
         match self.0.as_bytes().first() {
             Some(b'"') => Kind::String,
@@ -82,11 +90,13 @@ impl<'a> Token<'a> {
     }
 
     /// This token, unless it is `null`.
+    #[inline]
     pub fn non_null(self) -> Option<Self> {
         (!self.is_null()).then_some(self)
     }
 
     /// This token, if it is of that kind.
+    #[inline]
     pub fn of(self, kind: Kind) -> Option<Self> {
         (self.kind() == kind).then_some(self)
     }
@@ -99,11 +109,13 @@ impl<'a> Token<'a> {
     }
 
     /// True if this is a string that reads exactly `expected`.
+    #[inline]
     pub fn is(self, expected: &str) -> bool {
         self.kind() == Kind::String && string::reads(self.inner(), expected)
     }
 
     /// The value of a boolean.
+    #[inline]
     pub fn bool(self) -> Option<bool> {
         match self.0 {
             "true" => Some(true),
@@ -136,6 +148,7 @@ impl<'a> Token<'a> {
     }
 
     /// What stands between the quotes of a string.
+    #[inline]
     fn inner(self) -> &'a str {
         &self.0[1..self.0.len() - 1]
     }

@@ -19,11 +19,12 @@ pub(crate) enum Raw {
 impl Raw {
     /// The whole of a line that was found to be JSON. A carriage return between tokens goes: some readers break lines there.
     pub(crate) fn json(line: &Arc<str>) -> Self {
-        let trimmed = line.trim_matches([' ', '\t', '\r', '\n']);
-        if trimmed.len() == line.len() && !trimmed.contains('\r') {
+        let bytes = line.as_bytes();
+        let is_bare = bytes.first() == Some(&b'{') && bytes.last() == Some(&b'}');
+        if is_bare && memchr::memchr(b'\r', bytes).is_none() {
             return Self::Json(Json::from_token(SharedStr::from(Arc::clone(line))));
         }
-        match Token::parse(trimmed) {
+        match Token::parse(line) {
             Ok(token) => Self::token(token),
             Err(_) => Self::text(line.as_bytes()),
         }

@@ -168,7 +168,7 @@ impl Transcript {
         if let Body::SessionInit(init) = &event.body
             && self.session.init == SessionInit::default()
         {
-            self.session.init = init.clone();
+            self.session.init = (**init).clone();
         }
     }
 

@@ -123,11 +123,10 @@ impl Event {
 
     /// The event as one line of JSON, without the newline.
     pub fn to_json(&self) -> String {
-        match &self.body {
-            // Kept whole: its base fields are in there too.
-            Body::Unknown(whole) => whole.as_str().to_owned(),
-            _ => serde_json::to_string(self).expect("an event always serialises"),
-        }
+        let mut bytes = Vec::new();
+        crate::line::write_event(&mut bytes, self).expect("writing to memory does not fail");
+        bytes.pop();
+        String::from_utf8(bytes).expect("JSON is text")
     }
 
     /// The keys that this event writes. What it was read from but does not write again belongs to a newer version.

@@ -5,12 +5,15 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io::{self, Write};
 
 use lapidary_json::{Kind, SharedStr, Token};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
+
+use crate::line;
 
 /// Any JSON value, as text that is known to be valid and to stand on one line.
 #[derive(Clone, PartialEq, Eq)]
@@ -81,9 +84,7 @@ impl From<&Text> for Json {
     fn from(text: &Text) -> Self {
         match &text.0 {
             Repr::Token(token) => Self(token.clone()),
-            Repr::Static(_) | Repr::Owned(_) => {
-                Self(SharedStr::from(quoted(&text.to_str()).as_str()))
-            }
+            Repr::Static(_) => Self(SharedStr::from(quoted(&text.to_str()).as_str())),
         }
     }
 }
@@ -98,10 +99,10 @@ impl fmt::Debug for Json {
 #[derive(Clone)]
 pub struct Text(Repr);
 
+/// Two variants that share a niche: a third would need a tag, and moving tagged texts about is what made events slow.
 #[derive(Clone)]
 enum Repr {
     Static(&'static str),
-    Owned(String),
     Token(SharedStr),
 }
 
@@ -125,7 +126,7 @@ impl Text {
         for part in parts {
             match &part.0 {
                 Repr::Token(token) => joined.push_str(&token[1..token.len() - 1]),
-                Repr::Static(_) | Repr::Owned(_) => {
+                Repr::Static(_) => {
                     let quoted = quoted(&part.to_str());
                     joined.push_str(&quoted[1..quoted.len() - 1]);
                 }
@@ -139,7 +140,6 @@ impl Text {
     pub fn to_str(&self) -> Cow<'_, str> {
         match &self.0 {
             Repr::Static(text) => Cow::Borrowed(text),
-            Repr::Owned(text) => Cow::Borrowed(text),
             Repr::Token(token) => Token::parse(token)
                 .ok()
                 .and_then(Token::string)
@@ -151,8 +151,14 @@ impl Text {
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Repr::Static(text) => text.is_empty(),
-            Repr::Owned(text) => text.is_empty(),
             Repr::Token(token) => token.len() <= 2,
+        }
+    }
+
+    pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        match &self.0 {
+            Repr::Static(text) => line::string(out, text),
+            Repr::Token(token) => out.write_all(token.as_bytes()),
         }
     }
 
@@ -160,7 +166,7 @@ impl Text {
     pub fn detached(&self) -> Self {
         match &self.0 {
             Repr::Token(token) => Self(Repr::Token(token.detached())),
-            Repr::Static(_) | Repr::Owned(_) => self.clone(),
+            Repr::Static(_) => self.clone(),
         }
     }
 }
@@ -173,7 +179,7 @@ impl From<&'static str> for Text {
 
 impl From<String> for Text {
     fn from(text: String) -> Self {
-        Self(Repr::Owned(text))
+        Self(Repr::Token(SharedStr::from(quoted(&text).as_str())))
     }
 }
 
@@ -296,7 +302,6 @@ impl Serialize for Text {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
             Repr::Static(text) => serializer.serialize_str(text),
-            Repr::Owned(text) => serializer.serialize_str(text),
             Repr::Token(token) => serialize_token(token, serializer),
         }
     }

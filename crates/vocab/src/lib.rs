@@ -19,6 +19,7 @@ mod tagged;
 pub mod command;
 pub mod content;
 pub mod event;
+pub mod line;
 pub mod message;
 pub mod outcome;
 pub mod result;

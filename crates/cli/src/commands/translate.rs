@@ -4,12 +4,13 @@ mod input;
 mod progress;
 mod sink;
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use lapidary::normalize::gemini::stream::StreamNormalizer;
 use lapidary::normalize::gemini::{output, session_events, session_messages};
 use lapidary::normalize::{Deltas, Ending, Options};
+use lapidary::vocab::line;
 use lapidary::wire::detect::Format as Source;
 use lapidary::wire::gemini::session::Log;
 
@@ -230,8 +231,7 @@ fn session(
     }
     if format == Format::Messages {
         for message in session_messages::messages(&log) {
-            serde_json::to_writer(&mut *out, &message).map_err(io::Error::from)?;
-            out.write_all(b"\n")?;
+            line::write(out, &message)?;
         }
     } else {
         let mut sink = Sink::new(format, args, out);

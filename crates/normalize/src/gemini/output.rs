@@ -2,8 +2,7 @@
 
 use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::{
-    DiagnosticKind, Provider, SessionInit, SessionState, SessionStatus, TextEvent, TextKind,
-    TurnComplete,
+    DiagnosticKind, Provider, SessionState, SessionStatus, TextEvent, TextKind, TurnComplete,
 };
 use lapidary_vocab::{Body, Json};
 use lapidary_wire::gemini::output::{Document, Piece, pieces};
@@ -62,7 +61,7 @@ impl Output {
             .filter(|id| !id.is_empty());
         let mut init = self
             .stamp
-            .event(Body::SessionInit(SessionInit::default()), &mut raw);
+            .event(Body::SessionInit(Box::default()), &mut raw);
         for (key, value) in &document.unknown_fields {
             let key = format!("gemini.{}", key.string().unwrap_or_default());
             init.base.extensions.insert(key, json(*value));
@@ -122,7 +121,9 @@ impl Output {
         if let Some(stats) = document.stats {
             turn::output_stats(stats, &mut turn);
         }
-        let mut event = self.stamp.event(Body::TurnComplete(turn), &mut None);
+        let mut event = self
+            .stamp
+            .event(Body::TurnComplete(Box::new(turn)), &mut None);
         for (name, token) in [("gemini.error", error), ("gemini.stats", document.stats)] {
             if let Some(token) = token {
                 event.base.extensions.insert(name.to_owned(), json(token));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use lapidary_json::{Kind, SharedStr, Token, compact};
 use lapidary_vocab::content::{ContentBlock, DiffBlock};
 use lapidary_vocab::event::{
-    Diagnostic, DiagnosticKind, Provider, SessionInit, TextEvent, TextKind, ToolCallStatus,
-    ToolCompletion, ToolInvocation, UsageUpdate, UserInput,
+    Diagnostic, DiagnosticKind, Provider, TextEvent, TextKind, ToolCallStatus, ToolCompletion,
+    ToolInvocation, UsageUpdate, UserInput,
 };
 use lapidary_vocab::{Body, Event, Json, Text};
 use lapidary_wire::gemini::session::{
@@ -72,10 +72,9 @@ impl Session<'_> {
         self.stamp.session_id = string(log.get("sessionId")).map(own::text);
         let Some(header) = log.header else { return };
         self.stamp.timestamp = string(log.get("startTime")).map(own::text);
-        let mut event = self.stamp.event(
-            Body::SessionInit(SessionInit::default()),
-            &mut header_raw(header),
-        );
+        let mut event = self
+            .stamp
+            .event(Body::SessionInit(Box::default()), &mut header_raw(header));
         for (key, value) in log.metadata().filter(|(key, _)| !key.is("sessionId")) {
             let key = format!("gemini.{}", key.string().unwrap_or_default());
             event.base.extensions.insert(key, own::json(value));
@@ -193,7 +192,7 @@ impl Session<'_> {
             locations: locations.clone(),
             model,
         };
-        self.emit(Body::ToolInvocation(invocation), current);
+        self.emit(Body::ToolInvocation(Box::new(invocation)), current);
         if let Some((status, result)) = ended(call) {
             let began = self.stamp.timestamp.clone();
             self.at(call.timestamp, current);
@@ -209,7 +208,7 @@ impl Session<'_> {
                     .collect(),
                 locations,
             };
-            self.emit(Body::ToolCompletion(completion), current);
+            self.emit(Body::ToolCompletion(Box::new(completion)), current);
             self.stamp.timestamp = began;
         }
     }

@@ -1,5 +1,6 @@
 //! `gemini -o stream-json` → events.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -38,9 +39,9 @@ pub struct StreamNormalizer {
 }
 
 /// A line of the agent's, while it is being translated.
-struct Current {
+struct Current<'l> {
     /// Its text, which tokens point into.
-    text: Arc<str>,
+    text: &'l Arc<str>,
     raw: Option<Raw>,
     /// Members of the line that become extensions of its first event.
     extensions: Vec<(String, Json)>,
@@ -48,13 +49,13 @@ struct Current {
     complaints: Vec<(DiagnosticKind, String)>,
 }
 
-impl Current {
+impl Current<'_> {
     fn text(&self, token: Token<'_>) -> Text {
-        Text::from_token(SharedStr::of(&self.text, token))
+        Text::from_token(SharedStr::of(self.text, token))
     }
 
     fn json(&self, token: Token<'_>) -> Json {
-        Json::from_token(SharedStr::of(&self.text, token))
+        Json::from_token(SharedStr::of(self.text, token))
     }
 
     /// A required text. A line without it cannot be translated.
@@ -123,8 +124,8 @@ impl StreamNormalizer {
     pub fn push(&mut self, line: Line<'_>, received: Option<&str>, out: &mut Events) {
         match line {
             Line::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
-            Line::Whole(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => self.text_line(Arc::from(text), received, out),
+            Line::Whole(bytes) => match simdutf8::basic::from_utf8(bytes) {
+                Ok(text) => self.text_line(&Arc::from(text), received, out),
                 Err(_) => self.not_utf8(bytes, received, out),
             },
             Line::TooLong { head, length } => {
@@ -160,15 +161,15 @@ impl StreamNormalizer {
             .diagnostic(kind, what.to_owned(), &mut Some(Raw::text(bytes)), out);
     }
 
-    fn text_line(&mut self, text: Arc<str>, received: Option<&str>, out: &mut Events) {
+    fn text_line(&mut self, text: &Arc<str>, received: Option<&str>, out: &mut Events) {
         let Parsed {
             content,
             timestamp,
             unknown_fields,
             repeated_keys,
-        } = parse(&text);
+        } = parse(text);
         let mut current = Current {
-            text: Arc::clone(&text),
+            text,
             raw: None,
             extensions: Vec::new(),
             complaints: Vec::new(),
@@ -177,7 +178,7 @@ impl StreamNormalizer {
         self.arrived(timestamp.map(|token| current.text(token)), received);
         current.raw = Some(match content {
             Content::NotJson(_) => Raw::text(text.as_bytes()),
-            _ => Raw::json(&text),
+            _ => Raw::json(text),
         });
         let line = match content {
             Content::Known(line) => line,
@@ -202,28 +203,33 @@ impl StreamNormalizer {
         }
     }
 
-    fn first_event(&mut self, body: Body, current: &mut Current) -> Event {
+    fn first_event(&mut self, body: Body, current: &mut Current<'_>) -> Event {
         let mut event = self.stamp.event(body, &mut current.raw);
-        event
-            .base
-            .extensions
-            .extend(std::mem::take(&mut current.extensions));
+        if !current.extensions.is_empty() {
+            event
+                .base
+                .extensions
+                .extend(std::mem::take(&mut current.extensions));
+        }
         event
     }
 
     fn translate(
         &mut self,
         line: &StreamLine<'_>,
-        current: &mut Current,
+        current: &mut Current<'_>,
         out: &mut Events,
     ) -> Result<Option<Body>, Flaw> {
-        let joins = matches!(line, StreamLine::Message(message) if is_chunk(message));
-        if !joins {
-            self.flush(out);
+        if let StreamLine::Message(message) = line
+            && is_chunk(message)
+        {
+            let text = current.required("content", message.content)?;
+            return Ok(self.chunk(text, current));
         }
+        self.flush(out);
         match line {
             StreamLine::Init(init) => self.init(init, current).map(Some),
-            StreamLine::Message(message) => self.message(message, current),
+            StreamLine::Message(message) => Self::message(message, current).map(Some),
             StreamLine::ToolUse(call) => self.tool_use(call, current).map(Some),
             StreamLine::ToolResult(result) => self.tool_result(result, current).map(Some),
             StreamLine::Error(notice) => self.notice(notice, current).map(Some),
@@ -231,36 +237,29 @@ impl StreamNormalizer {
         }
     }
 
-    fn init(&mut self, init: &Init<'_>, current: &mut Current) -> Result<Body, Flaw> {
+    fn init(&mut self, init: &Init<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
         let session_id = current.required("session_id", init.session_id)?;
         if !session_id.is_empty() {
             self.stamp.session_id = Some(session_id.detached());
         }
         let model = current.optional("model", init.model, Kind::String);
-        Ok(Body::SessionInit(SessionInit {
+        Ok(Body::SessionInit(Box::new(SessionInit {
             model: model.map(|model| current.text(model)),
             ..SessionInit::default()
-        }))
+        })))
     }
 
-    fn message(
-        &mut self,
-        message: &Message<'_>,
-        current: &mut Current,
-    ) -> Result<Option<Body>, Flaw> {
+    fn message(message: &Message<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
         let text = current.required("content", message.content)?;
         let role = message.role.filter(|role| role.kind() == Kind::String);
         match role {
-            Some(role) if role.is("user") => Ok(Some(Body::UserInput(UserInput {
+            Some(role) if role.is("user") => Ok(Body::UserInput(UserInput {
                 text,
                 ..UserInput::default()
-            }))),
-            Some(role) if role.is("assistant") && is_chunk(message) => {
-                Ok(self.chunk(text, current))
-            }
+            })),
             Some(role) if role.is("assistant") => {
                 current.optional("delta", message.delta, Kind::Bool);
-                Ok(Some(whole_text(text)))
+                Ok(whole_text(text))
             }
             _ => Err(Flaw {
                 field: "role",
@@ -270,7 +269,7 @@ impl StreamNormalizer {
     }
 
     /// A chunk of an answer: passed on, kept for joining, or both.
-    fn chunk(&mut self, text: Text, current: &mut Current) -> Option<Body> {
+    fn chunk(&mut self, text: Text, current: &mut Current<'_>) -> Option<Body> {
         if self.deltas != Deltas::Only {
             if self.pending.is_empty() {
                 self.pending_since.clone_from(&self.stamp.timestamp);
@@ -307,7 +306,7 @@ impl StreamNormalizer {
         self.stamp.timestamp = now;
     }
 
-    fn tool_use(&mut self, call: &ToolUse<'_>, current: &mut Current) -> Result<Body, Flaw> {
+    fn tool_use(&mut self, call: &ToolUse<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
         let call_id = current.required("tool_id", call.tool_id)?;
         let tool_name = current.required("tool_name", call.tool_name)?;
         let input = current.optional("parameters", call.parameters, Kind::Object);
@@ -316,7 +315,7 @@ impl StreamNormalizer {
         if let Some(id) = call.tool_id {
             self.calls.open(id, &locations);
         }
-        Ok(Body::ToolInvocation(ToolInvocation {
+        Ok(Body::ToolInvocation(Box::new(ToolInvocation {
             kind: tools::kind(&name),
             call_id,
             input: input.map_or_else(Json::empty_object, |input| current.json(input)),
@@ -325,13 +324,13 @@ impl StreamNormalizer {
             locations,
             model: None,
             tool_name: tool_name.clone(),
-        }))
+        })))
     }
 
     fn tool_result(
         &mut self,
         result: &ToolResult<'_>,
-        current: &mut Current,
+        current: &mut Current<'_>,
     ) -> Result<Body, Flaw> {
         let call_id = current.required("tool_id", result.tool_id)?;
         let status = current.required("status", result.status)?;
@@ -348,7 +347,7 @@ impl StreamNormalizer {
             .and_then(|error| error.get("message"))
             .and_then(Token::non_null);
         let output = result.output.and_then(Token::non_null).or(said);
-        Ok(Body::ToolCompletion(ToolCompletion {
+        Ok(Body::ToolCompletion(Box::new(ToolCompletion {
             call_id,
             status: match status.to_str().as_ref() {
                 "success" => ToolCallStatus::Completed, // also for calls the user cancelled: the stream does not tell them apart
@@ -359,10 +358,10 @@ impl StreamNormalizer {
             output: output.map(|output| current.json(output)),
             content: Vec::new(),
             locations: call.map(|call| call.locations).unwrap_or_default(),
-        }))
+        })))
     }
 
-    fn notice(&mut self, notice: &Notice<'_>, current: &mut Current) -> Result<Body, Flaw> {
+    fn notice(&mut self, notice: &Notice<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
         let message = current.required("message", notice.message)?;
         let severity = current.optional("severity", notice.severity, Kind::String);
         if let Some(severity) = severity {
@@ -376,7 +375,7 @@ impl StreamNormalizer {
         }))
     }
 
-    fn result(&mut self, outcome: &Outcome<'_>, current: &mut Current) -> Result<Body, Flaw> {
+    fn result(&mut self, outcome: &Outcome<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
         let status = current.required("status", outcome.status)?;
         let error = current.optional("error", outcome.error, Kind::Object);
         let stats = current.optional("stats", outcome.stats, Kind::Object);
@@ -407,20 +406,19 @@ impl StreamNormalizer {
             current.extend("stats", stats);
             turn::stream_stats(stats, &mut turn);
         }
-        Ok(Body::TurnComplete(turn))
+        Ok(Body::TurnComplete(Box::new(turn)))
     }
 
     /// Unknown fields are kept as extensions, and reported once each.
     fn note_oddities(
         &mut self,
         line: &StreamLine<'_>,
-        unknown: &[(Token<'_>, Token<'_>)],
-        repeated: &[Token<'_>],
-        current: &mut Current,
+        unknown: &[(Cow<'_, str>, Token<'_>)],
+        repeated: &[Cow<'_, str>],
+        current: &mut Current<'_>,
     ) {
         for (key, value) in unknown {
-            let key = key.string().unwrap_or_default();
-            current.extend(&key, *value);
+            current.extend(key, *value);
             let name = format!("{}.{key}", type_name(line));
             if self.reported_fields.len() < MOST_REPORTED_FIELDS
                 && !self.reported_fields.contains(&name)
@@ -433,10 +431,7 @@ impl StreamNormalizer {
             }
         }
         for key in repeated {
-            let message = format!(
-                "the key {} stands twice; the last value was taken",
-                key.as_str()
-            );
+            let message = format!("the key `{key}` stands twice; the last value was taken");
             current.complain(DiagnosticKind::DuplicateKey, message);
         }
     }
@@ -446,7 +441,7 @@ impl StreamNormalizer {
         &mut self,
         line: &StreamLine<'_>,
         flaw: &Flaw,
-        current: &mut Current,
+        current: &mut Current<'_>,
         out: &mut Events,
     ) {
         let name = type_name(line);
@@ -464,7 +459,12 @@ impl StreamNormalizer {
     }
 
     /// A line of no known type.
-    fn untranslatable(&mut self, content: &Content<'_>, current: &mut Current, out: &mut Events) {
+    fn untranslatable(
+        &mut self,
+        content: &Content<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
         let (kind, message) = match content {
             Content::UnknownType(name) => (
                 DiagnosticKind::UnknownType,

@@ -56,7 +56,7 @@ impl ResultFold {
                     .entry(diagnostic.kind.as_str().to_owned())
                     .or_default() += diagnostic.count.unwrap_or(1);
             }
-            Body::TurnComplete(turn) => self.turn = turn.clone(),
+            Body::TurnComplete(turn) => self.turn = (**turn).clone(),
             Body::RunEnd(end) => self.end = Some(end.clone()),
             _ => {}
         }

@@ -79,7 +79,7 @@ impl RuntimeFold {
             Body::SessionStatus(status) => vec![task_status(status, event)],
             Body::Diagnostic(diagnostic) => vec![unread(diagnostic)],
             Body::TurnComplete(turn) => {
-                self.ended = Some(turn.clone());
+                self.ended = Some((**turn).clone());
                 usage(turn, event).into_iter().collect()
             }
             Body::RunEnd(end) => vec![self.run_end(end)],

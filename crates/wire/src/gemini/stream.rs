@@ -3,7 +3,9 @@
 //! A line is scanned once. Its type may stand anywhere in it, so all known fields are collected first and the exact struct is
 //! taken from them after; what is left over is an unknown field.
 
-use lapidary_json::{Invalid, Kind, ScanError, Token, scan_object};
+use std::borrow::Cow;
+
+use lapidary_json::{Invalid, Kind, ScanError, Token, scan_object, scan_template};
 
 /// One line.
 #[derive(Debug, Clone)]
@@ -128,9 +130,9 @@ pub struct Parsed<'a> {
     /// When, in the CLI's own words.
     pub timestamp: Option<Token<'a>>,
     /// Fields that this type of line does not have.
-    pub unknown_fields: Vec<(Token<'a>, Token<'a>)>,
+    pub unknown_fields: Vec<(Cow<'a, str>, Token<'a>)>,
     /// Keys that stand more than once. The last value was taken.
-    pub repeated_keys: Vec<Token<'a>>,
+    pub repeated_keys: Vec<Cow<'a, str>>,
 }
 
 /// What a line is, if we know.
@@ -149,7 +151,35 @@ pub enum Content<'a> {
 }
 
 /// Reads a line. Cannot fail: what is not understood is said in the content.
+#[inline]
 pub fn parse(text: &str) -> Parsed<'_> {
+    parse_chunk(text).unwrap_or_else(|| parse_any(text))
+}
+
+/// A chunk of an answer, which is nearly every line there is, and which every version so far spells exactly like this.
+#[inline]
+fn parse_chunk(text: &str) -> Option<Parsed<'_>> {
+    let [timestamp, role, content] = scan_template(
+        text,
+        [
+            r#"{"type":"message","timestamp":"#,
+            r#","role":"#,
+            r#","content":"#,
+            r#","delta":true}"#,
+        ],
+    )?;
+    let message = Message {
+        role: Some(role),
+        content: Some(content),
+        delta: Some(Token::TRUE),
+    };
+    Some(Parsed {
+        timestamp: Some(timestamp),
+        ..Parsed::nothing(Content::Known(StreamLine::Message(message)))
+    })
+}
+
+fn parse_any(text: &str) -> Parsed<'_> {
     let mut fields = Fields::default();
     let scanned = scan_object(text, |key, value| fields.take_in(key, value));
     match scanned {
@@ -171,84 +201,64 @@ impl<'a> Parsed<'a> {
 }
 
 /// Every field that any type of line has.
-#[derive(Debug, Clone, Copy)]
-enum Field {
-    Type,
-    Timestamp,
-    SessionId,
-    Model,
-    Role,
-    Content,
-    Delta,
-    ToolName,
-    ToolId,
-    Parameters,
-    Status,
-    Output,
-    Error,
-    Severity,
-    Message,
-    Stats,
-}
+const FIELDS: [&str; 16] = [
+    "type",
+    "timestamp",
+    "session_id",
+    "model",
+    "role",
+    "content",
+    "delta",
+    "tool_name",
+    "tool_id",
+    "parameters",
+    "status",
+    "output",
+    "error",
+    "severity",
+    "message",
+    "stats",
+];
 
-const FIELDS: usize = 16;
-
-impl Field {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "type" => Self::Type,
-            "timestamp" => Self::Timestamp,
-            "session_id" => Self::SessionId,
-            "model" => Self::Model,
-            "role" => Self::Role,
-            "content" => Self::Content,
-            "delta" => Self::Delta,
-            "tool_name" => Self::ToolName,
-            "tool_id" => Self::ToolId,
-            "parameters" => Self::Parameters,
-            "status" => Self::Status,
-            "output" => Self::Output,
-            "error" => Self::Error,
-            "severity" => Self::Severity,
-            "message" => Self::Message,
-            "stats" => Self::Stats,
-            _ => return None,
-        })
-    }
-}
-
+/// The values of a line, one place for each of [`FIELDS`].
 #[derive(Debug, Default)]
 struct Fields<'a> {
-    known: [Option<(Token<'a>, Token<'a>)>; FIELDS],
-    unknown: Vec<(Token<'a>, Token<'a>)>,
-    repeated: Vec<Token<'a>>,
+    known: [Option<Token<'a>>; FIELDS.len()],
+    unknown: Vec<(Cow<'a, str>, Token<'a>)>,
+    repeated: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Fields<'a> {
+    #[inline]
     fn take_in(&mut self, key: Token<'a>, value: Token<'a>) {
-        let text = key.as_str();
-        let plain = &text[1..text.len() - 1];
-        // Only a key that nobody knows can be one that is spelt with escapes.
-        let field = Field::named(plain).or_else(|| Field::named(&key.string()?));
-        let Some(field) = field else {
-            if self.unknown.iter().any(|(known, _)| *known == key) {
-                self.repeated.push(key);
+        match place_of(key) {
+            Some(place) => {
+                if self.known[place].replace(value).is_some() {
+                    self.repeated.push(Cow::Borrowed(FIELDS[place]));
+                }
             }
-            self.unknown.push((key, value));
-            return;
-        };
-        if self.known[field as usize].replace((key, value)).is_some() {
-            self.repeated.push(key);
+            None => self.take_in_unknown(key, value),
         }
     }
 
-    fn take(&mut self, field: Field) -> Option<Token<'a>> {
-        self.known[field as usize].take().map(|(_, value)| value)
+    #[cold]
+    fn take_in_unknown(&mut self, key: Token<'a>, value: Token<'a>) {
+        let name = key.string().unwrap_or_default();
+        if self.unknown.iter().any(|(known, _)| *known == name) {
+            self.repeated.push(name.clone());
+        }
+        self.unknown.push((name, value));
+    }
+
+    #[inline]
+    fn take(&mut self, name: &str) -> Option<Token<'a>> {
+        let place = FIELDS.iter().position(|field| *field == name)?;
+        self.known[place].take()
     }
 
     fn into_parsed(mut self) -> Parsed<'a> {
-        let timestamp = self.take(Field::Timestamp);
-        let content = match self.take(Field::Type) {
+        let timestamp = self.take("timestamp");
+        let content = match self.take("type") {
             Some(name) if name.kind() == Kind::String => match self.line(name) {
                 Some(line) => Content::Known(line),
                 None => Content::UnknownType(name),
@@ -257,8 +267,10 @@ impl<'a> Fields<'a> {
         };
         // Fields of a line we know that belong to another type are as unknown as any. Of other lines all is in `raw`.
         if let Content::Known(_) = content {
-            self.unknown
-                .extend(self.known.iter_mut().filter_map(Option::take));
+            for (name, value) in FIELDS.iter().zip(&mut self.known) {
+                self.unknown
+                    .extend(value.take().map(|value| (Cow::Borrowed(*name), value)));
+            }
         } else {
             self.unknown.clear();
         }
@@ -272,36 +284,45 @@ impl<'a> Fields<'a> {
 
     fn line(&mut self, name: Token<'a>) -> Option<StreamLine<'a>> {
         Some(match name.string().as_deref()? {
-            "init" => StreamLine::Init(Init {
-                session_id: self.take(Field::SessionId),
-                model: self.take(Field::Model),
-            }),
             "message" => StreamLine::Message(Message {
-                role: self.take(Field::Role),
-                content: self.take(Field::Content),
-                delta: self.take(Field::Delta),
+                role: self.take("role"),
+                content: self.take("content"),
+                delta: self.take("delta"),
             }),
             "tool_use" => StreamLine::ToolUse(ToolUse {
-                tool_name: self.take(Field::ToolName),
-                tool_id: self.take(Field::ToolId),
-                parameters: self.take(Field::Parameters),
+                tool_name: self.take("tool_name"),
+                tool_id: self.take("tool_id"),
+                parameters: self.take("parameters"),
             }),
             "tool_result" => StreamLine::ToolResult(ToolResult {
-                tool_id: self.take(Field::ToolId),
-                status: self.take(Field::Status),
-                output: self.take(Field::Output),
-                error: self.take(Field::Error),
+                tool_id: self.take("tool_id"),
+                status: self.take("status"),
+                output: self.take("output"),
+                error: self.take("error"),
+            }),
+            "init" => StreamLine::Init(Init {
+                session_id: self.take("session_id"),
+                model: self.take("model"),
             }),
             "error" => StreamLine::Error(Notice {
-                severity: self.take(Field::Severity),
-                message: self.take(Field::Message),
+                severity: self.take("severity"),
+                message: self.take("message"),
             }),
             "result" => StreamLine::Result(Outcome {
-                status: self.take(Field::Status),
-                error: self.take(Field::Error),
-                stats: self.take(Field::Stats),
+                status: self.take("status"),
+                error: self.take("error"),
+                stats: self.take("stats"),
             }),
             _ => return None,
         })
     }
+}
+
+/// Where a key's value goes. Only a key that nobody knows can be one that is spelt with escapes.
+#[inline]
+fn place_of(key: Token<'_>) -> Option<usize> {
+    let text = key.as_str();
+    let plain = &text[1..text.len() - 1];
+    let place = |name: &str| FIELDS.iter().position(|field| *field == name);
+    place(plain).or_else(|| place(&key.string().filter(|name| matches!(name, Cow::Owned(_)))?))
 }

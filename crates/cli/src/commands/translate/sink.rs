@@ -1,16 +1,16 @@
 //! Where events go: each format in its own way.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use lapidary::normalize::views::messages::MessageFold;
 use lapidary::normalize::views::result::ResultFold;
 use lapidary::normalize::views::runtime::RuntimeFold;
 use lapidary::render::Renderer;
-use lapidary::render::html::HtmlRenderer;
+use lapidary::render::markdown::MarkdownRenderer as HtmlRenderer;
 use lapidary::render::markdown::MarkdownRenderer;
 use lapidary::render::text::{self, TextRenderer};
 use lapidary::vocab::event::{Body, DiagnosticKind, Event};
-use serde::Serialize;
+use lapidary::vocab::line;
 
 use super::{Args, Format};
 use crate::failure::Failure;
@@ -67,15 +67,15 @@ impl Sink {
 
     fn event(&mut self, event: &Event, out: &mut Printer) -> io::Result<()> {
         match &mut self.target {
-            Target::Events => line(event, out)?,
+            Target::Events => line::write_event(out, event)?,
             Target::Messages(fold) => {
                 for message in fold.push(event) {
-                    line(&message, out)?;
+                    line::write(out, &message)?;
                 }
             }
             Target::Runtime(fold) => {
                 for event in fold.push(event) {
-                    line(&event, out)?;
+                    line::write(out, &event)?;
                 }
             }
             Target::Result(fold) => fold.push(event),
@@ -90,23 +90,18 @@ impl Sink {
             Target::Events | Target::Runtime(_) => {}
             Target::Messages(mut fold) => {
                 for message in fold.finish() {
-                    line(&message, out)?;
+                    line::write(out, &message)?;
                 }
                 if fold.skipped() > 0 {
                     let count = fold.skipped();
                     out.note(&format!("{count} events have no place among messages (warnings, errors, diagnostics); --format events shows them"))?;
                 }
             }
-            Target::Result(fold) => line(&fold.finish(self.extract_data), out)?,
+            Target::Result(fold) => line::write(out, &fold.finish(self.extract_data))?,
             Target::People(mut renderer) => renderer.finish(out)?,
         }
         Ok(self.oddities)
     }
-}
-
-fn line(value: &impl Serialize, out: &mut Printer) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
-    out.write_all(b"\n")
 }
 
 /// True for what `--strict` objects to.
