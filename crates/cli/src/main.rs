@@ -1,3 +1,24 @@
-//! The `lapidary` command.
+//! The `lapidary` command: arguments in, a short story each, an exit code out.
 
-fn main() {}
+mod commands;
+mod exit;
+mod failure;
+mod printer;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::commands::Cli;
+use crate::failure::report;
+use crate::printer::Printer;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut printer = Printer::new();
+    let ended = commands::run(&cli.command, &mut printer);
+    match ended.and_then(|exit| printer.flush().map(|()| exit).map_err(Into::into)) {
+        Ok(exit) => exit.into(),
+        Err(failure) => report(&failure),
+    }
+}

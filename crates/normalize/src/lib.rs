@@ -1,1 +1,42 @@
 //! From an agent's words to ours.
+//!
+//! Data flows one way: a line goes into a normaliser ([`gemini::stream::StreamNormalizer`], …), [`Event`]s come out, and the other
+//! vocabularies are folds over events ([`views`]). Everything here is pure: no clock, no file, no process. And nothing here can
+//! fail: a line that is not understood becomes a `diagnostic` that carries it.
+//!
+//! ```
+//! use lapidary_normalize::gemini::stream::StreamNormalizer;
+//! use lapidary_normalize::{Ending, Options};
+//! use lapidary_wire::lines::Line;
+//!
+//! let mut normalizer = StreamNormalizer::new(Options::new("demo"));
+//! let mut events = Vec::new();
+//! normalizer.push(Line::Whole(br#"{"type":"result","status":"success"}"#), None, &mut events);
+//! normalizer.finish(&Ending::default(), &mut events);
+//! let names: Vec<_> = events.iter().map(|event| event.to_json()).collect();
+//! assert!(names[0].starts_with(r#"{"event":"turn_complete""#));
+//! assert!(names[1].starts_with(r#"{"event":"run_end","outcome":"completed""#));
+//! ```
+
+mod options;
+mod own;
+mod raw;
+mod stamp;
+mod verdict;
+
+pub mod extract;
+pub mod gemini;
+pub mod time;
+pub mod tools;
+pub mod views;
+
+pub use options::{Deltas, Options};
+pub use verdict::{Ending, Verdict};
+
+use lapidary_vocab::Event;
+
+#[cfg(doc)]
+use gemini::stream::StreamNormalizer;
+
+/// Where a normaliser puts its events. A reused vector keeps the hot path free of allocation.
+pub type Events = Vec<Event>;

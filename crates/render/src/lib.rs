@@ -1,1 +1,50 @@
 //! Events as text, Markdown and HTML for people.
+//!
+//! | module | for | how |
+//! |---|---|---|
+//! | [`text`] | a terminal | every event is written as it comes |
+//! | [`markdown`] | a pull request, a wiki, an issue | folded into a transcript, written at the end |
+//! | [`html`] | a browser, a printer, an archive | the same transcript as one self-contained page |
+//! | [`plain`] | all of them | what an agent said, without what a terminal or a reader could be fooled by |
+//!
+//! Everything an agent said is hostile here: file contents, web pages and model output all end up in a transcript. Each
+//! format has one place that makes text harmless, and nothing reaches the output around it. Words are never dropped in
+//! silence: what is folded away or cut says how much.
+//!
+//! ```
+//! use lapidary_render::{Renderer, text};
+//! # let line = r#"{"event":"text","text":"hi","kind":"text","id":"r-0","seq":0,"provider":"gemini"}"#;
+//! let event = lapidary_vocab::Event::from_json(line).unwrap();
+//! let mut renderer = text::TextRenderer::new(text::Options { colour: false });
+//! let mut out = Vec::new();
+//! renderer.event(&event, &mut out).unwrap();
+//! renderer.finish(&mut out).unwrap();
+//! assert_eq!(out, b"hi\n");
+//! ```
+
+mod diff;
+mod echo;
+mod json_text;
+mod link;
+mod notice;
+mod tool;
+mod totals;
+mod transcript;
+mod words;
+
+pub mod markdown;
+pub mod plain;
+pub mod text;
+
+use std::io;
+
+use lapidary_vocab::Event;
+
+/// Writes events for people. One renderer per transcript.
+pub trait Renderer {
+    /// Takes the next event, and writes what can be written already.
+    fn event(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()>;
+
+    /// Writes what was held back. To be called once, after the last event.
+    fn finish(&mut self, out: &mut dyn io::Write) -> io::Result<()>;
+}

@@ -1,1 +1,17 @@
 //! Other people's formats, field for field.
+//!
+//! Field names here are the agent's, not ours. Types are tolerant: a field is a [`Token`](lapidary_json::Token) that may be
+//! missing or of another kind than documented, and whoever translates decides what that means. This crate knows no file, no
+//! clock and none of our own vocabularies.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`lines`] | bytes into lines, whatever the agent does to them |
+//! | [`gemini::stream`] | `gemini -o stream-json`, 0.11 and later |
+//! | [`gemini::output`] | `gemini -o json` |
+//! | [`gemini::session`] | session files: one JSON document up to 0.38, an append log since 0.39 |
+//! | [`detect`] | which of these a text is |
+
+pub mod detect;
+pub mod gemini;
+pub mod lines;

@@ -1,0 +1,43 @@
+//! The commands, one module each.
+
+mod completions;
+mod man;
+mod schema;
+mod translate;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Lapidary runs coding agents and keeps what they did
+#[derive(Debug, clap::Parser)]
+#[command(name = "lapidary", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0   done (for `translate`: translated, whatever became of the run)
+  1   a fault of ours, such as a full disk
+  2   wrong usage
+  3   --strict, and something was malformed or unknown
+  13  the input cannot be read, or is of no known format";
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    Translate(translate::Args),
+    Schema(schema::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<Exit, Failure> {
+    match command {
+        Command::Translate(args) => translate::run(args, out),
+        Command::Schema(args) => schema::run(args, out),
+        Command::Completions(args) => completions::run(args, out),
+        Command::Man(args) => man::run(args, out),
+    }
+}

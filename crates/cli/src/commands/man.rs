@@ -1,0 +1,35 @@
+//! `man`: manual pages, for packagers.
+
+use clap::CommandFactory as _;
+
+use super::Cli;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Print the manual page of a command
+///
+/// For example: lapidary man translate | man -l -
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The command; without it, the page of `lapidary` itself
+    command: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let mut root = Cli::command();
+    root.build();
+    let page = match &args.command {
+        None => root,
+        Some(name) => match root.find_subcommand(name) {
+            Some(command) => command.clone(),
+            None => {
+                return Err(Failure::bad_input(anyhow::anyhow!(
+                    "there is no command `{name}`"
+                )));
+            }
+        },
+    };
+    clap_mangen::Man::new(page).render(out)?;
+    Ok(Exit::Success)
+}

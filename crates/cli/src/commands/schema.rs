@@ -1,0 +1,69 @@
+//! `schema`: the contracts of everything we print.
+
+use std::io::Write as _;
+
+use lapidary::vocab::{schema, typescript};
+use serde_json::{Map, Value};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Print the JSON Schemas, or the TypeScript types, of everything Lapidary prints
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary schema                          the names (on a terminal), or all schemas in one object (piped)
+  lapidary schema events > events.schema.json
+  lapidary schema --typescript > lapidary.d.ts")]
+pub(crate) struct Args {
+    /// events, messages, runtime, result or commands
+    name: Option<String>,
+    /// Print TypeScript types instead
+    #[arg(long, conflicts_with = "name")]
+    typescript: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    if args.typescript {
+        write!(out, "{}", typescript::declarations())?;
+        return Ok(Exit::Success);
+    }
+    match &args.name {
+        Some(name) => one(name, out)?,
+        None if out.is_terminal => names(out)?,
+        None => all(out)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn one(name: &str, out: &mut Printer) -> Result<(), Failure> {
+    let Some(published) = schema::Published::named(name) else {
+        let known: Vec<_> = schema::PUBLISHED
+            .iter()
+            .map(|published| published.name)
+            .collect();
+        return Err(
+            Failure::bad_input(anyhow::anyhow!("there is no schema `{name}`"))
+                .with_hint(format!("there are {}", known.join(", "))),
+        );
+    };
+    writeln!(out, "{:#}", published.schema())?;
+    Ok(())
+}
+
+fn names(out: &mut Printer) -> Result<(), Failure> {
+    for published in schema::PUBLISHED {
+        writeln!(out, "{:<10} {}", published.name, published.about)?;
+    }
+    Ok(())
+}
+
+fn all(out: &mut Printer) -> Result<(), Failure> {
+    let all: Map<String, Value> = schema::PUBLISHED
+        .iter()
+        .map(|published| (published.name.to_owned(), published.schema()))
+        .collect();
+    writeln!(out, "{:#}", Value::Object(all))?;
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! `translate`: what an agent wrote, in our vocabularies.
+
+mod input;
+mod progress;
+mod sink;
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use lapidary::normalize::gemini::stream::StreamNormalizer;
+use lapidary::normalize::gemini::{output, session_events, session_messages};
+use lapidary::normalize::{Deltas, Ending, Options};
+use lapidary::wire::detect::Format as Source;
+use lapidary::wire::gemini::session::Log;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use input::Input;
+use sink::Sink;
+
+/// Translate a capture, a session file or a stream into events, messages and more
+///
+/// Reads what `gemini -o stream-json` or `-o json` printed, or a session file of any version; which of them is decided by
+/// content. Nothing is dropped: a line that is not understood becomes a diagnostic that carries it. Output streams as input
+/// arrives.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gemini -o stream-json -p 'fix the tests' | lapidary translate
+  lapidary translate --format messages ~/.gemini/tmp/*/chats/session-*.jsonl | jq .
+  lapidary translate --format result --exit-code $? run.jsonl
+  lapidary translate --format html session.jsonl > session.html
+
+Exits with 0 once translated, whatever became of the run; 3 with --strict if anything was malformed or unknown; 13 if the
+input cannot be read or is of no known format.")]
+pub(crate) struct Args {
+    /// The file to read; `-` or nothing for stdin
+    file: Option<PathBuf>,
+    /// What the input is
+    #[arg(long, value_enum, default_value_t = From::Auto)]
+    from: From,
+    /// What to print [default: text on a terminal, events when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Leave out what the agent wrote (`raw`); diagnostics keep it
+    #[arg(long)]
+    no_raw: bool,
+    /// What becomes of text that arrives in chunks
+    #[arg(long, value_enum, default_value_t = DeltasArg::Only)]
+    deltas: DeltasArg,
+    /// The run's id, from which event ids are made
+    #[arg(long, default_value = "translated", value_name = "ID")]
+    run_id: String,
+    /// The exit code of the agent, so that `run_end` and `result` can judge
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    exit_code: Option<i32>,
+    /// With --format result: put JSON found in the response into `data`
+    #[arg(long)]
+    extract_data: bool,
+    /// Exit with 3 if anything was malformed or unknown; everything is still printed
+    #[arg(long)]
+    strict: bool,
+    /// The longest line that is kept whole
+    #[arg(long, value_name = "BYTES", default_value_t = lapidary::wire::lines::DEFAULT_LIMIT)]
+    max_line: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum From {
+    /// Decide by content
+    Auto,
+    /// `gemini -o stream-json`
+    StreamJson,
+    /// `gemini -o json`: its stdout, or its stderr after a failure
+    Json,
+    /// A session file of any version
+    Session,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// One event a line: the canonical vocabulary
+    Events,
+    /// Claude-shaped messages, one a line
+    Messages,
+    /// Ticket-mode events, one a line
+    Runtime,
+    /// One object: outcome, response, files, usage
+    Result,
+    /// For reading on a terminal
+    Text,
+    /// A transcript in Markdown
+    Markdown,
+    /// A transcript as one self-contained page
+    Html,
+    /// The agent's own bytes, untouched
+    Raw,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum DeltasArg {
+    /// Each chunk as it comes
+    Only,
+    /// Whole texts
+    Final,
+    /// Each chunk, then the whole text
+    Both,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let format = args.format.unwrap_or(if out.is_terminal {
+        Format::Text
+    } else {
+        Format::Events
+    });
+    let mut input = Input::open(args.file.as_deref())?;
+    let source = match args.from {
+        From::Auto => input.detect(args.max_line)?,
+        From::StreamJson => Source::StreamJson,
+        From::Json => Source::Json,
+        From::Session => Source::Session,
+    };
+    if format == Format::Raw {
+        input.copy_to(out)?;
+        return Ok(Exit::Success);
+    }
+    let oddities = match source {
+        Source::StreamJson => stream(args, format, input, out)?,
+        Source::Json => json(args, format, input, out)?,
+        Source::Session => session(args, format, input, out)?,
+    };
+    Ok(if args.strict && oddities > 0 {
+        Exit::Strict
+    } else {
+        Exit::Success
+    })
+}
+
+impl Args {
+    fn options(&self, format: Format) -> Options {
+        let mut options = Options::new(&self.run_id);
+        // Messages always carry their originals, and transcripts have no use for them.
+        options.keep_raw = match format {
+            Format::Messages => true,
+            Format::Events | Format::Runtime => !self.no_raw,
+            _ => false,
+        };
+        if format == Format::Events {
+            options.deltas = match self.deltas {
+                DeltasArg::Only => Deltas::Only,
+                DeltasArg::Final => Deltas::Final,
+                DeltasArg::Both => Deltas::Both,
+            };
+        }
+        options
+    }
+
+    fn ending(&self) -> Ending {
+        Ending {
+            exit_code: self.exit_code,
+            signal: None,
+        }
+    }
+}
+
+/// Line by line: what came is printed before more is waited for.
+fn stream(
+    args: &Args,
+    format: Format,
+    mut input: Input,
+    out: &mut Printer,
+) -> Result<u64, Failure> {
+    let mut normalizer = StreamNormalizer::new(args.options(format));
+    let mut sink = Sink::new(format, args, out);
+    let mut events = Vec::new();
+    let mut lines = input.lines(args.max_line);
+    let mut received = None;
+    loop {
+        while let Some(line) = lines.next_line() {
+            normalizer.push(line, received.as_deref(), &mut events);
+            sink.take(&mut events, out)?;
+        }
+        out.flush()?;
+        let count = input.read(lines.room())?;
+        if count == 0 {
+            break;
+        }
+        lines.filled(count);
+        received = input.now();
+    }
+    if let Some(line) = lines.last_line() {
+        normalizer.push(line, received.as_deref(), &mut events);
+    }
+    normalizer.finish(&args.ending(), &mut events);
+    sink.take(&mut events, out)?;
+    sink.finish(out)
+}
+
+fn json(args: &Args, format: Format, mut input: Input, out: &mut Printer) -> Result<u64, Failure> {
+    let bytes = input.read_all()?;
+    let mut events = Vec::new();
+    output::events(&bytes, &args.options(format), &args.ending(), &mut events);
+    let mut sink = Sink::new(format, args, out);
+    sink.take(&mut events, out)?;
+    sink.finish(out)
+}
+
+fn session(
+    args: &Args,
+    format: Format,
+    mut input: Input,
+    out: &mut Printer,
+) -> Result<u64, Failure> {
+    if matches!(format, Format::Runtime | Format::Result) {
+        let error = anyhow::anyhow!(
+            "a session file has no outcome: `runtime` and `result` are views of a run"
+        );
+        return Err(Failure::bad_input(error).with_hint(
+            "translate what `gemini -o stream-json` printed, or choose another format",
+        ));
+    }
+    let bytes = input.read_all()?;
+    let log = Log::read(&bytes);
+    if log.is_empty() {
+        return Err(Failure::bad_input(anyhow::anyhow!(
+            "`{}` holds no record of a session",
+            input.name()
+        )));
+    }
+    if format == Format::Messages {
+        for message in session_messages::messages(&log) {
+            serde_json::to_writer(&mut *out, &message).map_err(io::Error::from)?;
+            out.write_all(b"\n")?;
+        }
+    } else {
+        let mut sink = Sink::new(format, args, out);
+        let mut written = Ok(());
+        session_events::events(&log, &args.options(format), |event| {
+            if written.is_ok() {
+                written = sink.take(&mut vec![event], out);
+            }
+        });
+        written?;
+        sink.finish(out)?;
+    }
+    Ok(log.skipped.unreadable + log.skipped.unknown)
+}

@@ -1,0 +1,187 @@
+//! Where the bytes come from, and finding out what they are.
+
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read, Write};
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
+use lapidary::wire::detect::{self, Format, Guess};
+use lapidary::wire::lines::LineBuffer;
+
+use super::progress::Progress;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// How much is read at once while it is not known what the input is.
+const CHUNK: usize = 64 * 1024;
+
+/// A file or stdin. What was read to find out its format is read again by whoever translates it.
+pub(super) struct Input {
+    name: String,
+    reader: Box<dyn Read>,
+    /// Bytes that were read but not handed on.
+    head: Vec<u8>,
+    ended: bool,
+    /// Lines of a live stream that say no time of their own get the time they came.
+    is_live: bool,
+    progress: Progress,
+}
+
+impl Input {
+    pub(super) fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        match path {
+            Some(path) if path.as_os_str() != "-" => Self::file(path),
+            _ => Ok(Self::stdin()),
+        }
+    }
+
+    fn file(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let file = File::open(path)
+            .with_context(|| format!("cannot read `{name}`"))
+            .map_err(Failure::bad_input)?;
+        let metadata = file
+            .metadata()
+            .with_context(|| format!("cannot read `{name}`"))
+            .map_err(Failure::bad_input)?;
+        if metadata.is_dir() {
+            let failure = Failure::bad_input(anyhow!("`{name}` is a directory"));
+            return Err(failure.with_hint("name a file in it"));
+        }
+        Ok(Self {
+            reader: Box::new(file),
+            head: Vec::new(),
+            ended: false,
+            is_live: false,
+            progress: Progress::of(metadata.is_file().then_some(metadata.len())),
+            name,
+        })
+    }
+
+    fn stdin() -> Self {
+        let stdin = io::stdin();
+        if stdin.is_terminal() {
+            complain("note: reading from the terminal; end with Ctrl-D, or name a file");
+        }
+        Self {
+            name: "stdin".to_owned(),
+            reader: Box::new(stdin.lock()),
+            head: Vec::new(),
+            ended: false,
+            is_live: true,
+            progress: Progress::of(None),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads until a line gives the format away. A stream is recognised by its first line that means anything, so nothing is
+    /// held up; a document has to be read to its end.
+    pub(super) fn detect(&mut self, limit: usize) -> Result<Format, Failure> {
+        let mut looked_at = 0;
+        let mut searched = 0;
+        loop {
+            while let Some(offset) = self.head[searched..].iter().position(|&byte| byte == b'\n') {
+                let newline = searched + offset;
+                match detect::line(&String::from_utf8_lossy(trim_mark(
+                    &self.head[looked_at..newline],
+                ))) {
+                    Guess::Is(format) => return Ok(format),
+                    Guess::OpensDocument => return self.detect_document(),
+                    Guess::Nothing => {}
+                }
+                looked_at = newline + 1;
+                searched = looked_at;
+            }
+            searched = self.head.len();
+            if self.head.len() > limit.saturating_add(CHUNK) || !self.read_more()? {
+                return self.detect_document();
+            }
+        }
+    }
+
+    fn detect_document(&mut self) -> Result<Format, Failure> {
+        while self.read_more()? {}
+        if self.head.trim_ascii().is_empty() {
+            let failure = Failure::bad_input(anyhow!("`{}` is empty", self.name));
+            return Err(failure.with_hint(
+                "say what it should have been with --from, for example --from stream-json",
+            ));
+        }
+        let found = detect::document(&String::from_utf8_lossy(trim_mark(&self.head)));
+        found.ok_or_else(|| {
+            let failure = Failure::bad_input(anyhow!("`{}` is of no format that Lapidary knows", self.name));
+            failure.with_hint("it reads what `gemini -o stream-json` and `-o json` print, and session files; --from skips the check")
+        })
+    }
+
+    fn read_more(&mut self) -> Result<bool, Failure> {
+        let before = self.head.len();
+        self.head.resize(before + CHUNK, 0);
+        let read = read_some(&mut self.reader, &mut self.head[before..]);
+        let count = *read.as_ref().unwrap_or(&0);
+        self.head.truncate(before + count);
+        read.with_context(|| format!("cannot read `{}`", self.name))
+            .map_err(Failure::bad_input)?;
+        self.progress.advance(count);
+        self.ended |= count == 0;
+        Ok(count > 0)
+    }
+
+    /// A line buffer that holds what was read already.
+    pub(super) fn lines(&mut self, limit: usize) -> LineBuffer {
+        LineBuffer::holding(std::mem::take(&mut self.head), limit)
+    }
+
+    /// Reads on. 0 is the end.
+    pub(super) fn read(&mut self, room: &mut [u8]) -> Result<usize, Failure> {
+        if self.ended {
+            return Ok(0);
+        }
+        let count = read_some(&mut self.reader, room)
+            .with_context(|| format!("cannot read `{}`", self.name))
+            .map_err(Failure::bad_input)?;
+        self.progress.advance(count);
+        self.ended = count == 0;
+        Ok(count)
+    }
+
+    pub(super) fn read_all(&mut self) -> Result<Vec<u8>, Failure> {
+        while !self.ended && self.read_more()? {}
+        Ok(std::mem::take(&mut self.head))
+    }
+
+    pub(super) fn copy_to(&mut self, out: &mut Printer) -> Result<(), Failure> {
+        out.write_all(&std::mem::take(&mut self.head))?;
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            out.flush()?;
+            let count = self.read(&mut buffer)?;
+            if count == 0 {
+                return Ok(());
+            }
+            out.write_all(&buffer[..count])?;
+        }
+    }
+
+    /// The time, for lines that arrive now.
+    pub(super) fn now(&self) -> Option<String> {
+        self.is_live
+            .then(|| format!("{:.3}", jiff::Timestamp::now()))
+    }
+}
+
+fn read_some(reader: &mut dyn Read, room: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match reader.read(room) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+fn trim_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)
+}

@@ -1,0 +1,53 @@
+//! A word on how far it got, for work that takes longer than half a second.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+const QUIET_FOR: Duration = Duration::from_millis(500);
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Shows the share of a file that was read. Only if somebody sees it: stderr is a terminal, and stdout is not, where it would
+/// disturb.
+pub(super) struct Progress {
+    total: Option<u64>,
+    done: u64,
+    started: Instant,
+    shown: Option<Instant>,
+}
+
+impl Progress {
+    pub(super) fn of(total: Option<u64>) -> Self {
+        let is_seen = io::stderr().is_terminal() && !io::stdout().is_terminal();
+        Self {
+            total: total.filter(|total| is_seen && *total > 0),
+            done: 0,
+            started: Instant::now(),
+            shown: None,
+        }
+    }
+
+    pub(super) fn advance(&mut self, count: usize) {
+        self.done += count as u64;
+        let Some(total) = self.total else { return };
+        let since = self.shown.unwrap_or(self.started);
+        let due = if self.shown.is_some() {
+            EVERY
+        } else {
+            QUIET_FOR
+        };
+        if since.elapsed() >= due {
+            self.shown = Some(Instant::now());
+            let percent = self.done.min(total) * 100 / total;
+            // Whoever closed stderr does not want to know.
+            let _ = write!(io::stderr(), "\rreading {percent:3} %");
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}

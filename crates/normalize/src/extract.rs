@@ -1,0 +1,45 @@
+//! Finding JSON in an answer.
+
+use lapidary_json::{SharedStr, Token, compact, scan_prefix};
+use lapidary_vocab::Json;
+
+/// How many opening brackets are tried. Prose has few; a hostile text of nothing but brackets must not cost quadratic time.
+const MOST_TRIES: usize = 1000;
+
+/// The JSON in a text: the whole of it, else its first fenced block that is JSON, else the first object or array in the prose.
+///
+/// ```
+/// use lapidary_normalize::extract::json;
+/// assert_eq!(json("Sure:\n```json\n{\"a\": 1}\n```").unwrap().as_str(), "{\"a\": 1}");
+/// assert_eq!(json("It is {\"a\": [1, 2]}, as asked.").unwrap().as_str(), "{\"a\": [1, 2]}");
+/// assert_eq!(json("false").unwrap().as_str(), "false");
+/// assert!(json("no JSON here").is_none());
+/// ```
+pub fn json(text: &str) -> Option<Json> {
+    let whole = Token::parse(text.trim()).ok();
+    let found = whole.or_else(|| fenced(text)).or_else(|| in_prose(text))?;
+    Some(Json::from_token(SharedStr::from(compact(found).as_ref())))
+}
+
+/// The first fenced block whose content is JSON.
+fn fenced(text: &str) -> Option<Token<'_>> {
+    let mut rest = text;
+    while let Some(open) = rest.find("```") {
+        let (_, body) = rest[open..].split_once('\n')?;
+        let close = body.find("\n```").map_or(body.len(), |at| at + 1);
+        if let Ok(token) = Token::parse(body[..close].trim()) {
+            return Some(token);
+        }
+        rest = body[close..].strip_prefix("```").unwrap_or("");
+    }
+    None
+}
+
+/// The first balanced object or array.
+fn in_prose(text: &str) -> Option<Token<'_>> {
+    let openings = text.match_indices(['{', '[']).take(MOST_TRIES);
+    openings
+        .filter_map(|(at, _)| scan_prefix(&text[at..]).ok())
+        .map(|(token, _)| token)
+        .next()
+}

@@ -1,0 +1,9 @@
+//! Gemini CLI.
+
+pub mod output;
+pub mod session_events;
+pub mod session_messages;
+pub mod stream;
+
+mod calls;
+mod turn;

@@ -1,0 +1,133 @@
+//! `gemini -o json`, from stdout or stderr → events, as far as the document carries them.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::{
+    DiagnosticKind, Provider, SessionInit, SessionState, SessionStatus, TextEvent, TextKind,
+    TurnComplete,
+};
+use lapidary_vocab::{Body, Json};
+use lapidary_wire::gemini::output::{Document, Piece, pieces};
+
+use super::turn;
+use crate::own::{json, string, text};
+use crate::raw::Raw;
+use crate::stamp::Stamp;
+use crate::{Ending, Events, Options, Verdict};
+
+/// Translates a whole output. Bytes that are not UTF-8 are read lossily.
+pub fn events(bytes: &[u8], options: &Options, ending: &Ending, out: &mut Events) {
+    let text = String::from_utf8_lossy(bytes);
+    let mut output = Output {
+        stamp: Stamp::new(options, Provider::Gemini),
+        verdict: Verdict::default(),
+    };
+    for piece in pieces(&text) {
+        match piece {
+            Piece::Document(document) => output.document(&document, out),
+            // The CLI prints its error twice; the second time says nothing new.
+            Piece::Repetition => {}
+            Piece::Noise(line) => output.noise(line, out),
+        }
+    }
+    let end = output.verdict.judge(ending);
+    out.push(output.stamp.event(Body::RunEnd(end), &mut None));
+}
+
+struct Output {
+    stamp: Stamp,
+    verdict: Verdict,
+}
+
+impl Output {
+    fn noise(&mut self, line: &str, out: &mut Events) {
+        let (kind, message) = match Token::parse(line) {
+            Ok(token) if token.kind() == Kind::Object => (
+                DiagnosticKind::UnknownType,
+                "an object that is not a result",
+            ),
+            _ => (DiagnosticKind::Noise, "text that is not JSON"),
+        };
+        self.stamp.diagnostic(
+            kind,
+            message.to_owned(),
+            &mut Some(Raw::text(line.as_bytes())),
+            out,
+        );
+    }
+
+    fn document(&mut self, document: &Document<'_>, out: &mut Events) {
+        let mut raw = Some(Raw::token(document.token));
+        self.stamp.session_id = string(document.session_id)
+            .map(text)
+            .filter(|id| !id.is_empty());
+        let mut init = self
+            .stamp
+            .event(Body::SessionInit(SessionInit::default()), &mut raw);
+        for (key, value) in &document.unknown_fields {
+            let key = format!("gemini.{}", key.string().unwrap_or_default());
+            init.base.extensions.insert(key, json(*value));
+        }
+        out.push(init);
+        for (key, _) in &document.unknown_fields {
+            let message = format!("unknown field {}", key.as_str());
+            self.stamp
+                .diagnostic(DiagnosticKind::UnknownField, message, &mut raw, out);
+        }
+        self.warnings(document, out);
+        if let Some(response) = string(document.response)
+            .map(text)
+            .filter(|response| !response.is_empty())
+        {
+            let said = TextEvent {
+                text: response,
+                kind: TextKind::Text,
+                parent_call_id: None,
+                model: None,
+            };
+            out.push(self.stamp.event(Body::Text(said), &mut raw));
+        }
+        self.turn(document, out);
+    }
+
+    fn warnings(&mut self, document: &Document<'_>, out: &mut Events) {
+        for warning in document.warnings.into_iter().flat_map(Token::elements) {
+            let message = text(warning);
+            self.verdict.notice(false, &message);
+            let status = SessionStatus {
+                status: SessionState::Error,
+                message: Some(message),
+            };
+            let mut event = self.stamp.event(Body::SessionStatus(status), &mut None);
+            event
+                .base
+                .extensions
+                .insert("gemini.severity".to_owned(), Json::from_value(&"warning"));
+            out.push(event);
+        }
+    }
+
+    fn turn(&mut self, document: &Document<'_>, out: &mut Events) {
+        let error = document.error.and_then(Token::non_null);
+        let said = |name| string(error?.get(name)).map(text);
+        let status = if error.is_none() { "success" } else { "error" };
+        let message = said("message");
+        let error_type = said("type").map(|name| name.to_str().into_owned());
+        self.verdict.result(status, error_type, message.clone());
+        let mut turn = TurnComplete {
+            is_error: error.is_some(),
+            subtype: Some(status.into()),
+            errors: message.or_else(|| said("type")).into_iter().collect(),
+            ..TurnComplete::default()
+        };
+        if let Some(stats) = document.stats {
+            turn::output_stats(stats, &mut turn);
+        }
+        let mut event = self.stamp.event(Body::TurnComplete(turn), &mut None);
+        for (name, token) in [("gemini.error", error), ("gemini.stats", document.stats)] {
+            if let Some(token) = token {
+                event.base.extensions.insert(name.to_owned(), json(token));
+            }
+        }
+        out.push(event);
+    }
+}

@@ -1,0 +1,339 @@
+//! A session file → events: the log replayed to its final state, record by record.
+
+use std::sync::Arc;
+
+use lapidary_json::{Kind, SharedStr, Token, compact};
+use lapidary_vocab::content::{ContentBlock, DiffBlock};
+use lapidary_vocab::event::{
+    Diagnostic, DiagnosticKind, Provider, SessionInit, TextEvent, TextKind, ToolCallStatus,
+    ToolCompletion, ToolInvocation, UsageUpdate, UserInput,
+};
+use lapidary_vocab::{Body, Event, Json, Text};
+use lapidary_wire::gemini::session::{
+    Log, MessageRecord, Part, Skipped, Thought, ToolCall, ToolCallResult,
+};
+
+use super::session_messages::{content_text, is_error, thought_text};
+use crate::own::{self, string};
+use crate::raw::Raw;
+use crate::stamp::Stamp;
+use crate::{Options, tools};
+
+/// Hands each event to `sink` as it is made, so that only one record's events exist at a time.
+pub fn events(log: &Log<'_>, options: &Options, mut sink: impl FnMut(Event)) {
+    let mut session = Session {
+        stamp: Stamp::new(options, Provider::Gemini),
+        sink: &mut sink,
+    };
+    session.header(log);
+    for record in log.messages() {
+        session.record(record);
+    }
+    session.skipped(&log.skipped);
+}
+
+struct Session<'s> {
+    stamp: Stamp,
+    sink: &'s mut dyn FnMut(Event),
+}
+
+/// A record, while it is being translated: its text on one line, and what is left to carry.
+struct Current {
+    text: Arc<str>,
+    raw: Option<Raw>,
+    /// `info`, `error`, `warning` or a type we do not know.
+    message_type: Option<Json>,
+}
+
+impl Current {
+    fn text(&self, token: Token<'_>) -> Text {
+        Text::from_token(SharedStr::of(&self.text, token))
+    }
+
+    fn json(&self, token: Token<'_>) -> Json {
+        Json::from_token(SharedStr::of(&self.text, token))
+    }
+}
+
+impl Session<'_> {
+    fn emit(&mut self, body: Body, current: &mut Current) {
+        let mut event = self.stamp.event(body, &mut current.raw);
+        if let Some(name) = &current.message_type {
+            event
+                .base
+                .extensions
+                .insert("gemini.messageType".to_owned(), name.clone());
+        }
+        (self.sink)(event);
+    }
+
+    /// The header, with all that patched it since.
+    fn header(&mut self, log: &Log<'_>) {
+        self.stamp.session_id = string(log.get("sessionId")).map(own::text);
+        let Some(header) = log.header else { return };
+        self.stamp.timestamp = string(log.get("startTime")).map(own::text);
+        let mut event = self.stamp.event(
+            Body::SessionInit(SessionInit::default()),
+            &mut header_raw(header),
+        );
+        for (key, value) in log.metadata().filter(|(key, _)| !key.is("sessionId")) {
+            let key = format!("gemini.{}", key.string().unwrap_or_default());
+            event.base.extensions.insert(key, own::json(value));
+        }
+        (self.sink)(event);
+    }
+
+    fn record(&mut self, record: Token<'_>) {
+        let text: Arc<str> = Arc::from(compact(record).as_ref());
+        let mut current = Current {
+            raw: Some(Raw::Json(Json::from_token(SharedStr::from(Arc::clone(
+                &text,
+            ))))),
+            text: Arc::clone(&text),
+            message_type: None,
+        };
+        let Ok(record) = Token::parse(&text) else {
+            return;
+        };
+        let message = MessageRecord::of(record);
+        self.at(message.timestamp, &current);
+        let kind = message.kind.and_then(Token::string);
+        match kind.as_deref() {
+            Some("user") => self.user(&message, &mut current),
+            Some("gemini") => self.gemini(&message, TextKind::Text, &mut current),
+            Some("error") => {
+                current.message_type = message.kind.map(|kind| current.json(kind));
+                self.gemini(&message, TextKind::Error, &mut current);
+            }
+            _ => {
+                current.message_type = message.kind.map(|kind| current.json(kind));
+                self.gemini(&message, TextKind::Text, &mut current);
+            }
+        }
+    }
+
+    fn at(&mut self, timestamp: Option<Token<'_>>, current: &Current) {
+        if let Some(timestamp) = string(timestamp) {
+            self.stamp.timestamp = Some(current.text(timestamp));
+        }
+    }
+
+    fn user(&mut self, message: &MessageRecord<'_>, current: &mut Current) {
+        let parts = message.parts();
+        let text = content_text(&parts);
+        let said = text.to_str();
+        let is_context = said.trim_start().starts_with("<session_context>")
+            || said.trim_start().starts_with("<hook_context>");
+        let answers = parts
+            .iter()
+            .any(|part| matches!(part, Part::FunctionResponse));
+        let images = parts.iter().filter_map(|part| match part {
+            Part::InlineData { mime_type, data } => Some(Json::object([
+                ("mediaType", current.json(*mime_type)),
+                ("data", current.json(*data)),
+            ])),
+            _ => None,
+        });
+        let input = UserInput {
+            images: images.collect(),
+            is_synthetic: is_context || (answers && said.is_empty()),
+            text: text.clone(),
+        };
+        self.emit(Body::UserInput(input), current);
+    }
+
+    /// What the model did, or what the CLI noted: thoughts, calls with their results, text, tokens.
+    fn gemini(&mut self, message: &MessageRecord<'_>, kind: TextKind, current: &mut Current) {
+        let parts = message.parts();
+        let model = string(message.model).map(|model| current.text(model));
+        for text in thinking(message, &parts) {
+            self.emit(text_event(text, TextKind::Thinking, model.clone()), current);
+        }
+        for call in message.tool_calls() {
+            self.call(&call, model.clone(), current);
+        }
+        let text = content_text(&parts);
+        if !text.is_empty() {
+            self.emit(text_event(text, kind, model), current);
+        }
+        if let Some(tokens) = message.tokens {
+            self.emit(
+                Body::UsageUpdate(UsageUpdate {
+                    step_usage: step_usage(tokens, current),
+                }),
+                current,
+            );
+        }
+        if current.raw.is_some() && self.stamp.keep_raw {
+            // Nothing in it, but it is there: an empty text carries the record.
+            self.emit(text_event(Text::default(), TextKind::Text, None), current);
+        }
+    }
+
+    fn call(&mut self, call: &ToolCall<'_>, model: Option<Text>, current: &mut Current) {
+        let call_id = string(call.id)
+            .map(|id| current.text(id))
+            .unwrap_or_default();
+        let name = string(call.name)
+            .and_then(Token::string)
+            .unwrap_or_default();
+        let args = call.args.and_then(|args| args.of(Kind::Object));
+        let locations = tools::locations(&name, args);
+        let invocation = ToolInvocation {
+            call_id: call_id.clone(),
+            tool_name: string(call.name)
+                .map(|name| current.text(name))
+                .unwrap_or_default(),
+            kind: tools::kind(&name),
+            input: args.map_or_else(Json::empty_object, |args| current.json(args)),
+            parent_call_id: None,
+            title: string(call.description)
+                .map(|title| current.text(title))
+                .filter(|title| !title.is_empty()),
+            locations: locations.clone(),
+            model,
+        };
+        self.emit(Body::ToolInvocation(invocation), current);
+        if let Some((status, result)) = ended(call) {
+            let began = self.stamp.timestamp.clone();
+            self.at(call.timestamp, current);
+            let completion = ToolCompletion {
+                call_id,
+                is_error: is_error(call, result.as_ref()),
+                status,
+                output: result.map(|result| current.json(result.token())),
+                content: call
+                    .result_display
+                    .and_then(|display| diff(display, current))
+                    .into_iter()
+                    .collect(),
+                locations,
+            };
+            self.emit(Body::ToolCompletion(completion), current);
+            self.stamp.timestamp = began;
+        }
+    }
+
+    fn skipped(&mut self, skipped: &Skipped) {
+        if skipped.is_nothing() {
+            return;
+        }
+        let Skipped {
+            superseded,
+            removed,
+            rewound,
+            unreadable,
+            unknown,
+        } = *skipped;
+        let counts = [
+            (superseded, "superseded"),
+            (removed, "removed by a checkpoint"),
+            (rewound, "rewound"),
+            (unreadable, "unreadable"),
+            (unknown, "of an unknown kind"),
+        ];
+        let words: Vec<_> = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        let body = Diagnostic {
+            kind: DiagnosticKind::SessionRecords,
+            message: format!(
+                "records that are not in the session's final state: {}",
+                words.join(", ")
+            ),
+            count: Some(counts.iter().map(|(count, _)| count).sum()),
+        };
+        let mut event = self.stamp.event(Body::Diagnostic(body), &mut None);
+        let detail = counts.map(|(count, what)| (what, Json::from_value(&count)));
+        event
+            .base
+            .extensions
+            .insert("gemini.skippedRecords".to_owned(), Json::object(detail));
+        (self.sink)(event);
+    }
+}
+
+/// The header's text. A whole session in one document is its own header; its messages carry themselves.
+fn header_raw(header: Token<'_>) -> Option<Raw> {
+    let members = header.members().filter(|(key, _)| !key.is("messages"));
+    let members: Vec<_> = members
+        .map(|(key, value)| format!("{}:{}", key.as_str(), compact(value)))
+        .collect();
+    let has_messages = header.get("messages").is_some();
+    if !has_messages {
+        return Some(Raw::token(header));
+    }
+    let text = format!("{{{}}}", members.join(","));
+    Token::parse(&text).ok().map(Raw::token)
+}
+
+/// The record's thoughts; else the parts of its content that are marked as such.
+fn thinking(message: &MessageRecord<'_>, parts: &[Part<'_>]) -> Vec<Text> {
+    let thoughts: Vec<_> = message
+        .thoughts()
+        .map(|thought: Thought<'_>| thought_text(&thought))
+        .collect();
+    if !thoughts.is_empty() {
+        return thoughts;
+    }
+    let marked = parts.iter().filter_map(|part| match part {
+        Part::Thought(text) => Some(own::text(*text)),
+        _ => None,
+    });
+    marked.collect()
+}
+
+fn text_event(text: Text, kind: TextKind, model: Option<Text>) -> Body {
+    Body::Text(TextEvent {
+        text,
+        kind,
+        parent_call_id: None,
+        model,
+    })
+}
+
+/// How a call ended, if it did: a status that says so, or a result whatever the status says.
+fn ended<'a>(call: &ToolCall<'a>) -> Option<(ToolCallStatus, Option<ToolCallResult<'a>>)> {
+    let result = call.result();
+    let status = call.status.and_then(Token::string);
+    let status = match status.as_deref() {
+        Some("success") => ToolCallStatus::Completed,
+        Some("error") => ToolCallStatus::Failed,
+        Some("cancelled") => ToolCallStatus::Cancelled,
+        _ if result.is_none() => return None,
+        Some(other) => ToolCallStatus::Other(other.to_owned()),
+        None => ToolCallStatus::Completed,
+    };
+    Some((status, result))
+}
+
+/// A file's change, where the tool's display tells it.
+fn diff(display: Token<'_>, current: &Current) -> Option<ContentBlock> {
+    let text = |name| string(display.get(name)).map(|token| current.text(token));
+    let unified = text("fileDiff")?;
+    Some(ContentBlock::Diff(DiffBlock {
+        path: text("filePath").or_else(|| text("fileName")),
+        old_text: text("originalContent"),
+        new_text: text("newContent"),
+        unified: Some(unified),
+    }))
+}
+
+/// The record's token counts, under the names that `usage_update` has.
+fn step_usage(tokens: Token<'_>, current: &Current) -> Json {
+    let names = [
+        ("input", "input_tokens"),
+        ("output", "output_tokens"),
+        ("cached", "cache_read_input_tokens"),
+        ("thoughts", "thoughts_tokens"),
+        ("tool", "tool_tokens"),
+        ("total", "total_tokens"),
+    ];
+    Json::object(
+        names
+            .iter()
+            .filter_map(|(theirs, ours)| Some((*ours, current.json(tokens.get(theirs)?)))),
+    )
+}

@@ -1,0 +1,194 @@
+//! A session file → messages: the mapping of `specs/0`.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::Text;
+use lapidary_vocab::content::{TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock};
+use lapidary_vocab::message::{
+    Content, ImageSource, Message, MessageBlock, MessageImage, MessageUsage, Role,
+};
+use lapidary_wire::gemini::session::{Log, MessageRecord, Part, Thought, ToolCall, ToolCallResult};
+
+use super::turn::number;
+use crate::own::{json, string, text};
+use crate::{time, tools};
+
+/// The messages of a session, one for each record of its final state.
+pub fn messages<'a>(log: &'a Log<'a>) -> impl Iterator<Item = Message> + 'a {
+    log.messages().map(message)
+}
+
+/// One record as a message.
+pub fn message(record: Token<'_>) -> Message {
+    let read = MessageRecord::of(record);
+    let role = if read.kind.is_some_and(|kind| kind.is("user")) {
+        Role::User
+    } else {
+        Role::Assistant
+    };
+    Message {
+        id: string(read.id).map(text).unwrap_or_default(),
+        role,
+        content: content(&read),
+        timestamp: string(read.timestamp)
+            .and_then(Token::string)
+            .and_then(|time| time::epoch_ms(&time)),
+        tool: "gemini".into(),
+        model: string(read.model).map(text),
+        usage: read.tokens.map(usage),
+        original: json(record),
+    }
+}
+
+/// Thinking, then each call with its result, then text. Without any block, the text as it stands.
+fn content(message: &MessageRecord<'_>) -> Content {
+    let parts = message.parts();
+    let mut blocks = Vec::new();
+    let thoughts: Vec<_> = message.thoughts().collect();
+    blocks.extend(thoughts.iter().map(thought_text).map(thinking));
+    if thoughts.is_empty() {
+        blocks.extend(parts.iter().filter_map(|part| match part {
+            Part::Thought(thought) => Some(thinking(text(*thought))),
+            _ => None,
+        }));
+    }
+    for call in message.tool_calls() {
+        blocks.extend(call_blocks(&call));
+    }
+    blocks.extend(stray_calls(message, &parts));
+    let said = content_text(&parts);
+    if !said.to_str().trim().is_empty() {
+        blocks.push(MessageBlock::Text(TextBlock { text: said.clone() }));
+    }
+    blocks.extend(parts.iter().filter_map(image));
+    if blocks.is_empty() {
+        Content::Plain(said)
+    } else {
+        Content::Blocks(blocks)
+    }
+}
+
+/// All text of a content, its parts joined as they stand.
+pub(crate) fn content_text(parts: &[Part<'_>]) -> Text {
+    let texts: Vec<_> = parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text(token) => Some(text(*token)),
+            _ => None,
+        })
+        .collect();
+    if texts.is_empty() {
+        Text::default()
+    } else {
+        Text::concat(&texts)
+    }
+}
+
+/// A thought in one line: its subject, then what it says.
+pub(crate) fn thought_text(thought: &Thought<'_>) -> Text {
+    match (
+        string(thought.subject).map(text),
+        string(thought.description).map(text),
+    ) {
+        (Some(subject), Some(description)) => {
+            Text::concat(&[subject, Text::from(": "), description])
+        }
+        (Some(only), None) | (None, Some(only)) => only,
+        (None, None) => Text::default(),
+    }
+}
+
+/// True if a call went wrong: by its status, or because its response is an error. A cancelled call is one.
+pub(crate) fn is_error(call: &ToolCall<'_>, result: Option<&ToolCallResult<'_>>) -> bool {
+    let status = call.status.and_then(Token::string);
+    matches!(status.as_deref(), Some("error" | "cancelled"))
+        || matches!(result, Some(ToolCallResult::Error(_)))
+        || has_error(call)
+}
+
+/// The response names an error even though it has an output, which is what counts as its content.
+fn has_error(call: &ToolCall<'_>) -> bool {
+    let first = call.result.and_then(|result| result.elements().next());
+    let response = first
+        .and_then(|part| part.get("functionResponse"))
+        .and_then(|part| part.get("response"));
+    let error = response.and_then(|response| response.get("error"));
+    error.is_some_and(|error| !matches!(error.as_str(), "null" | "\"\"" | "false" | "0"))
+}
+
+fn call_blocks(call: &ToolCall<'_>) -> Vec<MessageBlock> {
+    let id = string(call.id).map(text).unwrap_or_default();
+    let mut blocks = vec![MessageBlock::ToolUse(tool_use(
+        id.clone(),
+        call.name,
+        call.args,
+    ))];
+    if let Some(result) = call.result() {
+        blocks.push(MessageBlock::ToolResult(ToolResultBlock {
+            tool_use_id: id,
+            content: Some(json(result.token())),
+            is_error: Some(is_error(call, Some(&result))),
+        }));
+    }
+    blocks
+}
+
+fn tool_use(id: Text, name: Option<Token<'_>>, args: Option<Token<'_>>) -> ToolUseBlock {
+    let plain = name.and_then(Token::string).unwrap_or_default();
+    ToolUseBlock {
+        id,
+        name: name.map(tools::claude_name).unwrap_or_default(),
+        input: tools::claude_input(&plain, args),
+    }
+}
+
+/// Calls that stand in the content only. Usually they are in `toolCalls` too, and then they are there with their results.
+fn stray_calls(message: &MessageRecord<'_>, parts: &[Part<'_>]) -> Vec<MessageBlock> {
+    let known: Vec<_> = message.tool_calls().filter_map(|call| call.id).collect();
+    let names: Vec<_> = message.tool_calls().filter_map(|call| call.name).collect();
+    let strays = parts.iter().filter_map(|part| {
+        let Part::FunctionCall(call) = part else {
+            return None;
+        };
+        let (id, name) = (call.get("id"), call.get("name"));
+        let listed = id.is_some_and(|id| known.contains(&id))
+            || (id.is_none() && name.is_some_and(|name| names.contains(&name)));
+        if listed || !known.is_empty() {
+            return None; // The CLI's own ids differ from the API's: a message that lists calls lists all of them.
+        }
+        let id = string(id).map(text).unwrap_or_default();
+        Some(MessageBlock::ToolUse(tool_use(id, name, call.get("args"))))
+    });
+    strays.collect()
+}
+
+fn image(part: &Part<'_>) -> Option<MessageBlock> {
+    let Part::InlineData { mime_type, data } = part else {
+        return None;
+    };
+    if !mime_type.string()?.starts_with("image/") {
+        return None;
+    }
+    Some(MessageBlock::Image(MessageImage {
+        source: ImageSource {
+            r#type: "base64".into(),
+            media_type: text(*mime_type),
+            data: text(data.of(Kind::String)?),
+        },
+    }))
+}
+
+fn usage(tokens: Token<'_>) -> MessageUsage {
+    MessageUsage {
+        input_tokens: number(tokens.get("input")),
+        output_tokens: number(tokens.get("output")),
+        total_tokens: number(tokens.get("total")),
+        cache_read_input_tokens: number(tokens.get("cached")),
+    }
+}
+
+fn thinking(thinking: Text) -> MessageBlock {
+    MessageBlock::Thinking(ThinkingBlock {
+        thinking,
+        signature: None,
+    })
+}

@@ -1,0 +1,522 @@
+//! `gemini -o stream-json` → events.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use lapidary_json::{Kind, SharedStr, Token};
+use lapidary_vocab::event::{
+    DiagnosticKind, Provider, SessionInit, SessionState, SessionStatus, StreamDelta,
+    StreamDeltaKind, TextEvent, TextKind, ToolCallStatus, ToolCompletion, ToolInvocation,
+    TurnComplete, UserInput,
+};
+use lapidary_vocab::{Body, Event, Json, Text};
+use lapidary_wire::gemini::stream::{
+    Content, Init, Message, Notice, Outcome, Parsed, StreamLine, ToolResult, ToolUse, parse,
+};
+use lapidary_wire::lines::Line;
+
+use super::calls::OpenCalls;
+use super::turn;
+use crate::raw::Raw;
+use crate::stamp::Stamp;
+use crate::{Deltas, Ending, Events, Options, Verdict, tools};
+
+/// How many different unknown fields are reported. They are all kept; this only bounds the reports.
+const MOST_REPORTED_FIELDS: usize = 64;
+
+/// Translates a stream line by line.
+#[derive(Debug)]
+pub struct StreamNormalizer {
+    stamp: Stamp,
+    deltas: Deltas,
+    /// The answer that is being joined, unless deltas are passed on alone.
+    pending: Vec<(Text, Option<Raw>)>,
+    pending_since: Option<Text>,
+    calls: OpenCalls,
+    verdict: Verdict,
+    reported_fields: BTreeSet<String>,
+}
+
+/// A line of the agent's, while it is being translated.
+struct Current {
+    /// Its text, which tokens point into.
+    text: Arc<str>,
+    raw: Option<Raw>,
+    /// Members of the line that become extensions of its first event.
+    extensions: Vec<(String, Json)>,
+    /// What is wrong with it though it could be translated.
+    complaints: Vec<(DiagnosticKind, String)>,
+}
+
+impl Current {
+    fn text(&self, token: Token<'_>) -> Text {
+        Text::from_token(SharedStr::of(&self.text, token))
+    }
+
+    fn json(&self, token: Token<'_>) -> Json {
+        Json::from_token(SharedStr::of(&self.text, token))
+    }
+
+    /// A required text. A line without it cannot be translated.
+    fn required(&self, field: &'static str, token: Option<Token<'_>>) -> Result<Text, Flaw> {
+        match token {
+            Some(token) if token.kind() == Kind::String => Ok(self.text(token)),
+            Some(token) => Err(Flaw {
+                field,
+                found: Some(token.kind()),
+            }),
+            None => Err(Flaw { field, found: None }),
+        }
+    }
+
+    /// An optional value of one kind; of any other kind it is kept as an extension and complained about.
+    fn optional<'a>(
+        &mut self,
+        field: &str,
+        token: Option<Token<'a>>,
+        kind: Kind,
+    ) -> Option<Token<'a>> {
+        let token = token?.non_null()?;
+        if token.kind() == kind {
+            return Some(token);
+        }
+        self.extend(field, token);
+        let found = token.kind().described();
+        self.complain(
+            DiagnosticKind::InvalidField,
+            format!("`{field}` is {found}, not {}", kind.described()),
+        );
+        None
+    }
+
+    fn extend(&mut self, field: &str, token: Token<'_>) {
+        self.extensions
+            .push((format!("gemini.{field}"), self.json(token)));
+    }
+
+    fn complain(&mut self, kind: DiagnosticKind, message: String) {
+        self.complaints.push((kind, message));
+    }
+}
+
+/// Why a line of a known type cannot be translated.
+struct Flaw {
+    field: &'static str,
+    found: Option<Kind>,
+}
+
+impl StreamNormalizer {
+    /// A normaliser for one stream.
+    pub fn new(options: Options) -> Self {
+        Self {
+            stamp: Stamp::new(&options, Provider::Gemini),
+            deltas: options.deltas,
+            pending: Vec::new(),
+            pending_since: None,
+            calls: OpenCalls::default(),
+            verdict: Verdict::default(),
+            reported_fields: BTreeSet::new(),
+        }
+    }
+
+    /// Translates one line. `received` is when it came, for lines that do not say so themselves.
+    pub fn push(&mut self, line: Line<'_>, received: Option<&str>, out: &mut Events) {
+        match line {
+            Line::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
+            Line::Whole(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => self.text_line(Arc::from(text), received, out),
+                Err(_) => self.not_utf8(bytes, received, out),
+            },
+            Line::TooLong { head, length } => {
+                self.arrived(None, received);
+                let message = format!(
+                    "a line of {length} bytes is over the limit; only its beginning was kept"
+                );
+                self.stamp.diagnostic(
+                    DiagnosticKind::LineTooLong,
+                    message,
+                    &mut Some(Raw::text(head)),
+                    out,
+                );
+            }
+        }
+    }
+
+    /// Ends the stream: joined text that is still held back, then the one `run_end`.
+    pub fn finish(mut self, ending: &Ending, out: &mut Events) {
+        self.flush(out);
+        let end = self.verdict.judge(ending);
+        out.push(self.stamp.event(Body::RunEnd(end), &mut None));
+    }
+
+    fn not_utf8(&mut self, bytes: &[u8], received: Option<&str>, out: &mut Events) {
+        self.arrived(None, received);
+        let (kind, what) = if bytes.trim_ascii_start().starts_with(b"{") {
+            (DiagnosticKind::MalformedLine, "a line is not valid UTF-8")
+        } else {
+            (DiagnosticKind::Noise, "text that is not valid UTF-8")
+        };
+        self.stamp
+            .diagnostic(kind, what.to_owned(), &mut Some(Raw::text(bytes)), out);
+    }
+
+    fn text_line(&mut self, text: Arc<str>, received: Option<&str>, out: &mut Events) {
+        let Parsed {
+            content,
+            timestamp,
+            unknown_fields,
+            repeated_keys,
+        } = parse(&text);
+        let mut current = Current {
+            text: Arc::clone(&text),
+            raw: None,
+            extensions: Vec::new(),
+            complaints: Vec::new(),
+        };
+        let timestamp = current.optional("timestamp", timestamp, Kind::String);
+        self.arrived(timestamp.map(|token| current.text(token)), received);
+        current.raw = Some(match content {
+            Content::NotJson(_) => Raw::text(text.as_bytes()),
+            _ => Raw::json(&text),
+        });
+        let line = match content {
+            Content::Known(line) => line,
+            other => return self.untranslatable(&other, &mut current, out),
+        };
+        self.note_oddities(&line, &unknown_fields, &repeated_keys, &mut current);
+        match self.translate(&line, &mut current, out) {
+            Ok(Some(body)) => out.push(self.first_event(body, &mut current)),
+            Ok(None) => {}
+            Err(flaw) => self.flawed(&line, &flaw, &mut current, out),
+        }
+        for (kind, message) in std::mem::take(&mut current.complaints) {
+            self.stamp.diagnostic(kind, message, &mut current.raw, out);
+        }
+    }
+
+    /// The time of what follows: the agent's, else when it came, else the last one known.
+    fn arrived(&mut self, timestamp: Option<Text>, received: Option<&str>) {
+        let timestamp = timestamp.or_else(|| received.map(|time| Text::from(time.to_owned())));
+        if timestamp.is_some() {
+            self.stamp.timestamp = timestamp;
+        }
+    }
+
+    fn first_event(&mut self, body: Body, current: &mut Current) -> Event {
+        let mut event = self.stamp.event(body, &mut current.raw);
+        event
+            .base
+            .extensions
+            .extend(std::mem::take(&mut current.extensions));
+        event
+    }
+
+    fn translate(
+        &mut self,
+        line: &StreamLine<'_>,
+        current: &mut Current,
+        out: &mut Events,
+    ) -> Result<Option<Body>, Flaw> {
+        let joins = matches!(line, StreamLine::Message(message) if is_chunk(message));
+        if !joins {
+            self.flush(out);
+        }
+        match line {
+            StreamLine::Init(init) => self.init(init, current).map(Some),
+            StreamLine::Message(message) => self.message(message, current),
+            StreamLine::ToolUse(call) => self.tool_use(call, current).map(Some),
+            StreamLine::ToolResult(result) => self.tool_result(result, current).map(Some),
+            StreamLine::Error(notice) => self.notice(notice, current).map(Some),
+            StreamLine::Result(outcome) => self.result(outcome, current).map(Some),
+        }
+    }
+
+    fn init(&mut self, init: &Init<'_>, current: &mut Current) -> Result<Body, Flaw> {
+        let session_id = current.required("session_id", init.session_id)?;
+        if !session_id.is_empty() {
+            self.stamp.session_id = Some(session_id.detached());
+        }
+        let model = current.optional("model", init.model, Kind::String);
+        Ok(Body::SessionInit(SessionInit {
+            model: model.map(|model| current.text(model)),
+            ..SessionInit::default()
+        }))
+    }
+
+    fn message(
+        &mut self,
+        message: &Message<'_>,
+        current: &mut Current,
+    ) -> Result<Option<Body>, Flaw> {
+        let text = current.required("content", message.content)?;
+        let role = message.role.filter(|role| role.kind() == Kind::String);
+        match role {
+            Some(role) if role.is("user") => Ok(Some(Body::UserInput(UserInput {
+                text,
+                ..UserInput::default()
+            }))),
+            Some(role) if role.is("assistant") && is_chunk(message) => {
+                Ok(self.chunk(text, current))
+            }
+            Some(role) if role.is("assistant") => {
+                current.optional("delta", message.delta, Kind::Bool);
+                Ok(Some(whole_text(text)))
+            }
+            _ => Err(Flaw {
+                field: "role",
+                found: message.role.map(Token::kind),
+            }),
+        }
+    }
+
+    /// A chunk of an answer: passed on, kept for joining, or both.
+    fn chunk(&mut self, text: Text, current: &mut Current) -> Option<Body> {
+        if self.deltas != Deltas::Only {
+            if self.pending.is_empty() {
+                self.pending_since.clone_from(&self.stamp.timestamp);
+            }
+            let raw = if self.deltas == Deltas::Final {
+                current.raw.take()
+            } else {
+                None
+            };
+            self.pending.push((text.clone(), raw));
+        }
+        (self.deltas != Deltas::Final).then(|| {
+            Body::StreamDelta(StreamDelta {
+                kind: StreamDeltaKind::Text,
+                text_delta: Some(text),
+                json_delta: None,
+                block_index: None,
+                call_id: None,
+                parent_call_id: None,
+            })
+        })
+    }
+
+    /// The answer that was being joined is complete.
+    fn flush(&mut self, out: &mut Events) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let (texts, raws): (Vec<_>, Vec<_>) = std::mem::take(&mut self.pending).into_iter().unzip();
+        let raws: Vec<_> = raws.into_iter().flatten().collect();
+        let mut raw = (!raws.is_empty()).then(|| Raw::array(raws));
+        let now = std::mem::replace(&mut self.stamp.timestamp, self.pending_since.take());
+        out.push(self.stamp.event(whole_text(Text::concat(&texts)), &mut raw));
+        self.stamp.timestamp = now;
+    }
+
+    fn tool_use(&mut self, call: &ToolUse<'_>, current: &mut Current) -> Result<Body, Flaw> {
+        let call_id = current.required("tool_id", call.tool_id)?;
+        let tool_name = current.required("tool_name", call.tool_name)?;
+        let input = current.optional("parameters", call.parameters, Kind::Object);
+        let name = tool_name.to_str();
+        let locations = tools::locations(&name, input);
+        if let Some(id) = call.tool_id {
+            self.calls.open(id, &locations);
+        }
+        Ok(Body::ToolInvocation(ToolInvocation {
+            kind: tools::kind(&name),
+            call_id,
+            input: input.map_or_else(Json::empty_object, |input| current.json(input)),
+            parent_call_id: None,
+            title: None,
+            locations,
+            model: None,
+            tool_name: tool_name.clone(),
+        }))
+    }
+
+    fn tool_result(
+        &mut self,
+        result: &ToolResult<'_>,
+        current: &mut Current,
+    ) -> Result<Body, Flaw> {
+        let call_id = current.required("tool_id", result.tool_id)?;
+        let status = current.required("status", result.status)?;
+        let call = result.tool_id.and_then(|id| self.calls.close(id));
+        if call.is_none() {
+            let message = format!("a result for `{call_id}`, which was never called");
+            current.complain(DiagnosticKind::ProtocolViolation, message);
+        }
+        let error = current.optional("error", result.error, Kind::Object);
+        if let Some(error) = error {
+            current.extend("error", error);
+        }
+        let said = error
+            .and_then(|error| error.get("message"))
+            .and_then(Token::non_null);
+        let output = result.output.and_then(Token::non_null).or(said);
+        Ok(Body::ToolCompletion(ToolCompletion {
+            call_id,
+            status: match status.to_str().as_ref() {
+                "success" => ToolCallStatus::Completed, // also for calls the user cancelled: the stream does not tell them apart
+                "error" => ToolCallStatus::Failed,
+                other => ToolCallStatus::Other(other.to_owned()),
+            },
+            is_error: status != *"success",
+            output: output.map(|output| current.json(output)),
+            content: Vec::new(),
+            locations: call.map(|call| call.locations).unwrap_or_default(),
+        }))
+    }
+
+    fn notice(&mut self, notice: &Notice<'_>, current: &mut Current) -> Result<Body, Flaw> {
+        let message = current.required("message", notice.message)?;
+        let severity = current.optional("severity", notice.severity, Kind::String);
+        if let Some(severity) = severity {
+            current.extend("severity", severity);
+        }
+        let is_warning = severity.is_some_and(|severity| severity.is("warning"));
+        self.verdict.notice(!is_warning, &message);
+        Ok(Body::SessionStatus(SessionStatus {
+            status: SessionState::Error,
+            message: Some(message),
+        }))
+    }
+
+    fn result(&mut self, outcome: &Outcome<'_>, current: &mut Current) -> Result<Body, Flaw> {
+        let status = current.required("status", outcome.status)?;
+        let error = current.optional("error", outcome.error, Kind::Object);
+        let stats = current.optional("stats", outcome.stats, Kind::Object);
+        let said = |name| {
+            error
+                .and_then(|error| error.get(name))
+                .and_then(|token| token.of(Kind::String))
+        };
+        let message = said("message").map(|token| current.text(token));
+        let error_type = said("type")
+            .and_then(Token::string)
+            .map(std::borrow::Cow::into_owned);
+        self.verdict
+            .result(&status.to_str(), error_type, message.clone());
+        let mut turn = TurnComplete {
+            is_error: status != *"success",
+            subtype: Some(status),
+            errors: message
+                .or_else(|| said("type").map(|token| current.text(token)))
+                .into_iter()
+                .collect(),
+            ..TurnComplete::default()
+        };
+        if let Some(error) = error {
+            current.extend("error", error);
+        }
+        if let Some(stats) = stats {
+            current.extend("stats", stats);
+            turn::stream_stats(stats, &mut turn);
+        }
+        Ok(Body::TurnComplete(turn))
+    }
+
+    /// Unknown fields are kept as extensions, and reported once each.
+    fn note_oddities(
+        &mut self,
+        line: &StreamLine<'_>,
+        unknown: &[(Token<'_>, Token<'_>)],
+        repeated: &[Token<'_>],
+        current: &mut Current,
+    ) {
+        for (key, value) in unknown {
+            let key = key.string().unwrap_or_default();
+            current.extend(&key, *value);
+            let name = format!("{}.{key}", type_name(line));
+            if self.reported_fields.len() < MOST_REPORTED_FIELDS
+                && !self.reported_fields.contains(&name)
+            {
+                current.complain(
+                    DiagnosticKind::UnknownField,
+                    format!("unknown field `{name}`"),
+                );
+                self.reported_fields.insert(name);
+            }
+        }
+        for key in repeated {
+            let message = format!(
+                "the key {} stands twice; the last value was taken",
+                key.as_str()
+            );
+            current.complain(DiagnosticKind::DuplicateKey, message);
+        }
+    }
+
+    /// A line of a known type that lacks what it must have.
+    fn flawed(
+        &mut self,
+        line: &StreamLine<'_>,
+        flaw: &Flaw,
+        current: &mut Current,
+        out: &mut Events,
+    ) {
+        let name = type_name(line);
+        let message = match flaw.found {
+            Some(Kind::String) => format!("`{name}.{}` has a value we do not know", flaw.field),
+            Some(kind) => format!(
+                "`{name}.{}` is {}, not a string",
+                flaw.field,
+                kind.described()
+            ),
+            None => format!("`{name}.{}` is missing", flaw.field),
+        };
+        self.stamp
+            .diagnostic(DiagnosticKind::InvalidField, message, &mut current.raw, out);
+    }
+
+    /// A line of no known type.
+    fn untranslatable(&mut self, content: &Content<'_>, current: &mut Current, out: &mut Events) {
+        let (kind, message) = match content {
+            Content::UnknownType(name) => (
+                DiagnosticKind::UnknownType,
+                format!("unknown event type {}", name.as_str()),
+            ),
+            Content::Untyped => (
+                DiagnosticKind::UnknownType,
+                "an object without a type".to_owned(),
+            ),
+            Content::NotAnObject(kind) => (
+                DiagnosticKind::MalformedLine,
+                format!("{} instead of an object", kind.described()),
+            ),
+            Content::NotJson(invalid) if current.text.trim_start().starts_with('{') => (
+                DiagnosticKind::MalformedLine,
+                format!("not valid JSON: {invalid}"),
+            ),
+            Content::NotJson(_) => (DiagnosticKind::Noise, "text that is not JSON".to_owned()),
+            Content::Known(line) => (
+                DiagnosticKind::InvalidField,
+                format!("an odd `{}` line", type_name(line)),
+            ),
+        };
+        self.stamp.diagnostic(kind, message, &mut current.raw, out);
+        for (kind, message) in std::mem::take(&mut current.complaints) {
+            self.stamp.diagnostic(kind, message, &mut current.raw, out);
+        }
+    }
+}
+
+/// True for a chunk of the assistant's answer.
+fn is_chunk(message: &Message<'_>) -> bool {
+    let delta = message.delta.and_then(Token::bool) == Some(true);
+    delta && message.role.is_some_and(|role| role.is("assistant"))
+}
+
+fn whole_text(text: Text) -> Body {
+    Body::Text(TextEvent {
+        text,
+        kind: TextKind::Text,
+        parent_call_id: None,
+        model: None,
+    })
+}
+
+fn type_name(line: &StreamLine<'_>) -> &'static str {
+    match line {
+        StreamLine::Init(_) => "init",
+        StreamLine::Message(_) => "message",
+        StreamLine::ToolUse(_) => "tool_use",
+        StreamLine::ToolResult(_) => "tool_result",
+        StreamLine::Error(_) => "error",
+        StreamLine::Result(_) => "result",
+    }
+}

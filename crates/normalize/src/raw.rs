@@ -1,0 +1,64 @@
+//! A line as it came: the text its tokens point into, or what is left of it when it is not text.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use lapidary_json::{SharedStr, Token, compact};
+use lapidary_vocab::{Base, Json};
+
+/// What goes into an event's `raw`.
+#[derive(Debug, Clone)]
+pub(crate) enum Raw {
+    /// Valid JSON, verbatim.
+    Json(Json),
+    /// Anything else, read lossily; with the bytes if reading lost any.
+    Text { text: Json, bytes: Option<String> },
+}
+
+impl Raw {
+    /// The whole of a line that was found to be JSON. A carriage return between tokens goes: some readers break lines there.
+    pub(crate) fn json(line: &Arc<str>) -> Self {
+        let trimmed = line.trim_matches([' ', '\t', '\r', '\n']);
+        if trimmed.len() == line.len() && !trimmed.contains('\r') {
+            return Self::Json(Json::from_token(SharedStr::from(Arc::clone(line))));
+        }
+        match Token::parse(trimmed) {
+            Ok(token) => Self::token(token),
+            Err(_) => Self::text(line.as_bytes()),
+        }
+    }
+
+    /// A value that was found to be JSON, on one line.
+    pub(crate) fn token(token: Token<'_>) -> Self {
+        Self::Json(Json::from_token(SharedStr::from(compact(token).as_ref())))
+    }
+
+    /// Bytes that are not JSON.
+    pub(crate) fn text(bytes: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(bytes);
+        let lossless = matches!(text, std::borrow::Cow::Borrowed(_));
+        Self::Text {
+            text: Json::from_value(&text),
+            bytes: (!lossless).then(|| STANDARD.encode(bytes)),
+        }
+    }
+
+    /// Several lines in one.
+    pub(crate) fn array(lines: Vec<Raw>) -> Self {
+        Self::Json(Json::array(lines.into_iter().map(|line| match line {
+            Self::Json(json) | Self::Text { text: json, .. } => json,
+        })))
+    }
+
+    pub(crate) fn put_into(self, base: &mut Base) {
+        match self {
+            Self::Json(json) => base.raw = Some(json),
+            Self::Text { text, bytes } => {
+                base.raw = Some(text);
+                base.raw_is_text = true;
+                base.raw_base64 = bytes;
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What is known about tools by name: exact tables, no guessing.
+//!
+//! Each view keeps its own table, as its specification has it: `glob` is a search in events and a file read in ticket mode.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::ToolKind;
+use lapidary_vocab::runtime::Category;
+use lapidary_vocab::{Json, Text};
+
+use crate::own::{json, text};
+
+/// The prefix of tools that belong to an MCP server: `mcp_<server>_<tool>`, and `mcp__…` elsewhere.
+const MCP_PREFIX: &str = "mcp_";
+
+/// What sort of tool this is, for events. Knows Gemini's wire names, its older ones, and the class names of `specs/2`.
+pub fn kind(name: &str) -> ToolKind {
+    match name {
+        "run_shell_command" | "ShellTool" | "Bash" => ToolKind::Execute,
+        "read_file" | "read_many_files" | "get_internal_docs" | "ReadFileTool" => ToolKind::Read,
+        "write_file" | "replace" | "WriteFileTool" | "EditTool" => ToolKind::Edit,
+        "glob"
+        | "grep_search"
+        | "search_file_content"
+        | "list_directory"
+        | "GrepTool"
+        | "GlobTool" => ToolKind::Search,
+        "web_fetch" | "WebFetchTool" => ToolKind::Fetch,
+        "google_web_search" | "WebSearchTool" => ToolKind::Browse,
+        "save_memory" | "MemoryTool" => ToolKind::Memory,
+        "ask_user" => ToolKind::Ask,
+        "write_todos" | "enter_plan_mode" | "exit_plan_mode" | "complete_task" | "invoke_agent"
+        | "update_topic" => ToolKind::Think,
+        name if name.starts_with(MCP_PREFIX) => ToolKind::Mcp,
+        _ => ToolKind::Unclassified,
+    }
+}
+
+/// The category of a tool in ticket mode: the exact allowlist of `specs/4`, plus the older name of `grep_search`.
+pub fn category(name: &str) -> Option<Category> {
+    Some(match name {
+        "run_shell_command" => Category::Command,
+        "read_file"
+        | "read_many_files"
+        | "list_directory"
+        | "glob"
+        | "grep_search"
+        | "search_file_content" => Category::FileRead,
+        "replace" | "write_file" => Category::FileWrite,
+        "ask_user" => Category::AskUser,
+        "google_web_search" | "web_fetch" => Category::SearchFetch,
+        "write_todos" | "enter_plan_mode" | "exit_plan_mode" | "complete_task" | "save_memory"
+        | "activate_skill" | "get_internal_docs" => Category::Planning,
+        _ => return None,
+    })
+}
+
+/// Claude's name for a tool, for messages; the tool's own where Claude has none.
+pub fn claude_name(name: Token<'_>) -> Text {
+    match name.string().as_deref() {
+        Some("read_file") => "Read".into(),
+        Some("write_file") => "Write".into(),
+        Some("replace") => "Edit".into(),
+        Some("list_directory") => "Glob".into(),
+        Some("run_shell_command") => "Bash".into(),
+        Some("google_web_search") => "WebSearch".into(),
+        _ => text(name),
+    }
+}
+
+/// A call's arguments under Claude's names, for messages. The specification's key first, then what the real CLI sends.
+pub fn claude_input(name: &str, args: Option<Token<'_>>) -> Json {
+    let Some(args) = args.and_then(|args| args.of(Kind::Object)) else {
+        return args
+            .and_then(Token::non_null)
+            .map_or_else(Json::empty_object, json);
+    };
+    let first = |keys: &[&str]| {
+        keys.iter()
+            .find_map(|key| args.get(key).filter(|value| is_truthy(*value)))
+    };
+    let pick = |wanted: &[(&'static str, Option<Token<'_>>)]| {
+        Json::object(
+            wanted
+                .iter()
+                .filter_map(|(key, value)| Some((*key, json((*value)?)))),
+        )
+    };
+    match name {
+        "read_file" => pick(&[("file_path", first(&["absolute_path", "file_path"]))]),
+        "write_file" => pick(&[
+            ("file_path", first(&["file_path", "path"])),
+            ("content", args.get("content")),
+        ]),
+        "replace" => pick(&[
+            ("file_path", args.get("file_path")),
+            ("old_string", args.get("old_string")),
+            ("new_string", args.get("new_string")),
+        ]),
+        "list_directory" => pick(&[
+            ("pattern", Token::parse("\"*\"").ok()),
+            ("path", first(&["path", "dir_path"])),
+        ]),
+        "run_shell_command" => pick(&[
+            ("command", args.get("command")),
+            ("description", args.get("description")),
+        ]),
+        _ => json(args),
+    }
+}
+
+/// The files and folders that a call of a known tool concerns.
+pub fn locations(name: &str, args: Option<Token<'_>>) -> Vec<Text> {
+    let keys: &[&str] = match name {
+        "read_file" | "write_file" | "replace" | "ReadFileTool" | "WriteFileTool" | "EditTool" => {
+            &["absolute_path", "file_path", "path"]
+        }
+        "list_directory"
+        | "glob"
+        | "grep_search"
+        | "search_file_content"
+        | "GrepTool"
+        | "GlobTool" => &["dir_path", "path"],
+        _ => &[],
+    };
+    let found = keys.iter().find_map(|key| args?.get(key)?.of(Kind::String));
+    found.into_iter().map(text).collect()
+}
+
+/// The path that a successful call of a writing tool has written: the exact string it was given.
+pub fn written_path(name: &str, args: Token<'_>) -> Option<String> {
+    let path = match name {
+        "write_file" => args.get("file_path").or_else(|| args.get("path")),
+        "replace" => args.get("file_path"),
+        _ => None,
+    };
+    path?.string().map(std::borrow::Cow::into_owned)
+}
+
+/// JavaScript's idea of a value that counts in `a || b`.
+fn is_truthy(value: Token<'_>) -> bool {
+    !matches!(value.as_str(), "null" | "\"\"" | "false" | "0")
+}

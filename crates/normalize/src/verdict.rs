@@ -1,0 +1,226 @@
+//! How a run ended, judged by what it said *and* how its process went.
+//!
+//! The two can disagree: Gemini CLI exits with 0 after an empty response, after a loop, and when it was interrupted. Success
+//! needs a clean exit and the agent's own word. The exit code is looked at first, words in messages last and as whole words.
+
+use lapidary_vocab::event::RunEnd;
+use lapidary_vocab::{Cause, Text};
+
+/// How the agent's process ended, as far as the caller knows.
+#[derive(Debug, Clone, Default)]
+pub struct Ending {
+    /// Its exit code.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<String>,
+}
+
+/// Collects what an agent said about how it went, and judges.
+#[derive(Debug, Clone, Default)]
+pub struct Verdict {
+    result: Option<Reported>,
+    last_error: Option<Text>,
+    /// A warning that takes back a success, and what it means.
+    spoiler: Option<(Cause, Text)>,
+}
+
+#[derive(Debug, Clone)]
+struct Reported {
+    status: String,
+    error_type: Option<String>,
+    message: Option<Text>,
+}
+
+impl Reported {
+    fn is_success(&self) -> bool {
+        self.status == "success"
+    }
+}
+
+impl Verdict {
+    /// The agent reported how it went.
+    pub fn result(&mut self, status: &str, error_type: Option<String>, message: Option<Text>) {
+        self.result = Some(Reported {
+            status: status.to_owned(),
+            error_type,
+            message: message.map(|text| text.detached()),
+        });
+    }
+
+    /// The agent gave a warning or reported an error on the way.
+    pub fn notice(&mut self, is_error: bool, message: &Text) {
+        let words = message.to_str();
+        let spoils = if words.starts_with("Loop detected") {
+            Some(Cause::LoopDetected)
+        } else if words.starts_with("Maximum session turns exceeded") {
+            Some(Cause::MaxTurns)
+        } else if words.starts_with("Agent execution blocked") {
+            Some(Cause::PermissionDenied)
+        } else {
+            None
+        };
+        if let Some(cause) = spoils {
+            self.spoiler = Some((cause, message.detached()));
+        }
+        if is_error {
+            self.last_error = Some(message.detached());
+        }
+    }
+
+    /// Judges.
+    pub fn judge(&self, ending: &Ending) -> RunEnd {
+        let cause = self.cause(ending);
+        let failed = cause != Cause::EndTurn;
+        RunEnd {
+            outcome: cause.outcome(),
+            exit_code: ending.exit_code,
+            signal: ending.signal.clone(),
+            message: failed.then(|| self.message(&cause)),
+            evidence: self.evidence(ending),
+            hint: cause.hint().map(str::to_owned),
+            cause,
+        }
+    }
+
+    fn cause(&self, ending: &Ending) -> Cause {
+        if ending.signal.is_some() {
+            return Cause::AgentCrashed;
+        }
+        if let Some(cause) = ending.exit_code.and_then(|code| self.cause_of_exit(code)) {
+            return cause;
+        }
+        let clean = matches!(ending.exit_code, None | Some(0));
+        match &self.result {
+            Some(result) if result.is_success() && clean => self
+                .spoiler
+                .as_ref()
+                .map_or(Cause::EndTurn, |(cause, _)| cause.clone()),
+            Some(result) if result.is_success() => Cause::AgentCrashed,
+            Some(_) => self.cause_of_words(),
+            None if clean => Cause::NoResult,
+            None => Cause::AgentCrashed,
+        }
+    }
+
+    /// Gemini's own exit codes, then HTTP statuses modulo 256.
+    fn cause_of_exit(&self, code: i32) -> Option<Cause> {
+        Some(match code {
+            41 => Cause::AuthRequired,
+            42 => Cause::BadInput,
+            44 => Cause::Sandbox,
+            52 => Cause::BadConfig,
+            53 => Cause::MaxTurns,
+            54 => Cause::ToolFatal,
+            55 => Cause::UntrustedFolder,
+            127 => Cause::AgentMissing,
+            130 => Cause::CancelledByClient,
+            145 | 147 => Cause::AuthRequired,
+            144 | 173 if self.result.is_some() => self.cause_of_words(),
+            144 => Cause::ApiError,
+            173 => Cause::QuotaRetryable,
+            _ => return None,
+        })
+    }
+
+    fn cause_of_words(&self) -> Cause {
+        let error_type = self
+            .result
+            .as_ref()
+            .and_then(|result| result.error_type.as_deref());
+        match error_type {
+            Some("FatalAuthenticationError") => return Cause::AuthRequired,
+            Some("FatalInputError") => return Cause::BadInput,
+            Some("FatalSandboxError") => return Cause::Sandbox,
+            Some("FatalConfigError") => return Cause::BadConfig,
+            Some("FatalTurnLimitedError") => return Cause::MaxTurns,
+            Some("FatalToolExecutionError") => return Cause::ToolFatal,
+            Some("FatalUntrustedWorkspaceError") => return Cause::UntrustedFolder,
+            Some("FatalCancellationError") => return Cause::CancelledByClient,
+            Some("INVALID_STREAM") => return Cause::EmptyResponse,
+            _ => {}
+        }
+        let words = self
+            .reported_message()
+            .map(|text| text.to_str().to_lowercase())
+            .unwrap_or_default();
+        let says = |phrase: &str| has_words(&words, phrase);
+        if says("api_key_invalid")
+            || says("unauthenticated")
+            || says("api key not valid")
+            || says("permission_denied")
+        {
+            Cause::AuthRequired
+        } else if says("daily quota") || says("exhausted your capacity") {
+            Cause::QuotaTerminal
+        } else if says("resource_exhausted")
+            || says("rate limit")
+            || says("quota exceeded")
+            || says("429")
+        {
+            Cause::QuotaRetryable
+        } else if says("empty response") {
+            Cause::EmptyResponse
+        } else {
+            Cause::ApiError
+        }
+    }
+
+    fn reported_message(&self) -> Option<Text> {
+        let result = self.result.as_ref();
+        let said = result
+            .and_then(|result| result.message.clone())
+            .filter(|text| !text.is_empty());
+        let named = || {
+            result
+                .and_then(|result| result.error_type.clone())
+                .map(Text::from)
+        };
+        said.or_else(named).or_else(|| self.last_error.clone())
+    }
+
+    fn message(&self, cause: &Cause) -> Text {
+        let spoilt = self
+            .spoiler
+            .as_ref()
+            .filter(|(spoiler, _)| spoiler == cause)
+            .map(|(_, text)| text.clone());
+        spoilt
+            .or_else(|| self.reported_message())
+            .unwrap_or_else(|| cause.described().to_owned().into())
+    }
+
+    fn evidence(&self, ending: &Ending) -> Vec<String> {
+        let mut evidence = Vec::new();
+        if let Some(code) = ending.exit_code {
+            evidence.push(format!("the agent exited with code {code}"));
+        }
+        if let Some(signal) = &ending.signal {
+            evidence.push(format!("the agent was ended by {signal}"));
+        }
+        match &self.result {
+            Some(Reported {
+                status,
+                error_type: Some(name),
+                ..
+            }) => evidence.push(format!("its result says `{status}`: {name}")),
+            Some(Reported { status, .. }) => evidence.push(format!("its result says `{status}`")),
+            None => evidence.push("it gave no result".to_owned()),
+        }
+        if let Some((_, text)) = &self.spoiler {
+            evidence.push(format!("it warned: {text}"));
+        } else if let Some(text) = &self.last_error {
+            evidence.push(format!("it reported: {text}"));
+        }
+        evidence
+    }
+}
+
+/// True if `phrase` stands in `text` as whole words: `auth` is not in `author`. Both in lower case.
+fn has_words(text: &str, phrase: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(phrase).any(|(at, found)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + found.len()..].chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    })
+}

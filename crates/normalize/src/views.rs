@@ -1,0 +1,8 @@
+//! The other vocabularies, as folds over events.
+//!
+//! A fold takes events of any agent, live or from a file, and cannot fail. What a vocabulary has no place for is counted, so
+//! that whoever prints it can say so.
+
+pub mod messages;
+pub mod result;
+pub mod runtime;

@@ -1,0 +1,239 @@
+//! Events → messages: one for each prompt and for each response of the model.
+//!
+//! A response is a text and the tool calls that follow it; the next text or call after a tool result begins a new one, which is
+//! how Gemini's session files split them too.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use lapidary_json::SharedStr;
+use lapidary_vocab::content::{TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock};
+use lapidary_vocab::event::{StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation};
+use lapidary_vocab::message::{Content, Message, MessageBlock, Role};
+use lapidary_vocab::{Body, Event, Json, Text};
+
+use crate::{time, tools};
+
+/// Folds events into messages. Each comes out once it is complete.
+#[derive(Debug)]
+pub struct MessageFold {
+    run: Arc<str>,
+    count: u64,
+    model: Option<Text>,
+    /// Responses that still wait for a tool's result, oldest first; the last may still grow.
+    open: VecDeque<Draft>,
+    skipped: u64,
+}
+
+/// A message in the making.
+#[derive(Debug)]
+struct Draft {
+    id: Text,
+    role: Role,
+    timestamp: Option<i64>,
+    provider: String,
+    model: Option<Text>,
+    thinking: Vec<Text>,
+    calls: Vec<Call>,
+    text: Vec<Text>,
+    original: Vec<Json>,
+    answered: bool,
+}
+
+#[derive(Debug)]
+struct Call {
+    call_id: Text,
+    block: ToolUseBlock,
+    result: Option<ToolResultBlock>,
+}
+
+impl Draft {
+    /// True when nothing more can come: it is not the newest, and all its calls are answered.
+    fn is_settled(&self) -> bool {
+        self.calls.iter().all(|call| call.result.is_some())
+    }
+
+    fn into_message(self) -> Message {
+        let mut blocks: Vec<_> = self
+            .thinking
+            .into_iter()
+            .map(|thinking| {
+                MessageBlock::Thinking(ThinkingBlock {
+                    thinking,
+                    signature: None,
+                })
+            })
+            .collect();
+        for call in self.calls {
+            blocks.push(MessageBlock::ToolUse(call.block));
+            blocks.extend(call.result.map(MessageBlock::ToolResult));
+        }
+        let text = if self.text.is_empty() {
+            Text::default()
+        } else {
+            Text::concat(&self.text)
+        };
+        if !text.to_str().trim().is_empty() {
+            blocks.push(MessageBlock::Text(TextBlock { text: text.clone() }));
+        }
+        Message {
+            id: self.id,
+            role: self.role,
+            content: if blocks.is_empty() {
+                Content::Plain(text)
+            } else {
+                Content::Blocks(blocks)
+            },
+            timestamp: self.timestamp,
+            tool: self.provider.into(),
+            model: self.model,
+            usage: None,
+            original: Json::array(self.original),
+        }
+    }
+}
+
+impl MessageFold {
+    /// A fold for one run; messages are called `<run>-m<n>`.
+    pub fn new(run: &str) -> Self {
+        Self {
+            run: Arc::from(run),
+            count: 0,
+            model: None,
+            open: VecDeque::new(),
+            skipped: 0,
+        }
+    }
+
+    /// Takes in an event and gives back the messages that it completes.
+    pub fn push(&mut self, event: &Event) -> Vec<Message> {
+        match &event.body {
+            Body::SessionInit(init) => self.model.clone_from(&init.model),
+            Body::UserInput(input) => self.user(&input.text, event),
+            Body::StreamDelta(delta) => match (&delta.kind, &delta.text_delta) {
+                (StreamDeltaKind::Text, Some(text)) => {
+                    self.assistant(event).text.push(text.clone())
+                }
+                (StreamDeltaKind::Thinking, Some(text)) => {
+                    self.assistant(event).thinking.push(text.clone())
+                }
+                _ => {}
+            },
+            Body::Text(text) => match text.kind {
+                TextKind::Thinking => self.assistant(event).thinking.push(text.text.clone()),
+                _ => self.assistant(event).text.push(text.text.clone()),
+            },
+            Body::ToolInvocation(call) => self.call(call, event),
+            Body::ToolCompletion(result) => self.answer(result, event),
+            // What ends a turn or a run is no message, and nothing is lost by leaving it out.
+            Body::TurnComplete(_) | Body::RunEnd(_) | Body::UsageUpdate(_) => {}
+            _ => self.skipped += 1,
+        }
+        self.settled()
+    }
+
+    /// The messages that are left when the run is over.
+    pub fn finish(&mut self) -> Vec<Message> {
+        self.open.drain(..).map(Draft::into_message).collect()
+    }
+
+    /// How many events had no place among messages: errors, warnings and diagnostics.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    fn user(&mut self, text: &Text, event: &Event) {
+        let mut draft = self.draft(Role::User, event);
+        draft.text.push(text.clone());
+        draft.original.extend(event.base.raw.clone());
+        draft.answered = true;
+        draft.model = None;
+        self.open.push_back(draft);
+    }
+
+    /// The response that is growing, or a new one after a prompt or a tool's result.
+    fn assistant(&mut self, event: &Event) -> &mut Draft {
+        let grows = self.open.back().is_some_and(|draft| !draft.answered);
+        if !grows {
+            let draft = self.draft(Role::Assistant, event);
+            self.open.push_back(draft);
+        }
+        let draft = self
+            .open
+            .back_mut()
+            .expect("one was pushed if there was none");
+        draft.original.extend(event.base.raw.clone());
+        draft
+    }
+
+    fn call(&mut self, call: &ToolInvocation, event: &Event) {
+        let name = Json::from(&call.tool_name);
+        let block = ToolUseBlock {
+            id: call.call_id.clone(),
+            name: tools::claude_name(name.token()),
+            input: tools::claude_input(&call.tool_name.to_str(), Some(call.input.token())),
+        };
+        self.assistant(event).calls.push(Call {
+            call_id: call.call_id.clone(),
+            block,
+            result: None,
+        });
+    }
+
+    /// A result goes to the call it answers, wherever that is; one that answers nothing goes nowhere and is counted.
+    fn answer(&mut self, result: &ToolCompletion, event: &Event) {
+        let waiting = self.open.iter_mut().rev().find_map(|draft| {
+            let place = draft
+                .calls
+                .iter()
+                .position(|call| call.result.is_none() && call.call_id == result.call_id)?;
+            Some((draft, place))
+        });
+        let Some((draft, place)) = waiting else {
+            self.skipped += 1;
+            return;
+        };
+        draft.calls[place].result = Some(ToolResultBlock {
+            tool_use_id: result.call_id.clone(),
+            content: Some(
+                result
+                    .output
+                    .clone()
+                    .unwrap_or_else(|| Json::from_token(SharedStr::from("\"\""))),
+            ),
+            is_error: Some(result.is_error),
+        });
+        draft.original.extend(event.base.raw.clone());
+        draft.answered = true;
+    }
+
+    /// Takes out, oldest first, what can no longer change. The newest response may still grow.
+    fn settled(&mut self) -> Vec<Message> {
+        let mut messages = Vec::new();
+        while self.open.len() > 1 && self.open.front().is_some_and(Draft::is_settled) {
+            messages.extend(self.open.pop_front().map(Draft::into_message));
+        }
+        messages
+    }
+
+    fn draft(&mut self, role: Role, event: &Event) -> Draft {
+        let n = self.count;
+        self.count += 1;
+        Draft {
+            id: format!("{}-m{n}", self.run).into(),
+            role,
+            timestamp: event
+                .base
+                .timestamp
+                .as_ref()
+                .and_then(|time| time::epoch_ms(&time.to_str())),
+            provider: event.base.provider.as_str().to_owned(),
+            model: self.model.clone(),
+            thinking: Vec::new(),
+            calls: Vec::new(),
+            text: Vec::new(),
+            original: Vec::new(),
+            answered: false,
+        }
+    }
+}

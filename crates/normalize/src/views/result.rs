@@ -1,0 +1,122 @@
+//! Events → one result.
+
+use std::collections::BTreeMap;
+
+use lapidary_vocab::event::{
+    RunEnd, StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation, TurnComplete,
+};
+use lapidary_vocab::result::{Files, ResultError, RunResult, SCHEMA};
+use lapidary_vocab::{Body, Cause, Event, Json, Text};
+
+use crate::{extract, tools};
+
+/// Folds events into a result.
+#[derive(Debug, Default)]
+pub struct ResultFold {
+    session_id: Option<Text>,
+    response: Vec<Text>,
+    /// Files that a call would write, until its result says whether it did.
+    writes: Vec<(Text, String)>,
+    files: Vec<String>,
+    warnings: Vec<Text>,
+    diagnostics: BTreeMap<String, u64>,
+    turn: TurnComplete,
+    end: Option<RunEnd>,
+}
+
+impl ResultFold {
+    /// Takes in an event.
+    pub fn push(&mut self, event: &Event) {
+        if let Some(id) = &event.base.session_id {
+            self.session_id.get_or_insert_with(|| id.detached());
+        }
+        match &event.body {
+            Body::StreamDelta(delta) if delta.kind == StreamDeltaKind::Text => self
+                .response
+                .extend(delta.text_delta.as_ref().map(Text::detached)),
+            Body::Text(text) if text.kind == TextKind::Text => {
+                self.response.push(text.text.detached())
+            }
+            Body::ToolInvocation(call) => self.called(call),
+            Body::ToolCompletion(result) => self.answered(result),
+            Body::SessionStatus(status) => {
+                let severity = event
+                    .base
+                    .extensions
+                    .get("gemini.severity")
+                    .map(Json::to_display);
+                if severity.as_deref() == Some("warning") {
+                    self.warnings
+                        .extend(status.message.as_ref().map(Text::detached));
+                }
+            }
+            Body::Diagnostic(diagnostic) => {
+                *self
+                    .diagnostics
+                    .entry(diagnostic.kind.as_str().to_owned())
+                    .or_default() += diagnostic.count.unwrap_or(1);
+            }
+            Body::TurnComplete(turn) => self.turn = turn.clone(),
+            Body::RunEnd(end) => self.end = Some(end.clone()),
+            _ => {}
+        }
+    }
+
+    /// The result. With `extract_data`, JSON in the response becomes `data`.
+    pub fn finish(self, extract_data: bool) -> RunResult {
+        let response = if self.response.is_empty() {
+            Text::default()
+        } else {
+            Text::concat(&self.response)
+        };
+        let cause = self
+            .end
+            .as_ref()
+            .map_or(Cause::NoResult, |end| end.cause.clone());
+        let error = self.end.as_ref().and_then(|end| {
+            let message = end.message.clone()?;
+            Some(ResultError {
+                message,
+                hint: end.hint.clone(),
+            })
+        });
+        RunResult {
+            schema: SCHEMA.into(),
+            success: cause == Cause::EndTurn,
+            outcome: cause.outcome(),
+            cause,
+            exit_code: self.end.and_then(|end| end.exit_code),
+            session_id: self.session_id,
+            duration_ms: self.turn.duration_ms,
+            data: extract_data
+                .then(|| extract::json(&response.to_str()))
+                .flatten(),
+            response,
+            files: Files(self.files),
+            usage: self.turn.usage,
+            error,
+            warnings: self.warnings,
+            diagnostics: self.diagnostics,
+        }
+    }
+
+    fn called(&mut self, call: &ToolInvocation) {
+        if let Some(path) = tools::written_path(&call.tool_name.to_str(), call.input.token()) {
+            self.writes.push((call.call_id.detached(), path));
+        }
+    }
+
+    fn answered(&mut self, result: &ToolCompletion) {
+        let Some(place) = self
+            .writes
+            .iter()
+            .rposition(|(id, _)| *id == result.call_id)
+        else {
+            return;
+        };
+        let (_, path) = self.writes.remove(place);
+        if !result.is_error && !self.files.contains(&path) {
+            self.files.push(path);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The building blocks of our Markdown, each safe for any text.
+
+use crate::plain::sanitize;
+
+/// Text within a line: nothing in it is Markdown or HTML any more, and it stays on its line.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in sanitize(text).chars() {
+        match c {
+            '\n' | '\t' => escaped.push(' '),
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '|' | '#' | '!' => escaped.extend(['\\', c]),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Text as code within a line, also within a table.
+pub(super) fn code(text: &str) -> String {
+    let text = sanitize(text).replace(['\n', '\t'], " ");
+    // A code span cannot hold what a table's bar or a blank edge would do to it.
+    if text.trim().is_empty() || text.contains('|') {
+        return escape(&text);
+    }
+    let ticks = "`".repeat(longest_run(&text, '`') + 1);
+    let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) {
+        " "
+    } else {
+        ""
+    };
+    format!("{ticks}{pad}{text}{pad}{ticks}")
+}
+
+/// Text in a fence that is longer than any run of backticks in it.
+pub(super) fn fence(language: &str, text: &str) -> String {
+    let text = sanitize(text);
+    let text = text.trim_end_matches('\n');
+    let ticks = "`".repeat(longest_run(text, '`').max(2) + 1);
+    format!("{ticks}{language}\n{text}\n{ticks}")
+}
+
+/// Markdown as a quotation.
+pub(super) fn quote(markdown: &str) -> String {
+    let lines = markdown
+        .trim_end()
+        .split('\n')
+        .map(|line| format!("> {line}"));
+    lines
+        .map(|line| line.trim_end().to_owned())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Markdown that folds away behind one line of text. The summary stands in HTML, where only HTML's characters count; blank
+/// lines around the body bring Markdown back.
+pub(super) fn details(summary: &str, body: &str, open: bool) -> String {
+    let open = if open { " open" } else { "" };
+    let summary = sanitize(summary).replace(['\n', '\t'], " ");
+    let summary = summary
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;");
+    format!(
+        "<details{open}>\n<summary>{summary}</summary>\n\n{}\n\n</details>",
+        body.trim_end()
+    )
+}
+
+fn longest_run(text: &str, of: char) -> usize {
+    let (mut longest, mut run) = (0, 0);
+    for c in text.chars() {
+        run = if c == of { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_outlasts_what_it_holds() {
+        assert_eq!(fence("rs", "x\n"), "```rs\nx\n```");
+        assert_eq!(fence("", "a\n````\nb"), "`````\na\n````\nb\n`````");
+    }
+
+    #[test]
+    fn code_holds_backticks_and_bars() {
+        assert_eq!(code("a"), "`a`");
+        assert_eq!(code("`a``b"), "``` `a``b ```");
+        assert_eq!(code("a|b"), "a\\|b");
+    }
+}

@@ -1,0 +1,216 @@
+//! Events that are neither words nor tools: warnings, errors, diagnostics, changes of state. One line each, for every format.
+
+use lapidary_vocab::event::{
+    ContextCompaction, Diagnostic, HookRun, PermissionRequest, SessionState, SessionStatus,
+    SubagentComplete, SubagentSpawn, TextEvent, TextKind,
+};
+use lapidary_vocab::{Body, Event, Json, Text};
+
+use crate::json_text;
+
+/// How loud a notice is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
+impl Level {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Info => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// Something to tell in a line, with what is behind it.
+#[derive(Debug, Clone)]
+pub(crate) struct Notice {
+    pub(crate) level: Level,
+    /// What it is about, in our words.
+    pub(crate) label: String,
+    /// What there is to say: partly the agent's words, so hostile.
+    pub(crate) text: String,
+    /// The evidence, such as the line that could not be read. Hostile.
+    pub(crate) detail: Option<String>,
+}
+
+impl Notice {
+    fn new(level: Level, label: &str, text: impl Into<String>) -> Self {
+        Self {
+            level,
+            label: label.to_owned(),
+            text: text.into(),
+            detail: None,
+        }
+    }
+}
+
+/// The notice that an event is, if it is one.
+pub(crate) fn of(event: &Event) -> Option<Notice> {
+    match &event.body {
+        Body::SessionStatus(status) => Some(session_status(status, event)),
+        Body::Text(text) => spoken(text, event),
+        Body::Diagnostic(diagnostic) => Some(diagnosed(diagnostic, event)),
+        Body::PermissionRequest(request) => Some(asked(request)),
+        Body::HookRun(run) => Some(hook(run)),
+        Body::SubagentSpawn(spawn) => Some(spawned(spawn)),
+        Body::SubagentComplete(done) => Some(reported(done)),
+        Body::ContextCompaction(compaction) => Some(compacted(compaction)),
+        Body::SessionMode(mode) => Some(Notice::new(
+            Level::Info,
+            "mode",
+            mode.current_mode_id.to_str(),
+        )),
+        Body::Unknown(whole) => Some(unknown(whole)),
+        _ => None,
+    }
+}
+
+fn session_status(status: &SessionStatus, event: &Event) -> Notice {
+    let word = extension(event, "gemini.severity");
+    let level = match (&status.status, word.as_deref()) {
+        (SessionState::Error, Some("warning")) => Level::Warning,
+        (SessionState::Error, _) => Level::Error,
+        _ => Level::Info,
+    };
+    let message = status
+        .message
+        .as_ref()
+        .map(Text::to_str)
+        .unwrap_or_default();
+    let label = match level {
+        Level::Info => status.status.as_str(),
+        Level::Warning | Level::Error => level.word(),
+    };
+    Notice::new(level, label, message)
+}
+
+/// A text that is not an answer: an error of the agent, or what Gemini records as info and warning.
+fn spoken(text: &TextEvent, event: &Event) -> Option<Notice> {
+    let message_type = extension(event, "gemini.messageType");
+    let level = match (&text.kind, message_type.as_deref()) {
+        (TextKind::Error, _) | (_, Some("error")) => Level::Error,
+        (_, Some("warning")) => Level::Warning,
+        (_, Some("info")) => Level::Info,
+        _ => return None,
+    };
+    Some(Notice::new(level, level.word(), text.text.to_str()))
+}
+
+fn diagnosed(diagnostic: &Diagnostic, event: &Event) -> Notice {
+    let times = match diagnostic.count {
+        Some(count) if count > 1 => format!(" ({count} times)"),
+        _ => String::new(),
+    };
+    let label = format!("diagnostic: {}", diagnostic.kind.as_str().replace('_', " "));
+    let mut notice = Notice::new(
+        Level::Warning,
+        &label,
+        format!("{}{times}", diagnostic.message),
+    );
+    notice.detail = event
+        .base
+        .raw
+        .as_ref()
+        .map(|raw| json_text::readable(raw.token()));
+    notice
+}
+
+fn asked(request: &PermissionRequest) -> Notice {
+    let about =
+        crate::tool::telling_argument(&request.tool_input).map(|argument| format!(" {argument}"));
+    let reason = request.reason.as_ref().map(|reason| format!(": {reason}"));
+    let text = format!(
+        "{}{}{}",
+        request.tool_name,
+        about.unwrap_or_default(),
+        reason.unwrap_or_default()
+    );
+    Notice::new(Level::Info, "asks for permission", text)
+}
+
+fn hook(run: &HookRun) -> Notice {
+    let failed = run.timed_out || run.exit_code.is_some_and(|code| code != 0);
+    let code = run
+        .exit_code
+        .filter(|code| *code != 0)
+        .map(|code| format!("exit code {code}"));
+    let decision = run
+        .decision
+        .as_ref()
+        .map(|decision| format!("decided {decision}"));
+    let timed_out = run.timed_out.then(|| "timed out".to_owned());
+    let reason = run.reason.as_ref().map(Text::to_string);
+    let said: Vec<_> = [timed_out, code, decision, reason]
+        .into_iter()
+        .flatten()
+        .collect();
+    let text = match said.is_empty() {
+        true => run.hook.to_string(),
+        false => format!("{}: {}", run.hook, said.join(", ")),
+    };
+    let level = if failed { Level::Warning } else { Level::Info };
+    Notice::new(level, &format!("hook {}", run.hook_event), text)
+}
+
+fn spawned(spawn: &SubagentSpawn) -> Notice {
+    let name = spawn
+        .agent_type
+        .as_ref()
+        .map_or_else(|| "agent".to_owned(), Text::to_string);
+    let task = spawn
+        .description
+        .as_ref()
+        .map(|task| format!(": {task}"))
+        .unwrap_or_default();
+    let verb = if spawn.is_resume {
+        "sub-agent resumes"
+    } else {
+        "sub-agent starts"
+    };
+    Notice::new(Level::Info, verb, name + &task)
+}
+
+fn reported(done: &SubagentComplete) -> Notice {
+    let status = done
+        .status
+        .as_ref()
+        .map_or_else(|| "done".to_owned(), Text::to_string);
+    let mut notice = Notice::new(Level::Info, "sub-agent ends", status);
+    notice.detail = done.summary.as_ref().map(Text::to_string);
+    notice
+}
+
+fn compacted(compaction: &ContextCompaction) -> Notice {
+    let before = compaction
+        .pre_tokens
+        .as_ref()
+        .map(|tokens| format!(", {tokens} tokens before"));
+    let text = format!("{}{}", compaction.trigger, before.unwrap_or_default());
+    let mut notice = Notice::new(Level::Info, "history shortened", text);
+    notice.detail = compaction.summary.as_ref().map(Text::to_string);
+    notice
+}
+
+fn unknown(whole: &Json) -> Notice {
+    let name = whole
+        .token()
+        .get("event")
+        .map(json_text::readable)
+        .unwrap_or_default();
+    let mut notice = Notice::new(Level::Warning, "event of an unknown kind", name);
+    notice.detail = Some(json_text::pretty(whole.token()));
+    notice
+}
+
+fn extension(event: &Event, key: &str) -> Option<String> {
+    event
+        .base
+        .extensions
+        .get(key)
+        .map(|value| value.to_display().into_owned())
+}

@@ -1,0 +1,319 @@
+//! The terminal's view: every event is written as it comes, readable without colour.
+//!
+//! ```text
+//! session  gemini-2.5-flash  9881fb80-d833-4da5-84ba-6efc6cee791a
+//! > write
+//! ● write_file new.txt
+//!   ✓ 0.6 s
+//! Written.
+//! — completed · 220 tokens (200 in, 20 out) · 1.3 s · 1 tool call
+//! ```
+//!
+//! Chunks are written without waiting for the end of a line. Whether to flush after each event is up to the caller, who knows
+//! whether somebody is watching.
+
+mod pen;
+mod preview;
+
+use std::collections::HashMap;
+use std::io;
+
+use lapidary_vocab::event::{
+    RunEnd, SessionInit, StreamDelta, StreamDeltaKind, ToolCompletion, ToolInvocation,
+    TurnComplete, UserInput,
+};
+use lapidary_vocab::{Body, Event, Outcome, Text};
+
+use crate::Renderer;
+use crate::echo::Echo;
+use crate::notice::{self, Level, Notice};
+use crate::plain;
+use crate::tool::State;
+use crate::totals::Totals;
+use crate::transcript::Tool;
+use crate::words;
+use pen::{Ink, Pen};
+
+/// How to write.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Use colours, as ANSI sequences.
+    pub colour: bool,
+}
+
+/// Writes events for a terminal or a log.
+#[derive(Debug)]
+pub struct TextRenderer {
+    pen: Pen,
+    echo: Echo,
+    totals: Totals,
+    turn: Totals,
+    open_calls: HashMap<String, Tool>,
+    /// The call whose headline was written last.
+    last_call: Option<Text>,
+    /// A turn has ended and its facts wait: if the run ends next, one line tells both.
+    turn_ended: bool,
+    has_answered: bool,
+    last_error: Option<String>,
+    is_over: bool,
+}
+
+impl TextRenderer {
+    /// A renderer for one transcript.
+    pub fn new(options: Options) -> Self {
+        Self {
+            pen: Pen::new(options.colour),
+            echo: Echo::default(),
+            totals: Totals::default(),
+            turn: Totals::default(),
+            open_calls: HashMap::new(),
+            last_call: None,
+            turn_ended: false,
+            has_answered: false,
+            last_error: None,
+            is_over: false,
+        }
+    }
+}
+
+impl Renderer for TextRenderer {
+    fn event(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()> {
+        if self.turn_ended && !matches!(event.body, Body::RunEnd(_)) {
+            self.close_turn(out)?;
+        }
+        self.totals.note(event);
+        self.turn.note(event);
+        if self.echo.repeats(&event.body) {
+            return Ok(());
+        }
+        if let Some(notice) = notice::of(event) {
+            return self.notice(&notice, out);
+        }
+        match &event.body {
+            Body::SessionInit(init) => self.session(init, event, out),
+            Body::UserInput(input) => self.user(input, out),
+            Body::StreamDelta(delta) => self.delta(delta, out),
+            Body::Text(text) => {
+                self.pen.end_line(out)?;
+                self.say(text.kind.as_str(), &text.text, out)?;
+                self.pen.end_line(out)
+            }
+            Body::ToolInvocation(call) => self.call(call, event, out),
+            Body::ToolCompletion(done) => self.complete(done, event, out),
+            Body::TurnComplete(turn) => self.end_turn(turn, out),
+            Body::RunEnd(end) => self.end_run(end, out),
+            // Facts for programs: the totals count them, and say so.
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.pen.end_line(out)?;
+        let facts = self.totals.facts();
+        if !self.is_over
+            && !facts.is_empty()
+            && (self.turn_ended || self.totals.tokens().sum().is_some())
+        {
+            self.pen
+                .line(Ink::Faint, &format!("— {}", facts.join(" · ")), out)?;
+        }
+        match self.totals.not_shown() {
+            Some(hidden) => self.pen.line(Ink::Faint, &format!("  {hidden}"), out),
+            None => Ok(()),
+        }
+    }
+}
+
+impl TextRenderer {
+    fn session(
+        &mut self,
+        init: &SessionInit,
+        event: &Event,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        let facts = [&init.model, &event.base.session_id, &init.cwd];
+        let facts = facts
+            .into_iter()
+            .flatten()
+            .map(|fact| format!("  {}", plain::first_line(&fact.to_str(), 200)));
+        self.pen.line(
+            Ink::Faint,
+            &format!("session{}", facts.collect::<String>()),
+            out,
+        )
+    }
+
+    fn user(&mut self, input: &UserInput, out: &mut dyn io::Write) -> io::Result<()> {
+        let text = input.text.to_str();
+        if input.is_synthetic {
+            let lines = words::count(text.lines().count() as u64, "line");
+            let folded = format!("> (context, {lines}) {}", plain::first_line(&text, 60));
+            return self.pen.line(Ink::Faint, &folded, out);
+        }
+        self.pen.block("> ", Ink::Prompt, &text, out)?;
+        match input.images.len() {
+            0 => Ok(()),
+            images => self.pen.line(
+                Ink::Prompt,
+                &format!("> ({})", words::count(images as u64, "image")),
+                out,
+            ),
+        }
+    }
+
+    fn delta(&mut self, delta: &StreamDelta, out: &mut dyn io::Write) -> io::Result<()> {
+        match (&delta.kind, &delta.text_delta) {
+            (StreamDeltaKind::MessageStart | StreamDeltaKind::MessageStop, _) => {
+                self.pen.end_line(out)
+            }
+            (kind, Some(chunk)) => self.say(kind.as_str(), chunk, out),
+            // A tool's arguments come whole with its invocation.
+            (_, None) => Ok(()),
+        }
+    }
+
+    fn say(&mut self, kind: &str, text: &Text, out: &mut dyn io::Write) -> io::Result<()> {
+        self.has_answered |= kind == "text";
+        let (margin, ink) = if kind == "text" {
+            ("", Ink::Plain)
+        } else {
+            ("┆ ", Ink::Thought)
+        };
+        self.pen.chunk(margin, ink, &text.to_str(), out)
+    }
+
+    fn notice(&mut self, notice: &Notice, out: &mut dyn io::Write) -> io::Result<()> {
+        let (mark, ink) = match notice.level {
+            Level::Info => ("·", Ink::Faint),
+            Level::Warning => ("!", Ink::Warning),
+            Level::Error => ("✗", Ink::Error),
+        };
+        if notice.level == Level::Error {
+            self.last_error = Some(notice.text.clone());
+        }
+        let label = plain::first_line(&notice.label, 100);
+        let text = if notice.text.is_empty() {
+            label
+        } else {
+            format!("{label}: {}", notice.text)
+        };
+        self.pen.hanging(&format!("{mark} "), ink, &text, out)
+    }
+
+    fn call(
+        &mut self,
+        call: &ToolInvocation,
+        event: &Event,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        let tool = Tool::called(call, event);
+        self.pen
+            .headline("● ", &tool.name(), tool.subject().as_deref(), out)?;
+        self.last_call = Some(call.call_id.clone());
+        self.open_calls.insert(call.call_id.to_string(), tool);
+        Ok(())
+    }
+
+    fn complete(
+        &mut self,
+        done: &ToolCompletion,
+        event: &Event,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        let mut tool = self
+            .open_calls
+            .remove(&*done.call_id.to_str())
+            .unwrap_or_default();
+        tool.complete(done, event);
+        // Calls run side by side: a result that does not stand under its call says whose it is.
+        let is_under_its_call = self.last_call.take().as_ref() == Some(&done.call_id);
+        let mut facts = Vec::new();
+        if !is_under_its_call {
+            facts.push(
+                [Some(tool.name()), tool.subject()]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            );
+        }
+        if tool.state() != State::Done {
+            facts.push(tool.state().word().to_owned());
+        }
+        facts.extend(tool.millis().map(words::duration));
+        facts.extend(preview::summary(&tool));
+        let ink = if tool.state() == State::Done {
+            Ink::Good
+        } else {
+            Ink::Error
+        };
+        self.pen.line(
+            ink,
+            format!("  {} {}", tool.state().mark(), facts.join(" · ")).trim_end(),
+            out,
+        )?;
+        preview::write(&tool, &mut self.pen, out)
+    }
+
+    fn end_turn(&mut self, turn: &TurnComplete, out: &mut dyn io::Write) -> io::Result<()> {
+        if let Some(result) = turn.result.as_ref().filter(|_| !self.has_answered) {
+            self.pen.end_line(out)?;
+            self.say("text", result, out)?;
+        }
+        self.has_answered = false;
+        self.turn_ended = true;
+        self.pen.end_line(out)?;
+        for error in &turn.errors {
+            self.tell_error(&error.to_str(), out)?;
+        }
+        Ok(())
+    }
+
+    fn close_turn(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.turn_ended = false;
+        let facts = std::mem::take(&mut self.turn).facts();
+        let facts = if facts.is_empty() {
+            "turn complete".to_owned()
+        } else {
+            facts.join(" · ")
+        };
+        self.pen.line(Ink::Faint, &format!("— {facts}"), out)
+    }
+
+    fn end_run(&mut self, end: &RunEnd, out: &mut dyn io::Write) -> io::Result<()> {
+        self.is_over = true;
+        let is_good = end.outcome == Outcome::Completed;
+        if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
+            self.tell_error(&message.to_str(), out)?;
+        }
+        let cause = (!is_good).then(|| plain::first_line(end.cause.described(), 100));
+        let outcome = plain::first_line(end.outcome.as_str(), 40);
+        let verdict = [Some(outcome), cause]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(": ");
+        let line = [vec![verdict], self.totals.facts()].concat().join(" · ");
+        self.pen.line(
+            if is_good { Ink::Good } else { Ink::Error },
+            &format!("— {line}"),
+            out,
+        )?;
+        for evidence in end.evidence.iter().filter(|_| !is_good) {
+            self.pen.hanging("  ", Ink::Faint, evidence, out)?;
+        }
+        match &end.hint {
+            Some(hint) => self.pen.hanging("  hint: ", Ink::Plain, hint, out),
+            None => Ok(()),
+        }
+    }
+
+    /// Errors are often told twice, by the turn and by the run. People read them once.
+    fn tell_error(&mut self, error: &str, out: &mut dyn io::Write) -> io::Result<()> {
+        if self.last_error.as_deref() == Some(error) {
+            return Ok(());
+        }
+        self.last_error = Some(error.to_owned());
+        self.pen.hanging("✗ error: ", Ink::Error, error, out)
+    }
+}

@@ -1,0 +1,169 @@
+//! Writes clean text with margins and, if wanted, colours. All that reaches the terminal goes through here.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::plain::{Chunks, sanitize};
+
+/// What a piece of text is, which decides its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ink {
+    Plain,
+    Prompt,
+    Thought,
+    Tool,
+    Faint,
+    Good,
+    Warning,
+    Error,
+    Added,
+    Removed,
+}
+
+impl Ink {
+    fn style(self) -> Style {
+        let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+        match self {
+            Self::Plain => Style::new(),
+            Self::Prompt => colour(AnsiColor::Cyan).bold(),
+            Self::Thought => Style::new().dimmed().italic(),
+            Self::Tool => colour(AnsiColor::Blue).bold(),
+            Self::Faint => Style::new().dimmed(),
+            Self::Good | Self::Added => colour(AnsiColor::Green),
+            Self::Warning => colour(AnsiColor::Yellow),
+            Self::Error | Self::Removed => colour(AnsiColor::Red),
+        }
+    }
+}
+
+/// Knows where on the line it stands, so that chunks continue and lines begin where they should.
+#[derive(Debug)]
+pub(super) struct Pen {
+    colour: bool,
+    chunks: Chunks,
+    /// The margin and ink of the text that is being written in chunks.
+    speaking: Option<(&'static str, Ink)>,
+    is_within_line: bool,
+}
+
+impl Pen {
+    pub(super) fn new(colour: bool) -> Self {
+        Self {
+            colour,
+            chunks: Chunks::default(),
+            speaking: None,
+            is_within_line: false,
+        }
+    }
+
+    /// Writes one line of its own. Newlines within the text do not get through.
+    pub(super) fn line(&mut self, ink: Ink, text: &str, out: &mut dyn Write) -> io::Result<()> {
+        self.end_line(out)?;
+        self.ink(ink, &sanitize(text).replace('\n', " "), out)?;
+        out.write_all(b"\n")
+    }
+
+    /// Writes a mark, a name and what it is about on one line.
+    pub(super) fn headline(
+        &mut self,
+        mark: &str,
+        name: &str,
+        subject: Option<&str>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.end_line(out)?;
+        self.ink(Ink::Tool, &format!("{mark}{}", sanitize(name)), out)?;
+        if let Some(subject) = subject {
+            self.ink(Ink::Plain, &format!(" {}", sanitize(subject)), out)?;
+        }
+        out.write_all(b"\n")
+    }
+
+    /// Writes a text with the same margin before each line.
+    pub(super) fn block(
+        &mut self,
+        margin: &str,
+        ink: Ink,
+        text: &str,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        for line in sanitize(text.trim_end_matches('\n')).split('\n') {
+            self.line(ink, format!("{margin}{line}").trim_end(), out)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a text behind a mark, further lines indented as far.
+    pub(super) fn hanging(
+        &mut self,
+        mark: &str,
+        ink: Ink,
+        text: &str,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let indent = " ".repeat(mark.chars().count());
+        for (i, line) in sanitize(text.trim()).split('\n').enumerate() {
+            let margin = if i == 0 { mark } else { &indent };
+            self.line(ink, format!("{margin}{line}").trim_end(), out)?;
+        }
+        Ok(())
+    }
+
+    /// Continues a text, or begins one if another was being written.
+    pub(super) fn chunk(
+        &mut self,
+        margin: &'static str,
+        ink: Ink,
+        chunk: &str,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        if self
+            .speaking
+            .is_some_and(|speaking| speaking != (margin, ink))
+        {
+            self.end_line(out)?;
+        }
+        self.speaking = Some((margin, ink));
+        let clean = self.chunks.push(chunk);
+        self.write_chunk(&clean, out)
+    }
+
+    /// Ends the text that was being written, on a line of its own.
+    pub(super) fn end_line(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let rest = self.chunks.finish();
+        self.write_chunk(&rest, out)?;
+        self.speaking = None;
+        if std::mem::take(&mut self.is_within_line) {
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    fn write_chunk(&mut self, clean: &str, out: &mut dyn Write) -> io::Result<()> {
+        let Some((margin, ink)) = self.speaking else {
+            return Ok(());
+        };
+        for piece in clean.split_inclusive('\n') {
+            let (line, ends) = piece
+                .strip_suffix('\n')
+                .map_or((piece, false), |line| (line, true));
+            let margin = if self.is_within_line { "" } else { margin };
+            self.ink(ink, &format!("{margin}{line}"), out)?;
+            self.is_within_line = !ends;
+            if ends {
+                out.write_all(b"\n")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn ink(&self, ink: Ink, clean: &str, out: &mut dyn Write) -> io::Result<()> {
+        let style = ink.style();
+        if self.colour && !clean.is_empty() && style != Style::new() {
+            write!(out, "{style}{clean}{style:#}")
+        } else {
+            out.write_all(clean.as_bytes())
+        }
+    }
+}

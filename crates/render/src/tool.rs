@@ -1,0 +1,146 @@
+//! What is worth seeing of a tool call: its telling argument, and the parts of its story.
+
+mod parts;
+
+use lapidary_json::Token;
+use lapidary_vocab::event::{ToolCallStatus, ToolKind};
+use lapidary_vocab::{Json, Text};
+
+use crate::plain;
+use crate::totals;
+use crate::transcript::Tool;
+
+pub(crate) use parts::{Origin, Part, parts};
+
+/// Arguments that say at a glance what a call is about, the most telling first.
+const TELLING: [&str; 16] = [
+    "command",
+    "file_path",
+    "absolute_path",
+    "pattern",
+    "query",
+    "url",
+    "urls",
+    "path",
+    "dir_path",
+    "paths",
+    "include",
+    "skill_name",
+    "agent_name",
+    "name",
+    "prompt",
+    "fact",
+];
+
+/// Enough for a path or a command; the whole is in the call's details.
+const LONGEST_ARGUMENT: usize = 100;
+
+/// The argument that tells what the call is about, on one line.
+pub(crate) fn telling_argument(input: &Json) -> Option<String> {
+    let token = input.token();
+    let telling = TELLING
+        .iter()
+        .find_map(|key| token.get(key))
+        .filter(|value| !value.is_null());
+    let first_text = || {
+        token
+            .members()
+            .map(|(_, value)| value)
+            .find(|value| value.string().is_some())
+    };
+    let value = telling.or_else(first_text)?;
+    let text = value.string().unwrap_or_else(|| value.as_str().into());
+    Some(plain::first_line(&text, LONGEST_ARGUMENT)).filter(|line| !line.is_empty())
+}
+
+/// How a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Done,
+    Failed,
+    Cancelled,
+    /// No result was recorded.
+    Unanswered,
+}
+
+impl State {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Unanswered => "no result",
+        }
+    }
+
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Done => "✓",
+            Self::Failed => "✗",
+            Self::Cancelled => "⊘",
+            Self::Unanswered => "…",
+        }
+    }
+}
+
+impl Tool {
+    pub(crate) fn state(&self) -> State {
+        match &self.done {
+            None => State::Unanswered,
+            Some(done) if done.status == ToolCallStatus::Cancelled => State::Cancelled,
+            Some(done) if totals::failed(done) => State::Failed,
+            Some(_) => State::Done,
+        }
+    }
+
+    /// The tool's name. Hostile like everything else, and of any length.
+    pub(crate) fn name(&self) -> String {
+        let name = self
+            .call
+            .as_ref()
+            .map(|call| plain::first_line(&call.tool_name.to_str(), LONGEST_ARGUMENT));
+        name.filter(|name| !name.is_empty())
+            .unwrap_or_else(|| "result of an unknown call".to_owned())
+    }
+
+    /// What the call is about, on one line.
+    pub(crate) fn subject(&self) -> Option<String> {
+        let call = self.call.as_ref()?;
+        let title = || {
+            call.title
+                .as_ref()
+                .map(|title| plain::first_line(&title.to_str(), LONGEST_ARGUMENT))
+        };
+        telling_argument(&call.input)
+            .or_else(title)
+            .filter(|subject| *subject != self.name())
+    }
+
+    /// True if what came back is a file's content.
+    pub(crate) fn returned_a_file(&self) -> bool {
+        self.is(&ToolKind::Read) && self.state() == State::Done
+    }
+
+    fn is(&self, kind: &ToolKind) -> bool {
+        self.call.as_ref().is_some_and(|call| call.kind == *kind)
+    }
+
+    fn argument(&self, key: &str) -> Option<String> {
+        let call = self.call.as_ref()?;
+        call.input
+            .token()
+            .get(key)
+            .and_then(Token::string)
+            .map(std::borrow::Cow::into_owned)
+    }
+
+    /// The file it concerns.
+    fn path(&self) -> Option<String> {
+        let from_location =
+            || Some(self.call.as_ref()?.locations.first().map(Text::to_string)).flatten();
+        ["file_path", "absolute_path", "path"]
+            .iter()
+            .find_map(|key| self.argument(key))
+            .or_else(from_location)
+    }
+}

@@ -1,0 +1,227 @@
+//! The parts of a tool call's story, in the order of reading: what was asked, what changed, what came back.
+
+use lapidary_vocab::Text;
+use lapidary_vocab::content::{ContentBlock, DiffBlock, TerminalBlock};
+use lapidary_vocab::event::ToolKind;
+
+use crate::transcript::Tool;
+use crate::{diff, json_text, words};
+
+/// One part. All texts are the agent's or a tool's: hostile.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Part {
+    /// Arguments that nothing else shows: name and value.
+    Arguments(Vec<(String, String)>),
+    /// A change of a file.
+    Diff { diff: String, origin: Origin },
+    /// The content of a file.
+    File { path: String, text: String },
+    /// A command and what it printed.
+    Terminal {
+        command: Option<String>,
+        output: Option<String>,
+        note: Option<String>,
+    },
+    /// What came back, as text.
+    Output(String),
+    /// JSON, laid out.
+    Data { what: String, json: String },
+    /// Something that is not shown, in words.
+    Note(String),
+}
+
+/// Where a diff comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The agent or the tool wrote it.
+    Agent,
+    /// We computed it from the text before and after.
+    Derived,
+}
+
+/// The parts of a call's story.
+pub(crate) fn parts(tool: &Tool) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut shown = Vec::new();
+    let blocks = content(tool);
+    let has_diff = blocks.iter().any(|part| matches!(part, Part::Diff { .. }));
+    let output = tool
+        .done
+        .as_ref()
+        .and_then(|done| done.output.as_ref())
+        .map(json_text::output);
+    let output = output.filter(|output| !output.is_empty());
+
+    let command = tool
+        .argument("command")
+        .filter(|_| !tool.is(&ToolKind::Edit));
+    let change = edit(tool, has_diff, &mut shown);
+    if command.is_some() {
+        shown.push("command");
+    }
+    parts.extend(arguments(tool, &shown));
+    parts.extend(change);
+    if command.is_some() || tool.is(&ToolKind::Execute) {
+        let has_terminal = blocks
+            .iter()
+            .any(|part| matches!(part, Part::Terminal { .. }));
+        let output = output.filter(|_| !has_terminal);
+        if command.is_some() || output.is_some() {
+            parts.push(Part::Terminal {
+                command,
+                output,
+                note: None,
+            });
+        }
+    } else if let Some(output) = output {
+        parts.push(returned(tool, output));
+    }
+    let repeated: Vec<_> = parts.clone();
+    parts.extend(blocks.into_iter().filter(|block| !repeated.contains(block)));
+    parts
+}
+
+/// The change that an editing tool was asked for, unless the result tells it better.
+fn edit(tool: &Tool, has_diff: bool, shown: &mut Vec<&'static str>) -> Option<Part> {
+    let path = tool.path().unwrap_or_default();
+    if let (Some(old), Some(new)) = (tool.argument("old_string"), tool.argument("new_string")) {
+        shown.extend(["file_path", "old_string", "new_string"]);
+        let old = Some(old.as_str()).filter(|old| !old.is_empty());
+        let diff = diff::unified(&path, old, &new);
+        return (!has_diff).then_some(Part::Diff {
+            diff,
+            origin: Origin::Derived,
+        });
+    }
+    let text = tool
+        .argument("content")
+        .filter(|_| tool.is(&ToolKind::Edit))?;
+    shown.extend(["file_path", "content"]);
+    (!has_diff).then_some(Part::File { path, text })
+}
+
+/// The arguments that are left. One that stands whole in the headline is not repeated.
+fn arguments(tool: &Tool, shown: &[&str]) -> Option<Part> {
+    let call = tool.call.as_ref()?;
+    let headline = tool.subject();
+    let token = call.input.token();
+    let left: Vec<_> = token
+        .members()
+        .map(|(key, value)| (json_text::readable(key), json_text::readable(value)))
+        .filter(|(key, value)| !shown.contains(&key.as_str()) && headline.as_deref() != Some(value))
+        .collect();
+    (!left.is_empty()).then_some(Part::Arguments(left))
+}
+
+fn returned(tool: &Tool, output: String) -> Part {
+    let path = tool.path().filter(|_| tool.returned_a_file());
+    match path {
+        _ if diff::is_unified(&output) => Part::Diff {
+            diff: output,
+            origin: Origin::Agent,
+        },
+        Some(path) => Part::File { path, text: output },
+        None => Part::Output(output),
+    }
+}
+
+fn content(tool: &Tool) -> Vec<Part> {
+    let blocks = tool.done.iter().flat_map(|done| &done.content);
+    blocks.map(|block| part_of(block, tool)).collect()
+}
+
+fn part_of(block: &ContentBlock, tool: &Tool) -> Part {
+    match block {
+        ContentBlock::Text(text) => returned(tool, text.text.to_string()),
+        ContentBlock::Thinking(thinking) => Part::Output(thinking.thinking.to_string()),
+        ContentBlock::Diff(change) => changed(change, tool),
+        ContentBlock::Terminal(terminal) => printed(terminal),
+        ContentBlock::Image(image) => media(
+            "image",
+            image.mime_type.as_ref(),
+            image.data.as_ref(),
+            image.uri.as_ref(),
+        ),
+        ContentBlock::Audio(audio) => media(
+            "audio",
+            audio.mime_type.as_ref(),
+            audio.data.as_ref(),
+            audio.uri.as_ref(),
+        ),
+        ContentBlock::ResourceLink(link) => Part::Note(format!("resource: {}", link.uri)),
+        ContentBlock::Unknown(json) => data("content", json),
+        other => data("content", &lapidary_vocab::Json::from_value(other)),
+    }
+}
+
+fn data(what: &str, json: &lapidary_vocab::Json) -> Part {
+    Part::Data {
+        what: what.to_owned(),
+        json: json_text::pretty(json.token()),
+    }
+}
+
+fn changed(change: &DiffBlock, tool: &Tool) -> Part {
+    if let Some(unified) = change
+        .unified
+        .as_ref()
+        .filter(|unified| !unified.is_empty())
+    {
+        return Part::Diff {
+            diff: unified.to_string(),
+            origin: Origin::Agent,
+        };
+    }
+    let path = change
+        .path
+        .as_ref()
+        .map(Text::to_string)
+        .or_else(|| tool.path())
+        .unwrap_or_default();
+    let old = change.old_text.as_ref().map(Text::to_str);
+    let new = change
+        .new_text
+        .as_ref()
+        .map(Text::to_str)
+        .unwrap_or_default();
+    Part::Diff {
+        diff: diff::unified(&path, old.as_deref(), &new),
+        origin: Origin::Derived,
+    }
+}
+
+fn printed(terminal: &TerminalBlock) -> Part {
+    let cut = terminal
+        .truncated
+        .unwrap_or(false)
+        .then(|| "the beginning was cut off by the agent".to_owned());
+    let code = terminal
+        .exit_code
+        .as_ref()
+        .map(|code| format!("exit code {code}"));
+    let signal = terminal
+        .signal
+        .as_ref()
+        .map(|signal| format!("signal {signal}"));
+    let notes: Vec<_> = [cut, code, signal].into_iter().flatten().collect();
+    Part::Terminal {
+        command: None,
+        output: terminal.output.as_ref().map(Text::to_string),
+        note: (!notes.is_empty()).then(|| notes.join(", ")),
+    }
+}
+
+fn media(what: &str, kind: Option<&Text>, data: Option<&Text>, uri: Option<&Text>) -> Part {
+    let kind = kind.map(|kind| format!(", {kind}")).unwrap_or_default();
+    let size = data.map(|data| {
+        format!(
+            ", {} of Base64",
+            words::count(data.to_str().len() as u64, "character")
+        )
+    });
+    let uri = uri.map(|uri| format!(", {uri}")).unwrap_or_default();
+    Part::Note(format!(
+        "{what} not shown{kind}{}{uri}",
+        size.unwrap_or_default()
+    ))
+}

@@ -1,0 +1,218 @@
+//! What a session cost: tokens, time and tool calls, counted as events pass by.
+
+use std::collections::BTreeMap;
+
+use lapidary_json::Token;
+use lapidary_vocab::event::{ToolCompletion, TurnComplete};
+use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
+use lapidary_vocab::{Body, Event, Number};
+
+use crate::words;
+
+/// Token counts. What nobody reported is absent, never zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Tokens {
+    pub(crate) input: Option<u64>,
+    pub(crate) output: Option<u64>,
+    pub(crate) cached: Option<u64>,
+    total: Option<u64>,
+}
+
+impl Tokens {
+    fn of_turn(usage: &TokenUsage) -> Self {
+        Self::reported(
+            usage.input_tokens.as_ref(),
+            usage.output_tokens.as_ref(),
+            usage.cache_read_tokens.as_ref(),
+        )
+    }
+
+    pub(crate) fn of_model(usage: &ModelTokenUsage) -> Self {
+        Self::reported(
+            usage.input_tokens.as_ref(),
+            usage.output_tokens.as_ref(),
+            usage.cache_read_tokens.as_ref(),
+        )
+    }
+
+    fn reported(input: Option<&Number>, output: Option<&Number>, cached: Option<&Number>) -> Self {
+        let whole = |number: Option<&Number>| number.and_then(Number::u64);
+        Self {
+            input: whole(input),
+            output: whole(output),
+            cached: whole(cached),
+            total: None,
+        }
+    }
+
+    fn of_step(usage: Token<'_>) -> Self {
+        let count = |key| usage.get(key).and_then(Token::u64);
+        Self {
+            input: count("input_tokens"),
+            output: count("output_tokens"),
+            cached: count("cache_read_input_tokens").or_else(|| count("cached_tokens")),
+            total: count("total_tokens"),
+        }
+    }
+
+    fn add(&mut self, more: Self) {
+        for (sum, value) in [
+            (&mut self.input, more.input),
+            (&mut self.output, more.output),
+            (&mut self.cached, more.cached),
+            (&mut self.total, more.total),
+        ] {
+            if let Some(value) = value {
+                *sum = Some(sum.unwrap_or(0).saturating_add(value));
+            }
+        }
+    }
+
+    /// The agent's own sum, which counts thoughts too; else input and output.
+    pub(crate) fn sum(self) -> Option<u64> {
+        let parts = [self.input, self.output];
+        let counted = parts
+            .iter()
+            .flatten()
+            .fold(0_u64, |sum, part| sum.saturating_add(*part));
+        self.total
+            .or_else(|| parts.iter().any(Option::is_some).then_some(counted))
+    }
+
+    /// `220 tokens (200 in, 20 out)`
+    pub(crate) fn in_words(self) -> Option<String> {
+        let sum = words::count(self.sum()?, "token");
+        match self.parts_in_words() {
+            parts if parts.is_empty() => Some(sum),
+            parts => Some(format!("{sum} ({parts})")),
+        }
+    }
+
+    /// `200 in, 150 of them cached, 20 out`
+    pub(crate) fn parts_in_words(self) -> String {
+        let cached = self.cached.filter(|cached| *cached > 0);
+        [
+            (self.input, "in"),
+            (cached, "of them cached"),
+            (self.output, "out"),
+        ]
+        .into_iter()
+        .filter_map(|(value, what)| Some(format!("{} {what}", words::number(value?))))
+        .collect::<Vec<_>>()
+        .join(", ")
+    }
+}
+
+/// The sums over a session or a turn.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Totals {
+    turn_tokens: Tokens,
+    step_tokens: Tokens,
+    turn_millis: u64,
+    first: Option<String>,
+    last: Option<String>,
+    pub(crate) tool_calls: u64,
+    pub(crate) failed_calls: u64,
+    pub(crate) models: BTreeMap<String, Tokens>,
+    hidden: BTreeMap<&'static str, u64>,
+    pub(crate) events: u64,
+}
+
+impl Totals {
+    /// Counts an event.
+    pub(crate) fn note(&mut self, event: &Event) {
+        self.events += 1;
+        if let Some(timestamp) = &event.base.timestamp {
+            let timestamp = timestamp.to_str().into_owned();
+            self.first.get_or_insert_with(|| timestamp.clone());
+            self.last = Some(timestamp);
+        }
+        match &event.body {
+            Body::ToolInvocation(_) => self.tool_calls += 1,
+            Body::ToolCompletion(done) if failed(done) => self.failed_calls += 1,
+            Body::TurnComplete(turn) => self.note_turn(turn),
+            Body::UsageUpdate(usage) => self
+                .step_tokens
+                .add(Tokens::of_step(usage.step_usage.token())),
+            Body::ConfigOptions(_) => self.hide("configuration"),
+            Body::AvailableCommands(_) => self.hide("list of commands"),
+            Body::RateLimitUpdate(_) => self.hide("rate limit"),
+            _ => {}
+        }
+    }
+
+    fn note_turn(&mut self, turn: &TurnComplete) {
+        if let Some(usage) = &turn.usage {
+            self.turn_tokens.add(Tokens::of_turn(usage));
+        }
+        // Gemini's error results say 0, which means that it did not measure.
+        self.turn_millis += turn.duration_ms.as_ref().and_then(Number::u64).unwrap_or(0);
+        for (model, usage) in &turn.model_usage {
+            self.models
+                .entry(model.clone())
+                .or_default()
+                .add(Tokens::of_model(usage));
+        }
+    }
+
+    fn hide(&mut self, what: &'static str) {
+        *self.hidden.entry(what).or_default() += 1;
+    }
+
+    /// Tokens by the turns' own accounts; session files only have the steps.
+    pub(crate) fn tokens(&self) -> Tokens {
+        if self.turn_tokens == Tokens::default() {
+            self.step_tokens
+        } else {
+            self.turn_tokens
+        }
+    }
+
+    /// How long it took: the turns' own word, else from the first to the last timestamp.
+    pub(crate) fn millis(&self) -> Option<u64> {
+        let span = || words::millis_between(self.first.as_deref()?, self.last.as_deref()?);
+        Some(self.turn_millis)
+            .filter(|millis| *millis > 0)
+            .or_else(span)
+    }
+
+    /// When it began.
+    pub(crate) fn started(&self) -> Option<&str> {
+        self.first.as_deref()
+    }
+
+    /// `3 tool calls, 1 failed`
+    pub(crate) fn calls_in_words(&self) -> String {
+        let calls = words::count(self.tool_calls, "tool call");
+        match self.failed_calls {
+            0 => calls,
+            failed => format!("{calls}, {} failed", words::number(failed)),
+        }
+    }
+
+    /// Tokens, time and tool calls, as far as they are known.
+    pub(crate) fn facts(&self) -> Vec<String> {
+        let calls = (self.tool_calls > 0).then(|| self.calls_in_words());
+        let time = self.millis().map(words::duration);
+        [self.tokens().in_words(), time, calls]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// What happened but is not for people to read, so that its absence is no secret.
+    pub(crate) fn not_shown(&self) -> Option<String> {
+        let hidden = self
+            .hidden
+            .iter()
+            .map(|(what, times)| words::count(*times, &format!("{what} update")));
+        let hidden: Vec<_> = hidden.collect();
+        (!hidden.is_empty()).then(|| format!("not shown: {}", hidden.join(", ")))
+    }
+}
+
+/// True if a call ended in anything but success.
+pub(crate) fn failed(done: &ToolCompletion) -> bool {
+    use lapidary_vocab::event::ToolCallStatus::{Cancelled, Failed};
+    done.is_error || matches!(done.status, Failed | Cancelled)
+}

@@ -1,0 +1,238 @@
+//! Events folded into what people see: a conversation.
+//!
+//! Chunks become texts, a tool's result joins its call, everything else is a notice. Markdown and HTML print these items.
+
+use std::collections::HashMap;
+
+use lapidary_vocab::event::{
+    RunEnd, SessionInit, StreamDeltaKind, ToolCompletion, ToolInvocation, TurnComplete,
+};
+use lapidary_vocab::{Body, Event, Text};
+
+use crate::echo::Echo;
+use crate::notice::{self, Notice};
+use crate::totals::Totals;
+use crate::words;
+
+/// A conversation and what is known about it.
+#[derive(Debug, Default)]
+pub(crate) struct Transcript {
+    pub(crate) session: Session,
+    pub(crate) items: Vec<Item>,
+    pub(crate) totals: Totals,
+    pub(crate) end: Option<RunEnd>,
+    echo: Echo,
+    open_calls: HashMap<String, usize>,
+    /// True if the last item is a text that the next chunk may continue.
+    is_speaking: bool,
+    /// True if the agent has said something in this turn.
+    has_answered: bool,
+}
+
+/// The header's facts.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    pub(crate) provider: String,
+    pub(crate) id: Option<Text>,
+    pub(crate) init: SessionInit,
+}
+
+/// One thing that happened.
+#[derive(Debug)]
+pub(crate) enum Item {
+    User(User),
+    Prose(Prose),
+    Tool(Box<Tool>),
+    Notice(Notice),
+    TurnEnd(Box<TurnEnd>),
+}
+
+/// What was said to the agent.
+#[derive(Debug)]
+pub(crate) struct User {
+    pub(crate) text: Text,
+    pub(crate) images: usize,
+    pub(crate) is_synthetic: bool,
+}
+
+/// What the agent said or thought.
+#[derive(Debug)]
+pub(crate) struct Prose {
+    /// The kind's word: `text`, `thinking`, `plan`, or what a newer version has.
+    pub(crate) kind: String,
+    /// The chunks: joined late, because a chunk may end within a character.
+    chunks: Vec<Text>,
+    pub(crate) parent: Option<Text>,
+}
+
+impl Prose {
+    pub(crate) fn text(&self) -> String {
+        Text::concat(&self.chunks).to_str().into_owned()
+    }
+}
+
+/// A call of a tool and what came of it. A completion without its call is shown all the same.
+#[derive(Debug, Default)]
+pub(crate) struct Tool {
+    pub(crate) call: Option<ToolInvocation>,
+    pub(crate) done: Option<ToolCompletion>,
+    began: Option<String>,
+    ended: Option<String>,
+}
+
+impl Tool {
+    pub(crate) fn called(call: &ToolInvocation, event: &Event) -> Self {
+        Self {
+            call: Some(call.clone()),
+            began: timestamp(event),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn complete(&mut self, done: &ToolCompletion, event: &Event) {
+        self.done = Some(done.clone());
+        self.ended = timestamp(event);
+    }
+
+    /// How long it took, if both times are known.
+    pub(crate) fn millis(&self) -> Option<u64> {
+        words::millis_between(self.began.as_deref()?, self.ended.as_deref()?)
+    }
+}
+
+/// The end of a turn.
+#[derive(Debug)]
+pub(crate) struct TurnEnd {
+    pub(crate) errors: Vec<Text>,
+    pub(crate) is_error: bool,
+    /// Tokens and time of this turn alone.
+    pub(crate) facts: Vec<String>,
+}
+
+impl Transcript {
+    /// Takes the next event in.
+    pub(crate) fn push(&mut self, event: &Event) {
+        self.totals.note(event);
+        self.note_session(event);
+        if self.echo.repeats(&event.body) {
+            return;
+        }
+        let was_speaking = std::mem::take(&mut self.is_speaking);
+        if let Some(notice) = notice::of(event) {
+            self.items.push(Item::Notice(notice));
+            return;
+        }
+        match &event.body {
+            Body::StreamDelta(delta) => match (&delta.kind, &delta.text_delta) {
+                (StreamDeltaKind::MessageStart | StreamDeltaKind::MessageStop, _) => {}
+                (kind, Some(chunk)) => self.chunk(
+                    kind.as_str(),
+                    chunk,
+                    delta.parent_call_id.as_ref(),
+                    was_speaking,
+                ),
+                // A tool's arguments come whole with its invocation.
+                (_, None) => self.is_speaking = was_speaking,
+            },
+            Body::Text(text) => self.chunk(
+                text.kind.as_str(),
+                &text.text,
+                text.parent_call_id.as_ref(),
+                false,
+            ),
+            Body::UserInput(input) => self.items.push(Item::User(User {
+                text: input.text.clone(),
+                images: input.images.len(),
+                is_synthetic: input.is_synthetic,
+            })),
+            Body::ToolInvocation(call) => self.call(call, event),
+            Body::ToolCompletion(done) => self.complete(done, event),
+            Body::TurnComplete(turn) => self.end_turn(turn, event),
+            Body::RunEnd(end) => self.end = Some(end.clone()),
+            // The header, the totals and notices have taken the rest.
+            _ => self.is_speaking = was_speaking,
+        }
+    }
+
+    fn note_session(&mut self, event: &Event) {
+        if self.session.provider.is_empty() {
+            event
+                .base
+                .provider
+                .as_str()
+                .clone_into(&mut self.session.provider);
+        }
+        if self.session.id.is_none() {
+            self.session.id.clone_from(&event.base.session_id);
+        }
+        if let Body::SessionInit(init) = &event.body
+            && self.session.init == SessionInit::default()
+        {
+            self.session.init = init.clone();
+        }
+    }
+
+    fn chunk(&mut self, kind: &str, chunk: &Text, parent: Option<&Text>, continues: bool) {
+        self.has_answered |= kind == "text";
+        match self.items.last_mut() {
+            Some(Item::Prose(prose))
+                if continues && prose.kind == kind && prose.parent.as_ref() == parent =>
+            {
+                prose.chunks.push(chunk.clone());
+            }
+            _ => self.items.push(Item::Prose(Prose {
+                kind: kind.to_owned(),
+                chunks: vec![chunk.clone()],
+                parent: parent.cloned(),
+            })),
+        }
+        self.is_speaking = true;
+    }
+
+    fn call(&mut self, call: &ToolInvocation, event: &Event) {
+        self.open_calls
+            .insert(call.call_id.to_string(), self.items.len());
+        self.items
+            .push(Item::Tool(Box::new(Tool::called(call, event))));
+    }
+
+    fn complete(&mut self, done: &ToolCompletion, event: &Event) {
+        let at = self.open_calls.remove(&*done.call_id.to_str());
+        if let Some(Item::Tool(tool)) = at.and_then(|at| self.items.get_mut(at)) {
+            tool.complete(done, event);
+        } else {
+            let mut tool = Tool::default();
+            tool.complete(done, event);
+            self.items.push(Item::Tool(Box::new(tool)));
+        }
+    }
+
+    fn end_turn(&mut self, turn: &TurnComplete, event: &Event) {
+        if let Some(result) = turn.result.as_ref().filter(|_| !self.has_answered) {
+            self.chunk("text", result, None, false);
+        }
+        self.has_answered = false;
+        self.is_speaking = false;
+        let mut own = Totals::default();
+        own.note(event);
+        self.items.push(Item::TurnEnd(Box::new(TurnEnd {
+            errors: turn.errors.clone(),
+            is_error: turn.is_error,
+            facts: own.facts(),
+        })));
+    }
+
+    /// The first words a person said, for a title.
+    pub(crate) fn title(&self, limit: usize) -> Option<String> {
+        self.items.iter().find_map(|item| match item {
+            Item::User(user) if !user.is_synthetic => {
+                Some(crate::plain::first_line(&user.text.to_str(), limit))
+            }
+            _ => None,
+        })
+    }
+}
+
+fn timestamp(event: &Event) -> Option<String> {
+    event.base.timestamp.as_ref().map(Text::to_string)
+}

@@ -1,0 +1,99 @@
+//! Numbers, times and lengths in words.
+
+use jiff::Timestamp;
+
+/// A whole number with thousands set apart: `1,234,567`.
+pub(crate) fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count and its noun: `1 line`, `2 lines`.
+pub(crate) fn count(value: u64, noun: &str) -> String {
+    let plural = if value == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", number(value))
+}
+
+/// A length of time as people say it: `35 ms`, `0.6 s`, `12 s`, `2 min 5 s`, `1 h 3 min`.
+pub(crate) fn duration(millis: u64) -> String {
+    let seconds = (millis + 500) / 1000;
+    match millis {
+        0..100 => format!("{millis} ms"),
+        100..9950 => format!("{}.{} s", (millis + 50) / 1000, (millis + 50) % 1000 / 100),
+        9950..59_500 => format!("{seconds} s"),
+        59_500..3_599_500 => two_units(seconds, 60, "min", "s"),
+        _ => two_units((seconds + 30) / 60, 60, "h", "min"),
+    }
+}
+
+fn two_units(value: u64, per: u64, large: &str, small: &str) -> String {
+    match value % per {
+        0 => format!("{} {large}", value / per),
+        rest => format!("{} {large} {rest} {small}", value / per),
+    }
+}
+
+/// The time between two timestamps, if both can be read and the second is later.
+pub(crate) fn millis_between(from: &str, to: &str) -> Option<u64> {
+    let (from, to): (Timestamp, Timestamp) = (from.parse().ok()?, to.parse().ok()?);
+    u64::try_from(to.as_millisecond() - from.as_millisecond())
+        .ok()
+        .filter(|millis| *millis > 0)
+}
+
+/// A timestamp for people, in UTC: `15 November 2026, 18:15 UTC`. One that cannot be read stays as it is.
+pub(crate) fn moment(timestamp: &str) -> String {
+    match timestamp.parse::<Timestamp>() {
+        Ok(time) => time.strftime("%-d %B %Y, %H:%M UTC").to_string(),
+        Err(_) => crate::plain::first_line(timestamp, 40),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_durations_read_well() {
+        assert_eq!(number(0), "0");
+        assert_eq!(number(1_234_567), "1,234,567");
+        assert_eq!(count(1, "tool call"), "1 tool call");
+        for (millis, expected) in [
+            (35, "35 ms"),
+            (566, "0.6 s"),
+            (960, "1.0 s"),
+            (1260, "1.3 s"),
+            (12_400, "12 s"),
+            (60_000, "1 min"),
+            (125_000, "2 min 5 s"),
+            (3_780_000, "1 h 3 min"),
+        ] {
+            assert_eq!(duration(millis), expected);
+        }
+    }
+
+    #[test]
+    fn times_are_read_or_left_alone() {
+        assert_eq!(
+            moment("2026-11-15T18:15:22.327Z"),
+            "15 November 2026, 18:15 UTC"
+        );
+        assert_eq!(moment("yesterday"), "yesterday");
+        assert_eq!(
+            millis_between("2026-11-15T18:15:22.899Z", "2026-11-15T18:15:23.465Z"),
+            Some(566)
+        );
+        assert_eq!(
+            millis_between("2026-11-15T18:15:22Z", "2026-11-15T18:15:22Z"),
+            None
+        );
+        assert_eq!(millis_between("then", "now"), None);
+    }
+}

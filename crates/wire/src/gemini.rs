@@ -1,0 +1,5 @@
+//! Gemini CLI.
+
+pub mod output;
+pub mod session;
+pub mod stream;

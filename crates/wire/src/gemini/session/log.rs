@@ -1,0 +1,158 @@
+//! Replaying a session file to its final state.
+
+use std::collections::HashMap;
+
+use lapidary_json::{Kind, Token};
+
+use super::Record;
+
+/// A session as it stands after its last record.
+#[derive(Debug, Clone, Default)]
+pub struct Log<'a> {
+    /// The first header, as it stands.
+    pub header: Option<Token<'a>>,
+    metadata: Vec<(Token<'a>, Token<'a>)>,
+    messages: Vec<Option<Token<'a>>>,
+    /// Where each id's message is in `messages`.
+    places: HashMap<&'a str, usize>,
+    /// What is in the file but not in its final state.
+    pub skipped: Skipped,
+}
+
+/// What is in a file but not in the session's final state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Messages that a later record of the same id, or a checkpoint, replaced.
+    pub superseded: u64,
+    /// Messages that a checkpoint or a later header left out.
+    pub removed: u64,
+    /// Messages that were cut off by a rewind.
+    pub rewound: u64,
+    /// Lines that are not JSON objects, a torn last line among them.
+    pub unreadable: u64,
+    /// Objects that are no known record.
+    pub unknown: u64,
+}
+
+impl Skipped {
+    /// True if everything in the file is in the final state.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl<'a> Log<'a> {
+    /// Reads a file, whichever of the two formats it is. Cannot fail: what could not be read is counted.
+    pub fn read(bytes: &'a [u8]) -> Self {
+        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        let mut log = Self::default();
+        if let Ok(text) = std::str::from_utf8(bytes)
+            && let Ok(document) = Token::parse(text)
+        {
+            log.apply(document);
+            return log;
+        }
+        for line in bytes.split(|&byte| byte == b'\n') {
+            log.push(line);
+        }
+        log
+    }
+
+    /// The metadata: of the header, and of all that patched it since. `messages` is not among it.
+    pub fn metadata(&self) -> impl Iterator<Item = (Token<'a>, Token<'a>)> + '_ {
+        self.metadata.iter().copied()
+    }
+
+    /// One value of the metadata.
+    pub fn get(&self, name: &str) -> Option<Token<'a>> {
+        self.metadata()
+            .find(|(key, _)| key.is(name))
+            .map(|(_, value)| value)
+    }
+
+    /// The messages, in order.
+    pub fn messages(&self) -> impl Iterator<Item = Token<'a>> + '_ {
+        self.messages.iter().flatten().copied()
+    }
+
+    /// True if nothing in the file was a record.
+    pub fn is_empty(&self) -> bool {
+        self.metadata.is_empty() && self.messages.is_empty()
+    }
+
+    fn push(&mut self, line: &'a [u8]) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        match std::str::from_utf8(line)
+            .ok()
+            .and_then(|text| Token::parse(text).ok())
+        {
+            Some(record) if record.kind() == Kind::Object => self.apply(record),
+            _ => self.skipped.unreadable += 1,
+        }
+    }
+
+    fn apply(&mut self, record: Token<'a>) {
+        match Record::of(record) {
+            Record::RewindTo(id) => self.rewind(id),
+            Record::Message { record, .. } => self.upsert(record),
+            Record::Set(patch) => self.patch(patch),
+            Record::Header(header) => {
+                self.header.get_or_insert(header);
+                self.patch(header);
+            }
+            Record::Unknown if record.kind() == Kind::Object => self.skipped.unknown += 1,
+            Record::Unknown => self.skipped.unreadable += 1,
+        }
+    }
+
+    fn patch(&mut self, patch: Token<'a>) {
+        for (key, value) in patch.members() {
+            if key.is("messages") && value.kind() == Kind::Array {
+                self.replace_all(value);
+            } else if let Some(known) = self.metadata.iter_mut().find(|(known, _)| *known == key) {
+                known.1 = value;
+            } else {
+                self.metadata.push((key, value));
+            }
+        }
+    }
+
+    fn replace_all(&mut self, messages: Token<'a>) {
+        let before: Vec<&str> = self.places.keys().copied().collect();
+        let anonymous = self.messages().count() as u64 - before.len() as u64;
+        self.messages.clear();
+        self.places.clear();
+        for message in messages.elements() {
+            self.upsert(message);
+        }
+        let kept = before
+            .iter()
+            .filter(|id| self.places.contains_key(*id))
+            .count() as u64;
+        self.skipped.superseded += kept;
+        self.skipped.removed += before.len() as u64 - kept + anonymous;
+    }
+
+    /// Messages keep the place where they were first seen.
+    fn upsert(&mut self, message: Token<'a>) {
+        let id = message.get("id").and_then(|id| id.of(Kind::String));
+        let next = self.messages.len();
+        let place = id.map_or(next, |id| *self.places.entry(id.as_str()).or_insert(next));
+        if place == next {
+            self.messages.push(Some(message));
+        } else {
+            self.messages[place] = Some(message);
+            self.skipped.superseded += 1;
+        }
+    }
+
+    fn rewind(&mut self, id: Token<'a>) {
+        let from = self.places.get(id.as_str()).copied().unwrap_or(0);
+        let gone = self.messages[from..].iter().flatten().count();
+        self.skipped.rewound += gone as u64;
+        self.messages.truncate(from);
+        self.places.retain(|_, place| *place < from);
+    }
+}

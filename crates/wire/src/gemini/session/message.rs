@@ -1,0 +1,247 @@
+//! The fields of a message record.
+
+use std::borrow::Cow;
+
+use lapidary_json::{Kind, Token};
+
+/// A message: `user`, `gemini`, `info`, `error` or `warning`.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the names are Gemini's own")]
+pub struct MessageRecord<'a> {
+    pub id: Option<Token<'a>>,
+    pub timestamp: Option<Token<'a>>,
+    pub kind: Option<Token<'a>>,
+    /// A string, a part, or a list of parts.
+    pub content: Option<Token<'a>>,
+    /// What was shown instead of `content`, in the same forms.
+    pub display_content: Option<Token<'a>>,
+    pub tool_calls: Option<Token<'a>>,
+    pub thoughts: Option<Token<'a>>,
+    pub tokens: Option<Token<'a>>,
+    pub model: Option<Token<'a>>,
+}
+
+impl<'a> MessageRecord<'a> {
+    /// Reads a record. A field that is `null` counts as absent.
+    pub fn of(record: Token<'a>) -> Self {
+        let mut message = Self::default();
+        for (key, value) in record.members() {
+            let field = match key.string().as_deref() {
+                Some("id") => &mut message.id,
+                Some("timestamp") => &mut message.timestamp,
+                Some("type") => &mut message.kind,
+                Some("content") => &mut message.content,
+                Some("displayContent") => &mut message.display_content,
+                Some("toolCalls") => &mut message.tool_calls,
+                Some("thoughts") => &mut message.thoughts,
+                Some("tokens") => &mut message.tokens,
+                Some("model") => &mut message.model,
+                _ => continue,
+            };
+            *field = value.non_null();
+        }
+        message
+    }
+
+    /// The calls the message made.
+    pub fn tool_calls(&self) -> impl Iterator<Item = ToolCall<'a>> + use<'a> {
+        self.tool_calls
+            .into_iter()
+            .flat_map(Token::elements)
+            .map(ToolCall::of)
+    }
+
+    /// What the model thought.
+    pub fn thoughts(&self) -> impl Iterator<Item = Thought<'a>> + use<'a> {
+        self.thoughts
+            .into_iter()
+            .flat_map(Token::elements)
+            .map(Thought::of)
+    }
+
+    /// The parts of the content.
+    pub fn parts(&self) -> Vec<Part<'a>> {
+        self.content.map(parts).unwrap_or_default()
+    }
+}
+
+/// One thought.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the names are Gemini's own")]
+pub struct Thought<'a> {
+    pub subject: Option<Token<'a>>,
+    pub description: Option<Token<'a>>,
+}
+
+impl<'a> Thought<'a> {
+    fn of(thought: Token<'a>) -> Self {
+        Self {
+            subject: thought.get("subject"),
+            description: thought.get("description"),
+        }
+    }
+}
+
+/// One call of a tool, with its result inside.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the names are Gemini's own")]
+pub struct ToolCall<'a> {
+    pub id: Option<Token<'a>>,
+    pub name: Option<Token<'a>>,
+    pub args: Option<Token<'a>>,
+    pub result: Option<Token<'a>>,
+    /// `validating`, `scheduled`, `executing`, `awaiting_approval`, `success`, `error` or `cancelled`.
+    pub status: Option<Token<'a>>,
+    pub timestamp: Option<Token<'a>>,
+    pub agent_id: Option<Token<'a>>,
+    pub display_name: Option<Token<'a>>,
+    pub description: Option<Token<'a>>,
+    /// A string, or an object that depends on the tool: a file's diff, a list of matches, a sub-agent's progress.
+    pub result_display: Option<Token<'a>>,
+}
+
+impl<'a> ToolCall<'a> {
+    /// Reads a call. A field that is `null` counts as absent.
+    pub fn of(call: Token<'a>) -> Self {
+        let mut read = Self::default();
+        for (key, value) in call.members() {
+            let field = match key.string().as_deref() {
+                Some("id") => &mut read.id,
+                Some("name") => &mut read.name,
+                Some("args") => &mut read.args,
+                Some("result") => &mut read.result,
+                Some("status") => &mut read.status,
+                Some("timestamp") => &mut read.timestamp,
+                Some("agentId") => &mut read.agent_id,
+                Some("displayName") => &mut read.display_name,
+                Some("description") => &mut read.description,
+                Some("resultDisplay") => &mut read.result_display,
+                _ => continue,
+            };
+            *field = value.non_null();
+        }
+        read
+    }
+
+    /// What came back, if anything did.
+    pub fn result(&self) -> Option<ToolCallResult<'a>> {
+        ToolCallResult::of(self.result?)
+    }
+}
+
+/// What a tool sent back to the model. Only the first entry of a list counts, as everywhere else that reads these files.
+#[derive(Debug, Clone, Copy)]
+pub enum ToolCallResult<'a> {
+    /// `response.output`, or the result itself where it is a bare string.
+    Output(Token<'a>),
+    /// `response.error`.
+    Error(Token<'a>),
+    /// A response with neither, or a part that is no function response: all of it.
+    Whole(Token<'a>),
+}
+
+impl<'a> ToolCallResult<'a> {
+    fn of(result: Token<'a>) -> Option<Self> {
+        let first = match result.kind() {
+            Kind::Null => return None,
+            Kind::Array => result.elements().next()?.non_null()?,
+            _ => result,
+        };
+        if first.kind() == Kind::String {
+            return Some(Self::Output(first));
+        }
+        let Some(response) = first
+            .get("functionResponse")
+            .and_then(|part| part.get("response"))
+        else {
+            return Some(Self::Whole(first));
+        };
+        // An empty output falls through to the error, as in JavaScript's `output || error`.
+        let said = |name| {
+            response
+                .get(name)
+                .and_then(Token::non_null)
+                .filter(|token| token.as_str() != "\"\"")
+        };
+        Some(match (said("output"), said("error")) {
+            (Some(output), _) => Self::Output(output),
+            (None, Some(error)) => Self::Error(error),
+            (None, None) if response.get("output").is_some() => {
+                Self::Output(response.get("output")?)
+            }
+            (None, None) => Self::Whole(response),
+        })
+    }
+
+    /// The value itself.
+    pub fn token(self) -> Token<'a> {
+        match self {
+            Self::Output(token) | Self::Error(token) | Self::Whole(token) => token,
+        }
+    }
+}
+
+/// One part of a message's content.
+#[derive(Debug, Clone)]
+pub enum Part<'a> {
+    /// Text.
+    Text(Token<'a>),
+    /// Text marked `thought: true`.
+    Thought(Token<'a>),
+    /// A call that the model made.
+    FunctionCall(Token<'a>),
+    /// A result sent back to the model.
+    FunctionResponse,
+    /// Bytes: `mimeType` and `data`.
+    InlineData {
+        /// The media type.
+        mime_type: Token<'a>,
+        /// The bytes in Base64.
+        data: Token<'a>,
+    },
+    /// Something else.
+    Other(Token<'a>),
+}
+
+/// The parts of a content, which may be a string, a part or a list of parts.
+pub fn parts(content: Token<'_>) -> Vec<Part<'_>> {
+    match content.kind() {
+        Kind::Array => content.elements().map(part).collect(),
+        Kind::Null => Vec::new(),
+        _ => vec![part(content)],
+    }
+}
+
+fn part(part: Token<'_>) -> Part<'_> {
+    if part.kind() == Kind::String {
+        return Part::Text(part);
+    }
+    if let Some(call) = part.get("functionCall") {
+        return Part::FunctionCall(call);
+    }
+    if part.get("functionResponse").is_some() {
+        return Part::FunctionResponse;
+    }
+    if let Some(inline) = part.get("inlineData")
+        && let (Some(mime_type), Some(data)) = (inline.get("mimeType"), inline.get("data"))
+    {
+        return Part::InlineData { mime_type, data };
+    }
+    match part.get("text").and_then(|text| text.of(Kind::String)) {
+        Some(text) if part.get("thought").and_then(Token::bool) == Some(true) => {
+            Part::Thought(text)
+        }
+        Some(text) => Part::Text(text),
+        None => Part::Other(part),
+    }
+}
+
+impl<'a> Part<'a> {
+    /// The text of a text part.
+    pub fn text(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Text(text) => text.string(),
+            _ => None,
+        }
+    }
+}

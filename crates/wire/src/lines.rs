@@ -1,0 +1,197 @@
+//! Bytes into lines.
+//!
+//! Only `\n` ends a line: U+2028, which JSON leaves raw inside strings, is text. A `\r` before it is trimmed, the last line may
+//! lack its newline, bytes need not be UTF-8. A line longer than the limit is reported with its beginning, and reading goes on
+//! behind it.
+
+/// The longest line that is kept whole, unless the caller says otherwise.
+pub const DEFAULT_LIMIT: usize = 64 * 1024 * 1024;
+
+/// How much of a line over the limit is kept, to tell what it was.
+pub const KEPT_OF_TOO_LONG: usize = 1024;
+
+/// How much is read at once. Large enough that system calls do not count, small enough to stay in the cache.
+const CHUNK: usize = 128 * 1024;
+
+/// A line without its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// The whole line.
+    Whole(&'a [u8]),
+    /// A line over the limit.
+    TooLong {
+        /// Its first [`KEPT_OF_TOO_LONG`] bytes.
+        head: &'a [u8],
+        /// How many bytes it had.
+        length: u64,
+    },
+}
+
+/// Collects bytes and hands out lines. Memory is bounded by the limit plus one chunk.
+///
+/// ```
+/// use lapidary_wire::lines::{Line, LineBuffer};
+/// let mut lines = LineBuffer::default();
+/// lines.push(b"one\r\ntw");
+/// assert_eq!(lines.next_line(), Some(Line::Whole(b"one")));
+/// assert_eq!(lines.next_line(), None);
+/// lines.push(b"o");
+/// assert_eq!(lines.last_line(), Some(Line::Whole(b"two")));
+/// ```
+#[derive(Debug)]
+pub struct LineBuffer {
+    limit: usize,
+    buffer: Vec<u8>,
+    /// Where the next line starts in `buffer`.
+    start: usize,
+    /// Up to where `buffer` holds bytes that were read; behind it there is only room.
+    end: usize,
+    /// Up to where no newline was found yet, so that a long line is not searched again with every chunk.
+    searched: usize,
+    /// Bytes of a line over the limit that were let go already. Its head is kept aside.
+    dropped: u64,
+    head: Vec<u8>,
+    at_beginning: bool,
+}
+
+impl Default for LineBuffer {
+    fn default() -> Self {
+        Self::with_limit(DEFAULT_LIMIT)
+    }
+}
+
+impl LineBuffer {
+    /// A buffer that keeps lines of up to `limit` bytes whole.
+    pub fn with_limit(limit: usize) -> Self {
+        Self {
+            limit,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            searched: 0,
+            dropped: 0,
+            head: Vec::new(),
+            at_beginning: true,
+        }
+    }
+
+    /// A buffer that takes over bytes which were read before.
+    pub fn holding(bytes: Vec<u8>, limit: usize) -> Self {
+        let end = bytes.len();
+        Self {
+            buffer: bytes,
+            end,
+            ..Self::with_limit(limit)
+        }
+    }
+
+    /// Room to read into; tell [`LineBuffer::filled`] how much of it was used. Saves a copy over [`LineBuffer::push`].
+    pub fn room(&mut self) -> &mut [u8] {
+        self.make_room(CHUNK);
+        &mut self.buffer[self.end..]
+    }
+
+    /// Takes in the first `count` bytes of [`LineBuffer::room`].
+    pub fn filled(&mut self, count: usize) {
+        self.end = (self.end + count).min(self.buffer.len());
+    }
+
+    /// Takes in bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.make_room(bytes.len());
+        self.buffer[self.end..self.end + bytes.len()].copy_from_slice(bytes);
+        self.end += bytes.len();
+    }
+
+    /// The next line that has ended. None until more bytes come.
+    pub fn next_line(&mut self) -> Option<Line<'_>> {
+        let found = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]);
+        let Some(offset) = found else {
+            self.searched = self.end;
+            self.drop_overlong();
+            return None;
+        };
+        let newline = self.searched + offset;
+        let line = self.start..newline;
+        self.start = newline + 1;
+        self.searched = self.start;
+        Some(self.finish_line(line))
+    }
+
+    /// What is left when there will be no more bytes: a last line without its newline.
+    pub fn last_line(&mut self) -> Option<Line<'_>> {
+        if self.start == self.end && self.dropped == 0 {
+            return None;
+        }
+        let line = self.start..self.end;
+        self.start = self.end;
+        self.searched = self.end;
+        Some(self.finish_line(line))
+    }
+
+    fn finish_line(&mut self, line: std::ops::Range<usize>) -> Line<'_> {
+        let length = self.dropped + line.len() as u64;
+        if length > self.limit as u64 {
+            if self.dropped == 0 {
+                self.keep_head(line);
+            }
+            self.dropped = 0;
+            let head = &self.head;
+            return Line::TooLong { head, length };
+        }
+        let mut bytes = &self.buffer[line];
+        if std::mem::take(&mut self.at_beginning) {
+            // A byte order mark is no part of the first line.
+            bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        }
+        Line::Whole(bytes.strip_suffix(b"\r").unwrap_or(bytes))
+    }
+
+    fn keep_head(&mut self, line: std::ops::Range<usize>) {
+        let kept = line.start..line.end.min(line.start + KEPT_OF_TOO_LONG);
+        self.head.clear();
+        self.head.extend_from_slice(&self.buffer[kept]);
+    }
+
+    /// Lets go of a line that is over the limit and has not ended.
+    fn drop_overlong(&mut self) {
+        let pending = self.end - self.start;
+        if self.dropped == 0 && pending <= self.limit {
+            return;
+        }
+        if self.dropped == 0 {
+            self.keep_head(self.start..self.end);
+        }
+        self.dropped += pending as u64;
+        self.start = 0;
+        self.end = 0;
+        self.searched = 0;
+    }
+
+    /// Makes room behind `end`: first by moving what is pending to the front, then by growing.
+    fn make_room(&mut self, wanted: usize) {
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+            self.searched = 0;
+            if self.buffer.len() > 8 * CHUNK {
+                self.buffer = Vec::new(); // A giant line has passed: give its memory back.
+            }
+        }
+        if self.buffer.len() - self.end >= wanted {
+            return;
+        }
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.searched -= self.start;
+            self.end -= self.start;
+            self.start = 0;
+        }
+        // By a quarter, not by doubling: a line of 60 MB shall not cost 120.
+        let grown = self.end + wanted.max(self.end / 4);
+        if self.buffer.len() < self.end + wanted {
+            self.buffer.reserve_exact(grown - self.buffer.len());
+            self.buffer.resize(grown, 0);
+        }
+    }
+}
