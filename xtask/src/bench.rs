@@ -103,6 +103,10 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
         let file = bench.corpus(name, shape, size)?;
         bench.check_works(&file)?;
         let compared = bench.compare(name, &file)?;
+        println!(
+            "A/A control on {name}: {:.1} % off.",
+            control_off(&compared) * 100.0
+        );
         doubts.extend(doubts_about(name, &compared));
         rows.extend(compared);
         if shape == Shape::Deltas {
@@ -261,22 +265,29 @@ fn jq(corpus: &'static str, file: &Path, rows: &[Row]) -> Result<Option<Row>> {
     }))
 }
 
+/// CPU seconds of one command of a comparison.
+fn cpu(rows: &[Row], what: &str) -> f64 {
+    let row = rows.iter().find(|row| row.what == what);
+    row.map_or(0.0, |row| row.cost.cpu.as_secs_f64())
+}
+
+/// How far the control is from what it repeats.
+fn control_off(rows: &[Row]) -> f64 {
+    let (ours, control) = (cpu(rows, OURS), cpu(rows, CONTROL));
+    (ours - control).abs() / ours.min(control)
+}
+
 /// Why a comparison cannot be trusted.
 fn doubts_about(corpus: &str, rows: &[Row]) -> Vec<String> {
-    let cpu = |what: &str| {
-        let row = rows.iter().find(|row| row.what == what);
-        row.map_or(0.0, |row| row.cost.cpu.as_secs_f64())
-    };
     let mut doubts = Vec::new();
-    let apart = (cpu(OURS) - cpu(CONTROL)).abs() / cpu(OURS).min(cpu(CONTROL));
-    if apart.is_nan() || apart > NOISE {
-        doubts.push(format!(
-            "on {corpus} the A/A control is {:.1} % off",
-            apart * 100.0
-        ));
+    let off = control_off(rows);
+    if off.is_nan() || off > NOISE {
+        let percent = off * 100.0;
+        doubts.push(format!("on {corpus} the A/A control is {percent:.1} % off"));
     }
+    let floor = cpu(rows, FLOOR);
     for row in rows {
-        if row.cost.cpu.as_secs_f64() < cpu(FLOOR) {
+        if row.cost.cpu.as_secs_f64() < floor {
             doubts.push(format!(
                 "on {corpus} {} beats the bare line split",
                 row.what
