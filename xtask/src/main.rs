@@ -5,12 +5,15 @@
     reason = "tasks talk to the person who runs them"
 )]
 
+mod bench;
 mod check;
 mod peers;
 mod schemas;
 mod test;
 mod workspace;
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -32,8 +35,22 @@ enum Task {
     Check,
     /// Install the pinned real peers under `target` and run every test
     Test,
+    /// Compare `lapidary translate` with Node, `jq` and a bare line split: CPU time, memory, latency
+    Bench(bench::Args),
     /// Write the published JSON Schemas and TypeScript types to `schemas`
     Schemas,
+    /// The bench itself, in a release build
+    #[command(hide = true)]
+    BenchRelease(bench::Args),
+    /// Run one command and print what it cost
+    #[command(hide = true)]
+    Measure {
+        #[arg(last = true)]
+        command: Vec<OsString>,
+    },
+    /// Find the lines of a file
+    #[command(hide = true)]
+    Split { file: PathBuf },
 }
 
 fn main() -> ExitCode {
@@ -51,6 +68,10 @@ fn perform(task: &Task) -> Result<()> {
     match task {
         Task::Check => check::check(&workspace),
         Task::Test => test::test(&workspace),
+        Task::Bench(args) => bench::bench(&workspace, args),
         Task::Schemas => schemas::write(&workspace),
+        Task::BenchRelease(args) => bench::bench_release(&workspace, args),
+        Task::Measure { command } => bench::measure_one(command),
+        Task::Split { file } => bench::split(file),
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn write(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Fails if `schemas/` is not what [`write`] would write.
+/// Fails if `schemas/` is not what `cargo xtask schemas` would write.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let folder = workspace.root.join("schemas");
     let files = lapidary_vocab::schema::files();

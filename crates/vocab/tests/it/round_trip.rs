@@ -109,12 +109,6 @@ fn check_fields(fields: &BTreeSet<String>, value: &Value, place: &Value) {
     }
 }
 
-#[track_caller]
-fn check_reads_back<T: PartialEq + Debug>(sample: &T, line: &str, read: T, again: &str) {
-    assert_eq!(*sample, read, "{line}");
-    assert_eq!(line, again);
-}
-
 /// Checks samples that read and write themselves with serde alone.
 fn check_plain<T: Serialize + DeserializeOwned + PartialEq + Debug>(
     name: &'static str,
@@ -125,8 +119,8 @@ fn check_plain<T: Serialize + DeserializeOwned + PartialEq + Debug>(
         let line = serde_json::to_string(sample).unwrap();
         contract.check_line(&line);
         let read: T = serde_json::from_str(&line).unwrap();
-        let again = serde_json::to_string(&read).unwrap();
-        check_reads_back(sample, &line, read, &again);
+        assert_eq!(serde_json::to_string(&read).unwrap(), line);
+        assert_eq!(read, *sample);
     }
     contract.check_all_seen();
 }
@@ -138,8 +132,8 @@ fn every_event_is_valid_and_survives_reading_and_writing() {
         let line = sample.to_json();
         contract.check_line(&line);
         let read = Event::from_json(&line).unwrap();
-        let again = read.to_json();
-        check_reads_back(&sample, &line, read, &again);
+        assert_eq!(read.to_json(), line);
+        assert_eq!(read, sample);
     }
     contract.check_all_seen();
 }
@@ -154,8 +148,8 @@ fn every_runtime_event_is_valid_and_survives_reading_and_writing() {
             body: serde_json::from_str(&line).unwrap(),
             base: serde_json::from_str(&line).unwrap(),
         };
-        let again = serde_json::to_string(&read).unwrap();
-        check_reads_back(&sample, &line, read, &again);
+        assert_eq!(serde_json::to_string(&read).unwrap(), line);
+        assert_eq!(read, sample);
     }
     contract.check_all_seen();
 }

@@ -1,4 +1,8 @@
 //! One value of every kind, each with all its fields set. No `..` here: the compiler finds a field that is missing.
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "most fields are optional, and here all of them are set"
+)]
 
 use std::collections::BTreeMap;
 
