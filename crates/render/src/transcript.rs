@@ -53,6 +53,7 @@ pub(crate) struct User {
     pub(crate) text: Text,
     pub(crate) images: usize,
     pub(crate) is_synthetic: bool,
+    pub(crate) at: Option<String>,
 }
 
 /// What the agent said or thought.
@@ -144,6 +145,7 @@ impl Transcript {
                 text: input.text.clone(),
                 images: input.images.len(),
                 is_synthetic: input.is_synthetic,
+                at: timestamp(event),
             })),
             Body::ToolInvocation(call) => self.call(call, event),
             Body::ToolCompletion(done) => self.complete(done, event),

@@ -56,6 +56,12 @@ pub(crate) fn moment(timestamp: &str) -> String {
     }
 }
 
+/// The time of day in UTC, `18:15`, of a timestamp that can be read.
+pub(crate) fn time_of_day(timestamp: &str) -> Option<String> {
+    let time: Timestamp = timestamp.parse().ok()?;
+    Some(time.strftime("%H:%M").to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
