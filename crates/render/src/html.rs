@@ -2,16 +2,20 @@
 //!
 //! | module | writes |
 //! |---|---|
-//! | `page` | the frame: head, header with the facts, footer with the accounts |
+//! | `page` | the frame |
+//! | `masthead` | the header with the facts, the list of prompts |
+//! | `closing` | the footer with the verdict and the accounts |
 //! | `item` | prompts, answers, thoughts, notices |
 //! | `tool` | tool calls and their parts: diffs, files, terminals |
 //! | `prose` | Markdown as HTML |
 //! | `code` | code with its colours |
 //! | `escape` | the only way in for a text |
 
+mod closing;
 mod code;
 mod escape;
 mod item;
+mod masthead;
 mod page;
 mod prose;
 mod tool;

@@ -11,6 +11,7 @@ use lapidary_vocab::{Body, Event, Text};
 
 use crate::echo::Echo;
 use crate::notice::{self, Notice};
+use crate::plain;
 use crate::totals::Totals;
 use crate::words;
 
@@ -69,6 +70,13 @@ pub(crate) struct Prose {
 impl Prose {
     pub(crate) fn text(&self) -> String {
         Text::concat(&self.chunks).to_str().into_owned()
+    }
+
+    /// Its first line. The marks of Markdown would only be noise there.
+    pub(crate) fn gist(&self, limit: usize) -> String {
+        plain::first_line(&self.text(), limit)
+            .replace("**", "")
+            .replace('`', "")
     }
 }
 
@@ -228,7 +236,7 @@ impl Transcript {
     pub(crate) fn title(&self, limit: usize) -> Option<String> {
         self.items.iter().find_map(|item| match item {
             Item::User(user) if !user.is_synthetic => {
-                Some(crate::plain::first_line(&user.text.to_str(), limit))
+                Some(plain::first_line(&user.text.to_str(), limit))
             }
             _ => None,
         })

@@ -21,6 +21,13 @@ pub(crate) fn count(value: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", number(value))
 }
 
+/// Pieces one after the other.
+pub(crate) fn joined(pieces: impl IntoIterator<Item = String>) -> String {
+    pieces
+        .into_iter()
+        .fold(String::new(), |text, piece| text + &piece)
+}
+
 /// A length of time as people say it: `35 ms`, `0.6 s`, `12 s`, `2 min 5 s`, `1 h 3 min`.
 pub(crate) fn duration(millis: u64) -> String {
     let seconds = (millis + 500) / 1000;

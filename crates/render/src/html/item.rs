@@ -58,12 +58,12 @@ impl Items {
             "text" if prose.parent.is_none() => {
                 format!("<div class=\"answer prose\" dir=\"auto\">\n{html}</div>\n")
             }
-            "text" => folded("thought", "Sub-agent", &plain::first_line(&text, 90), &html),
-            "thinking" => folded("thought", "Thinking", &plain::first_line(&text, 90), &html),
+            "text" => folded("thought", "Sub-agent", &prose.gist(90), &html),
+            "thinking" => folded("thought", "Thinking", &prose.gist(90), &html),
             kind => folded(
                 "thought",
                 &plain::first_line(kind, 40),
-                &plain::first_line(&text, 90),
+                &prose.gist(90),
                 &html,
             ),
         }
@@ -71,13 +71,11 @@ impl Items {
 }
 
 fn folded(class: &str, label: &str, gist: &str, html: &str) -> String {
-    // The gist comes from Markdown; its marks would only be noise in a line.
-    let gist = gist.replace("**", "").replace('`', "");
     format!(
         "<details class=\"{class}\">\n<summary><span class=\"label\">{}</span> <span class=\"gist\">{}</span></summary>\n\
          <div class=\"body prose\" dir=\"auto\">\n{html}</div>\n</details>\n",
         escape(label),
-        escape(&gist)
+        escape(gist)
     )
 }
 
@@ -91,7 +89,7 @@ fn context(user: &User) -> String {
     folded(
         "context",
         "Context",
-        &format!("{lines} that nobody typed"),
+        &format!("{lines} that no person typed"),
         &html,
     )
 }
@@ -121,14 +119,13 @@ fn turn_end(turn: &TurnEnd) -> String {
         .iter()
         .map(|error| error.to_str())
         .chain(failed.map(Into::into));
-    let errors: String = errors
-        .map(|error| {
-            format!(
-                "<div class=\"notice error\"><span class=\"label\">error</span> {}</div>\n",
-                escape(&error)
-            )
-        })
-        .collect();
+    let errors = errors.map(|error| {
+        format!(
+            "<div class=\"notice error\"><span class=\"label\">error</span> {}</div>\n",
+            escape(&error)
+        )
+    });
+    let errors = words::joined(errors);
     let facts = if turn.facts.is_empty() {
         "turn complete".to_owned()
     } else {

@@ -35,29 +35,28 @@ pub(super) fn html(tool: &Tool, highlighter: &mut Highlighter) -> String {
 
 fn summary(tool: &Tool, parts: &[Part]) -> String {
     let state = tool.state();
-    let mut html = format!(
-        "<span class=\"mark\" aria-hidden=\"true\">{}</span><span class=\"name\">{}</span>",
-        state.mark(),
-        escape(&tool.name())
-    );
-    if let Some(subject) = tool.subject() {
-        html.push_str(&format!(
-            " <span class=\"subject\">{}</span>",
-            escape(&subject)
-        ));
-    }
-    let label = if state == State::Done { "vh" } else { "state" };
-    html.push_str(&format!(" <span class=\"{label}\">{}</span>", state.word()));
-    if let Some(change) = parts.iter().find_map(change_size) {
-        html.push_str(&change);
-    }
-    if let Some(millis) = tool.millis() {
-        html.push_str(&format!(
-            " <span class=\"time\">{}</span>",
-            words::duration(millis)
-        ));
-    }
-    html
+    let span = |class: &str, text: String| format!("<span class=\"{class}\">{text}</span> ");
+    let pieces = [
+        Some(format!(
+            "<span class=\"mark\" aria-hidden=\"true\">{}</span> ",
+            state.mark()
+        )),
+        Some(span("name", escape(&tool.name()))),
+        tool.subject()
+            .map(|subject| span("subject", escape(&subject))),
+        // The mark tells it to those who see; a failure is worth a word to everyone.
+        Some(span(
+            if state == State::Done { "vh" } else { "state" },
+            state.word().to_owned(),
+        )),
+        parts
+            .iter()
+            .find_map(change_size)
+            .map(|size| span("size", size)),
+        tool.millis()
+            .map(|millis| span("time", words::duration(millis))),
+    ];
+    words::joined(pieces.into_iter().flatten())
 }
 
 fn change_size(part: &Part) -> Option<String> {
@@ -66,7 +65,7 @@ fn change_size(part: &Part) -> Option<String> {
     };
     let (added, removed) = diff::sizes(diff);
     Some(format!(
-        " <span class=\"size\"><span class=\"plus\">+{added}</span> <span class=\"minus\">−{removed}</span></span>"
+        "<span class=\"plus\">+{added}</span> <span class=\"minus\">−{removed}</span>"
     ))
 }
 
@@ -146,7 +145,9 @@ fn diff_html(diff: &str, origin: Origin) -> String {
             diff::Line::Context => "ctx",
         };
         // The newline stays in the line: without the style sheet it is still a diff.
-        lines.push_str(&format!("<span class=\"{class}\">"));
+        lines.push_str("<span class=\"");
+        lines.push_str(class);
+        lines.push_str("\">");
         escape_clean(line, &mut lines);
         lines.push_str("\n</span>");
     }
@@ -167,17 +168,12 @@ fn diff_html(diff: &str, origin: Origin) -> String {
 }
 
 fn terminal(command: Option<&str>, output: Option<&str>, note: Option<&str>) -> String {
-    let mut html = "<pre class=\"terminal\" tabindex=\"0\">".to_owned();
-    if let Some(command) = command {
-        html.push_str(&format!(
-            "<span class=\"command\"><span class=\"sign\">$</span> {}\n</span>",
-            escape(command)
-        ));
-    }
-    html.push_str(&escape(output.unwrap_or_default()));
-    if let Some(note) = note {
-        html.push_str(&format!("<span class=\"sign\">({})\n</span>", escape(note)));
-    }
-    html.push_str("</pre>\n");
-    html
+    let command = command.map(escape).map(|command| {
+        format!("<span class=\"command\"><span class=\"sign\">$</span> {command}\n</span>")
+    });
+    let note = note
+        .map(escape)
+        .map(|note| format!("<span class=\"sign\">({note})\n</span>"));
+    let lines = words::joined([command, output.map(escape), note].into_iter().flatten());
+    format!("<pre class=\"terminal\" tabindex=\"0\">{lines}</pre>\n")
 }

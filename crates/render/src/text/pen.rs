@@ -60,7 +60,7 @@ impl Pen {
     /// Writes one line of its own. Newlines within the text do not get through.
     pub(super) fn line(&mut self, ink: Ink, text: &str, out: &mut dyn Write) -> io::Result<()> {
         self.end_line(out)?;
-        self.ink(ink, &sanitize(text).replace('\n', " "), out)?;
+        self.ink(ink, sanitize(text).replace('\n', " ").trim_end(), out)?;
         out.write_all(b"\n")
     }
 

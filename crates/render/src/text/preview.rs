@@ -39,19 +39,19 @@ pub(super) fn write(tool: &Tool, pen: &mut Pen, out: &mut dyn Write) -> io::Resu
     for part in &parts {
         match part {
             Part::Diff { diff, .. } if tool.state() == State::Done => {
-                write_some(diff_lines(diff), limit, pen, out)?
+                write_some(&diff_lines(diff), limit, pen, out)?;
             }
             Part::Terminal {
                 output: Some(text),
                 note,
                 ..
             } => {
-                write_some(text_lines(text), limit, pen, out)?;
+                write_some(&text_lines(text), limit, pen, out)?;
                 if let Some(note) = note {
                     pen.line(Ink::Faint, &format!("  │ ({note})"), out)?;
                 }
             }
-            Part::Output(text) => write_some(text_lines(text), limit, pen, out)?,
+            Part::Output(text) => write_some(&text_lines(text), limit, pen, out)?,
             Part::Note(note) => pen.line(Ink::Faint, &format!("  │ ({note})"), out)?,
             // Arguments are in the headline as far as they fit; files are only counted.
             _ => {}
@@ -80,7 +80,7 @@ fn text_lines(text: &str) -> Vec<(Ink, &str)> {
 }
 
 fn write_some(
-    lines: Vec<(Ink, &str)>,
+    lines: &[(Ink, &str)],
     limit: usize,
     pen: &mut Pen,
     out: &mut dyn Write,
