@@ -28,7 +28,7 @@ use crate::Renderer;
 use crate::echo::Echo;
 use crate::notice::{self, Level, Notice};
 use crate::plain;
-use crate::tool::State;
+use crate::tool::{State, parts};
 use crate::totals::Totals;
 use crate::transcript::Tool;
 use crate::words;
@@ -240,8 +240,9 @@ impl TextRenderer {
         if tool.state() != State::Done {
             facts.push(tool.state().word().to_owned());
         }
+        let parts = parts(&tool);
         facts.extend(tool.millis().map(words::duration));
-        facts.extend(preview::summary(&tool));
+        facts.extend(preview::summary(&tool, &parts));
         let ink = if tool.state() == State::Done {
             Ink::Good
         } else {
@@ -252,7 +253,7 @@ impl TextRenderer {
             format!("  {} {}", tool.state().mark(), facts.join(" · ")).trim_end(),
             out,
         )?;
-        preview::write(&tool, &mut self.pen, out)
+        preview::write(&tool, &parts, &mut self.pen, out)
     }
 
     fn end_turn(&mut self, turn: &TurnComplete, out: &mut dyn io::Write) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 mod parts;
 
-use lapidary_json::Token;
+use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::{ToolCallStatus, ToolKind};
 use lapidary_vocab::{Json, Text};
 
@@ -35,20 +35,17 @@ const TELLING: [&str; 16] = [
 /// Enough for a path or a command; the whole is in the call's details.
 const LONGEST_ARGUMENT: usize = 100;
 
-/// The argument that tells what the call is about, on one line.
+/// The argument that tells what the call is about, on one line; else the first that is a text.
 pub(crate) fn telling_argument(input: &Json) -> Option<String> {
-    let token = input.token();
-    let telling = TELLING
-        .iter()
-        .find_map(|key| token.get(key))
-        .filter(|value| !value.is_null());
-    let first_text = || {
-        token
-            .members()
-            .map(|(_, value)| value)
-            .find(|value| value.string().is_some())
-    };
-    let value = telling.or_else(first_text)?;
+    let rank = |key: Token<'_>| TELLING.iter().position(|known| key.is(known));
+    // Looked at once: an argument can be a file of many megabytes.
+    let arguments = input
+        .token()
+        .members()
+        .filter(|(_, value)| !value.is_null());
+    let candidates =
+        arguments.filter(|(key, value)| rank(*key).is_some() || value.kind() == Kind::String);
+    let (_, value) = candidates.min_by_key(|(key, _)| rank(*key).unwrap_or(TELLING.len()))?;
     let text = value.string().unwrap_or_else(|| value.as_str().into());
     Some(plain::first_line(&text, LONGEST_ARGUMENT)).filter(|line| !line.is_empty())
 }

@@ -135,7 +135,7 @@ impl Totals {
                 .step_tokens
                 .add(Tokens::of_step(usage.step_usage.token())),
             Body::ConfigOptions(_) => self.hide("configuration"),
-            Body::AvailableCommands(_) => self.hide("list of commands"),
+            Body::AvailableCommands(_) => self.hide("command list"),
             Body::RateLimitUpdate(_) => self.hide("rate limit"),
             _ => {}
         }

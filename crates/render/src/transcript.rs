@@ -158,7 +158,7 @@ impl Transcript {
             Body::ToolInvocation(call) => self.call(call, event),
             Body::ToolCompletion(done) => self.complete(done, event),
             Body::TurnComplete(turn) => self.end_turn(turn, event),
-            Body::RunEnd(end) => self.end = Some(end.clone()),
+            Body::RunEnd(end) => self.end_run(end),
             // The header, the totals and notices have taken the rest.
             _ => self.is_speaking = was_speaking,
         }
@@ -230,6 +230,22 @@ impl Transcript {
             is_error: turn.is_error,
             facts: own.facts(),
         })));
+    }
+
+    fn end_run(&mut self, end: &RunEnd) {
+        self.end = Some(end.clone());
+        let turns = self
+            .items
+            .iter()
+            .filter(|item| matches!(item, Item::TurnEnd(_)))
+            .count();
+        // The accounts of a single turn are those of the run, which follow.
+        if let Some(Item::TurnEnd(turn)) = self.items.last()
+            && turns == 1
+            && turn.errors.is_empty()
+        {
+            self.items.pop();
+        }
     }
 
     /// The first words a person said, for a title.

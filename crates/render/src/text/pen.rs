@@ -149,6 +149,8 @@ impl Pen {
                 .strip_suffix('\n')
                 .map_or((piece, false), |line| (line, true));
             let margin = if self.is_within_line { "" } else { margin };
+            let is_blank = !self.is_within_line && ends && line.is_empty();
+            let margin = if is_blank { margin.trim_end() } else { margin };
             self.ink(ink, &format!("{margin}{line}"), out)?;
             self.is_within_line = !ends;
             if ends {
