@@ -1,15 +1,20 @@
 //! Everything an agent, a file or a page can say is tried in every place where text can stand.
 
+use lapidary_render::html::HtmlRenderer;
+use lapidary_render::markdown::MarkdownRenderer;
+use lapidary_render::text::{Options, TextRenderer};
+
 use crate::sample::*;
 use crate::well_formed;
 
-const ATTACKS: [&str; 44] = [
+const ATTACKS: [&str; 45] = [
     "<script>alert(1)</script>",
     "\"onmouseover=\"alert(1)",
     "'onmouseover='alert(1)",
     "<img src=x onerror=alert(1)>",
     "[x](javascript:alert(1))",
     "[x](JaVaScRiPt:alert(1))",
+    "[x](https://a.example/\"onmouseover=\"alert(1))",
     "[x](java&#115;cript:alert(1))",
     "[x]: javascript:alert(1)\n\n[x]",
     "[x](data:text/html,<script>alert(1)</script>)",
@@ -117,6 +122,21 @@ fn without_our_colours(coloured: &str) {
 fn no_attack_gets_through_anywhere() {
     for attack in ATTACKS {
         check(&everywhere(attack));
+    }
+}
+
+#[test]
+fn no_attack_gets_through_beside_the_body() {
+    for attack in ATTACKS {
+        let mut events = events(&[INIT, ASKS, CALLS, DENIED, TURN, END]);
+        for event in &mut events {
+            event.base.timestamp = Some(attack.to_owned().into());
+            event.base.session_id = Some(attack.to_owned().into());
+            event.base.provider = attack.into();
+        }
+        well_formed::clean(&render(TextRenderer::new(Options::default()), &events));
+        well_formed::markdown(&render(MarkdownRenderer::default(), &events));
+        well_formed::html(&render(HtmlRenderer::default(), &events));
     }
 }
 

@@ -71,7 +71,8 @@ pub(crate) fn main_of(page: &str) -> &str {
     after.split_once("</main>").expect("which ends").0
 }
 
-fn render(mut renderer: impl Renderer, events: &[Event]) -> String {
+/// What a renderer writes for events.
+pub(crate) fn render(mut renderer: impl Renderer, events: &[Event]) -> String {
     let mut out = Vec::new();
     for event in events {
         renderer
