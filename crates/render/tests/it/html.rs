@@ -74,7 +74,7 @@ fn a_page_stands_alone() {
         "<meta charset=\"utf-8\">",
         "content=\"default-src 'none'; style-src 'unsafe-inline'",
         "name=\"viewport\"",
-        "prefers-color-scheme: dark",
+        "(prefers-color-scheme: dark)",
         "@media print",
     ] {
         assert!(page.contains(part), "{part}");
