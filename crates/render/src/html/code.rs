@@ -4,6 +4,7 @@
 //! page five to ten times as large as its code. Here a scope that matters becomes one letter.
 
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use syntect::easy::ScopeRegionIterator;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
@@ -15,8 +16,10 @@ use crate::plain::sanitize;
 /// Larger blocks stay plain: colours would take longer than anyone waits, and nobody reads that much.
 const LARGEST_BLOCK: usize = 64 * 1024;
 const LONGEST_LINE: usize = 2000;
-/// All blocks of a page together, so that a thousand middling ones do not add up.
-const LARGEST_SUM: usize = 2 * 1024 * 1024;
+/// All blocks of a page together, so that a thousand middling ones do not add up: about three seconds of work.
+const LARGEST_SUM: usize = 1024 * 1024;
+/// Grammars backtrack, and a hostile text can make them. When this is used up the rest stays plain.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 static SYNTAXES: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
 
@@ -52,12 +55,14 @@ static CLASSES: LazyLock<Vec<(Scope, &'static str)>> = LazyLock::new(|| {
 #[derive(Debug)]
 pub(super) struct Highlighter {
     budget: usize,
+    patience: Duration,
 }
 
 impl Default for Highlighter {
     fn default() -> Self {
         Self {
             budget: LARGEST_SUM,
+            patience: PATIENCE,
         }
     }
 }
@@ -68,7 +73,11 @@ impl Highlighter {
         let clean = sanitize(code);
         let mut html = String::with_capacity(clean.len() * 2);
         match self.syntax(&clean, language) {
-            Some(syntax) => colour(&clean, syntax, &mut html),
+            Some(syntax) => {
+                let started = Instant::now();
+                colour(&clean, syntax, started + self.patience, &mut html);
+                self.patience = self.patience.saturating_sub(started.elapsed());
+            }
             None => escape_clean(&clean, &mut html),
         }
         html
@@ -95,11 +104,15 @@ impl Highlighter {
     }
 }
 
-fn colour(code: &str, syntax: &SyntaxReference, html: &mut String) {
+fn colour(code: &str, syntax: &SyntaxReference, deadline: Instant, html: &mut String) {
     let mut state = ParseState::new(syntax);
     let mut scopes = ScopeStack::new();
     let mut spans = Spans { html, open: "" };
     for line in LinesWithEndings::from(code) {
+        if Instant::now() > deadline {
+            spans.push("", line);
+            continue;
+        }
         // A grammar that stumbles costs the colours of the line, not the line.
         let ops = state.parse_line(line, &SYNTAXES).unwrap_or_default();
         for (text, op) in ScopeRegionIterator::new(&ops, line) {
@@ -181,6 +194,8 @@ mod tests {
         for code in ["fn a() {}\n".repeat(10_000), "fn ".repeat(1000)] {
             assert_eq!(highlighter.html(&code, "rs"), code);
         }
+        highlighter.patience = Duration::ZERO;
+        assert_eq!(highlighter.html("fn a() {}\n", "rs"), "fn a() {}\n");
         highlighter.budget = 5;
         assert_eq!(highlighter.html("fn a() {}", "rs"), "fn a() {}");
     }

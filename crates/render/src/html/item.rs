@@ -95,17 +95,17 @@ fn context(user: &User) -> String {
 }
 
 fn notice_html(notice: &Notice) -> String {
-    let (class, role) = match notice.level {
-        Level::Info => ("info", ""),
-        Level::Warning => ("warning", ""),
-        Level::Error => ("error", " role=\"alert\""),
+    let class = match notice.level {
+        Level::Info => "info",
+        Level::Warning => "warning",
+        Level::Error => "error",
     };
     let detail = notice.detail.as_ref().map(|detail| {
         let detail = escape(detail);
         format!("<details><summary>What it was</summary><pre class=\"output\" tabindex=\"0\">{detail}</pre></details>")
     });
     format!(
-        "<div class=\"notice {class}\"{role}><span class=\"label\">{}</span> <span class=\"words\">{}</span>{}</div>\n",
+        "<div class=\"notice {class}\"><span class=\"label\">{}</span> <span class=\"words\">{}</span>{}</div>\n",
         escape(&notice.label),
         escape(&notice.text),
         detail.unwrap_or_default()

@@ -18,6 +18,7 @@ pub(super) fn html(tool: &Tool, highlighter: &mut Highlighter) -> String {
         State::Cancelled => ("cancelled", ""),
         State::Unanswered => ("unanswered", ""),
     };
+    let nested = if tool.is_nested() { " nested" } else { "" };
     let body: String = parts
         .iter()
         .map(|part| part_html(part, highlighter))
@@ -28,7 +29,7 @@ pub(super) fn html(tool: &Tool, highlighter: &mut Highlighter) -> String {
         body
     };
     format!(
-        "<details class=\"tool {class}\"{open}>\n<summary>{}</summary>\n<div class=\"body\">\n{body}</div>\n</details>\n",
+        "<details class=\"tool {class}{nested}\"{open}>\n<summary>{}</summary>\n<div class=\"body\">\n{body}</div>\n</details>\n",
         summary(tool, &parts)
     )
 }

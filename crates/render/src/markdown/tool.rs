@@ -19,7 +19,8 @@ pub(super) fn tool_block(tool: &Tool) -> String {
         facts.push(state.word().to_owned());
     }
     facts.extend(tool.millis().map(words::duration));
-    let summary = format!("{} {}", state.mark(), facts.join(" · "));
+    let nested = if tool.is_nested() { "↳ " } else { "" };
+    let summary = format!("{nested}{} {}", state.mark(), facts.join(" · "));
     let parts: Vec<_> = parts(tool).iter().map(part_block).collect();
     let body = if parts.is_empty() {
         "*nothing more was recorded*".to_owned()

@@ -158,3 +158,16 @@ fn colours_are_added_around_the_words() {
         "{coloured:?}"
     );
 }
+
+#[test]
+fn a_sub_agents_calls_are_marked_as_its_own() {
+    let spawn = r#"{"event":"subagent_spawn","callId":"s","agentType":"reviewer","description":"look twice"}"#;
+    let call = r#"{"event":"tool_invocation","callId":"c","parentCallId":"s","toolName":"read_file","kind":"read","input":{"file_path":"a.rs"}}"#;
+    let done =
+        r#"{"event":"subagent_complete","callId":"s","status":"completed","summary":"fine"}"#;
+    insta::assert_snapshot!(text(&[spawn, call, done]), @r#"
+    · sub-agent starts: reviewer: look twice
+    ↳ ● read_file a.rs
+    · sub-agent ends: completed
+    "#);
+}
