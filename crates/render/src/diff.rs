@@ -86,13 +86,13 @@ fn hunk_sizes(line: &str) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::Line::{Added, Context, Head, Hunk, Removed};
     use super::*;
 
     #[test]
     fn a_change_is_computed_and_read_back() {
         let diff = unified("a.txt", Some("one\n-- two\n"), "one\n++ zwei\nthree\n");
         let kinds: Vec<_> = lines(&diff).map(|(kind, _)| kind).collect();
-        use Line::{Added, Context, Head, Hunk, Removed};
         assert_eq!(kinds, [Head, Head, Hunk, Context, Removed, Added, Added]);
         assert_eq!(sizes(&diff), (2, 1));
         assert!(is_unified(&diff));

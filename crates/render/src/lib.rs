@@ -32,6 +32,7 @@ mod totals;
 mod transcript;
 mod words;
 
+pub mod html;
 pub mod markdown;
 pub mod plain;
 pub mod text;

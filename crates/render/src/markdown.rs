@@ -1,23 +1,25 @@
 //! The transcript as GitHub-flavoured Markdown, for pull requests, issues and wikis.
 //!
 //! Thoughts and tool calls fold away in `<details>`, the only HTML in the document and all of it ours. What the agent said
-//! keeps its Markdown, made harmless by [`prose`]; what tools returned stands in fences that it cannot close.
+//! keeps its Markdown, made harmless by `prose`; what tools returned stands in fences that it cannot close.
 
 mod block;
+mod frame;
 mod prose;
+mod tool;
 
 use std::io::{self, Write};
 
-use lapidary_vocab::event::RunEnd;
-use lapidary_vocab::{Event, Outcome, Text};
+use lapidary_vocab::Event;
 
 use crate::Renderer;
 use crate::notice::{Level, Notice};
 use crate::plain;
-use crate::tool::{Origin, Part, State, parts};
-use crate::transcript::{Item, Prose, Tool, Transcript, TurnEnd, User};
+use crate::transcript::{Item, Prose, Transcript, TurnEnd, User};
 use crate::words;
-use block::{code, details, escape, fence, quote};
+use block::{details, escape, fence, quote};
+use frame::{footer, header};
+use tool::tool_block;
 
 /// Writes a transcript as Markdown when it is finished.
 #[derive(Debug, Default)]
@@ -39,44 +41,6 @@ impl Renderer for MarkdownRenderer {
         }
         out.write_all(footer(&self.transcript).as_bytes())
     }
-}
-
-fn header(transcript: &Transcript) -> String {
-    let title = transcript
-        .title(80)
-        .map_or_else(|| "Session".to_owned(), |title| escape(&title));
-    let init = &transcript.session.init;
-    let shown = |text: &Option<Text>| text.as_ref().map(|text| code(&text.to_str()));
-    let facts = [
-        (
-            "Agent",
-            Some(escape(&transcript.session.provider)).filter(|provider| !provider.is_empty()),
-        ),
-        ("Model", shown(&init.model)),
-        ("Session", shown(&transcript.session.id)),
-        ("Folder", shown(&init.cwd)),
-        (
-            "Started",
-            transcript
-                .totals
-                .started()
-                .map(|time| escape(&words::moment(time))),
-        ),
-        (
-            "Outcome",
-            transcript
-                .end
-                .as_ref()
-                .map(|end| escape(end.outcome.as_str())),
-        ),
-    ];
-    let mut text = format!("# {title}\n\n| | |\n|---|---|\n");
-    for (name, value) in facts {
-        if let Some(value) = value {
-            text.push_str(&format!("| {name} | {value} |\n"));
-        }
-    }
-    text
 }
 
 fn item_block(item: &Item) -> String {
@@ -111,7 +75,7 @@ fn prose_block(prose: &Prose) -> String {
         "text" if prose.parent.is_none() => text,
         "text" => details("Sub-agent", &text, false),
         "thinking" => details(
-            &format!("Thinking: {}", plain::first_line(&prose.text(), 80)),
+            &format!("Thinking: {}", prose.gist(80)),
             &quote(&text),
             false,
         ),
@@ -131,100 +95,12 @@ fn notice_block(notice: &Notice) -> String {
         .map(escape)
         .collect::<Vec<_>>()
         .join("\n> ");
-    let mut block = format!("> [!{alert}]\n> **{}**", escape(&notice.label));
-    if !text.is_empty() {
-        block.push_str(&format!("\n> {text}"));
-    }
+    let mut block = format!("> [!{alert}]\n> **{}:** {text}", escape(&notice.label));
     if let Some(detail) = &notice.detail {
         block.push_str("\n\n");
         block.push_str(&details("What it was", &fence("", detail), false));
     }
     block
-}
-
-fn tool_block(tool: &Tool) -> String {
-    let state = tool.state();
-    let mut facts = vec![
-        [Some(tool.name()), tool.subject()]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" "),
-    ];
-    if state != State::Done {
-        facts.push(state.word().to_owned());
-    }
-    facts.extend(tool.millis().map(words::duration));
-    let summary = format!("{} {}", state.mark(), facts.join(" · "));
-    let parts: Vec<_> = parts(tool).iter().map(part_block).collect();
-    let body = if parts.is_empty() {
-        "*nothing more was recorded*".to_owned()
-    } else {
-        parts.join("\n\n")
-    };
-    details(&summary, &body, state == State::Failed)
-}
-
-fn part_block(part: &Part) -> String {
-    match part {
-        Part::Arguments(arguments) => arguments
-            .iter()
-            .map(argument)
-            .collect::<Vec<_>>()
-            .join("\n\n"),
-        Part::Diff {
-            diff,
-            origin: Origin::Agent,
-        } => fence("diff", diff),
-        Part::Diff {
-            diff,
-            origin: Origin::Derived,
-        } => {
-            format!(
-                "{}\n\n*diff derived from the text before and after*",
-                fence("diff", diff)
-            )
-        }
-        Part::File { path, text } => format!("{}\n\n{}", code(path), fence(&language(path), text)),
-        Part::Terminal {
-            command,
-            output,
-            note,
-        } => terminal(command.as_deref(), output.as_deref(), note.as_deref()),
-        Part::Output(text) => fence("", text),
-        Part::Data { what, json } => format!("{}\n\n{}", escape(what), fence("json", json)),
-        Part::Note(note) => format!("*{}*", escape(note)),
-    }
-}
-
-fn argument((key, value): &(String, String)) -> String {
-    if value.contains('\n') || value.len() > 100 {
-        format!("**{}**\n\n{}", escape(key), fence("", value))
-    } else {
-        format!("**{}** {}", escape(key), code(value))
-    }
-}
-
-fn terminal(command: Option<&str>, output: Option<&str>, note: Option<&str>) -> String {
-    let command = command.map(|command| fence("sh", command));
-    let output = output.map(|output| fence("", output));
-    let note = note.map(|note| format!("*{}*", escape(note)));
-    [command, output, note]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join("\n\n")
-}
-
-/// A file's extension, as far as it is a plain word: it goes behind a fence.
-fn language(path: &str) -> String {
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let is_word = extension.len() <= 12 && extension.chars().all(|c| c.is_ascii_alphanumeric());
-    if is_word {
-        extension.to_owned()
-    } else {
-        String::new()
-    }
 }
 
 fn turn_block(turn: &TurnEnd) -> String {
@@ -243,57 +119,4 @@ fn turn_block(turn: &TurnEnd) -> String {
         facts.join(" · ")
     };
     format!("{}*{facts}*", errors.collect::<String>())
-}
-
-fn footer(transcript: &Transcript) -> String {
-    let mut text = "\n---\n\n".to_owned();
-    text.push_str(&verdict(
-        transcript.end.as_ref(),
-        &transcript.totals.facts(),
-    ));
-    for (model, tokens) in &transcript.totals.models {
-        text.push_str(&format!(
-            "\n\n{} {}",
-            code(model),
-            tokens.in_words().unwrap_or_default()
-        ));
-    }
-    if let Some(hidden) = transcript.totals.not_shown() {
-        text.push_str(&format!("\n\n*{}*", escape(&hidden)));
-    }
-    text.push('\n');
-    text
-}
-
-fn verdict(end: Option<&RunEnd>, facts: &[String]) -> String {
-    let outcome = end.map(|end| format!("**{}**", escape(end.outcome.as_str())));
-    let line = outcome
-        .into_iter()
-        .chain(facts.iter().map(|fact| escape(fact)))
-        .collect::<Vec<_>>()
-        .join(" · ");
-    let Some(end) = end.filter(|end| end.outcome != Outcome::Completed) else {
-        return if line.is_empty() {
-            "Nothing was counted.".to_owned()
-        } else {
-            line
-        };
-    };
-    let message = end
-        .message
-        .as_ref()
-        .map(|message| escape(&message.to_str()));
-    let mut lines = vec![line, format!("Cause: {}", escape(end.cause.described()))];
-    lines.extend(message.map(|message| format!("Message: {message}")));
-    lines.extend(
-        end.evidence
-            .iter()
-            .map(|evidence| format!("- {}", escape(evidence))),
-    );
-    lines.extend(
-        end.hint
-            .as_ref()
-            .map(|hint| format!("Hint: {}", escape(hint))),
-    );
-    lines.join("\n\n")
 }

@@ -149,9 +149,10 @@ fn hook(run: &HookRun) -> Notice {
         .into_iter()
         .flatten()
         .collect();
-    let text = match said.is_empty() {
-        true => run.hook.to_string(),
-        false => format!("{}: {}", run.hook, said.join(", ")),
+    let text = if said.is_empty() {
+        run.hook.to_string()
+    } else {
+        format!("{}: {}", run.hook, said.join(", "))
     };
     let level = if failed { Level::Warning } else { Level::Info };
     Notice::new(level, &format!("hook {}", run.hook_event), text)

@@ -42,7 +42,7 @@ pub(crate) fn first_line(text: &str, limit: usize) -> String {
     if whole {
         shown
     } else {
-        format!("{}…", shown.trim_end())
+        format!("{}…", shown.trim_end_matches([' ', '.']))
     }
 }
 

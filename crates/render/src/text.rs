@@ -12,6 +12,7 @@
 //! Chunks are written without waiting for the end of a line. Whether to flush after each event is up to the caller, who knows
 //! whether somebody is watching.
 
+mod closing;
 mod pen;
 mod preview;
 
@@ -19,16 +20,15 @@ use std::collections::HashMap;
 use std::io;
 
 use lapidary_vocab::event::{
-    RunEnd, SessionInit, StreamDelta, StreamDeltaKind, ToolCompletion, ToolInvocation,
-    TurnComplete, UserInput,
+    SessionInit, StreamDelta, StreamDeltaKind, ToolCompletion, ToolInvocation, UserInput,
 };
-use lapidary_vocab::{Body, Event, Outcome, Text};
+use lapidary_vocab::{Body, Event, Text};
 
 use crate::Renderer;
 use crate::echo::Echo;
 use crate::notice::{self, Level, Notice};
 use crate::plain;
-use crate::tool::State;
+use crate::tool::{State, parts};
 use crate::totals::Totals;
 use crate::transcript::Tool;
 use crate::words;
@@ -53,6 +53,8 @@ pub struct TextRenderer {
     last_call: Option<Text>,
     /// A turn has ended and its facts wait: if the run ends next, one line tells both.
     turn_ended: bool,
+    /// A turn's facts were written, so that the sum at the end would mostly repeat them.
+    turn_told: bool,
     has_answered: bool,
     last_error: Option<String>,
     is_over: bool,
@@ -69,6 +71,7 @@ impl TextRenderer {
             open_calls: HashMap::new(),
             last_call: None,
             turn_ended: false,
+            turn_told: false,
             has_answered: false,
             last_error: None,
             is_over: false,
@@ -110,10 +113,9 @@ impl Renderer for TextRenderer {
     fn finish(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
         self.pen.end_line(out)?;
         let facts = self.totals.facts();
-        if !self.is_over
-            && !facts.is_empty()
-            && (self.turn_ended || self.totals.tokens().sum().is_some())
-        {
+        let is_untold =
+            self.turn_ended || (!self.turn_told && self.totals.tokens().sum().is_some());
+        if !self.is_over && is_untold && !facts.is_empty() {
             self.pen
                 .line(Ink::Faint, &format!("— {}", facts.join(" · ")), out)?;
         }
@@ -207,8 +209,9 @@ impl TextRenderer {
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
         let tool = Tool::called(call, event);
+        let mark = if tool.is_nested() { "↳ ● " } else { "● " };
         self.pen
-            .headline("● ", &tool.name(), tool.subject().as_deref(), out)?;
+            .headline(mark, &tool.name(), tool.subject().as_deref(), out)?;
         self.last_call = Some(call.call_id.clone());
         self.open_calls.insert(call.call_id.to_string(), tool);
         Ok(())
@@ -240,8 +243,9 @@ impl TextRenderer {
         if tool.state() != State::Done {
             facts.push(tool.state().word().to_owned());
         }
+        let parts = parts(&tool);
         facts.extend(tool.millis().map(words::duration));
-        facts.extend(preview::summary(&tool));
+        facts.extend(preview::summary(&tool, &parts));
         let ink = if tool.state() == State::Done {
             Ink::Good
         } else {
@@ -252,68 +256,6 @@ impl TextRenderer {
             format!("  {} {}", tool.state().mark(), facts.join(" · ")).trim_end(),
             out,
         )?;
-        preview::write(&tool, &mut self.pen, out)
-    }
-
-    fn end_turn(&mut self, turn: &TurnComplete, out: &mut dyn io::Write) -> io::Result<()> {
-        if let Some(result) = turn.result.as_ref().filter(|_| !self.has_answered) {
-            self.pen.end_line(out)?;
-            self.say("text", result, out)?;
-        }
-        self.has_answered = false;
-        self.turn_ended = true;
-        self.pen.end_line(out)?;
-        for error in &turn.errors {
-            self.tell_error(&error.to_str(), out)?;
-        }
-        Ok(())
-    }
-
-    fn close_turn(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.turn_ended = false;
-        let facts = std::mem::take(&mut self.turn).facts();
-        let facts = if facts.is_empty() {
-            "turn complete".to_owned()
-        } else {
-            facts.join(" · ")
-        };
-        self.pen.line(Ink::Faint, &format!("— {facts}"), out)
-    }
-
-    fn end_run(&mut self, end: &RunEnd, out: &mut dyn io::Write) -> io::Result<()> {
-        self.is_over = true;
-        let is_good = end.outcome == Outcome::Completed;
-        if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
-            self.tell_error(&message.to_str(), out)?;
-        }
-        let cause = (!is_good).then(|| plain::first_line(end.cause.described(), 100));
-        let outcome = plain::first_line(end.outcome.as_str(), 40);
-        let verdict = [Some(outcome), cause]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(": ");
-        let line = [vec![verdict], self.totals.facts()].concat().join(" · ");
-        self.pen.line(
-            if is_good { Ink::Good } else { Ink::Error },
-            &format!("— {line}"),
-            out,
-        )?;
-        for evidence in end.evidence.iter().filter(|_| !is_good) {
-            self.pen.hanging("  ", Ink::Faint, evidence, out)?;
-        }
-        match &end.hint {
-            Some(hint) => self.pen.hanging("  hint: ", Ink::Plain, hint, out),
-            None => Ok(()),
-        }
-    }
-
-    /// Errors are often told twice, by the turn and by the run. People read them once.
-    fn tell_error(&mut self, error: &str, out: &mut dyn io::Write) -> io::Result<()> {
-        if self.last_error.as_deref() == Some(error) {
-            return Ok(());
-        }
-        self.last_error = Some(error.to_owned());
-        self.pen.hanging("✗ error: ", Ink::Error, error, out)
+        preview::write(&tool, &parts, &mut self.pen, out)
     }
 }

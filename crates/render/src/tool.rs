@@ -2,7 +2,7 @@
 
 mod parts;
 
-use lapidary_json::Token;
+use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::{ToolCallStatus, ToolKind};
 use lapidary_vocab::{Json, Text};
 
@@ -35,20 +35,17 @@ const TELLING: [&str; 16] = [
 /// Enough for a path or a command; the whole is in the call's details.
 const LONGEST_ARGUMENT: usize = 100;
 
-/// The argument that tells what the call is about, on one line.
+/// The argument that tells what the call is about, on one line; else the first that is a text.
 pub(crate) fn telling_argument(input: &Json) -> Option<String> {
-    let token = input.token();
-    let telling = TELLING
-        .iter()
-        .find_map(|key| token.get(key))
-        .filter(|value| !value.is_null());
-    let first_text = || {
-        token
-            .members()
-            .map(|(_, value)| value)
-            .find(|value| value.string().is_some())
-    };
-    let value = telling.or_else(first_text)?;
+    let rank = |key: Token<'_>| TELLING.iter().position(|known| key.is(known));
+    // Looked at once: an argument can be a file of many megabytes.
+    let arguments = input
+        .token()
+        .members()
+        .filter(|(_, value)| !value.is_null());
+    let candidates =
+        arguments.filter(|(key, value)| rank(*key).is_some() || value.kind() == Kind::String);
+    let (_, value) = candidates.min_by_key(|(key, _)| rank(*key).unwrap_or(TELLING.len()))?;
     let text = value.string().unwrap_or_else(|| value.as_str().into());
     Some(plain::first_line(&text, LONGEST_ARGUMENT)).filter(|line| !line.is_empty())
 }
@@ -116,6 +113,13 @@ impl Tool {
             .filter(|subject| *subject != self.name())
     }
 
+    /// True if a sub-agent called it.
+    pub(crate) fn is_nested(&self) -> bool {
+        self.call
+            .as_ref()
+            .is_some_and(|call| call.parent_call_id.is_some())
+    }
+
     /// True if what came back is a file's content.
     pub(crate) fn returned_a_file(&self) -> bool {
         self.is(&ToolKind::Read) && self.state() == State::Done
@@ -142,5 +146,73 @@ impl Tool {
             .iter()
             .find_map(|key| self.argument(key))
             .or_else(from_location)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lapidary_vocab::{Body, Event};
+
+    fn tool(bodies: &[&str]) -> Tool {
+        let mut tool = Tool::default();
+        for body in bodies {
+            let line = body.replacen('{', r#"{"id":"r-0","seq":0,"provider":"gemini","#, 1);
+            let event = Event::from_json(&line).unwrap();
+            match &event.body {
+                Body::ToolInvocation(call) => tool = Tool::called(call, &event),
+                Body::ToolCompletion(done) => tool.complete(done, &event),
+                other => panic!("{other:?}"),
+            }
+        }
+        tool
+    }
+
+    #[test]
+    fn the_telling_argument_is_found() {
+        let telling = |input: &str| telling_argument(&Json::from_token(input.into()));
+        assert_eq!(
+            telling(r#"{"content":"x","file_path":"a.txt"}"#).as_deref(),
+            Some("a.txt")
+        );
+        assert_eq!(
+            telling(r#"{"description":"d","command":"ls\n-l"}"#).as_deref(),
+            Some("ls…")
+        );
+        assert_eq!(telling(r#"{"n":1,"what":"x"}"#).as_deref(), Some("x"));
+        assert_eq!(
+            telling(r#"{"paths":["a","b"]}"#).as_deref(),
+            Some(r#"["a","b"]"#)
+        );
+        assert_eq!(telling(r#"{"n":1}"#), None);
+        assert_eq!(telling("{}"), None);
+    }
+
+    const CALL: &str = r#"{"event":"tool_invocation","callId":"c","toolName":"read_file","kind":"read","input":{"file_path":"a.rs","limit":5}}"#;
+
+    #[test]
+    fn what_was_read_is_a_file_and_what_failed_comes_first() {
+        let arguments = Part::Arguments(vec![("limit".to_owned(), "5".to_owned())]);
+        let read = tool(&[
+            CALL,
+            r#"{"event":"tool_completion","callId":"c","status":"completed","output":"x"}"#,
+        ]);
+        let file = Part::File {
+            path: "a.rs".to_owned(),
+            text: "x".to_owned(),
+        };
+        assert_eq!(parts(&read), [arguments.clone(), file]);
+        let failed = tool(&[
+            CALL,
+            r#"{"event":"tool_completion","callId":"c","status":"failed","output":"no"}"#,
+        ]);
+        assert_eq!(parts(&failed), [Part::Output("no".to_owned()), arguments]);
+    }
+
+    #[test]
+    fn a_result_that_comes_twice_is_shown_once() {
+        let done = r#"{"event":"tool_completion","callId":"c","status":"completed","output":"x","content":[{"type":"text","text":"x"}]}"#;
+        assert_eq!(parts(&tool(&[done])), [Part::Output("x".to_owned())]);
+        assert_eq!(tool(&[done]).name(), "result of an unknown call");
     }
 }

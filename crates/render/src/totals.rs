@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lapidary_json::Token;
-use lapidary_vocab::event::{ToolCompletion, TurnComplete};
+use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, TurnComplete};
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
 use lapidary_vocab::{Body, Event, Number};
 
@@ -129,13 +129,17 @@ impl Totals {
         }
         match &event.body {
             Body::ToolInvocation(_) => self.tool_calls += 1,
-            Body::ToolCompletion(done) if failed(done) => self.failed_calls += 1,
+            Body::ToolCompletion(done)
+                if failed(done) && done.status != ToolCallStatus::Cancelled =>
+            {
+                self.failed_calls += 1;
+            }
             Body::TurnComplete(turn) => self.note_turn(turn),
             Body::UsageUpdate(usage) => self
                 .step_tokens
                 .add(Tokens::of_step(usage.step_usage.token())),
             Body::ConfigOptions(_) => self.hide("configuration"),
-            Body::AvailableCommands(_) => self.hide("list of commands"),
+            Body::AvailableCommands(_) => self.hide("command list"),
             Body::RateLimitUpdate(_) => self.hide("rate limit"),
             _ => {}
         }
@@ -213,6 +217,9 @@ impl Totals {
 
 /// True if a call ended in anything but success.
 pub(crate) fn failed(done: &ToolCompletion) -> bool {
-    use lapidary_vocab::event::ToolCallStatus::{Cancelled, Failed};
-    done.is_error || matches!(done.status, Failed | Cancelled)
+    done.is_error
+        || matches!(
+            done.status,
+            ToolCallStatus::Failed | ToolCallStatus::Cancelled
+        )
 }

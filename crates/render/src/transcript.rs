@@ -11,6 +11,7 @@ use lapidary_vocab::{Body, Event, Text};
 
 use crate::echo::Echo;
 use crate::notice::{self, Notice};
+use crate::plain;
 use crate::totals::Totals;
 use crate::words;
 
@@ -53,6 +54,7 @@ pub(crate) struct User {
     pub(crate) text: Text,
     pub(crate) images: usize,
     pub(crate) is_synthetic: bool,
+    pub(crate) at: Option<String>,
 }
 
 /// What the agent said or thought.
@@ -68,6 +70,13 @@ pub(crate) struct Prose {
 impl Prose {
     pub(crate) fn text(&self) -> String {
         Text::concat(&self.chunks).to_str().into_owned()
+    }
+
+    /// Its first line. The marks of Markdown would only be noise there.
+    pub(crate) fn gist(&self, limit: usize) -> String {
+        plain::first_line(&self.text(), limit)
+            .replace("**", "")
+            .replace('`', "")
     }
 }
 
@@ -144,11 +153,12 @@ impl Transcript {
                 text: input.text.clone(),
                 images: input.images.len(),
                 is_synthetic: input.is_synthetic,
+                at: timestamp(event),
             })),
             Body::ToolInvocation(call) => self.call(call, event),
             Body::ToolCompletion(done) => self.complete(done, event),
             Body::TurnComplete(turn) => self.end_turn(turn, event),
-            Body::RunEnd(end) => self.end = Some(end.clone()),
+            Body::RunEnd(end) => self.end_run(end),
             // The header, the totals and notices have taken the rest.
             _ => self.is_speaking = was_speaking,
         }
@@ -222,11 +232,27 @@ impl Transcript {
         })));
     }
 
+    fn end_run(&mut self, end: &RunEnd) {
+        self.end = Some(end.clone());
+        let turns = self
+            .items
+            .iter()
+            .filter(|item| matches!(item, Item::TurnEnd(_)))
+            .count();
+        // The accounts of a single turn are those of the run, which follow.
+        if let Some(Item::TurnEnd(turn)) = self.items.last()
+            && turns == 1
+            && turn.errors.is_empty()
+        {
+            self.items.pop();
+        }
+    }
+
     /// The first words a person said, for a title.
     pub(crate) fn title(&self, limit: usize) -> Option<String> {
         self.items.iter().find_map(|item| match item {
             Item::User(user) if !user.is_synthetic => {
-                Some(crate::plain::first_line(&user.text.to_str(), limit))
+                Some(plain::first_line(&user.text.to_str(), limit))
             }
             _ => None,
         })

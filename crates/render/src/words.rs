@@ -21,6 +21,13 @@ pub(crate) fn count(value: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", number(value))
 }
 
+/// Pieces one after the other.
+pub(crate) fn joined(pieces: impl IntoIterator<Item = String>) -> String {
+    pieces
+        .into_iter()
+        .fold(String::new(), |text, piece| text + &piece)
+}
+
 /// A length of time as people say it: `35 ms`, `0.6 s`, `12 s`, `2 min 5 s`, `1 h 3 min`.
 pub(crate) fn duration(millis: u64) -> String {
     let seconds = (millis + 500) / 1000;
@@ -54,6 +61,12 @@ pub(crate) fn moment(timestamp: &str) -> String {
         Ok(time) => time.strftime("%-d %B %Y, %H:%M UTC").to_string(),
         Err(_) => crate::plain::first_line(timestamp, 40),
     }
+}
+
+/// The time of day in UTC, `18:15`, of a timestamp that can be read.
+pub(crate) fn time_of_day(timestamp: &str) -> Option<String> {
+    let time: Timestamp = timestamp.parse().ok()?;
+    Some(time.strftime("%H:%M").to_string())
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ fn edits(markdown: &str) -> Vec<Edit> {
                 untouched.push(range);
             }
             Event::Start(Tag::Link { dest_url, .. }) if !link::is_safe(&dest_url) => {
-                edits.push(backslash(range.start))
+                edits.push(backslash(range.start));
             }
             _ => {}
         }

@@ -60,7 +60,7 @@ impl Pen {
     /// Writes one line of its own. Newlines within the text do not get through.
     pub(super) fn line(&mut self, ink: Ink, text: &str, out: &mut dyn Write) -> io::Result<()> {
         self.end_line(out)?;
-        self.ink(ink, &sanitize(text).replace('\n', " "), out)?;
+        self.ink(ink, sanitize(text).replace('\n', " ").trim_end(), out)?;
         out.write_all(b"\n")
     }
 
@@ -149,6 +149,8 @@ impl Pen {
                 .strip_suffix('\n')
                 .map_or((piece, false), |line| (line, true));
             let margin = if self.is_within_line { "" } else { margin };
+            let is_blank = !self.is_within_line && ends && line.is_empty();
+            let margin = if is_blank { margin.trim_end() } else { margin };
             self.ink(ink, &format!("{margin}{line}"), out)?;
             self.is_within_line = !ends;
             if ends {

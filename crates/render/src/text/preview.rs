@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::pen::{Ink, Pen};
 use crate::diff;
-use crate::tool::{Part, State, parts};
+use crate::tool::{Part, State};
 use crate::transcript::Tool;
 use crate::words;
 
@@ -15,8 +15,8 @@ const LINES_OF_FAILURE: usize = 20;
 const CHARACTERS: usize = 240;
 
 /// What fits behind the check mark: the size of a change or of a file that was read.
-pub(super) fn summary(tool: &Tool) -> Option<String> {
-    parts(tool).iter().find_map(|part| match part {
+pub(super) fn summary(tool: &Tool, parts: &[Part]) -> Option<String> {
+    parts.iter().find_map(|part| match part {
         Part::Diff { diff, .. } if tool.state() == State::Done => {
             let (added, removed) = diff::sizes(diff);
             Some(format!("+{added} −{removed}"))
@@ -29,29 +29,33 @@ pub(super) fn summary(tool: &Tool) -> Option<String> {
 }
 
 /// Writes the glance.
-pub(super) fn write(tool: &Tool, pen: &mut Pen, out: &mut dyn Write) -> io::Result<()> {
-    let parts = parts(tool);
+pub(super) fn write(
+    tool: &Tool,
+    parts: &[Part],
+    pen: &mut Pen,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let limit = if tool.state() == State::Done {
         LINES
     } else {
         LINES_OF_FAILURE
     };
-    for part in &parts {
+    for part in parts {
         match part {
             Part::Diff { diff, .. } if tool.state() == State::Done => {
-                write_some(diff_lines(diff), limit, pen, out)?
+                write_some(&diff_lines(diff), limit, pen, out)?;
             }
             Part::Terminal {
                 output: Some(text),
                 note,
                 ..
             } => {
-                write_some(text_lines(text), limit, pen, out)?;
+                write_some(&text_lines(text), limit, pen, out)?;
                 if let Some(note) = note {
                     pen.line(Ink::Faint, &format!("  │ ({note})"), out)?;
                 }
             }
-            Part::Output(text) => write_some(text_lines(text), limit, pen, out)?,
+            Part::Output(text) => write_some(&text_lines(text), limit, pen, out)?,
             Part::Note(note) => pen.line(Ink::Faint, &format!("  │ ({note})"), out)?,
             // Arguments are in the headline as far as they fit; files are only counted.
             _ => {}
@@ -80,7 +84,7 @@ fn text_lines(text: &str) -> Vec<(Ink, &str)> {
 }
 
 fn write_some(
-    lines: Vec<(Ink, &str)>,
+    lines: &[(Ink, &str)],
     limit: usize,
     pen: &mut Pen,
     out: &mut dyn Write,
@@ -98,7 +102,7 @@ fn write_some(
         0 => Ok(()),
         more => pen.line(
             Ink::Faint,
-            &format!("  │ … {} more", words::count(more as u64, "line")),
+            &format!("  │ … {}", words::count(more as u64, "more line")),
             out,
         ),
     }
@@ -110,7 +114,7 @@ fn shortened(line: &str) -> String {
         0 => line.to_owned(),
         more => {
             let start: String = line.chars().take(CHARACTERS).collect();
-            format!("{start}… ({} more)", words::count(more as u64, "character"))
+            format!("{start}… ({})", words::count(more as u64, "more character"))
         }
     }
 }

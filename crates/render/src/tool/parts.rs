@@ -4,6 +4,7 @@ use lapidary_vocab::Text;
 use lapidary_vocab::content::{ContentBlock, DiffBlock, TerminalBlock};
 use lapidary_vocab::event::ToolKind;
 
+use super::State;
 use crate::transcript::Tool;
 use crate::{diff, json_text, words};
 
@@ -41,44 +42,51 @@ pub(crate) enum Origin {
 
 /// The parts of a call's story.
 pub(crate) fn parts(tool: &Tool) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let mut shown = Vec::new();
     let blocks = content(tool);
+    let command = tool
+        .argument("command")
+        .filter(|_| !tool.is(&ToolKind::Edit));
+    let mut shown = if command.is_some() {
+        vec!["command"]
+    } else {
+        Vec::new()
+    };
     let has_diff = blocks.iter().any(|part| matches!(part, Part::Diff { .. }));
+    let change = edit(tool, has_diff, &mut shown);
+    let arguments = arguments(tool, &shown);
+    let result = result(tool, command, &blocks);
+    let in_order = match tool.state() {
+        // What went wrong comes first.
+        State::Failed => [result, arguments, change],
+        State::Done | State::Cancelled | State::Unanswered => [arguments, change, result],
+    };
+    let mut parts: Vec<_> = in_order.into_iter().flatten().collect();
+    // Some agents send the same text as output and as content.
+    let repeated = parts.clone();
+    parts.extend(blocks.into_iter().filter(|block| !repeated.contains(block)));
+    parts
+}
+
+/// What came back; for a command, under the command.
+fn result(tool: &Tool, command: Option<String>, blocks: &[Part]) -> Option<Part> {
     let output = tool
         .done
         .as_ref()
         .and_then(|done| done.output.as_ref())
         .map(json_text::output);
     let output = output.filter(|output| !output.is_empty());
-
-    let command = tool
-        .argument("command")
-        .filter(|_| !tool.is(&ToolKind::Edit));
-    let change = edit(tool, has_diff, &mut shown);
-    if command.is_some() {
-        shown.push("command");
+    if command.is_none() && !tool.is(&ToolKind::Execute) {
+        return output.map(|output| returned(tool, output));
     }
-    parts.extend(arguments(tool, &shown));
-    parts.extend(change);
-    if command.is_some() || tool.is(&ToolKind::Execute) {
-        let has_terminal = blocks
-            .iter()
-            .any(|part| matches!(part, Part::Terminal { .. }));
-        let output = output.filter(|_| !has_terminal);
-        if command.is_some() || output.is_some() {
-            parts.push(Part::Terminal {
-                command,
-                output,
-                note: None,
-            });
-        }
-    } else if let Some(output) = output {
-        parts.push(returned(tool, output));
-    }
-    let repeated: Vec<_> = parts.clone();
-    parts.extend(blocks.into_iter().filter(|block| !repeated.contains(block)));
-    parts
+    let has_terminal = blocks
+        .iter()
+        .any(|part| matches!(part, Part::Terminal { .. }));
+    let output = output.filter(|_| !has_terminal);
+    (command.is_some() || output.is_some()).then_some(Part::Terminal {
+        command,
+        output,
+        note: None,
+    })
 }
 
 /// The change that an editing tool was asked for, unless the result tells it better.

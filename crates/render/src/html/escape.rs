@@ -1,0 +1,42 @@
+//! Text made safe for HTML, within elements and within quoted attributes alike.
+
+use crate::plain::sanitize;
+
+/// The text, cleaned and escaped.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + text.len() / 16);
+    escape_clean(&sanitize(text), &mut escaped);
+    escaped
+}
+
+/// Escapes text that was cleaned already.
+pub(super) fn escape_clean(clean: &str, into: &mut String) {
+    let mut from = 0;
+    for (at, byte) in clean.bytes().enumerate() {
+        let entity = match byte {
+            b'&' => "&amp;",
+            b'<' => "&lt;",
+            b'>' => "&gt;",
+            b'"' => "&quot;",
+            b'\'' => "&#39;",
+            _ => continue,
+        };
+        into.push_str(&clean[from..at]);
+        into.push_str(entity);
+        from = at + 1;
+    }
+    into.push_str(&clean[from..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_html_is_left() {
+        assert_eq!(
+            escape("<a b=\"c\" d='e'>&é\0"),
+            "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;é"
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! The top of the page: what was asked, how it ended, what it cost.
+
+use lapidary_vocab::event::RunEnd;
+use lapidary_vocab::{Outcome, Text};
+
+use super::escape::escape;
+use crate::plain;
+use crate::transcript::{Item, Transcript};
+use crate::words;
+
+/// With fewer prompts a list of them would only repeat the page.
+const PROMPTS_WORTH_LISTING: usize = 3;
+
+/// The header. `title` is HTML already.
+pub(super) fn header(transcript: &Transcript, title: &str) -> String {
+    let agent = escape(&plain::first_line(&transcript.session.provider, 40));
+    let outcome = transcript.end.as_ref().map(badge).unwrap_or_default();
+    format!(
+        "<header class=\"masthead\">\n<p class=\"kicker\"><span>{agent} session</span>{outcome}</p>\n\
+         <h1>{title}</h1>\n<dl class=\"facts\">\n{}{}</dl>\n</header>\n",
+        facts(transcript),
+        places(transcript)
+    )
+}
+
+/// How a run ended, as a word with a colour.
+pub(super) fn badge(end: &RunEnd) -> String {
+    let class = match end.outcome {
+        Outcome::Completed => "good",
+        Outcome::Cancelled | Outcome::Refused => "warn",
+        _ => "bad",
+    };
+    format!(
+        "<span class=\"badge {class}\">{}</span>",
+        escape(&plain::first_line(end.outcome.as_str(), 40))
+    )
+}
+
+fn facts(transcript: &Transcript) -> String {
+    let totals = &transcript.totals;
+    let tokens = totals.tokens();
+    let model = transcript.session.init.model.as_ref();
+    let calls = Some(totals.tool_calls).filter(|calls| *calls > 0);
+    let rows = [
+        ("Model", model.map(line)),
+        ("Started", totals.started().map(moment)),
+        ("Duration", totals.millis().map(words::duration)),
+        (
+            "Tokens",
+            tokens
+                .sum()
+                .map(|sum| with_aside(&words::number(sum), &tokens.parts_in_words())),
+        ),
+        (
+            "Tool calls",
+            calls.map(|calls| with_aside(&words::number(calls), &failures(transcript))),
+        ),
+    ];
+    let rows = rows
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    words::joined(rows.map(|(name, value)| format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n")))
+}
+
+/// What is too long to stand beside other facts.
+fn places(transcript: &Transcript) -> String {
+    let rows = [
+        ("Session", &transcript.session.id),
+        ("Folder", &transcript.session.init.cwd),
+    ];
+    let rows = rows
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value.as_ref()?)));
+    words::joined(rows.map(|(name, value)| {
+        format!(
+            "<div class=\"wide\"><dt>{name}</dt><dd><code>{}</code></dd></div>\n",
+            line(value)
+        )
+    }))
+}
+
+fn line(text: &Text) -> String {
+    escape(&plain::first_line(&text.to_str(), 200))
+}
+
+fn with_aside(value: &str, aside: &str) -> String {
+    if aside.is_empty() {
+        value.to_owned()
+    } else {
+        format!("{value} <small>{aside}</small>")
+    }
+}
+
+fn failures(transcript: &Transcript) -> String {
+    match transcript.totals.failed_calls {
+        0 => String::new(),
+        failed => format!("{} failed", words::number(failed)),
+    }
+}
+
+/// The day, and the time below it.
+fn moment(timestamp: &str) -> String {
+    let moment = words::moment(timestamp);
+    let (day, time) = moment.split_once(", ").unwrap_or((&moment, ""));
+    format!(
+        "<time datetime=\"{}\">{}</time>",
+        escape(timestamp),
+        with_aside(&escape(day), &escape(time))
+    )
+}
+
+/// The prompts of a long session, to jump to.
+pub(super) fn contents(transcript: &Transcript) -> String {
+    let prompts: Vec<_> = transcript
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            Item::User(user) if !user.is_synthetic => {
+                Some(plain::first_line(&user.text.to_str(), 80))
+            }
+            _ => None,
+        })
+        .collect();
+    if prompts.len() < PROMPTS_WORTH_LISTING {
+        return String::new();
+    }
+    let entries = prompts.iter().enumerate();
+    let entries = entries.map(|(i, prompt)| {
+        format!(
+            "<li><a href=\"#prompt-{}\">{}</a></li>\n",
+            i + 1,
+            escape(prompt)
+        )
+    });
+    format!(
+        "<nav aria-label=\"Prompts\">\n<ol>\n{}</ol>\n</nav>\n",
+        entries.collect::<String>()
+    )
+}

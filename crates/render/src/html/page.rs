@@ -1,0 +1,43 @@
+//! The frame of the page, and its one guard against everything else: the content security policy.
+
+use std::io::{self, Write};
+
+use super::closing::footer;
+use super::escape::escape;
+use super::item::Items;
+use super::masthead::{contents, header};
+use crate::transcript::Transcript;
+
+const STYLE: &str = include_str!("style.css");
+
+/// Nothing may be loaded and nothing run, even if an escape were forgotten somewhere.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+pub(super) fn write(transcript: &Transcript, out: &mut dyn Write) -> io::Result<()> {
+    let title = transcript
+        .title(80)
+        .map_or_else(|| "Session transcript".to_owned(), |title| escape(&title));
+    write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#transcript\">Skip to the transcript</a>\n"
+    )?;
+    out.write_all(header(transcript, &title).as_bytes())?;
+    out.write_all(contents(transcript).as_bytes())?;
+    out.write_all(b"<main id=\"transcript\">\n")?;
+    let mut items = Items::default();
+    for item in &transcript.items {
+        out.write_all(items.html(item).as_bytes())?;
+    }
+    if transcript.items.is_empty() {
+        out.write_all(b"<p class=\"note\">Nothing was said.</p>\n")?;
+    }
+    out.write_all(b"</main>\n")?;
+    out.write_all(footer(transcript).as_bytes())?;
+    out.write_all(b"</body>\n</html>\n")
+}

@@ -1,0 +1,193 @@
+//! What an agent said, from Markdown to HTML.
+//!
+//! Raw HTML becomes text, images become their description and address, links lead to the web or mail or nowhere. Headings
+//! step down, because the page has its own.
+
+use pulldown_cmark::{
+    CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
+};
+
+use super::code::Highlighter;
+use super::escape::escape;
+use crate::link;
+use crate::plain::sanitize;
+
+/// The Markdown text as HTML.
+pub(super) fn html(markdown: &str, highlighter: &mut Highlighter) -> String {
+    let clean = sanitize(markdown);
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut writer = Writer {
+        highlighter,
+        code: None,
+        image: None,
+        links: Vec::new(),
+    };
+    let events = Parser::new_ext(&clean, options).filter_map(|event| writer.event(event));
+    let mut html = String::with_capacity(clean.len() * 2);
+    html::push_html(&mut html, events);
+    html
+}
+
+/// Turns each event into one that is safe to write.
+struct Writer<'a> {
+    highlighter: &'a mut Highlighter,
+    /// The language and text of the code block that is open.
+    code: Option<(String, String)>,
+    /// The description and address of the image that is open.
+    image: Option<(String, String)>,
+    /// The open links: true if a link was written, else where it would have led.
+    links: Vec<Result<(), String>>,
+}
+
+impl<'e> Writer<'_> {
+    fn event(&mut self, event: Event<'e>) -> Option<Event<'e>> {
+        match event {
+            Event::End(TagEnd::CodeBlock) => self.end_code(),
+            Event::End(TagEnd::Image) => self.end_image(),
+            Event::Text(text) if self.code.is_some() => self.collect(&text),
+            Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text)
+                if self.image.is_some() =>
+            {
+                self.collect(&text)
+            }
+            // An image's description is plain text, whatever stands in it.
+            _ if self.image.is_some() => None,
+            Event::Start(Tag::CodeBlock(kind)) => self.start_code(&kind),
+            Event::Start(Tag::Image { dest_url, .. }) => {
+                self.image = Some((String::new(), dest_url.to_string()));
+                None
+            }
+            Event::Start(Tag::Link { dest_url, .. }) => self.start_link(&dest_url),
+            Event::End(TagEnd::Link) => self.end_link(),
+            Event::Start(Tag::Heading { level, .. }) => Some(raw(format!("<{}>", lower(level)))),
+            Event::End(TagEnd::Heading(level)) => Some(raw(format!("</{}>\n", lower(level)))),
+            Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
+            Event::Start(Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
+            Event::End(TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
+            other => Some(other),
+        }
+    }
+
+    fn collect(&mut self, text: &str) -> Option<Event<'e>> {
+        if let Some((_, collected)) = &mut self.code {
+            collected.push_str(text);
+        } else if let Some((collected, _)) = &mut self.image {
+            collected.push_str(text);
+        }
+        None
+    }
+
+    fn start_code(&mut self, kind: &CodeBlockKind<'_>) -> Option<Event<'e>> {
+        let language = match kind {
+            CodeBlockKind::Fenced(info) => info.split([' ', ',', '{']).next().unwrap_or_default(),
+            CodeBlockKind::Indented => "",
+        };
+        self.code = Some((language.to_owned(), String::new()));
+        None
+    }
+
+    fn end_code(&mut self) -> Option<Event<'e>> {
+        let (language, code) = self.code.take()?;
+        let code = self.highlighter.html(&code, &language);
+        Some(raw(format!(
+            "<pre class=\"code\" tabindex=\"0\"><code>{code}</code></pre>\n"
+        )))
+    }
+
+    fn end_image(&mut self) -> Option<Event<'e>> {
+        let (description, address) = self.image.take()?;
+        let description = if description.is_empty() {
+            "image".to_owned()
+        } else {
+            description
+        };
+        let (description, address) = (escape(&description), escape(&address));
+        Some(raw(format!(
+            "<span class=\"image\">{description} <small>(image not loaded: {address})</small></span>"
+        )))
+    }
+
+    fn start_link(&mut self, address: &str) -> Option<Event<'e>> {
+        // An address in angle brackets may be of mail without saying so.
+        let is_mail = !address.contains([':', '/', '#', '?']) && address.contains('@');
+        let address = if is_mail {
+            format!("mailto:{address}")
+        } else {
+            address.to_owned()
+        };
+        if link::is_safe(&address) {
+            self.links.push(Ok(()));
+            return Some(raw(format!(
+                "<a href=\"{}\" rel=\"noopener noreferrer nofollow\">",
+                escape(&address)
+            )));
+        }
+        self.links.push(Err(address));
+        None
+    }
+
+    fn end_link(&mut self) -> Option<Event<'e>> {
+        match self.links.pop()? {
+            Ok(()) => Some(raw("</a>".to_owned())),
+            Err(address) => Some(raw(format!(" <small>({})</small>", escape(&address)))),
+        }
+    }
+}
+
+fn raw<'e>(html: String) -> Event<'e> {
+    Event::InlineHtml(CowStr::from(html))
+}
+
+/// A prompt is an `h2`, so an agent's headings begin with `h3`.
+fn lower(level: HeadingLevel) -> HeadingLevel {
+    match level {
+        HeadingLevel::H1 => HeadingLevel::H3,
+        HeadingLevel::H2 => HeadingLevel::H4,
+        HeadingLevel::H3 => HeadingLevel::H5,
+        HeadingLevel::H4 | HeadingLevel::H5 | HeadingLevel::H6 => HeadingLevel::H6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(markdown: &str, expected: &str) {
+        assert_eq!(
+            html(markdown, &mut Highlighter::default()).trim_end(),
+            expected
+        );
+    }
+
+    #[test]
+    fn markdown_is_rendered() {
+        check("# A *b*", "<h3>A <em>b</em></h3>");
+        check("~~a~~ `b<`", "<p><del>a</del> <code>b&lt;</code></p>");
+        check(
+            "```rs\n<\n```",
+            "<pre class=\"code\" tabindex=\"0\"><code>&lt;\n</code></pre>",
+        );
+        check(
+            "[a](https://b.example \"t\")",
+            "<p><a href=\"https://b.example\" rel=\"noopener noreferrer nofollow\">a</a></p>",
+        );
+    }
+
+    #[test]
+    fn html_links_and_images_are_defused() {
+        check("a <b onclick=x>c", "<p>a &lt;b onclick=x&gt;c</p>");
+        check(
+            "<script>x</script>",
+            "<p>&lt;script&gt;x&lt;/script&gt;</p>",
+        );
+        check(
+            "[a](javascript:x)",
+            "<p>a <small>(javascript:x)</small></p>",
+        );
+        check(
+            "![a *b*](http://c.example/d.png)",
+            "<p><span class=\"image\">a b <small>(image not loaded: http://c.example/d.png)</small></span></p>",
+        );
+    }
+}

@@ -1,0 +1,180 @@
+//! Tool calls: one line that tells enough, the story behind it folded away. What failed stands open.
+
+use super::code::Highlighter;
+use super::escape::{escape, escape_clean};
+use crate::diff;
+use crate::plain::sanitize;
+use crate::tool::{Origin, Part, State, parts};
+use crate::transcript::Tool;
+use crate::words;
+
+/// A tool call.
+pub(super) fn html(tool: &Tool, highlighter: &mut Highlighter) -> String {
+    let parts = parts(tool);
+    let state = tool.state();
+    let (class, open) = match state {
+        State::Done => ("done", ""),
+        State::Failed => ("failed", " open"),
+        State::Cancelled => ("cancelled", ""),
+        State::Unanswered => ("unanswered", ""),
+    };
+    let nested = if tool.is_nested() { " nested" } else { "" };
+    let body: String = parts
+        .iter()
+        .map(|part| part_html(part, highlighter))
+        .collect();
+    let body = if body.is_empty() {
+        "<p class=\"note\">Nothing more was recorded.</p>".to_owned()
+    } else {
+        body
+    };
+    format!(
+        "<details class=\"tool {class}{nested}\"{open}>\n<summary>{}</summary>\n<div class=\"body\">\n{body}</div>\n</details>\n",
+        summary(tool, &parts)
+    )
+}
+
+fn summary(tool: &Tool, parts: &[Part]) -> String {
+    let state = tool.state();
+    let span = |class: &str, text: String| format!("<span class=\"{class}\">{text}</span> ");
+    let pieces = [
+        Some(format!(
+            "<span class=\"mark\" aria-hidden=\"true\">{}</span> ",
+            state.mark()
+        )),
+        Some(span("name", escape(&tool.name()))),
+        tool.subject()
+            .map(|subject| span("subject", escape(&subject))),
+        // The mark tells it to those who see; a failure is worth a word to everyone.
+        Some(span(
+            if state == State::Done { "vh" } else { "state" },
+            state.word().to_owned(),
+        )),
+        parts
+            .iter()
+            .find_map(change_size)
+            .map(|size| span("size", size)),
+        tool.millis()
+            .map(|millis| span("time", words::duration(millis))),
+    ];
+    words::joined(pieces.into_iter().flatten())
+}
+
+fn change_size(part: &Part) -> Option<String> {
+    let Part::Diff { diff, .. } = part else {
+        return None;
+    };
+    let (added, removed) = diff::sizes(diff);
+    Some(format!(
+        "<span class=\"plus\">+{added}</span> <span class=\"minus\">−{removed}</span>"
+    ))
+}
+
+fn part_html(part: &Part, highlighter: &mut Highlighter) -> String {
+    match part {
+        Part::Arguments(arguments) => arguments_html(arguments),
+        Part::Diff { diff, origin } => diff_html(diff, *origin),
+        Part::File { path, text } => {
+            let note = if text.is_empty() { "empty" } else { "" };
+            figure(
+                path,
+                note,
+                &format!(
+                    "<pre class=\"code\" tabindex=\"0\"><code>{}</code></pre>",
+                    highlighter.html(text, path)
+                ),
+            )
+        }
+        Part::Terminal {
+            command,
+            output,
+            note,
+        } => terminal(command.as_deref(), output.as_deref(), note.as_deref()),
+        Part::Output(text) => format!(
+            "<pre class=\"output\" tabindex=\"0\">{}</pre>\n",
+            escape(text)
+        ),
+        Part::Data { what, json } => figure(
+            what,
+            "",
+            &format!(
+                "<pre class=\"code\" tabindex=\"0\"><code>{}</code></pre>",
+                highlighter.html(json, "json")
+            ),
+        ),
+        Part::Note(note) => format!("<p class=\"note\">{}</p>\n", escape(note)),
+    }
+}
+
+fn figure(caption: &str, note: &str, content: &str) -> String {
+    let note = if note.is_empty() {
+        String::new()
+    } else {
+        format!(" <span class=\"origin\">{note}</span>")
+    };
+    format!(
+        "<figure><figcaption>{}{note}</figcaption>{content}</figure>\n",
+        escape(caption)
+    )
+}
+
+fn arguments_html(arguments: &[(String, String)]) -> String {
+    let rows = arguments.iter().map(|(key, value)| {
+        let value = escape(value);
+        let value = if value.contains('\n') {
+            format!("<pre>{value}</pre>")
+        } else {
+            format!("<code>{value}</code>")
+        };
+        format!("<dt>{}</dt><dd>{value}</dd>\n", escape(key))
+    });
+    format!(
+        "<dl class=\"arguments\">\n{}</dl>\n",
+        rows.collect::<String>()
+    )
+}
+
+fn diff_html(diff: &str, origin: Origin) -> String {
+    let clean = sanitize(diff);
+    let mut lines = String::with_capacity(clean.len() * 2);
+    for (kind, line) in diff::lines(&clean) {
+        let class = match kind {
+            diff::Line::Head => "head",
+            diff::Line::Hunk => "hunk",
+            diff::Line::Added => "add",
+            diff::Line::Removed => "del",
+            diff::Line::Context => "ctx",
+        };
+        // The newline stays in the line: without the style sheet it is still a diff.
+        lines.push_str("<span class=\"");
+        lines.push_str(class);
+        lines.push_str("\">");
+        escape_clean(line, &mut lines);
+        lines.push_str("\n</span>");
+    }
+    let note = match origin {
+        Origin::Agent => "",
+        Origin::Derived => "derived from the text before and after",
+    };
+    let path = clean
+        .lines()
+        .find_map(|line| line.strip_prefix("+++ "))
+        .unwrap_or("Change");
+    let path = path.strip_prefix("b/").unwrap_or(path);
+    figure(
+        path,
+        note,
+        &format!("<pre class=\"diff\" tabindex=\"0\">{lines}</pre>"),
+    )
+}
+
+fn terminal(command: Option<&str>, output: Option<&str>, note: Option<&str>) -> String {
+    let command = command.map(escape).map(|command| {
+        format!("<span class=\"command\"><span class=\"sign\">$</span> {command}\n</span>")
+    });
+    let note = note
+        .map(escape)
+        .map(|note| format!("<span class=\"sign\">({note})\n</span>"));
+    let lines = words::joined([command, output.map(escape), note].into_iter().flatten());
+    format!("<pre class=\"terminal\" tabindex=\"0\">{lines}</pre>\n")
+}

@@ -1,0 +1,96 @@
+//! What stands around the conversation: the facts above, the accounts below.
+
+use lapidary_vocab::event::RunEnd;
+use lapidary_vocab::{Outcome, Text};
+
+use super::block::{code, escape};
+use crate::transcript::Transcript;
+use crate::words;
+
+/// The title and the facts.
+pub(super) fn header(transcript: &Transcript) -> String {
+    let title = transcript
+        .title(80)
+        .map_or_else(|| "Session".to_owned(), |title| escape(&title));
+    let init = &transcript.session.init;
+    let shown = |text: &Option<Text>| text.as_ref().map(|text| code(&text.to_str()));
+    let provider =
+        Some(escape(&transcript.session.provider)).filter(|provider| !provider.is_empty());
+    let rows = [
+        ("Agent", provider),
+        ("Model", shown(&init.model)),
+        ("Session", shown(&transcript.session.id)),
+        ("Folder", shown(&init.cwd)),
+        (
+            "Started",
+            transcript
+                .totals
+                .started()
+                .map(|time| escape(&words::moment(time))),
+        ),
+        (
+            "Outcome",
+            transcript
+                .end
+                .as_ref()
+                .map(|end| escape(end.outcome.as_str())),
+        ),
+    ];
+    let rows = rows
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("| {name} | {} |\n", value?)));
+    format!("# {title}\n\n| | |\n|---|---|\n{}", words::joined(rows))
+}
+
+/// The verdict and the accounts.
+pub(super) fn footer(transcript: &Transcript) -> String {
+    let totals = &transcript.totals;
+    let mut blocks = vec![
+        "---".to_owned(),
+        verdict(transcript.end.as_ref(), &totals.facts()),
+    ];
+    let models = totals.models.iter();
+    blocks.extend(models.map(|(model, tokens)| {
+        format!("{} {}", code(model), tokens.in_words().unwrap_or_default())
+    }));
+    blocks.extend(
+        totals
+            .not_shown()
+            .map(|hidden| format!("*{}*", escape(&hidden))),
+    );
+    format!("\n{}\n", blocks.join("\n\n"))
+}
+
+fn verdict(end: Option<&RunEnd>, facts: &[String]) -> String {
+    let outcome = end.map(|end| format!("**{}**", escape(end.outcome.as_str())));
+    let line = outcome
+        .into_iter()
+        .chain(facts.iter().map(|fact| escape(fact)))
+        .collect::<Vec<_>>()
+        .join(" · ");
+    let Some(end) = end.filter(|end| end.outcome != Outcome::Completed) else {
+        return if line.is_empty() {
+            "Nothing was counted.".to_owned()
+        } else {
+            line
+        };
+    };
+    let message = end
+        .message
+        .as_ref()
+        .map(|message| escape(&message.to_str()));
+    let mut lines = vec![line, format!("Cause: {}", escape(end.cause.described()))];
+    lines.extend(message.map(|message| format!("Message: {message}")));
+    let evidence = end
+        .evidence
+        .iter()
+        .map(|evidence| format!("- {}", escape(evidence)));
+    let evidence = evidence.collect::<Vec<_>>().join("\n");
+    lines.extend(Some(evidence).filter(|evidence| !evidence.is_empty()));
+    lines.extend(
+        end.hint
+            .as_ref()
+            .map(|hint| format!("Hint: {}", escape(hint))),
+    );
+    lines.join("\n\n")
+}

@@ -1,0 +1,79 @@
+//! The ends of turns and of the run.
+
+use std::io;
+
+use lapidary_vocab::Outcome;
+use lapidary_vocab::event::{RunEnd, TurnComplete};
+
+use super::TextRenderer;
+use super::pen::Ink;
+use crate::plain;
+
+impl TextRenderer {
+    pub(super) fn end_turn(
+        &mut self,
+        turn: &TurnComplete,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        if let Some(result) = turn.result.as_ref().filter(|_| !self.has_answered) {
+            self.pen.end_line(out)?;
+            self.say("text", result, out)?;
+        }
+        self.has_answered = false;
+        self.turn_ended = true;
+        self.pen.end_line(out)?;
+        for error in &turn.errors {
+            self.tell_error(&error.to_str(), out)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn close_turn(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.turn_ended = false;
+        self.turn_told = true;
+        let facts = std::mem::take(&mut self.turn).facts();
+        let facts = if facts.is_empty() {
+            "turn complete".to_owned()
+        } else {
+            facts.join(" · ")
+        };
+        self.pen.line(Ink::Faint, &format!("— {facts}"), out)
+    }
+
+    pub(super) fn end_run(&mut self, end: &RunEnd, out: &mut dyn io::Write) -> io::Result<()> {
+        self.is_over = true;
+        let is_good = end.outcome == Outcome::Completed;
+        if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
+            self.tell_error(&message.to_str(), out)?;
+        }
+        let cause = (!is_good).then(|| plain::first_line(end.cause.described(), 100));
+        let outcome = plain::first_line(end.outcome.as_str(), 40);
+        let verdict = [Some(outcome), cause]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(": ");
+        let line = [vec![verdict], self.totals.facts()].concat().join(" · ");
+        self.pen.line(
+            if is_good { Ink::Good } else { Ink::Error },
+            &format!("— {line}"),
+            out,
+        )?;
+        for evidence in end.evidence.iter().filter(|_| !is_good) {
+            self.pen.hanging("  ", Ink::Faint, evidence, out)?;
+        }
+        match &end.hint {
+            Some(hint) => self.pen.hanging("  hint: ", Ink::Plain, hint, out),
+            None => Ok(()),
+        }
+    }
+
+    /// Errors are often told twice, by the turn and by the run. People read them once.
+    fn tell_error(&mut self, error: &str, out: &mut dyn io::Write) -> io::Result<()> {
+        if self.last_error.as_deref() == Some(error) {
+            return Ok(());
+        }
+        self.last_error = Some(error.to_owned());
+        self.pen.hanging("✗ error: ", Ink::Error, error, out)
+    }
+}

@@ -1,0 +1,8 @@
+//! Rendering as a caller sees it: events in, three formats out.
+
+mod hostile;
+mod html;
+mod markdown;
+mod sample;
+mod text;
+mod well_formed;

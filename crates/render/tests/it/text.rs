@@ -1,0 +1,173 @@
+//! The terminal's view.
+
+use crate::sample::*;
+
+#[test]
+fn a_run_reads_like_a_conversation() {
+    let said = delta("Written.");
+    insta::assert_snapshot!(text(&[INIT, ASKS, CALLS, DONE, &said, TURN, END]), @r#"
+    session  gemini-2.5-flash  9881fb80-d833-4da5-84ba-6efc6cee791a
+    > write
+    ● write_file new.txt
+      ✓ 0.3 s
+    Written.
+    — completed · 220 tokens (200 in, 20 out) · 1.3 s · 1 tool call
+    "#);
+}
+
+#[test]
+fn a_refused_call_is_visible() {
+    insta::assert_snapshot!(text(&[INIT, ASKS, CALLS, DENIED, &delta("Could not."), TURN, END]), @r#"
+    session  gemini-2.5-flash  9881fb80-d833-4da5-84ba-6efc6cee791a
+    > write
+    ● write_file new.txt
+      ✗ failed · 0.3 s
+      │ Tool "write_file" not found.
+    Could not.
+    — completed · 220 tokens (200 in, 20 out) · 1.3 s · 1 tool call, 1 failed
+    "#);
+}
+
+#[test]
+fn calls_side_by_side_name_their_results() {
+    let glob = r#"{"event":"tool_invocation","callId":"g","toolName":"glob","kind":"search","input":{"pattern":"**/*.py"}}"#;
+    let grep = r#"{"event":"tool_invocation","callId":"s","toolName":"grep_search","kind":"search","input":{"pattern":"TODO"}}"#;
+    let globbed = r#"{"event":"tool_completion","callId":"g","status":"completed","output":"Found 2 matching file(s)"}"#;
+    let grepped = r#"{"event":"tool_completion","callId":"s","status":"completed"}"#;
+    insta::assert_snapshot!(text(&[glob, grep, globbed, grepped]), @r#"
+    ● glob **/*.py
+    ● grep_search TODO
+      ✓ glob **/*.py · 0.6 s
+      │ Found 2 matching file(s)
+      ✓ grep_search TODO · 0.6 s
+    "#);
+}
+
+#[test]
+fn an_edit_shows_its_change_and_a_command_its_output() {
+    let edit = r#"{"event":"tool_invocation","callId":"e","toolName":"replace","kind":"edit","input":{"file_path":"a.txt","old_string":"beta","new_string":"BETA"}}"#;
+    let edited = r#"{"event":"tool_completion","callId":"e","status":"completed"}"#;
+    let command = r#"{"event":"tool_invocation","callId":"x","toolName":"run_shell_command","kind":"execute","input":{"command":"seq 20"}}"#;
+    let lines: Vec<_> = (1..=20).map(|n| n.to_string()).collect();
+    let ran = format!(
+        r#"{{"event":"tool_completion","callId":"x","status":"completed","output":{}}}"#,
+        quoted(&lines.join("\n"))
+    );
+    insta::assert_snapshot!(text(&[edit, edited, command, &ran]), @r#"
+    ● replace a.txt
+      ✓ 0.3 s · +1 −1
+      │ -beta
+      │ +BETA
+    ● run_shell_command seq 20
+      ✓ 0.3 s
+      │ 1
+      │ 2
+      │ 3
+      │ 4
+      │ 5
+      │ 6
+      │ 7
+      │ 8
+      │ … 12 more lines
+    "#);
+}
+
+#[test]
+fn errors_and_warnings_are_told_once() {
+    let warning = r#"{"event":"session_status","status":"error","message":"Loop detected, stopping execution","extensions":{"gemini.severity":"warning"}}"#;
+    let turn =
+        r#"{"event":"turn_complete","isError":true,"errors":["quota is gone"],"durationMs":0}"#;
+    let end = r#"{"event":"run_end","outcome":"failed","cause":"quota_terminal","message":"quota is gone","evidence":["exit code 1"],"hint":"wait"}"#;
+    let noise = r#"{"event":"diagnostic","kind":"noise","message":"a line that is not JSON"}"#;
+    insta::assert_snapshot!(text(&[INIT, noise, warning, turn, end]), @r#"
+    session  gemini-2.5-flash  9881fb80-d833-4da5-84ba-6efc6cee791a
+    ! diagnostic: noise: a line that is not JSON
+    ! warning: Loop detected, stopping execution
+    ✗ error: quota is gone
+    — failed: the account's quota is used up · 1.2 s
+      exit code 1
+      hint: wait
+    "#);
+}
+
+#[test]
+fn thoughts_and_context_stand_apart() {
+    let context = r#"{"event":"user_input","text":"<session_context>\nmuch\n</session_context>","isSynthetic":true}"#;
+    let thought = r#"{"event":"text","kind":"thinking","text":"First this.\n\nThen that."}"#;
+    let said = r#"{"event":"text","kind":"text","text":"Done."}"#;
+    let usage = r#"{"event":"usage_update","stepUsage":{"input_tokens":100,"output_tokens":10,"total_tokens":115}}"#;
+    let hidden = r#"{"event":"available_commands","availableCommands":[]}"#;
+    insta::assert_snapshot!(text(&[context, ASKS, thought, said, usage, usage, hidden]), @r#"
+    > (context, 3 lines) <session_context>…
+    > write
+    ┆ First this.
+    ┆
+    ┆ Then that.
+    Done.
+    — 230 tokens (200 in, 20 out) · 1.8 s
+      not shown: 1 command list update
+    "#);
+}
+
+#[test]
+fn words_that_came_in_chunks_are_not_repeated() {
+    let whole = r#"{"event":"text","kind":"text","text":"Hello there."}"#;
+    assert_eq!(
+        text(&[&delta("Hello "), &delta("there."), whole]),
+        "Hello there.\n"
+    );
+    assert_eq!(text(&[&delta("Hello "), whole]), "Hello \nHello there.\n");
+}
+
+#[test]
+fn a_turn_that_is_not_the_last_has_its_own_line() {
+    insta::assert_snapshot!(text(&[ASKS, &delta("One."), TURN, ASKS, &delta("Two."), TURN, END]), @r#"
+    > write
+    One.
+    — 220 tokens (200 in, 20 out) · 1.3 s
+    > write
+    Two.
+    — completed · 440 tokens (400 in, 40 out) · 2.5 s
+    "#);
+}
+
+#[test]
+fn a_chunk_is_written_as_it_comes() {
+    use lapidary_render::Renderer as _;
+    let mut renderer =
+        lapidary_render::text::TextRenderer::new(lapidary_render::text::Options { colour: false });
+    let mut out = Vec::new();
+    let [first, second] = &events(&[delta("Hel"), delta("lo")])[..] else {
+        unreachable!("two events")
+    };
+    renderer.event(first, &mut out).unwrap();
+    assert_eq!(out, b"Hel");
+    renderer.event(second, &mut out).unwrap();
+    assert_eq!(out, b"Hello");
+}
+
+#[test]
+fn colours_are_added_around_the_words() {
+    let coloured = coloured(&[ASKS, CALLS, DENIED]);
+    assert!(
+        coloured.starts_with("\u{1b}[1m\u{1b}[36m> write\u{1b}[0m\n"),
+        "{coloured:?}"
+    );
+    assert!(
+        coloured.contains("\u{1b}[31m  ✗ failed · 0.3 s\u{1b}[0m"),
+        "{coloured:?}"
+    );
+}
+
+#[test]
+fn a_sub_agents_calls_are_marked_as_its_own() {
+    let spawn = r#"{"event":"subagent_spawn","callId":"s","agentType":"reviewer","description":"look twice"}"#;
+    let call = r#"{"event":"tool_invocation","callId":"c","parentCallId":"s","toolName":"read_file","kind":"read","input":{"file_path":"a.rs"}}"#;
+    let done =
+        r#"{"event":"subagent_complete","callId":"s","status":"completed","summary":"fine"}"#;
+    insta::assert_snapshot!(text(&[spawn, call, done]), @r#"
+    · sub-agent starts: reviewer: look twice
+    ↳ ● read_file a.rs
+    · sub-agent ends: completed
+    "#);
+}
