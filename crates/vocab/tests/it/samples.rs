@@ -134,7 +134,7 @@ fn tool_result_block() -> ToolResultBlock {
 /// Every kind of event.
 pub(crate) fn events() -> Vec<Event> {
     let bodies = [
-        Body::SessionInit(SessionInit {
+        Body::SessionInit(Box::new(SessionInit {
             model: some("gemini-2.5-flash"),
             reasoning_effort: some("high"),
             cwd: some("/work"),
@@ -144,7 +144,7 @@ pub(crate) fn events() -> Vec<Event> {
             account: Some(json(r#"{"email":"ada@example.org"}"#)),
             slash_commands: vec![json(r#"{"name":"help"}"#)],
             available_models: vec![json(r#"{"value":"gemini-2.5-pro"}"#)],
-        }),
+        })),
         Body::ConfigOptions(ConfigOptions {
             config_options: vec![json(r#"{"id":"mode"}"#)],
         }),
@@ -170,7 +170,7 @@ pub(crate) fn events() -> Vec<Event> {
             images: vec![json(r#"{"mediaType":"image/png","data":"iVBORw0="}"#)],
             is_synthetic: true,
         }),
-        Body::ToolInvocation(ToolInvocation {
+        Body::ToolInvocation(Box::new(ToolInvocation {
             call_id: text("call-1"),
             tool_name: text("read_file"),
             kind: ToolKind::Read,
@@ -179,15 +179,15 @@ pub(crate) fn events() -> Vec<Event> {
             title: some("ReadFile"),
             locations: vec![text("a.txt")],
             model: some("gemini-2.5-flash"),
-        }),
-        Body::ToolCompletion(ToolCompletion {
+        })),
+        Body::ToolCompletion(Box::new(ToolCompletion {
             call_id: text("call-1"),
             status: ToolCallStatus::Failed,
             output: Some(json(r#""no such file""#)),
             is_error: true,
             content: content_blocks(),
             locations: vec![text("a.txt")],
-        }),
+        })),
         Body::SubagentSpawn(SubagentSpawn {
             call_id: text("call-2"),
             agent_type: some("codebase_investigator"),
@@ -201,7 +201,7 @@ pub(crate) fn events() -> Vec<Event> {
             status: some("completed"),
             summary: some("it is in scan.rs"),
         }),
-        Body::TurnComplete(TurnComplete {
+        Body::TurnComplete(Box::new(TurnComplete {
             is_error: true,
             subtype: some("error"),
             errors: vec![text("[API Error: quota]")],
@@ -213,13 +213,13 @@ pub(crate) fn events() -> Vec<Event> {
             usage: Some(token_usage()),
             model_usage: BTreeMap::from([("gemini-2.5-flash".to_owned(), model_usage())]),
             permission_denials: vec![json(r#"{"tool_name":"write_file"}"#)],
-        }),
+        })),
         Body::ContextCompaction(ContextCompaction {
             trigger: CompactionTrigger::Auto,
             pre_tokens: number("900000"),
             summary: some("we fixed the parser"),
         }),
-        Body::PermissionRequest(PermissionRequest {
+        Body::PermissionRequest(Box::new(PermissionRequest {
             request_id: text("request-1"),
             tool_name: text("run_shell_command"),
             tool_kind: ToolKind::Execute,
@@ -228,7 +228,7 @@ pub(crate) fn events() -> Vec<Event> {
             reason: some("it deletes files"),
             blocked_path: some("/work/target"),
             suggestions: vec![json(r#"{"type":"allow_once"}"#)],
-        }),
+        })),
         Body::StreamDelta(StreamDelta {
             kind: StreamDeltaKind::ToolInput,
             text_delta: some("Hel"),

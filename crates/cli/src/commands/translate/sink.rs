@@ -6,7 +6,7 @@ use lapidary::normalize::views::messages::MessageFold;
 use lapidary::normalize::views::result::ResultFold;
 use lapidary::normalize::views::runtime::RuntimeFold;
 use lapidary::render::Renderer;
-use lapidary::render::markdown::MarkdownRenderer as HtmlRenderer;
+use lapidary::render::html::HtmlRenderer;
 use lapidary::render::markdown::MarkdownRenderer;
 use lapidary::render::text::{self, TextRenderer};
 use lapidary::vocab::event::{Body, DiagnosticKind, Event};
