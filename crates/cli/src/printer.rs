@@ -1,6 +1,8 @@
 //! Data to stdout, talk to stderr.
 
-use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
+#[cfg(unix)]
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use lapidary::render::plain::sanitize;
 
@@ -8,20 +10,19 @@ use lapidary::render::plain::sanitize;
 const BUFFER: usize = 128 * 1024;
 
 /// The command's stdout, and what is known about it.
-#[derive(Debug)]
 pub(crate) struct Printer {
-    out: BufWriter<StdoutLock<'static>>,
+    /// Not the standard library's handle, which looks for newlines in all that passes.
+    out: BufWriter<Box<dyn Write>>,
     pub(crate) is_terminal: bool,
     pub(crate) colour: bool,
 }
 
 impl Printer {
     pub(crate) fn new() -> Self {
-        let stdout = io::stdout().lock();
-        let is_terminal = stdout.is_terminal();
+        let is_terminal = io::stdout().is_terminal();
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self {
-            out: BufWriter::with_capacity(BUFFER, stdout),
+            out: BufWriter::with_capacity(BUFFER, stdout()),
             is_terminal,
             colour: is_terminal && !no_colour,
         }
@@ -48,6 +49,20 @@ impl Write for Printer {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+#[cfg(unix)]
+fn stdout() -> Box<dyn Write> {
+    use std::os::fd::AsFd as _;
+    match io::stdout().as_fd().try_clone_to_owned() {
+        Ok(owned) => Box::new(File::from(owned)),
+        Err(_) => Box::new(io::stdout()),
+    }
+}
+
+#[cfg(not(unix))]
+fn stdout() -> Box<dyn Write> {
+    Box::new(io::stdout())
 }
 
 /// Says something on stderr. File names and the like may hold anything, so nothing reaches the terminal unfiltered.

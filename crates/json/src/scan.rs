@@ -348,15 +348,18 @@ impl<'a> Scanner<'a> {
         let start = self.at + 1;
         self.at = start;
         loop {
-            let Some(found) = find_quote_or_escape(&bytes[self.at..]) else {
+            let Some(found) = find_quote_or_escape(bytes, self.at) else {
                 self.at = bytes.len();
                 return self.fail("unexpected end");
             };
-            self.at += found;
-            if bytes[self.at] == b'"' {
+            self.at = found;
+            if bytes[found] == b'"' {
                 break;
             }
-            self.escape()?;
+            match bytes.get(found + 1) {
+                Some(&byte) if SHORT_ESCAPES[usize::from(byte)] => self.at += 2,
+                _ => self.unicode_escape()?,
+            }
         }
         if !self.no_controls
             && let Some(bad) = bytes[start..self.at].iter().position(|&byte| byte < 0x20)
@@ -368,41 +371,50 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Reads an escape. Surrogates need not pair up: JavaScript writes lone ones, and we pass them on.
-    fn escape(&mut self) -> Result<(), Invalid> {
-        let bytes = self.text.as_bytes();
-        match bytes.get(self.at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
-            Some(b'u') => {
-                let digits = bytes.get(self.at + 2..self.at + 6);
-                if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
-                    return self.fail("invalid escape");
-                }
+    /// Reads `\uXXXX`. Surrogates need not pair up: JavaScript writes lone ones, and we pass them on.
+    fn unicode_escape(&mut self) -> Result<(), Invalid> {
+        let escape = self.text.as_bytes()[self.at + 1..].first_chunk::<5>();
+        match escape {
+            Some([b'u', digits @ ..]) if digits.iter().all(u8::is_ascii_hexdigit) => {
                 self.at += 6;
+                Ok(())
             }
-            _ => return self.fail("invalid escape"),
+            _ => self.fail("invalid escape"),
         }
-        Ok(())
     }
 }
 
-/// Where the next quote or backslash is.
+/// What may stand behind a backslash, `u` aside. A table, because escapes come in no order that a branch could learn.
+const SHORT_ESCAPES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut index = 0;
+    let escapes = b"\"\\/bfnrt";
+    while index < escapes.len() {
+        table[escapes[index] as usize] = true;
+        index += 1;
+    }
+    table
+};
+
+/// Where the next quote or backslash is, from `at` on.
 ///
-/// Most strings of a line are keys and short words, for which setting up a vector search costs more than the search. So the
-/// first bytes are looked at eight at a time in a plain register, and only what is longer goes to `memchr`.
+/// Most strings of a line are keys and short words, and most pieces between two escapes are short too: for these, setting up a
+/// vector search costs more than the search. So the first bytes are looked at eight at a time in a plain register, and only
+/// what is longer goes to `memchr`.
 #[inline]
-fn find_quote_or_escape(bytes: &[u8]) -> Option<usize> {
-    const WORDS: usize = 4;
-    let (words, _) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().take(WORDS).enumerate() {
+fn find_quote_or_escape(bytes: &[u8], mut at: usize) -> Option<usize> {
+    let near = at + 64;
+    while at < near
+        && let Some(word) = bytes[at..].first_chunk::<8>()
+    {
         let word = u64::from_le_bytes(*word);
         let hits = bytes_equal(word, b'"') | bytes_equal(word, b'\\');
         if hits != 0 {
-            return Some(index * 8 + hits.trailing_zeros() as usize / 8);
+            return Some(at + hits.trailing_zeros() as usize / 8);
         }
+        at += 8;
     }
-    let looked_at = words.len().min(WORDS) * 8;
-    memchr::memchr2(b'"', b'\\', &bytes[looked_at..]).map(|found| looked_at + found)
+    memchr::memchr2(b'"', b'\\', &bytes[at..]).map(|found| at + found)
 }
 
 /// True if a byte of the text must be escaped in a JSON string: a quote, a backslash or a control character.

@@ -74,6 +74,14 @@ impl Json {
         Self(self.0.detached())
     }
 
+    /// The value as text: a string's own, which stays the token it is, or the JSON text of any other value.
+    pub fn to_text(&self) -> Text {
+        match self.token().kind() {
+            Kind::String => Text(Repr::Token(self.0.clone())),
+            _ => Text::from(self.0.to_string()),
+        }
+    }
+
     /// The text of a string value, or the JSON text of any other.
     pub fn to_display(&self) -> Cow<'_, str> {
         self.token().string().unwrap_or(Cow::Borrowed(&self.0))

@@ -147,10 +147,7 @@ impl RuntimeFold {
         let category = call
             .as_ref()
             .and_then(|call| tools::category(&call.tool.to_str()));
-        let output = result
-            .output
-            .as_ref()
-            .map(|output| Text::from(output.to_display().into_owned()));
+        let output = result.output.as_ref().map(Json::to_text);
         let stream = match category {
             Some(Category::Command) => OutputStream::Command,
             Some(Category::FileWrite) => OutputStream::Mutation,
@@ -160,10 +157,8 @@ impl RuntimeFold {
         let summary = (stream == OutputStream::Mutation
             && output.as_ref().is_none_or(Text::is_empty))
         .then(|| mutation(call.as_ref(), result));
-        let diff = output
-            .as_ref()
-            .filter(|_| may_hold_diff(&stream))
-            .and_then(unified_diff);
+        let output_json = result.output.as_ref().filter(|_| may_hold_diff(&stream));
+        let diff = output_json.and_then(unified_diff);
         let mut bodies = vec![RuntimeBody::OutputProduced(OutputProduced {
             stream,
             derived: summary.is_some(),
@@ -216,8 +211,12 @@ pub fn is_unified_diff(text: &str) -> bool {
     text.contains("diff --git ") && text.contains("\n@@ ")
 }
 
-fn unified_diff(output: &Text) -> Option<Text> {
-    let text = output.to_str();
+/// The diff in an output. Looked for in the token first: most outputs are none, and large ones are not decoded for nothing.
+fn unified_diff(output: &Json) -> Option<Text> {
+    if !output.as_str().contains("diff --git ") {
+        return None;
+    }
+    let text = output.to_display();
     is_unified_diff(&text).then(|| text.trim().to_owned().into())
 }
 
