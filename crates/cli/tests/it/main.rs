@@ -1,0 +1,3 @@
+//! The command as its users run it.
+
+mod golden;
