@@ -1,0 +1,4 @@
+//! The translation, from lines to every vocabulary.
+
+mod paired;
+mod properties;
