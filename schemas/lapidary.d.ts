@@ -361,6 +361,8 @@ export interface TokenUsage {
   cacheReadTokens?: number;
   /** Tokens written to a cache. Upstream. */
   cacheCreationTokens?: number;
+  /** All tokens, thoughts included. Upstream, or derived as the sum over models. */
+  totalTokens?: number;
 }
 
 /** Tokens spent on one model. */
@@ -373,6 +375,8 @@ export interface ModelTokenUsage {
   cacheReadTokens?: number;
   /** Tokens written to a cache. Upstream. */
   cacheCreationTokens?: number;
+  /** All tokens, thoughts included. Upstream. */
+  totalTokens?: number;
   /** What it cost in US dollars. Upstream. */
   costUsd?: number;
   /** The model's context window in tokens. Upstream. */

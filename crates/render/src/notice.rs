@@ -1,8 +1,8 @@
 //! Events that are neither words nor tools: warnings, errors, diagnostics, changes of state. One line each, for every format.
 
 use lapidary_vocab::event::{
-    ContextCompaction, Diagnostic, HookRun, PermissionRequest, SessionState, SessionStatus,
-    SubagentComplete, SubagentSpawn, TextEvent, TextKind,
+    ContextCompaction, Diagnostic, DiagnosticKind, HookRun, PermissionRequest, SessionState,
+    SessionStatus, SubagentComplete, SubagentSpawn, TextEvent, TextKind,
 };
 use lapidary_vocab::{Body, Event, Json, Text};
 
@@ -102,22 +102,25 @@ fn spoken(text: &TextEvent, event: &Event) -> Option<Notice> {
 }
 
 fn diagnosed(diagnostic: &Diagnostic, event: &Event) -> Notice {
-    let times = match diagnostic.count {
-        Some(count) if count > 1 => format!(" ({count} times)"),
-        _ => String::new(),
-    };
-    let label = format!("diagnostic: {}", diagnostic.kind.as_str().replace('_', " "));
-    let mut notice = Notice::new(
-        Level::Warning,
-        &label,
-        format!("{}{times}", diagnostic.message),
-    );
-    notice.detail = event
+    let raw = event
         .base
         .raw
         .as_ref()
         .map(|raw| json_text::readable(raw.token()));
-    notice
+    match (&diagnostic.kind, raw) {
+        // Records that were replaced are no fault: every tool call of a session file replaces one.
+        (DiagnosticKind::SessionRecords, _) => {
+            Notice::new(Level::Info, "note", diagnostic.message.as_str())
+        }
+        // What was said says more than that it was not JSON.
+        (DiagnosticKind::Noise, Some(line)) => Notice::new(Level::Warning, "not JSON", line),
+        (kind, raw) => {
+            let label = format!("diagnostic: {}", kind.as_str().replace('_', " "));
+            let mut notice = Notice::new(Level::Warning, &label, diagnostic.message.as_str());
+            notice.detail = raw;
+            notice
+        }
+    }
 }
 
 fn asked(request: &PermissionRequest) -> Notice {

@@ -94,6 +94,8 @@ impl Renderer for TextRenderer {
         }
         match &event.body {
             Body::SessionInit(init) => self.session(init, event, out),
+            // Tool results on their way back to the model: the calls show them.
+            Body::UserInput(input) if input.is_synthetic && input.text.is_empty() => Ok(()),
             Body::UserInput(input) => self.user(input, out),
             Body::StreamDelta(delta) => self.delta(delta, out),
             Body::Text(text) => {
@@ -190,7 +192,7 @@ impl TextRenderer {
             Level::Warning => ("!", Ink::Warning),
             Level::Error => ("✗", Ink::Error),
         };
-        if notice.level == Level::Error {
+        if notice.level != Level::Info {
             self.last_error = Some(notice.text.clone());
         }
         let label = plain::first_line(&notice.label, 100);

@@ -20,28 +20,20 @@ pub(crate) struct Tokens {
 
 impl Tokens {
     fn of_turn(usage: &TokenUsage) -> Self {
-        Self::reported(
-            usage.input_tokens.as_ref(),
-            usage.output_tokens.as_ref(),
-            usage.cache_read_tokens.as_ref(),
-        )
+        Self {
+            input: whole(usage.input_tokens.as_ref()),
+            output: whole(usage.output_tokens.as_ref()),
+            cached: whole(usage.cache_read_tokens.as_ref()),
+            total: whole(usage.total_tokens.as_ref()),
+        }
     }
 
     pub(crate) fn of_model(usage: &ModelTokenUsage) -> Self {
-        Self::reported(
-            usage.input_tokens.as_ref(),
-            usage.output_tokens.as_ref(),
-            usage.cache_read_tokens.as_ref(),
-        )
-    }
-
-    fn reported(input: Option<&Number>, output: Option<&Number>, cached: Option<&Number>) -> Self {
-        let whole = |number: Option<&Number>| number.and_then(Number::u64);
         Self {
-            input: whole(input),
-            output: whole(output),
-            cached: whole(cached),
-            total: None,
+            input: whole(usage.input_tokens.as_ref()),
+            output: whole(usage.output_tokens.as_ref()),
+            cached: whole(usage.cache_read_tokens.as_ref()),
+            total: whole(usage.total_tokens.as_ref()),
         }
     }
 
@@ -101,6 +93,10 @@ impl Tokens {
         .collect::<Vec<_>>()
         .join(", ")
     }
+}
+
+fn whole(number: Option<&Number>) -> Option<u64> {
+    number.and_then(Number::u64)
 }
 
 /// The sums over a session or a turn.

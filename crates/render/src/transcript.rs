@@ -149,6 +149,8 @@ impl Transcript {
                 text.parent_call_id.as_ref(),
                 false,
             ),
+            // Tool results on their way back to the model: the calls show them.
+            Body::UserInput(input) if input.is_synthetic && input.text.is_empty() => {}
             Body::UserInput(input) => self.items.push(Item::User(User {
                 text: input.text.clone(),
                 images: input.images.len(),

@@ -21,6 +21,9 @@ pub struct TokenUsage {
     /// Tokens written to a cache. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_creation_tokens: Option<Number>,
+    /// All tokens, thoughts included. Upstream, or derived as the sum over models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_tokens: Option<Number>,
 }
 
 /// Tokens spent on one model.
@@ -39,6 +42,9 @@ pub struct ModelTokenUsage {
     /// Tokens written to a cache. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_creation_tokens: Option<Number>,
+    /// All tokens, thoughts included. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_tokens: Option<Number>,
     /// What it cost in US dollars. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<Number>,

@@ -31,6 +31,7 @@ pub(crate) fn stream_stats(stats: Token<'_>, turn: &mut TurnComplete) {
             output_tokens: number(read.output_tokens),
             cache_read_tokens: number(read.cached),
             cache_creation_tokens: None,
+            total_tokens: number(read.total_tokens),
         });
     }
     turn.model_usage = by_model(models, |model| {
@@ -39,6 +40,7 @@ pub(crate) fn stream_stats(stats: Token<'_>, turn: &mut TurnComplete) {
             input_tokens: number(read.input_tokens),
             output_tokens: number(read.output_tokens),
             cache_read_tokens: number(read.cached),
+            total_tokens: number(read.total_tokens),
             ..ModelTokenUsage::default()
         }
     });
@@ -69,6 +71,7 @@ pub(crate) fn output_stats(stats: Token<'_>, turn: &mut TurnComplete) {
             output_tokens: sum(|model| model.candidates?.u64()),
             cache_read_tokens: sum(|model| model.cached?.u64()),
             cache_creation_tokens: None,
+            total_tokens: sum(|model| model.total?.u64()),
         });
     }
     turn.model_usage = by_model(models, |model| {
@@ -77,6 +80,7 @@ pub(crate) fn output_stats(stats: Token<'_>, turn: &mut TurnComplete) {
             input_tokens: number(read.prompt),
             output_tokens: number(read.candidates),
             cache_read_tokens: number(read.cached),
+            total_tokens: number(read.total),
             ..ModelTokenUsage::default()
         }
     });

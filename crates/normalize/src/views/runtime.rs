@@ -80,7 +80,7 @@ impl RuntimeFold {
             Body::Diagnostic(diagnostic) => vec![unread(diagnostic)],
             Body::TurnComplete(turn) => {
                 self.ended = Some((**turn).clone());
-                usage(turn, event).into_iter().collect()
+                usage(turn).into_iter().collect()
             }
             Body::RunEnd(end) => vec![self.run_end(end)],
             _ => Vec::new(),
@@ -272,26 +272,18 @@ fn unread(diagnostic: &Diagnostic) -> RuntimeBody {
     })
 }
 
-fn usage(turn: &TurnComplete, event: &Event) -> Option<RuntimeBody> {
+fn usage(turn: &TurnComplete) -> Option<RuntimeBody> {
     let usage = turn.usage.as_ref()?;
-    let stats = event.base.extensions.get("gemini.stats");
-    let total = stats
-        .and_then(|stats| stats.token().get("total_tokens")?.u64())
-        .map(Number::from);
     let sum = || {
-        Some(Number::from(
-            usage
-                .input_tokens
-                .as_ref()?
-                .u64()?
-                .checked_add(usage.output_tokens.as_ref()?.u64()?)?,
-        ))
+        let input = usage.input_tokens.as_ref()?.u64()?;
+        let output = usage.output_tokens.as_ref()?.u64()?;
+        Some(Number::from(input.checked_add(output)?))
     };
     Some(RuntimeBody::TokenUsageUpdated(TokenUsageUpdated {
         total_input_tokens: usage.input_tokens.clone(),
         total_output_tokens: usage.output_tokens.clone(),
         total_cached_input_tokens: usage.cache_read_tokens.clone(),
-        total_tokens: total.or_else(sum),
+        total_tokens: usage.total_tokens.clone().or_else(sum),
         cost_usd: turn.cost_usd.clone(),
         model_context_window: None,
     }))

@@ -34,6 +34,7 @@ fn number(token: &str) -> Option<Number> {
 
 fn token_usage() -> TokenUsage {
     TokenUsage {
+        total_tokens: Some(Number::from(127)),
         input_tokens: number("9007199254740993"),
         output_tokens: number("10"),
         cache_read_tokens: number("80"),
@@ -43,6 +44,7 @@ fn token_usage() -> TokenUsage {
 
 fn model_usage() -> ModelTokenUsage {
     ModelTokenUsage {
+        total_tokens: Some(Number::from(127)),
         input_tokens: number("100"),
         output_tokens: number("10"),
         cache_read_tokens: number("80"),
