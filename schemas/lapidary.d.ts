@@ -95,7 +95,15 @@ export interface SessionMode extends EventBase {
   availableModes: unknown[];
 }
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * The state a session reports. Open: readers must accept words that are not listed here.
+ * 
+ * - `compacting`: It shortens its history.
+ * - `resuming`: It continues an earlier session.
+ * - `interrupted`: It was interrupted.
+ * - `ended`: It is over.
+ * - `error`: It reports an error or a warning.
+ */
 export type SessionState = "compacting" | "resuming" | "interrupted" | "ended" | "error" | (string & {});
 
 /** Something about the session as a whole: an error, a warning, a change of state. */
@@ -107,7 +115,14 @@ export interface SessionStatus extends EventBase {
   message?: string;
 }
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * What sort of text. Open: readers must accept words that are not listed here.
+ * 
+ * - `text`: An answer.
+ * - `thinking`: Reasoning.
+ * - `plan`: A plan.
+ * - `error`: An error.
+ */
 export type TextKind = "text" | "thinking" | "plan" | "error" | (string & {});
 
 /** A whole piece of text. */
@@ -134,7 +149,23 @@ export interface UserInput extends EventBase {
   isSynthetic?: boolean;
 }
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * What sort of tool. Open: readers must accept words that are not listed here.
+ * 
+ * - `execute`: Runs a command.
+ * - `read`: Reads a file.
+ * - `edit`: Changes or creates a file.
+ * - `delete`: Deletes a file.
+ * - `move`: Moves a file.
+ * - `search`: Looks for files or text.
+ * - `fetch`: Fetches a page.
+ * - `browse`: Searches the web.
+ * - `think`: Plans, delegates, keeps notes for itself.
+ * - `ask`: Asks the user.
+ * - `memory`: Remembers something.
+ * - `mcp`: Belongs to an MCP server.
+ * - `other`: None of these.
+ */
 export type ToolKind =
   | "execute"
   | "read"
@@ -172,7 +203,13 @@ export interface ToolInvocation extends EventBase {
   model?: string;
 }
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * How a call of a tool ended. Open: readers must accept words that are not listed here.
+ * 
+ * - `completed`: It was done.
+ * - `failed`: It failed.
+ * - `cancelled`: Somebody stopped it.
+ */
 export type ToolCallStatus = "completed" | "failed" | "cancelled" | (string & {});
 
 /** One part of a tool's content, told apart by `type`. */
@@ -412,7 +449,13 @@ export interface TurnComplete extends EventBase {
   permissionDenials?: unknown[];
 }
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * What set a compaction off. Open: readers must accept words that are not listed here.
+ * 
+ * - `auto`: The agent itself.
+ * - `manual`: The user.
+ * - `cleared`: The history was cleared.
+ */
 export type CompactionTrigger = "auto" | "manual" | "cleared" | (string & {});
 
 /** The conversation was shortened. */
@@ -447,7 +490,17 @@ export interface PermissionRequest extends EventBase {
   suggestions?: unknown[];
 }
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * What a delta is a chunk of. Open: readers must accept words that are not listed here.
+ * 
+ * - `text`: An answer.
+ * - `thinking`: Reasoning.
+ * - `toolInput`: A tool's arguments.
+ * - `messageStart`: A message begins.
+ * - `messageStop`: A message is over.
+ * - `blockStart`: A block begins.
+ * - `blockStop`: A block is over.
+ */
 export type StreamDeltaKind =
   | "text"
   | "thinking"
@@ -478,7 +531,7 @@ export interface StreamDelta extends EventBase {
 /** Tokens spent on one step. */
 export interface UsageUpdate extends EventBase {
   event: "usage_update";
-  /** The counts, in snake_case: `input_tokens`, `output_tokens`, `total_tokens` and what else the agent counts. Upstream. */
+  /** The counts, in snake case: `input_tokens`, `output_tokens`, `total_tokens` and what else the agent counts. Upstream. */
   stepUsage: unknown;
 }
 
@@ -495,10 +548,47 @@ export interface RateLimitUpdate extends EventBase {
   planType?: string;
 }
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * How a run ended, in one word. Open: readers must accept words that are not listed here.
+ * 
+ * - `completed`: The agent did its turn and said so.
+ * - `refused`: The model or a policy refused.
+ * - `cancelled`: Somebody stopped it.
+ * - `failed`: Anything else: see the cause.
+ */
 export type Outcome = "completed" | "refused" | "cancelled" | "failed" | (string & {});
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * Why a run ended as it did. Open: readers must accept words that are not listed here.
+ * 
+ * - `end_turn`: The turn came to its end.
+ * - `refusal`: The model refused.
+ * - `permission_denied`: A policy denied what the run needed.
+ * - `cancelled_by_client`: The client cancelled.
+ * - `max_turns`: The limit of turns was reached.
+ * - `max_tokens`: The limit of tokens was reached.
+ * - `loop_detected`: The agent noticed that it went in circles.
+ * - `budget`: A budget of ours was used up.
+ * - `quota_retryable`: The API's rate limit; trying again later helps.
+ * - `quota_terminal`: The account's quota is used up.
+ * - `agent_crashed`: The agent's process died.
+ * - `no_result`: The stream ended without a result.
+ * - `empty_response`: The model returned nothing.
+ * - `protocol_error`: The agent broke its protocol.
+ * - `timeout_start`: No first line in time.
+ * - `timeout_idle`: No line for too long.
+ * - `timeout_total`: The run as a whole took too long.
+ * - `bad_input`: The input was refused.
+ * - `bad_config`: The configuration was refused.
+ * - `sandbox`: The sandbox could not be set up.
+ * - `untrusted_folder`: The folder is not trusted.
+ * - `auth_required`: Nobody is signed in, or the key is wrong.
+ * - `agent_missing`: The agent is not installed.
+ * - `spawn_failed`: The agent could not be started.
+ * - `api_error`: The model's API failed.
+ * - `tool_fatal`: A tool failed so badly that the agent gave up.
+ * - `internal`: A fault of ours.
+ */
 export type Cause =
   | "end_turn"
   | "refusal"
@@ -548,7 +638,20 @@ export interface RunEnd extends EventBase {
   hint?: string;
 }
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * What a diagnostic is about. Open: readers must accept words that are not listed here.
+ * 
+ * - `noise`: Text amid the protocol that is not JSON.
+ * - `malformed_line`: A line that should be JSON but is not valid, or not an object.
+ * - `line_too_long`: A line longer than the limit: only its beginning was kept.
+ * - `unknown_type`: An event type we do not know.
+ * - `unknown_field`: A field we do not know. It is in `raw` and in `extensions`.
+ * - `invalid_field`: A value that the protocol does not allow, or a required field that is missing.
+ * - `duplicate_key`: A key that stands twice: the last was taken.
+ * - `protocol_violation`: Lines in an order that makes no sense, such as a result without its call.
+ * - `retry`: The agent was started again.
+ * - `session_records`: Records of a session file that are not in its final state.
+ */
 export type DiagnosticKind =
   | "noise"
   | "malformed_line"
@@ -592,7 +695,14 @@ export interface HookRun extends EventBase {
   timedOut?: boolean;
 }
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * An agent's family. Open: readers must accept words that are not listed here.
+ * 
+ * - `claude`: Claude Code.
+ * - `codex`: Codex CLI.
+ * - `gemini`: Gemini CLI.
+ * - `acp`: An agent we only know by its protocol.
+ */
 export type Provider = "claude" | "codex" | "gemini" | "acp" | (string & {});
 
 /** One message of a conversation. */
@@ -615,7 +725,13 @@ export interface Message {
   _original: unknown;
 }
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * Who speaks. Open: readers must accept words that are not listed here.
+ * 
+ * - `user`: The user, or the agent on the user's behalf.
+ * - `assistant`: The agent.
+ * - `system`: The system.
+ */
 export type Role = "user" | "assistant" | "system" | (string & {});
 
 /** What a message says. */
@@ -694,10 +810,26 @@ export type RuntimeEvent =
   | TurnFailed
   | TaskStatus;
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * Whose output it is. Open: readers must accept words that are not listed here.
+ * 
+ * - `assistant`: The model's own words.
+ * - `command`: A command's output.
+ * - `mutation`: A file was changed.
+ * - `tool`: Any other tool's output.
+ */
 export type OutputStream = "assistant" | "command" | "mutation" | "tool" | (string & {});
 
-/** Open: readers must accept words that are not listed here. */
+/**
+ * The category of a tool, as `specs/4` has it. Open: readers must accept words that are not listed here.
+ * 
+ * - `command`: Runs a command.
+ * - `file_read`: Reads files, lists them or looks through them.
+ * - `file_write`: Changes files.
+ * - `ask_user`: Asks the user.
+ * - `search_fetch`: Searches the web or fetches a page.
+ * - `planning`: Plans and keeps books.
+ */
 export type Category = "command" | "file_read" | "file_write" | "ask_user" | "search_fetch" | "planning" | (string & {});
 
 /** The agent, or one of its tools, produced output. */

@@ -138,12 +138,12 @@ pub(crate) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub(crate) fn untrusted(text: &'a str) -> Self {
-        // A fold, not `any`: without the early exit the loop vectorises.
-        let controls = text.bytes().fold(false, |seen, byte| seen | (byte < 0x20));
+        // The smallest byte, not `any`: without an early exit the loop vectorises.
+        let smallest = text.bytes().fold(u8::MAX, u8::min);
         Self {
             text,
             at: 0,
-            no_controls: !controls,
+            no_controls: smallest >= 0x20,
         }
     }
 
@@ -424,7 +424,7 @@ pub fn needs_escape(text: &str) -> bool {
     let special = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < 0x20;
     words.iter().any(|word| {
         let word = u64::from_le_bytes(*word);
-        let controls = word.wrapping_sub(u64::MAX / 255 * 0x20) & !word & (u64::MAX / 255 << 7);
+        let controls = word.wrapping_sub(u64::MAX / 255 * 0x20) & !word & ((u64::MAX / 255) << 7);
         bytes_equal(word, b'"') | bytes_equal(word, b'\\') | controls != 0
     }) || rest.iter().any(special)
 }

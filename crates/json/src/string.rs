@@ -12,16 +12,12 @@ pub(crate) fn unescape(inner: &str) -> Cow<'_, str> {
     let mut rest = &inner[first..];
     loop {
         rest = resolve(rest, &mut out);
-        match memchr::memchr(b'\\', rest.as_bytes()) {
-            Some(next) => {
-                out.push_str(&rest[..next]);
-                rest = &rest[next..];
-            }
-            None => {
-                out.push_str(rest);
-                return Cow::Owned(out);
-            }
-        }
+        let Some(next) = memchr::memchr(b'\\', rest.as_bytes()) else {
+            out.push_str(rest);
+            return Cow::Owned(out);
+        };
+        out.push_str(&rest[..next]);
+        rest = &rest[next..];
     }
 }
 

@@ -18,7 +18,7 @@
 //! lines.push(b"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"Hi.\",\"delta\":true}\n");
 //! lines.push(b"{\"type\":\"result\",\"status\":\"success\"}\n");
 //!
-//! let mut normalizer = StreamNormalizer::new(Options::new("run-1"));
+//! let mut normalizer = StreamNormalizer::new(&Options::new("run-1"));
 //! let mut events = Vec::new();
 //! while let Some(line) = lines.next_line() {
 //!     normalizer.push(line, None, &mut events);

@@ -9,7 +9,7 @@
 //! use lapidary_normalize::{Ending, Options};
 //! use lapidary_wire::lines::Line;
 //!
-//! let mut normalizer = StreamNormalizer::new(Options::new("demo"));
+//! let mut normalizer = StreamNormalizer::new(&Options::new("demo"));
 //! let mut events = Vec::new();
 //! normalizer.push(Line::Whole(br#"{"type":"result","status":"success"}"#), None, &mut events);
 //! normalizer.finish(&Ending::default(), &mut events);

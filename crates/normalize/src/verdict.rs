@@ -105,7 +105,7 @@ impl Verdict {
     /// Gemini's own exit codes, then HTTP statuses modulo 256.
     fn cause_of_exit(&self, code: i32) -> Option<Cause> {
         Some(match code {
-            41 => Cause::AuthRequired,
+            41 | 145 | 147 => Cause::AuthRequired,
             42 => Cause::BadInput,
             44 => Cause::Sandbox,
             52 => Cause::BadConfig,
@@ -114,7 +114,6 @@ impl Verdict {
             55 => Cause::UntrustedFolder,
             127 => Cause::AgentMissing,
             130 => Cause::CancelledByClient,
-            145 | 147 => Cause::AuthRequired,
             144 | 173 if self.result.is_some() => self.cause_of_words(),
             144 => Cause::ApiError,
             173 => Cause::QuotaRetryable,

@@ -1,7 +1,7 @@
 //! The canonical vocabulary: one event, one flat JSON object, discriminated by `event`.
 //!
-//! Seventeen events are InsightsEvents; `run_end`, `diagnostic` and `hook_run` are ours. Bodies are in [`body`], the fields that
-//! every event has in [`Base`].
+//! Seventeen events are `InsightsEvent`s; `run_end`, `diagnostic` and `hook_run` are ours. Each [`Body`] has a struct, and the fields that
+//! every event has are in [`Base`].
 
 mod body;
 
@@ -122,6 +122,9 @@ impl Event {
     }
 
     /// The event as one line of JSON, without the newline.
+    ///
+    /// # Panics
+    /// Never: writing to memory does not fail.
     pub fn to_json(&self) -> String {
         let mut bytes = Vec::new();
         crate::line::write_event(&mut bytes, self).expect("writing to memory does not fail");

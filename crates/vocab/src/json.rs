@@ -65,6 +65,9 @@ impl Json {
     }
 
     /// The value as a token to look into.
+    ///
+    /// # Panics
+    /// Never: the value was found valid when it was made.
     pub fn token(&self) -> Token<'_> {
         Token::parse(&self.0).unwrap_or_else(|_| Token::parse("null").expect("null is valid JSON"))
     }

@@ -2,12 +2,12 @@
 
 /// Declares an enum of known words plus `Other`, which keeps any word a newer version may send.
 macro_rules! open_enum {
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$meta])*
+    (#[doc = $about:literal] pub enum $name:ident { $(#[doc = $meaning:literal] $variant:ident = $word:literal,)+ }) => {
+        #[doc = $about]
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum $name {
-            $($(#[$variant_meta])* $variant,)+
+            $(#[doc = $meaning] $variant,)+
             /// A word this version does not know. It is kept and written out as it came.
             Other(String),
         }
@@ -57,8 +57,10 @@ macro_rules! open_enum {
                 stringify!($name).into()
             }
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let words = concat!($("\n- `", $word, "`:", $meaning),+);
+                let about = concat!($about, " Open: readers must accept words that are not listed here.").trim();
                 schemars::json_schema!({
-                    "description": "Open: readers must accept words that are not listed here.",
+                    "description": format!("{about}\n{words}"),
                     "anyOf": [{ "enum": Self::KNOWN }, { "type": "string" }],
                 })
             }

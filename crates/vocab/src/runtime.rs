@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Provider, is_false};
+use crate::event::{Provider, ReadEventError, is_false};
 use crate::open_enum::open_enum;
 use crate::outcome::Cause;
 use crate::tagged::read_by_tag;
@@ -24,6 +24,16 @@ pub struct RuntimeEvent {
     /// Where it stands.
     #[serde(flatten)]
     pub base: RuntimeBase,
+}
+
+impl RuntimeEvent {
+    /// Reads a runtime event back.
+    pub fn from_json(line: &str) -> Result<Self, ReadEventError> {
+        Ok(Self {
+            body: serde_json::from_str(line)?,
+            base: serde_json::from_str(line)?,
+        })
+    }
 }
 
 /// What every runtime event carries.

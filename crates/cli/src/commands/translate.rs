@@ -172,7 +172,7 @@ fn stream(
     mut input: Input,
     out: &mut Printer,
 ) -> Result<u64, Failure> {
-    let mut normalizer = StreamNormalizer::new(args.options(format));
+    let mut normalizer = StreamNormalizer::new(&args.options(format));
     let mut sink = Sink::new(format, args, out);
     let mut events = Vec::new();
     let mut lines = input.lines(args.max_line);

@@ -216,10 +216,11 @@ fn json_text() -> impl Strategy<Value = String> {
         any::<bool>().prop_map(|value| value.to_string()),
         any::<i64>().prop_map(|value| value.to_string()),
         "-?(0|[1-9][0-9]{0,20})(\\.[0-9]{1,4})?([eE][+-]?[0-9]{1,3})?",
-        any::<String>().prop_map(|value| serde_json::to_string(&value).unwrap()),
+        any::<String>().prop_map(|value| serde_json::to_string(&value).expect("strings serialise")),
     ];
     leaf.prop_recursive(4, 40, 5, |inner| {
-        let key = any::<String>().prop_map(|value| serde_json::to_string(&value).unwrap());
+        let key = any::<String>()
+            .prop_map(|value| serde_json::to_string(&value).expect("strings serialise"));
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5)
                 .prop_map(|items| format!("[ {} ]", items.join(" ,\n"))),

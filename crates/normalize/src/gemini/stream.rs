@@ -108,9 +108,9 @@ struct Flaw {
 
 impl StreamNormalizer {
     /// A normaliser for one stream.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: &Options) -> Self {
         Self {
-            stamp: Stamp::new(&options, Provider::Gemini),
+            stamp: Stamp::new(options, Provider::Gemini),
             deltas: options.deltas,
             pending: Vec::new(),
             pending_since: None,
@@ -281,16 +281,17 @@ impl StreamNormalizer {
             };
             self.pending.push((text.clone(), raw));
         }
-        (self.deltas != Deltas::Final).then(|| {
-            Body::StreamDelta(StreamDelta {
-                kind: StreamDeltaKind::Text,
-                text_delta: Some(text),
-                json_delta: None,
-                block_index: None,
-                call_id: None,
-                parent_call_id: None,
-            })
-        })
+        if self.deltas == Deltas::Final {
+            return None;
+        }
+        Some(Body::StreamDelta(StreamDelta {
+            kind: StreamDeltaKind::Text,
+            text_delta: Some(text),
+            json_delta: None,
+            block_index: None,
+            call_id: None,
+            parent_call_id: None,
+        }))
     }
 
     /// The answer that was being joined is complete.
@@ -378,7 +379,7 @@ impl StreamNormalizer {
     fn result(&mut self, outcome: &Outcome<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
         let status = current.required("status", outcome.status)?;
         let error = current.optional("error", outcome.error, Kind::Object);
-        let stats = current.optional("stats", outcome.stats, Kind::Object);
+        let counts = current.optional("stats", outcome.stats, Kind::Object);
         let said = |name| {
             error
                 .and_then(|error| error.get(name))
@@ -402,9 +403,9 @@ impl StreamNormalizer {
         if let Some(error) = error {
             current.extend("error", error);
         }
-        if let Some(stats) = stats {
-            current.extend("stats", stats);
-            turn::stream_stats(stats, &mut turn);
+        if let Some(counts) = counts {
+            current.extend("stats", counts);
+            turn::stream_stats(counts, &mut turn);
         }
         Ok(Body::TurnComplete(Box::new(turn)))
     }

@@ -42,7 +42,7 @@ struct Draft {
 
 #[derive(Debug)]
 struct Call {
-    call_id: Text,
+    id: Text,
     block: ToolUseBlock,
     result: Option<ToolResultBlock>,
 }
@@ -112,10 +112,10 @@ impl MessageFold {
             Body::UserInput(input) => self.user(&input.text, event),
             Body::StreamDelta(delta) => match (&delta.kind, &delta.text_delta) {
                 (StreamDeltaKind::Text, Some(text)) => {
-                    self.assistant(event).text.push(text.clone())
+                    self.assistant(event).text.push(text.clone());
                 }
                 (StreamDeltaKind::Thinking, Some(text)) => {
-                    self.assistant(event).thinking.push(text.clone())
+                    self.assistant(event).thinking.push(text.clone());
                 }
                 _ => {}
             },
@@ -174,7 +174,7 @@ impl MessageFold {
             input: tools::claude_input(&call.tool_name.to_str(), Some(call.input.token())),
         };
         self.assistant(event).calls.push(Call {
-            call_id: call.call_id.clone(),
+            id: call.call_id.clone(),
             block,
             result: None,
         });
@@ -186,7 +186,7 @@ impl MessageFold {
             let place = draft
                 .calls
                 .iter()
-                .position(|call| call.result.is_none() && call.call_id == result.call_id)?;
+                .position(|call| call.result.is_none() && call.id == result.call_id)?;
             Some((draft, place))
         });
         let Some((draft, place)) = waiting else {

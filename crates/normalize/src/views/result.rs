@@ -35,7 +35,7 @@ impl ResultFold {
                 .response
                 .extend(delta.text_delta.as_ref().map(Text::detached)),
             Body::Text(text) if text.kind == TextKind::Text => {
-                self.response.push(text.text.detached())
+                self.response.push(text.text.detached());
             }
             Body::ToolInvocation(call) => self.called(call),
             Body::ToolCompletion(result) => self.answered(result),

@@ -63,7 +63,7 @@ impl Said {
     /// Context that the CLI adds, and tool results that it sends back to the model, are in the session file only.
     fn is_said_by_someone(&self) -> bool {
         let is_context = self.text.starts_with("<session_context>");
-        !is_context && !(self.text.is_empty() && self.calls.is_empty())
+        !is_context && (!self.text.is_empty() || !self.calls.is_empty())
     }
 }
 
@@ -77,7 +77,7 @@ struct Run {
 fn run(capture: &Capture) -> Option<Run> {
     let mut lines = LineBuffer::default();
     lines.push(&capture.bytes());
-    let mut normalizer = StreamNormalizer::new(Options::new("run"));
+    let mut normalizer = StreamNormalizer::new(&Options::new("run"));
     let mut events = Vec::new();
     while let Some(line) = lines.next_line() {
         normalizer.push(line, None, &mut events);

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 fn normalize(chunks: &[&[u8]], deltas: Deltas) -> Vec<Event> {
-    let mut normalizer = StreamNormalizer::new(Options {
+    let mut normalizer = StreamNormalizer::new(&Options {
         deltas,
         ..Options::new("run")
     });
@@ -184,7 +184,7 @@ fn raw_is_the_line_as_it_stood() {
 }
 
 fn normalize_whole(bytes: &[u8]) -> Vec<Event> {
-    let mut normalizer = StreamNormalizer::new(Options::new("run"));
+    let mut normalizer = StreamNormalizer::new(&Options::new("run"));
     let mut lines = LineBuffer::default();
     let mut events = Vec::new();
     lines.push(bytes);

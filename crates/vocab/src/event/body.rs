@@ -359,7 +359,7 @@ pub struct StreamDelta {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageUpdate {
-    /// The counts, in snake_case: `input_tokens`, `output_tokens`, `total_tokens` and what else the agent counts. Upstream.
+    /// The counts, in snake case: `input_tokens`, `output_tokens`, `total_tokens` and what else the agent counts. Upstream.
     pub step_usage: Json,
 }
 
