@@ -6,6 +6,7 @@
 
 mod chunk;
 mod detect;
+mod lines;
 mod modules;
 mod output;
 mod stream;
