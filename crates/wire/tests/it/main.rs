@@ -9,4 +9,5 @@ mod detect;
 mod lines;
 mod modules;
 mod output;
+mod session;
 mod stream;
