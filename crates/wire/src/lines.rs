@@ -131,25 +131,28 @@ impl LineBuffer {
 
     fn finish_line(&mut self, line: std::ops::Range<usize>) -> Line<'_> {
         let length = self.dropped + line.len() as u64;
+        let is_first = std::mem::take(&mut self.at_beginning);
         if length > self.limit as u64 {
-            if self.dropped == 0 {
-                self.keep_head(line);
-            }
+            self.keep_head(line);
             self.dropped = 0;
             let head = &self.head;
             return Line::TooLong { head, length };
         }
         let mut bytes = &self.buffer[line];
-        if std::mem::take(&mut self.at_beginning) {
+        if is_first {
             // A byte order mark is no part of the first line.
             bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
         }
         Line::Whole(bytes.strip_suffix(b"\r").unwrap_or(bytes))
     }
 
-    fn keep_head(&mut self, line: std::ops::Range<usize>) {
-        let kept = line.start..line.end.min(line.start + KEPT_OF_TOO_LONG);
-        self.head.clear();
+    /// Keeps what is still missing of the head of a line over the limit.
+    fn keep_head(&mut self, piece: std::ops::Range<usize>) {
+        if self.dropped == 0 {
+            self.head.clear();
+        }
+        let missing = KEPT_OF_TOO_LONG - self.head.len();
+        let kept = piece.start..piece.end.min(piece.start + missing);
         self.head.extend_from_slice(&self.buffer[kept]);
     }
 
@@ -159,9 +162,7 @@ impl LineBuffer {
         if self.dropped == 0 && pending <= self.limit {
             return;
         }
-        if self.dropped == 0 {
-            self.keep_head(self.start..self.end);
-        }
+        self.keep_head(self.start..self.end);
         self.dropped += pending as u64;
         self.start = 0;
         self.end = 0;

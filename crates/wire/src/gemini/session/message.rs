@@ -132,11 +132,11 @@ impl<'a> ToolCall<'a> {
 /// What a tool sent back to the model. Only the first entry of a list counts, as everywhere else that reads these files.
 #[derive(Debug, Clone, Copy)]
 pub enum ToolCallResult<'a> {
-    /// `response.output`, or the result itself where it is a bare string.
+    /// `response.output`, `""` where nothing was said, or the result itself where it is a bare string.
     Output(Token<'a>),
     /// `response.error`.
     Error(Token<'a>),
-    /// A response with neither, or a part that is no function response: all of it.
+    /// A response that says something else, or a part that is no function response: all of it.
     Whole(Token<'a>),
 }
 
@@ -166,10 +166,8 @@ impl<'a> ToolCallResult<'a> {
         Some(match (said("output"), said("error")) {
             (Some(output), _) => Self::Output(output),
             (None, Some(error)) => Self::Error(error),
-            (None, None) if response.get("output").is_some() => {
-                Self::Output(response.get("output")?)
-            }
-            (None, None) => Self::Whole(response),
+            (None, None) if says_more(response) => Self::Whole(response),
+            (None, None) => Self::Output(Token::parse("\"\"").ok()?),
         })
     }
 
@@ -179,6 +177,14 @@ impl<'a> ToolCallResult<'a> {
             Self::Output(token) | Self::Error(token) | Self::Whole(token) => token,
         }
     }
+}
+
+/// True if a response is more than an `output` and an `error` that are both empty.
+fn says_more(response: Token<'_>) -> bool {
+    response.kind() != Kind::Object
+        || response
+            .members()
+            .any(|(key, _)| !key.is("output") && !key.is("error"))
 }
 
 /// One part of a message's content.

@@ -1,0 +1,13 @@
+//! Other people's formats, read field for field.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
+
+mod chunk;
+mod detect;
+mod lines;
+mod modules;
+mod output;
+mod session;
+mod stream;
