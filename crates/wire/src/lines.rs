@@ -131,25 +131,28 @@ impl LineBuffer {
 
     fn finish_line(&mut self, line: std::ops::Range<usize>) -> Line<'_> {
         let length = self.dropped + line.len() as u64;
+        let at_beginning = std::mem::take(&mut self.at_beginning);
         if length > self.limit as u64 {
-            if self.dropped == 0 {
-                self.keep_head(line);
-            }
+            self.keep_head(line);
             self.dropped = 0;
             let head = &self.head;
             return Line::TooLong { head, length };
         }
         let mut bytes = &self.buffer[line];
-        if std::mem::take(&mut self.at_beginning) {
+        if at_beginning {
             // A byte order mark is no part of the first line.
             bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
         }
         Line::Whole(bytes.strip_suffix(b"\r").unwrap_or(bytes))
     }
 
-    fn keep_head(&mut self, line: std::ops::Range<usize>) {
-        let kept = line.start..line.end.min(line.start + KEPT_OF_TOO_LONG);
-        self.head.clear();
+    /// Keeps the beginning of a line over the limit, which may come in pieces that are smaller than what is kept.
+    fn keep_head(&mut self, piece: std::ops::Range<usize>) {
+        if self.dropped == 0 {
+            self.head.clear();
+        }
+        let wanted = KEPT_OF_TOO_LONG - self.head.len();
+        let kept = piece.start..piece.end.min(piece.start + wanted);
         self.head.extend_from_slice(&self.buffer[kept]);
     }
 
@@ -159,9 +162,7 @@ impl LineBuffer {
         if self.dropped == 0 && pending <= self.limit {
             return;
         }
-        if self.dropped == 0 {
-            self.keep_head(self.start..self.end);
-        }
+        self.keep_head(self.start..self.end);
         self.dropped += pending as u64;
         self.start = 0;
         self.end = 0;
@@ -193,5 +194,39 @@ impl LineBuffer {
             self.buffer.reserve_exact(grown - self.buffer.len());
             self.buffer.resize(grown, 0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_a_long_line_does_not_depend_on_its_pieces() {
+        let line = b"0123456789".repeat(300);
+        let expected = Line::TooLong {
+            head: &line[..KEPT_OF_TOO_LONG],
+            length: 3000,
+        };
+        for size in [1, 7, 99, 100, 101, 1500, 3000] {
+            let mut lines = LineBuffer::with_limit(100);
+            for piece in line.chunks(size) {
+                lines.push(piece);
+                assert_eq!(lines.next_line(), None);
+            }
+            assert_eq!(lines.last_line(), Some(expected), "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_goes_from_the_beginning_only() {
+        let mut lines = LineBuffer::with_limit(5);
+        lines.push(b"\xEF\xBB\xBFa\n\xEF\xBB\xBFb\n");
+        assert_eq!(lines.next_line(), Some(Line::Whole(b"a")));
+        assert_eq!(lines.next_line(), Some(Line::Whole(b"\xEF\xBB\xBFb")));
+        let mut lines = LineBuffer::with_limit(5);
+        lines.push(b"too long\n\xEF\xBB\xBFb\n");
+        lines.next_line();
+        assert_eq!(lines.next_line(), Some(Line::Whole(b"\xEF\xBB\xBFb")));
     }
 }
