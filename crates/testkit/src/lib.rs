@@ -1,1 +1,4 @@
 //! Captures, corpora and fuzz targets for the tests.
+
+pub mod fuzz;
+pub mod mutate;
