@@ -7,6 +7,17 @@ use base64::engine::general_purpose::STANDARD;
 use lapidary_json::{SharedStr, Token, compact};
 use lapidary_vocab::{Base, Json};
 
+/// A line's text. A carriage return between the tokens of JSON goes, here and so from all that is cut out of the line: some
+/// readers break lines there.
+pub(crate) fn on_one_line(text: &str) -> Arc<str> {
+    if memchr::memchr(b'\r', text.as_bytes()).is_some()
+        && let Ok(token) = Token::parse(text)
+    {
+        return Arc::from(compact(token).as_ref());
+    }
+    Arc::from(text)
+}
+
 /// What goes into an event's `raw`.
 #[derive(Debug, Clone)]
 pub(crate) enum Raw {
@@ -17,11 +28,10 @@ pub(crate) enum Raw {
 }
 
 impl Raw {
-    /// The whole of a line that was found to be JSON. A carriage return between tokens goes: some readers break lines there.
+    /// The whole of a line that was found to be JSON.
     pub(crate) fn json(line: &Arc<str>) -> Self {
         let bytes = line.as_bytes();
-        let is_bare = bytes.first() == Some(&b'{') && bytes.last() == Some(&b'}');
-        if is_bare && memchr::memchr(b'\r', bytes).is_none() {
+        if bytes.first() == Some(&b'{') && bytes.last() == Some(&b'}') {
             return Self::Json(Json::from_token(SharedStr::from(Arc::clone(line))));
         }
         match Token::parse(line) {

@@ -1,4 +1,6 @@
-//! What the tests of several crates share: captures of real agents, and golden files beside them.
+//! What the tests of several crates share: captures of real agents with golden files beside them, and fuzz targets.
 
 pub mod captures;
+pub mod fuzz;
 pub mod golden;
+pub mod mutate;

@@ -84,7 +84,11 @@ pub struct ToolResultBlock {
     /// The id of the call this answers. Upstream.
     pub tool_use_id: Text,
     /// What the tool returned. Upstream.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub content: Option<Json>,
     /// True if the call failed or was cancelled. Derived from the call's status.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -65,7 +65,11 @@ pub struct Base {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_base64: Option<String>,
     /// What the agent wrote, token for token, on the first event that a line yields. Upstream.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub raw: Option<Json>,
     /// Fields of a newer version, kept when an event is read and written again.
     #[serde(flatten, skip_deserializing)]
@@ -158,6 +162,7 @@ mod tests {
         for line in [
             r#"{"event":"text","text":"\ud83d","kind":"poem","id":"r-0","seq":0,"provider":"newcomer","raw":{"n":9007199254740993},"later":[1.10]}"#,
             r#"{"event":"invented_later","id":"r-1","seq":1,"provider":"gemini","x":1e400}"#,
+            r#"{"event":"tool_completion","callId":"c","status":"completed","output":null,"id":"r-1","seq":1,"provider":"gemini","raw":null}"#,
             r#"{"event":"tool_completion","callId":"c","status":"postponed","content":[{"type":"hologram","z":1}],"id":"r-2","seq":2,"provider":"acp"}"#,
         ] {
             assert_eq!(Event::from_json(line).unwrap().to_json(), line);

@@ -350,6 +350,13 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
+/// Reads a member that is there. A `null` is a value like any other then, not a member that is absent.
+pub(crate) fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
+}
+
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserialize_token(deserializer, Some(Kind::String)).map(|token| Self(Repr::Token(token)))

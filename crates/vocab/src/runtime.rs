@@ -59,7 +59,11 @@ pub struct RuntimeBase {
     #[serde(default, skip_serializing_if = "is_false")]
     pub raw_is_text: bool,
     /// The line this was made from. Upstream.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub raw: Option<Json>,
 }
 

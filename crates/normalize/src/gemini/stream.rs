@@ -18,7 +18,7 @@ use lapidary_wire::lines::Line;
 
 use super::calls::OpenCalls;
 use super::turn;
-use crate::raw::Raw;
+use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
 use crate::{Deltas, Ending, Events, Options, Verdict, tools};
 
@@ -125,7 +125,7 @@ impl StreamNormalizer {
         match line {
             Line::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
             Line::Whole(bytes) => match simdutf8::basic::from_utf8(bytes) {
-                Ok(text) => self.text_line(&Arc::from(text), received, out),
+                Ok(text) => self.text_line(&on_one_line(text), received, out),
                 Err(_) => self.not_utf8(bytes, received, out),
             },
             Line::TooLong { head, length } => {

@@ -203,7 +203,11 @@ pub struct ToolCompletion {
     /// How it ended. Derived from the agent's word: `success` is completed (also for calls the user cancelled: Gemini's stream does not tell them apart), `error` is failed.
     pub status: ToolCallStatus,
     /// What came back: text for display in a stream, what the model saw in a session file; else the error's message. Upstream.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub output: Option<Json>,
     /// True if the agent reported anything but success. Derived.
     #[serde(default, skip_serializing_if = "is_false")]

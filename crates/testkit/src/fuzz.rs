@@ -1,0 +1,294 @@
+//! The fuzz targets, as plain functions: `cargo fuzz` calls them, and so does a test on stable.
+//!
+//! Each takes any bytes and panics if a promise is broken. Promises are checked against something that is not our own code
+//! wherever there is such a thing: `serde_json` says what valid JSON is, and white space is taken out by a loop of this module.
+
+use std::io;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use lapidary_normalize::gemini::stream::StreamNormalizer;
+use lapidary_normalize::gemini::{session_events, session_messages};
+use lapidary_normalize::views::messages::MessageFold;
+use lapidary_normalize::views::result::ResultFold;
+use lapidary_normalize::views::runtime::RuntimeFold;
+use lapidary_normalize::{Deltas, Ending, Options};
+use lapidary_render::Renderer;
+use lapidary_render::html::HtmlRenderer;
+use lapidary_render::markdown::MarkdownRenderer;
+use lapidary_render::text::{self, TextRenderer};
+use lapidary_vocab::{Base, Body, Event};
+use lapidary_wire::gemini::session::Log;
+use lapidary_wire::lines::{DEFAULT_LIMIT, Line, LineBuffer};
+use serde::Serialize;
+use serde::de::IgnoredAny;
+
+use crate::mutate::Rng;
+
+/// A page has its code coloured, which is slow without optimisation: larger inputs get no page.
+const LARGEST_PAGE: usize = 4 * 1024;
+
+/// A limit that many lines exceed, to see that it does not matter how they came in.
+const SHORT_LINE: usize = 100;
+
+/// One line of a stream: `data` up to its first newline.
+///
+/// It becomes at least one event unless it is blank, exactly one of which carries it, whole; events are one line of JSON each
+/// and read back as they were written.
+pub fn line(data: &[u8]) {
+    let end = data.iter().position(|byte| *byte == b'\n');
+    let line = &data[..end.unwrap_or(data.len())];
+    let with_raw = one_line(line, true);
+    let without = one_line(line, false);
+
+    if line.trim_ascii().is_empty() {
+        assert!(with_raw.is_empty(), "a blank line says nothing");
+    } else {
+        let carriers: Vec<_> = with_raw.iter().filter(|event| carries(event)).collect();
+        let [carrier] = carriers[..] else {
+            panic!("{} events carry the line", carriers.len());
+        };
+        check_raw(line, &carrier.base);
+    }
+    check_events(&with_raw);
+
+    // Leaving out what the agent wrote changes nothing else, and what was not understood is kept all the same.
+    assert_eq!(with_raw.len(), without.len());
+    let is_diagnostic = |event: &&Event| matches!(event.body, Body::Diagnostic(_));
+    let first_diagnostic = without.iter().find(is_diagnostic);
+    if let Some(diagnostic) = first_diagnostic {
+        check_raw(line, &diagnostic.base);
+    }
+    for (kept, left_out) in with_raw.iter().zip(&without) {
+        let carried = left_out.base.raw.is_some();
+        assert_eq!(
+            carried,
+            first_diagnostic.is_some_and(|diagnostic| std::ptr::eq(diagnostic, left_out))
+        );
+        assert_eq!(kept.body, left_out.body);
+        assert_eq!(without_raw(&kept.base), without_raw(&left_out.base));
+    }
+}
+
+/// A session file.
+///
+/// It can always be read; each message of its final state becomes exactly one message of ours, which carries its record.
+pub fn session(data: &[u8]) {
+    let log = Log::read(data);
+    let messages: Vec<_> = session_messages::messages(&log).collect();
+    assert_eq!(messages.len(), log.messages().count());
+    for (message, record) in messages.iter().zip(log.messages()) {
+        one_line_of_json(message);
+        let original = message.original.as_str();
+        assert_eq!(
+            without_space(original),
+            without_space(record.as_str()),
+            "`_original` is the record"
+        );
+    }
+    let mut events = Vec::new();
+    session_events::events(&log, &Options::new("fuzz"), |event| events.push(event));
+    check_events(&events);
+    let carriers = events.iter().filter(|event| carries(event)).count();
+    let expected = messages.len() + usize::from(log.header.is_some());
+    assert_eq!(carriers, expected, "each record is carried once");
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| matches!(event.body, Body::Diagnostic(_)))
+            .count(),
+        usize::from(!log.skipped.is_nothing()),
+        "what is not in the final state is counted in one diagnostic"
+    );
+    check_renderers(&events, data.len());
+}
+
+/// A stream, in chunks of any size.
+///
+/// Chunks make no difference; the run ends once, last; every view and renderer takes what comes.
+pub fn translate(data: &[u8]) {
+    for deltas in [Deltas::Only, Deltas::Final, Deltas::Both] {
+        for limit in [DEFAULT_LIMIT, SHORT_LINE] {
+            let events = stream([data], deltas, limit);
+            check_run(&events);
+            let whole = written(&events);
+            let chunks = pieces(data);
+            assert_eq!(whole, written(&stream(chunks, deltas, limit)), "{deltas:?}");
+            if data.len() <= 2 * SHORT_LINE {
+                let bytes = data.chunks(1);
+                assert_eq!(whole, written(&stream(bytes, deltas, limit)), "{deltas:?}");
+            }
+            if limit == DEFAULT_LIMIT {
+                check_views(&events);
+                check_renderers(&events, data.len());
+            }
+        }
+    }
+}
+
+fn one_line(line: &[u8], keep_raw: bool) -> Vec<Event> {
+    let mut options = Options::new("fuzz");
+    options.keep_raw = keep_raw;
+    let mut events = Vec::new();
+    StreamNormalizer::new(&options).push(Line::Whole(line), None, &mut events);
+    events
+}
+
+fn carries(event: &Event) -> bool {
+    event.base.raw.is_some()
+}
+
+fn without_raw(base: &Base) -> Base {
+    Base {
+        raw: None,
+        raw_is_text: false,
+        raw_base64: None,
+        ..base.clone()
+    }
+}
+
+/// `raw` is the line: JSON as it stands, anything else as text, with its bytes if they are not UTF-8.
+fn check_raw(line: &[u8], base: &Base) {
+    let raw = base.raw.as_ref().expect("the line is carried").as_str();
+    let text = std::str::from_utf8(line);
+    let json = text
+        .ok()
+        .filter(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
+    if let Some(text) = json {
+        assert!(!base.raw_is_text, "JSON is no text");
+        let trimmed = text.trim_matches([' ', '\t', '\r']);
+        if trimmed.contains('\r') {
+            assert_eq!(raw, without_space(trimmed));
+        } else {
+            assert_eq!(raw, trimmed);
+        }
+    } else {
+        assert!(base.raw_is_text, "what is not JSON is text");
+        let read: String = serde_json::from_str(raw).expect("`raw` is a string");
+        assert_eq!(read, String::from_utf8_lossy(line));
+    }
+    let bytes = text.is_err().then(|| STANDARD.encode(line));
+    assert_eq!(base.raw_base64, bytes, "bytes that are not UTF-8 are kept");
+}
+
+/// Events count up from 0 and read back from their JSON, each from one line of it.
+fn check_events(events: &[Event]) {
+    for (seq, event) in (0..).zip(events) {
+        assert_eq!(event.base.seq, seq, "no gaps");
+        let json = event.to_json();
+        assert_one_line_of_json(&json);
+        let serde = serde_json::to_string(event).expect("an event serialises");
+        assert_eq!(json, serde, "both ways of writing an event are one");
+        let read = Event::from_json(&json);
+        assert_eq!(&read.expect("an event reads back"), event, "{json}");
+    }
+}
+
+fn check_run(events: &[Event]) {
+    check_events(events);
+    let is_end = |event: &Event| matches!(event.body, Body::RunEnd(_));
+    let ends = events.iter().filter(|event| is_end(event)).count();
+    assert_eq!(ends, 1, "a run ends once");
+    assert!(events.last().is_some_and(is_end), "and then it is over");
+}
+
+fn check_views(events: &[Event]) {
+    let mut messages = MessageFold::new("fuzz");
+    let mut runtime = RuntimeFold::new("fuzz");
+    let mut result = ResultFold::default();
+    for event in events {
+        messages.push(event).iter().for_each(one_line_of_json);
+        runtime.push(event).iter().for_each(one_line_of_json);
+        result.push(event);
+    }
+    messages.finish().iter().for_each(one_line_of_json);
+    one_line_of_json(&result.finish(true));
+}
+
+fn check_renderers(events: &[Event], size: usize) {
+    let plain = TextRenderer::new(text::Options { colour: false });
+    let plain = render(plain, events);
+    let control = |c: char| c.is_control() && c != '\n' && c != '\t';
+    assert!(!plain.contains(control), "a terminal would obey: {plain:?}");
+    render(TextRenderer::new(text::Options { colour: true }), events);
+    render(MarkdownRenderer::default(), events);
+    if size <= LARGEST_PAGE {
+        render(HtmlRenderer::default(), events);
+    }
+}
+
+fn render(mut renderer: impl Renderer, events: &[Event]) -> String {
+    let mut out = Vec::new();
+    let written = events
+        .iter()
+        .try_for_each(|event| renderer.event(event, &mut out));
+    let finished: io::Result<()> = written.and_then(|()| renderer.finish(&mut out));
+    finished.expect("memory takes all that is written");
+    String::from_utf8(out).expect("people read text")
+}
+
+fn stream<'d>(
+    chunks: impl IntoIterator<Item = &'d [u8]>,
+    deltas: Deltas,
+    limit: usize,
+) -> Vec<Event> {
+    let mut options = Options::new("fuzz");
+    options.deltas = deltas;
+    let mut normalizer = StreamNormalizer::new(&options);
+    let mut lines = LineBuffer::with_limit(limit);
+    let mut events = Vec::new();
+    for chunk in chunks {
+        lines.push(chunk);
+        while let Some(line) = lines.next_line() {
+            normalizer.push(line, None, &mut events);
+        }
+    }
+    if let Some(line) = lines.last_line() {
+        normalizer.push(line, None, &mut events);
+    }
+    normalizer.finish(&Ending::default(), &mut events);
+    events
+}
+
+/// The data in chunks whose sizes depend on nothing but the data.
+fn pieces(data: &[u8]) -> Vec<&[u8]> {
+    let mut rng = Rng::of(data);
+    let mut rest = data;
+    let mut pieces = Vec::new();
+    while !rest.is_empty() {
+        let (piece, behind) = rest.split_at(1 + rng.below(rest.len()));
+        pieces.push(piece);
+        rest = behind;
+    }
+    pieces
+}
+
+fn written(events: &[Event]) -> Vec<String> {
+    events.iter().map(Event::to_json).collect()
+}
+
+fn one_line_of_json(value: &impl Serialize) {
+    assert_one_line_of_json(&serde_json::to_string(value).expect("our values serialise"));
+}
+
+fn assert_one_line_of_json(json: &str) {
+    assert!(!json.contains(['\n', '\r']), "one line: {json:?}");
+    let valid = serde_json::from_str::<IgnoredAny>(json);
+    assert!(valid.is_ok(), "valid JSON: {json:?}");
+}
+
+/// JSON without the white space between its tokens.
+fn without_space(json: &str) -> String {
+    let mut in_string = false;
+    let mut escaped = false;
+    let keep = |c: &char| {
+        if in_string {
+            in_string = *c != '"' || escaped;
+            escaped = *c == '\\' && !escaped;
+            return true;
+        }
+        in_string = *c == '"';
+        !matches!(c, ' ' | '\t' | '\n' | '\r')
+    };
+    json.chars().filter(keep).collect()
+}

@@ -1,0 +1,4 @@
+//! One line of a stream.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| lapidary_testkit::fuzz::line(data));
