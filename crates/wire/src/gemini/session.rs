@@ -35,20 +35,27 @@ pub enum Record<'a> {
 impl<'a> Record<'a> {
     /// Tells what a record is, in the CLI's own order of precedence.
     pub fn of(record: Token<'a>) -> Self {
-        let member = |name, kind| record.get(name).and_then(|token: Token<'a>| token.of(kind));
-        if let Some(id) = member("$rewindTo", Kind::String) {
-            return Self::RewindTo(id);
+        let mut rewind = None;
+        let mut id = None;
+        let mut patch = None;
+        let mut is_session = false;
+        let mut is_header = false;
+        for (key, value) in record.members() {
+            match key.string().as_deref() {
+                Some("$rewindTo") => rewind = value.of(Kind::String),
+                Some("id") => id = value.of(Kind::String),
+                Some("$set") => patch = value.of(Kind::Object),
+                Some("sessionId") => is_session = value.kind() == Kind::String,
+                Some("projectHash" | "messages") => is_header = true,
+                _ => {}
+            }
         }
-        if let Some(id) = member("id", Kind::String) {
-            return Self::Message { id, record };
+        match (rewind, id, patch) {
+            (Some(id), _, _) => Self::RewindTo(id),
+            (None, Some(id), _) => Self::Message { id, record },
+            (None, None, Some(patch)) => Self::Set(patch),
+            (None, None, None) if is_session && is_header => Self::Header(record),
+            (None, None, None) => Self::Unknown,
         }
-        if let Some(patch) = member("$set", Kind::Object) {
-            return Self::Set(patch);
-        }
-        let header = member("sessionId", Kind::String).is_some();
-        if header && (record.get("projectHash").is_some() || record.get("messages").is_some()) {
-            return Self::Header(record);
-        }
-        Self::Unknown
     }
 }

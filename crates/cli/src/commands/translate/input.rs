@@ -83,7 +83,7 @@ impl Input {
         let mut looked_at = 0;
         let mut searched = 0;
         loop {
-            while let Some(offset) = self.head[searched..].iter().position(|&byte| byte == b'\n') {
+            while let Some(offset) = memchr::memchr(b'\n', &self.head[searched..]) {
                 let newline = searched + offset;
                 match detect::line(&String::from_utf8_lossy(trim_mark(
                     &self.head[looked_at..newline],

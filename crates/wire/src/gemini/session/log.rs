@@ -12,7 +12,7 @@ pub struct Log<'a> {
     /// The first header, as it stands.
     pub header: Option<Token<'a>>,
     metadata: Vec<(Token<'a>, Token<'a>)>,
-    messages: Vec<Option<Token<'a>>>,
+    messages: Vec<Token<'a>>,
     /// Where each id's message is in `messages`.
     places: HashMap<&'a str, usize>,
     /// What is in the file but not in its final state.
@@ -72,7 +72,7 @@ impl<'a> Log<'a> {
 
     /// The messages, in order.
     pub fn messages(&self) -> impl Iterator<Item = Token<'a>> + '_ {
-        self.messages.iter().flatten().copied()
+        self.messages.iter().copied()
     }
 
     /// True if nothing in the file was a record.
@@ -96,7 +96,7 @@ impl<'a> Log<'a> {
     fn apply(&mut self, record: Token<'a>) {
         match Record::of(record) {
             Record::RewindTo(id) => self.rewind(id),
-            Record::Message { record, .. } => self.upsert(record),
+            Record::Message { id, record } => self.upsert(Some(id), record),
             Record::Set(patch) => self.patch(patch),
             Record::Header(header) => {
                 self.header.get_or_insert(header);
@@ -125,7 +125,8 @@ impl<'a> Log<'a> {
         self.messages.clear();
         self.places.clear();
         for message in messages.elements() {
-            self.upsert(message);
+            let id = message.get("id").and_then(|id| id.of(Kind::String));
+            self.upsert(id, message);
         }
         let kept = before
             .iter()
@@ -136,21 +137,20 @@ impl<'a> Log<'a> {
     }
 
     /// Messages keep the place where they were first seen.
-    fn upsert(&mut self, message: Token<'a>) {
-        let id = message.get("id").and_then(|id| id.of(Kind::String));
+    fn upsert(&mut self, id: Option<Token<'a>>, message: Token<'a>) {
         let next = self.messages.len();
         let place = id.map_or(next, |id| *self.places.entry(id.as_str()).or_insert(next));
         if place == next {
-            self.messages.push(Some(message));
+            self.messages.push(message);
         } else {
-            self.messages[place] = Some(message);
+            self.messages[place] = message;
             self.skipped.superseded += 1;
         }
     }
 
     fn rewind(&mut self, id: Token<'a>) {
         let from = self.places.get(id.as_str()).copied().unwrap_or(0);
-        let gone = self.messages[from..].iter().flatten().count();
+        let gone = self.messages.len() - from;
         self.skipped.rewound += gone as u64;
         self.messages.truncate(from);
         self.places.retain(|_, place| *place < from);
