@@ -17,7 +17,7 @@ use lapidary_render::Renderer;
 use lapidary_render::html::HtmlRenderer;
 use lapidary_render::markdown::MarkdownRenderer;
 use lapidary_render::text::{self, TextRenderer};
-use lapidary_vocab::{Base, Body, Event};
+use lapidary_vocab::{Base, Body, Event, Message};
 use lapidary_wire::gemini::session::Log;
 use lapidary_wire::lines::{DEFAULT_LIMIT, Line, LineBuffer};
 use serde::Serialize;
@@ -78,7 +78,7 @@ pub fn session(data: &[u8]) {
     let messages: Vec<_> = session_messages::messages(&log).collect();
     assert_eq!(messages.len(), log.messages().count());
     for (message, record) in messages.iter().zip(log.messages()) {
-        one_line_of_json(message);
+        check_message(message);
         let original = message.original.as_str();
         assert_eq!(
             without_space(original),
@@ -197,11 +197,11 @@ fn check_views(events: &[Event]) {
     let mut runtime = RuntimeFold::new("fuzz");
     let mut result = ResultFold::default();
     for event in events {
-        messages.push(event).iter().for_each(one_line_of_json);
+        messages.push(event).iter().for_each(check_message);
         runtime.push(event).iter().for_each(one_line_of_json);
         result.push(event);
     }
-    messages.finish().iter().for_each(one_line_of_json);
+    messages.finish().iter().for_each(check_message);
     one_line_of_json(&result.finish(true));
 }
 
@@ -265,6 +265,14 @@ fn pieces(data: &[u8]) -> Vec<&[u8]> {
 
 fn written(events: &[Event]) -> Vec<String> {
     events.iter().map(Event::to_json).collect()
+}
+
+/// A message is one line of JSON, from which it reads back.
+fn check_message(message: &Message) {
+    one_line_of_json(message);
+    let json = serde_json::to_string(message).expect("our values serialise");
+    let read = serde_json::from_str::<Message>(&json);
+    assert_eq!(&read.expect("a message reads back"), message, "{json}");
 }
 
 fn one_line_of_json(value: &impl Serialize) {
