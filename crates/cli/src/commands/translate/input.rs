@@ -36,7 +36,7 @@ impl Input {
     }
 
     fn file(path: &Path) -> Result<Self, Failure> {
-        let name = path.display().to_string();
+        let name = shown(path);
         let file = File::open(path)
             .with_context(|| format!("cannot read `{name}`"))
             .map_err(Failure::bad_input)?;
@@ -96,7 +96,8 @@ impl Input {
                 searched = looked_at;
             }
             searched = self.head.len();
-            if self.head.len() > limit.saturating_add(CHUNK) || !self.read_more()? {
+            let pending = self.head.len() - looked_at;
+            if pending > limit.saturating_add(CHUNK) || !self.read_more()? {
                 return self.detect_document();
             }
         }
@@ -107,7 +108,7 @@ impl Input {
         if self.head.trim_ascii().is_empty() {
             let failure = Failure::bad_input(anyhow!("`{}` is empty", self.name));
             return Err(failure.with_hint(
-                "say what it should have been with --from, for example --from stream-json",
+                "if that is all the agent printed, --from stream-json translates it: a run without a result",
             ));
         }
         let found = detect::document(&String::from_utf8_lossy(trim_mark(&self.head)));
@@ -180,6 +181,19 @@ fn read_some(reader: &mut dyn Read, room: &mut [u8]) -> io::Result<usize> {
             other => return other,
         }
     }
+}
+
+/// A file's name for a message: one line, and nothing in it that a terminal would obey.
+fn shown(path: &Path) -> String {
+    let mut name = String::new();
+    for c in path.to_string_lossy().chars() {
+        if c.is_control() {
+            name.extend(c.escape_debug());
+        } else {
+            name.push(c);
+        }
+    }
+    name
 }
 
 fn trim_mark(bytes: &[u8]) -> &[u8] {
