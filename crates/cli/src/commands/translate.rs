@@ -177,7 +177,8 @@ fn stream(
     let mut sink = Sink::new(format, args, out);
     let mut events = Vec::new();
     let mut lines = input.lines(args.max_line);
-    let mut received = None;
+    // What was read to find out the format came just now.
+    let mut received = input.now();
     loop {
         while let Some(line) = lines.next_line() {
             normalizer.push(line, received.as_deref(), &mut events);

@@ -105,7 +105,7 @@ impl Input {
 
     fn detect_document(&mut self) -> Result<Format, Failure> {
         while self.read_more()? {}
-        if self.head.trim_ascii().is_empty() {
+        if trim_mark(&self.head).trim_ascii().is_empty() {
             let failure = Failure::bad_input(anyhow!("`{}` is empty", self.name));
             return Err(failure.with_hint(
                 "if that is all the agent printed, --from stream-json translates it: a run without a result",
@@ -118,7 +118,11 @@ impl Input {
         })
     }
 
+    /// Reads on into `head`. Not behind the end: on a terminal that would take a second Ctrl-D.
     fn read_more(&mut self) -> Result<bool, Failure> {
+        if self.ended {
+            return Ok(false);
+        }
         let before = self.head.len();
         self.head.resize(before + CHUNK, 0);
         let read = read_some(&mut self.reader, &mut self.head[before..]);
@@ -150,7 +154,7 @@ impl Input {
     }
 
     pub(super) fn read_all(&mut self) -> Result<Vec<u8>, Failure> {
-        while !self.ended && self.read_more()? {}
+        while self.read_more()? {}
         Ok(std::mem::take(&mut self.head))
     }
 
