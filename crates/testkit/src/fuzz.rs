@@ -100,7 +100,8 @@ pub fn session(data: &[u8]) {
         usize::from(!log.skipped.is_nothing()),
         "what is not in the final state is counted in one diagnostic"
     );
-    check_renderers(&events, data.len());
+    check_renderers(&events);
+    check_page(&events, data.len());
 }
 
 /// A stream, in chunks of any size.
@@ -120,7 +121,10 @@ pub fn translate(data: &[u8]) {
             }
             if limit == DEFAULT_LIMIT {
                 check_views(&events);
-                check_renderers(&events, data.len());
+                check_renderers(&events);
+            }
+            if limit == DEFAULT_LIMIT && deltas == Deltas::Only {
+                check_page(&events, data.len());
             }
         }
     }
@@ -205,13 +209,16 @@ fn check_views(events: &[Event]) {
     one_line_of_json(&result.finish(true));
 }
 
-fn check_renderers(events: &[Event], size: usize) {
+fn check_renderers(events: &[Event]) {
     let plain = TextRenderer::new(text::Options { colour: false });
     let plain = render(plain, events);
     let control = |c: char| c.is_control() && c != '\n' && c != '\t';
     assert!(!plain.contains(control), "a terminal would obey: {plain:?}");
     render(TextRenderer::new(text::Options { colour: true }), events);
     render(MarkdownRenderer::default(), events);
+}
+
+fn check_page(events: &[Event], size: usize) {
     if size <= LARGEST_PAGE {
         render(HtmlRenderer::default(), events);
     }
