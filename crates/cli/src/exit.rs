@@ -9,7 +9,8 @@ pub(crate) enum Exit {
     Success = 0,
     /// Something of ours went wrong, such as a full disk.
     Internal = 1,
-    // 2 is wrong usage: clap's own.
+    /// Wrong usage, as clap has it too.
+    Usage = 2,
     /// `--strict`, and something was malformed or unknown. Everything was still printed.
     Strict = 3,
     /// The input cannot be read, or is of no known format.

@@ -3,7 +3,10 @@
 use std::io;
 use std::process::ExitCode;
 
+use lapidary::render::plain::sanitize;
+
 use crate::exit::Exit;
+use crate::printer::complain;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -19,6 +22,13 @@ impl Failure {
             exit: Exit::BadInput,
             error: error.into(),
             hint: None,
+        }
+    }
+
+    pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self {
+            exit: Exit::Usage,
+            ..Self::bad_input(error)
         }
     }
 
@@ -38,6 +48,26 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// Says what clap has to say: help on stdout, complaints on stderr. A complaint repeats arguments, and these may be file names
+/// that hold anything, so it goes without colours if a terminal would obey one of them.
+pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+    let hostile = |arg: std::ffi::OsString| {
+        let arg = arg.to_string_lossy();
+        sanitize(&arg) != arg
+    };
+    if error.use_stderr() && std::env::args_os().any(hostile) {
+        complain(error.render().to_string().trim_end());
+        return Exit::Usage.into();
+    }
+    // There is nobody left to tell if it cannot be printed.
+    let _ = error.print();
+    if error.use_stderr() {
+        Exit::Usage.into()
+    } else {
+        Exit::Success.into()
+    }
+}
+
 /// Says what went wrong on stderr. A reader that closed the pipe has had enough: that is success.
 pub(crate) fn report(failure: &Failure) -> ExitCode {
     let closed = failure.error.chain().any(|cause| {
@@ -47,9 +77,9 @@ pub(crate) fn report(failure: &Failure) -> ExitCode {
     if closed {
         return Exit::Success.into();
     }
-    crate::printer::complain(&format!("error: {:#}", failure.error));
+    complain(&format!("error: {:#}", failure.error));
     if let Some(hint) = &failure.hint {
-        crate::printer::complain(&format!("hint: {hint}"));
+        complain(&format!("hint: {hint}"));
     }
     failure.exit.into()
 }

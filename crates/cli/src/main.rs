@@ -15,7 +15,10 @@ use crate::failure::report;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return failure::report_usage(&error),
+    };
     let mut printer = Printer::new();
     let ended = commands::run(&cli.command, &mut printer);
     match ended.and_then(|exit| printer.flush().map(|()| exit).map_err(Into::into)) {

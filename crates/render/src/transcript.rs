@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use lapidary_vocab::event::{
-    RunEnd, SessionInit, StreamDeltaKind, ToolCompletion, ToolInvocation, TurnComplete,
+    RunEnd, SessionInit, StreamDeltaKind, TextEvent, ToolCompletion, ToolInvocation, TurnComplete,
 };
 use lapidary_vocab::{Body, Event, Text};
 
@@ -181,6 +181,12 @@ impl Transcript {
             && self.session.init == SessionInit::default()
         {
             self.session.init = (**init).clone();
+        }
+        // A session file names the model on what it said, not at its start.
+        if let Body::Text(TextEvent { model, .. }) = &event.body
+            && self.session.init.model.is_none()
+        {
+            self.session.init.model.clone_from(model);
         }
     }
 

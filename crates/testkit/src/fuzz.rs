@@ -17,7 +17,7 @@ use lapidary_render::Renderer;
 use lapidary_render::html::HtmlRenderer;
 use lapidary_render::markdown::MarkdownRenderer;
 use lapidary_render::text::{self, TextRenderer};
-use lapidary_vocab::{Base, Body, Event};
+use lapidary_vocab::{Base, Body, Event, Message};
 use lapidary_wire::gemini::session::Log;
 use lapidary_wire::lines::{DEFAULT_LIMIT, Line, LineBuffer};
 use serde::Serialize;
@@ -78,7 +78,7 @@ pub fn session(data: &[u8]) {
     let messages: Vec<_> = session_messages::messages(&log).collect();
     assert_eq!(messages.len(), log.messages().count());
     for (message, record) in messages.iter().zip(log.messages()) {
-        one_line_of_json(message);
+        check_message(message);
         let original = message.original.as_str();
         assert_eq!(
             without_space(original),
@@ -100,7 +100,8 @@ pub fn session(data: &[u8]) {
         usize::from(!log.skipped.is_nothing()),
         "what is not in the final state is counted in one diagnostic"
     );
-    check_renderers(&events, data.len());
+    check_renderers(&events);
+    check_page(&events, data.len());
 }
 
 /// A stream, in chunks of any size.
@@ -120,7 +121,10 @@ pub fn translate(data: &[u8]) {
             }
             if limit == DEFAULT_LIMIT {
                 check_views(&events);
-                check_renderers(&events, data.len());
+                check_renderers(&events);
+            }
+            if limit == DEFAULT_LIMIT && deltas == Deltas::Only {
+                check_page(&events, data.len());
             }
         }
     }
@@ -197,21 +201,24 @@ fn check_views(events: &[Event]) {
     let mut runtime = RuntimeFold::new("fuzz");
     let mut result = ResultFold::default();
     for event in events {
-        messages.push(event).iter().for_each(one_line_of_json);
+        messages.push(event).iter().for_each(check_message);
         runtime.push(event).iter().for_each(one_line_of_json);
         result.push(event);
     }
-    messages.finish().iter().for_each(one_line_of_json);
+    messages.finish().iter().for_each(check_message);
     one_line_of_json(&result.finish(true));
 }
 
-fn check_renderers(events: &[Event], size: usize) {
+fn check_renderers(events: &[Event]) {
     let plain = TextRenderer::new(text::Options { colour: false });
     let plain = render(plain, events);
     let control = |c: char| c.is_control() && c != '\n' && c != '\t';
     assert!(!plain.contains(control), "a terminal would obey: {plain:?}");
     render(TextRenderer::new(text::Options { colour: true }), events);
     render(MarkdownRenderer::default(), events);
+}
+
+fn check_page(events: &[Event], size: usize) {
     if size <= LARGEST_PAGE {
         render(HtmlRenderer::default(), events);
     }
@@ -265,6 +272,14 @@ fn pieces(data: &[u8]) -> Vec<&[u8]> {
 
 fn written(events: &[Event]) -> Vec<String> {
     events.iter().map(Event::to_json).collect()
+}
+
+/// A message is one line of JSON, from which it reads back.
+fn check_message(message: &Message) {
+    one_line_of_json(message);
+    let json = serde_json::to_string(message).expect("our values serialise");
+    let read = serde_json::from_str::<Message>(&json);
+    assert_eq!(&read.expect("a message reads back"), message, "{json}");
 }
 
 fn one_line_of_json(value: &impl Serialize) {

@@ -1,5 +1,7 @@
 //! `completions`: for the shells.
 
+use std::io::Write as _;
+
 use clap::CommandFactory as _;
 
 use super::Cli;
@@ -16,8 +18,10 @@ pub(crate) struct Args {
     shell: clap_complete::Shell,
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "commands have one shape")]
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    clap_complete::generate(args.shell, &mut Cli::command(), "lapidary", out);
+    // By way of memory: the generator panics if it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "lapidary", &mut script);
+    out.write_all(&script)?;
     Ok(Exit::Success)
 }

@@ -24,9 +24,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Some(name) => match root.find_subcommand(name) {
             Some(command) => command.clone(),
             None => {
-                return Err(Failure::bad_input(anyhow::anyhow!(
-                    "there is no command `{name}`"
-                )));
+                let known: Vec<_> = root
+                    .get_subcommands()
+                    .map(clap::Command::get_name)
+                    .collect();
+                let failure = Failure::usage(anyhow::anyhow!("there is no command `{name}`"));
+                return Err(failure.with_hint(format!("there are {}", known.join(", "))));
             }
         },
     };

@@ -13,7 +13,7 @@ use crate::printer::Printer;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  lapidary schema                          the names (on a terminal), or all schemas in one object (piped)
+  lapidary schema                  the names on a terminal; when piped, all schemas in one object
   lapidary schema events > events.schema.json
   lapidary schema --typescript > lapidary.d.ts")]
 pub(crate) struct Args {
@@ -44,7 +44,7 @@ fn one(name: &str, out: &mut Printer) -> Result<(), Failure> {
             .map(|published| published.name)
             .collect();
         return Err(
-            Failure::bad_input(anyhow::anyhow!("there is no schema `{name}`"))
+            Failure::usage(anyhow::anyhow!("there is no schema `{name}`"))
                 .with_hint(format!("there are {}", known.join(", "))),
         );
     };

@@ -29,12 +29,13 @@ use sink::Sink;
 #[command(after_help = "\
 Examples:
   gemini -o stream-json -p 'fix the tests' | lapidary translate
-  lapidary translate --format messages ~/.gemini/tmp/*/chats/session-*.jsonl | jq .
+  gemini -o stream-json -p 'fix the tests' > run.jsonl
   lapidary translate --format result --exit-code $? run.jsonl
+  lapidary translate --format messages session.jsonl | jq .content
   lapidary translate --format html session.jsonl > session.html
 
-Exits with 0 once translated, whatever became of the run; 3 with --strict if anything was malformed or unknown; 13 if the
-input cannot be read or is of no known format.")]
+Exits with 0 once translated, whatever became of the run; 3 with --strict if anything was malformed or unknown; 13 if \
+the input cannot be read or is of no known format.")]
 pub(crate) struct Args {
     /// The file to read; `-` or nothing for stdin
     file: Option<PathBuf>,
@@ -176,7 +177,8 @@ fn stream(
     let mut sink = Sink::new(format, args, out);
     let mut events = Vec::new();
     let mut lines = input.lines(args.max_line);
-    let mut received = None;
+    // What was read to find out the format came just now.
+    let mut received = input.now();
     loop {
         while let Some(line) = lines.next_line() {
             normalizer.push(line, received.as_deref(), &mut events);

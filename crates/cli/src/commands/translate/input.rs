@@ -36,7 +36,7 @@ impl Input {
     }
 
     fn file(path: &Path) -> Result<Self, Failure> {
-        let name = path.display().to_string();
+        let name = shown(path);
         let file = File::open(path)
             .with_context(|| format!("cannot read `{name}`"))
             .map_err(Failure::bad_input)?;
@@ -96,7 +96,8 @@ impl Input {
                 searched = looked_at;
             }
             searched = self.head.len();
-            if self.head.len() > limit.saturating_add(CHUNK) || !self.read_more()? {
+            let pending = self.head.len() - looked_at;
+            if pending > limit.saturating_add(CHUNK) || !self.read_more()? {
                 return self.detect_document();
             }
         }
@@ -104,10 +105,10 @@ impl Input {
 
     fn detect_document(&mut self) -> Result<Format, Failure> {
         while self.read_more()? {}
-        if self.head.trim_ascii().is_empty() {
+        if trim_mark(&self.head).trim_ascii().is_empty() {
             let failure = Failure::bad_input(anyhow!("`{}` is empty", self.name));
             return Err(failure.with_hint(
-                "say what it should have been with --from, for example --from stream-json",
+                "if that is all the agent printed, --from stream-json translates it: a run without a result",
             ));
         }
         let found = detect::document(&String::from_utf8_lossy(trim_mark(&self.head)));
@@ -117,7 +118,11 @@ impl Input {
         })
     }
 
+    /// Reads on into `head`. Not behind the end: on a terminal that would take a second Ctrl-D.
     fn read_more(&mut self) -> Result<bool, Failure> {
+        if self.ended {
+            return Ok(false);
+        }
         let before = self.head.len();
         self.head.resize(before + CHUNK, 0);
         let read = read_some(&mut self.reader, &mut self.head[before..]);
@@ -149,7 +154,7 @@ impl Input {
     }
 
     pub(super) fn read_all(&mut self) -> Result<Vec<u8>, Failure> {
-        while !self.ended && self.read_more()? {}
+        while self.read_more()? {}
         Ok(std::mem::take(&mut self.head))
     }
 
@@ -180,6 +185,19 @@ fn read_some(reader: &mut dyn Read, room: &mut [u8]) -> io::Result<usize> {
             other => return other,
         }
     }
+}
+
+/// A file's name for a message: one line, and nothing in it that a terminal would obey.
+fn shown(path: &Path) -> String {
+    let mut name = String::new();
+    for c in path.to_string_lossy().chars() {
+        if c.is_control() {
+            name.extend(c.escape_debug());
+        } else {
+            name.push(c);
+        }
+    }
+    name
 }
 
 fn trim_mark(bytes: &[u8]) -> &[u8] {

@@ -93,8 +93,11 @@ impl Sink {
                     line::write(out, &message)?;
                 }
                 if fold.skipped() > 0 {
-                    let count = fold.skipped();
-                    out.note(&format!("{count} events have no place among messages (warnings, errors, diagnostics); --format events shows them"))?;
+                    let (count, shows) = match fold.skipped() {
+                        1 => ("1 event has".to_owned(), "it"),
+                        count => (format!("{count} events have"), "them"),
+                    };
+                    out.note(&format!("{count} no place among messages (warnings, errors, diagnostics); --format events shows {shows}"))?;
                 }
             }
             Target::Result(fold) => line::write(out, &fold.finish(self.extract_data))?,

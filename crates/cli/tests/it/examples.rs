@@ -1,0 +1,66 @@
+//! The scripts under `examples` do what they say.
+
+use std::process::Command;
+
+use crate::support::{Ran, output, root};
+
+const FIXTURES: &str = "fixtures/gemini-0.61.0";
+
+fn script(interpreter: &str, name: &str, captures: &[&str]) -> Ran {
+    let mut command = Command::new(interpreter);
+    command
+        .arg(format!("examples/{name}"))
+        .args(
+            captures
+                .iter()
+                .map(|name| format!("{FIXTURES}/{name}.stdout.jsonl")),
+        )
+        .env("LAPIDARY", env!("CARGO_BIN_EXE_lapidary"))
+        .current_dir(root());
+    let ran = output(command, b"");
+    Ran {
+        code: ran.status.code(),
+        stdout: String::from_utf8(ran.stdout).unwrap(),
+        stderr: String::from_utf8(ran.stderr).unwrap(),
+    }
+}
+
+fn check(ran: &Ran, code: i32, stdout: &str) {
+    assert_eq!(ran.stderr, "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), stdout));
+}
+
+#[test]
+fn failures_are_named_and_make_the_job_red() {
+    let good = script("bash", "failures.sh", &["sess-a", "text-simple"]);
+    check(&good, 0, "");
+    let bad = [
+        "sess-a",
+        "api-429-quota-terminal",
+        "loop-detected",
+        "empty-prompt",
+    ];
+    let told = "\
+api-429-quota-terminal.stdout.jsonl: failed: the account's quota is used up · 0 tokens (0 in, 0 out) · 0.5 s
+loop-detected.stdout.jsonl: failed: the agent went in circles and was stopped · 440 tokens (400 in, 40 out) · 0.4 s · 4 tool calls
+empty-prompt.stdout.jsonl: failed: the stream ended without a result
+";
+    check(&script("bash", "failures.sh", &bad), 1, told);
+}
+
+#[test]
+fn usage_is_added_up_by_model() {
+    let told = "\
+gemini-2.5-flash: 700 in, 40 out, 100 cached
+gemini-3.5-flash-lite: 100 in, 10 out, 0 cached
+gemini-3.8-flash: 100 in, 10 out, 0 cached
+";
+    let usage = script("python3", "usage.py", &["sess-a", "text-simple"]);
+    check(&usage, 0, told);
+    let missing = script("python3", "usage.py", &["no-such"]);
+    assert_eq!(missing.code, Some(13));
+    assert!(
+        missing.stderr.starts_with("error: cannot read"),
+        "{missing:?}"
+    );
+}

@@ -1,0 +1,133 @@
+//! Running the real binary.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// How long anything may take that takes milliseconds.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// How a command went.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// The binary, in the repository's root, so that messages name files the same way everywhere.
+pub(crate) fn lapidary<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lapidary"));
+    command.args(args).current_dir(root());
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs the binary with nothing on stdin.
+pub(crate) fn run(args: &[&str]) -> Ran {
+    run_with(args, b"")
+}
+
+/// Runs the binary.
+pub(crate) fn run_with(args: &[&str], stdin: &[u8]) -> Ran {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = output(lapidary(args), stdin);
+    Ran {
+        code: status.code(),
+        stdout: String::from_utf8(stdout).unwrap(),
+        stderr: String::from_utf8(stderr).unwrap(),
+    }
+}
+
+/// Runs a command that prints bytes.
+pub(crate) fn output(mut command: Command, stdin: &[u8]) -> Output {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let stdin = stdin.to_vec();
+    // It may end without reading all of it.
+    let writer = thread::spawn(move || drop(pipe.write_all(&stdin)));
+    let output = ended(child);
+    writer.join().unwrap();
+    output
+}
+
+/// Waits for a child that is expected to end.
+pub(crate) fn ended(child: Child) -> Output {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(child.wait_with_output()));
+    let waited = receiver.recv_timeout(DEADLINE);
+    waited.expect("it ends in time").unwrap()
+}
+
+/// The lines that a child prints, as they come.
+pub(crate) fn lines_of(child: &mut Child) -> mpsc::Receiver<String> {
+    let mut stdout = child.stdout.take().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut line = Vec::new();
+        let mut byte = [0];
+        while stdout.read(&mut byte).is_ok_and(|count| count == 1) {
+            if byte[0] == b'\n' {
+                let line = String::from_utf8(std::mem::take(&mut line)).unwrap();
+                if sender.send(line).is_err() {
+                    return;
+                }
+            } else {
+                line.push(byte[0]);
+            }
+        }
+    });
+    receiver
+}
+
+/// All captures and session files, as paths from the root.
+pub(crate) fn captures() -> Vec<String> {
+    let mut found = Vec::new();
+    collect(&root().join("fixtures"), &mut found);
+    let mut names: Vec<_> = found
+        .iter()
+        .map(|path| path.strip_prefix(root()).unwrap().to_str().unwrap())
+        .filter(|name| name.ends_with(".jsonl") || name.ends_with(".json"))
+        .filter(|name| !name.ends_with(".meta.json"))
+        .map(str::to_owned)
+        .collect();
+    names.sort();
+    assert!(names.len() > 100, "the captures are there");
+    names
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
+
+pub(crate) fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().unwrap()
+}
+
+/// The bytes of a file of the repository.
+pub(crate) fn read(name: &str) -> Vec<u8> {
+    fs::read(root().join(name)).unwrap()
+}
