@@ -5,6 +5,7 @@
 )]
 
 mod files;
+mod lanes;
 mod modules;
 mod peers;
 mod round_trip;

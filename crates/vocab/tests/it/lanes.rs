@@ -1,0 +1,105 @@
+//! The lane of its own that a plain chunk has when it is written: the same bytes as serde's, whatever else is or is not set.
+
+use std::collections::BTreeMap;
+
+use lapidary_vocab::event::{Provider, StreamDelta, StreamDeltaKind};
+use lapidary_vocab::{Base, Body, Event, Json, SharedStr, Text, line};
+use proptest::prelude::*;
+
+use crate::samples;
+
+#[track_caller]
+fn check(event: &Event) {
+    let mut fast = Vec::new();
+    line::write_event(&mut fast, event).unwrap();
+    let mut plain = Vec::new();
+    line::write(&mut plain, event).unwrap();
+    assert_eq!(String::from_utf8(fast), String::from_utf8(plain));
+}
+
+#[test]
+fn every_sample_is_written_as_serde_writes_it() {
+    for event in samples::events() {
+        check(&event);
+    }
+}
+
+fn text() -> impl Strategy<Value = Text> {
+    let token = any::<String>().prop_map(|text| {
+        let quoted = serde_json::to_string(&text).expect("strings serialise");
+        Text::from_token(SharedStr::from(quoted.as_str()))
+    });
+    prop_oneof![
+        token,
+        any::<String>().prop_map(Text::from),
+        Just(Text::from("a \"static\"\n")),
+        Just(Text::from_token(SharedStr::from(r#""\ud83d""#)))
+    ]
+}
+
+fn delta() -> impl Strategy<Value = StreamDelta> {
+    let kind = prop_oneof![
+        Just(StreamDeltaKind::Text),
+        any::<String>().prop_map(StreamDeltaKind::Other)
+    ];
+    let maybe = || prop::option::weighted(0.2, text());
+    (kind, prop::option::of(text()), maybe(), maybe(), maybe()).prop_map(
+        |(kind, text_delta, json_delta, call_id, parent_call_id)| StreamDelta {
+            kind,
+            text_delta,
+            json_delta,
+            block_index: None,
+            call_id,
+            parent_call_id,
+        },
+    )
+}
+
+fn base() -> impl Strategy<Value = Base> {
+    let provider = prop_oneof![
+        Just(Provider::Gemini),
+        any::<String>().prop_map(Provider::Other)
+    ];
+    let json = || Just(Json::from_value(&[1, 2]));
+    let map = || prop::collection::btree_map(any::<String>(), json(), 0..2);
+    let rare = || prop::option::weighted(0.2, text());
+    let first = (
+        rare(),
+        any::<String>(),
+        any::<u64>(),
+        prop::option::of(text()),
+        provider,
+    );
+    let rest = (
+        prop::option::of(text()),
+        map(),
+        any::<bool>(),
+        prop::option::of(json()),
+        Just(BTreeMap::new()),
+    );
+    (first, rest).prop_map(
+        |(
+            (schema, id, seq, timestamp, provider),
+            (session_id, extensions, raw_is_text, raw, other),
+        )| Base {
+            schema,
+            id,
+            seq,
+            timestamp,
+            provider,
+            session_id,
+            extensions,
+            raw_is_text,
+            raw_base64: None,
+            raw,
+            other,
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn any_chunk_is_written_as_serde_writes_it(delta in delta(), base in base()) {
+        check(&Event { body: Body::StreamDelta(delta), base });
+    }
+}
