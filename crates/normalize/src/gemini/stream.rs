@@ -274,11 +274,8 @@ impl StreamNormalizer {
             if self.pending.is_empty() {
                 self.pending_since.clone_from(&self.stamp.timestamp);
             }
-            let raw = if self.deltas == Deltas::Final {
-                current.raw.take()
-            } else {
-                None
-            };
+            let joined = self.deltas == Deltas::Final && self.stamp.keep_raw;
+            let raw = joined.then(|| current.raw.take()).flatten();
             self.pending.push((text.clone(), raw));
         }
         (self.deltas != Deltas::Final).then(|| {

@@ -4,6 +4,7 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod insights;
 mod provider;
 mod support;
 mod unified;
