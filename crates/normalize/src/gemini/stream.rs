@@ -343,7 +343,8 @@ impl StreamNormalizer {
         let said = error
             .and_then(|error| error.get("message"))
             .and_then(Token::non_null);
-        let output = result.output.and_then(Token::non_null).or(said);
+        let output = result.output.and_then(Token::non_null);
+        let output = output.filter(|output| !output.is("")).or(said).or(output);
         Ok(Body::ToolCompletion(Box::new(ToolCompletion {
             call_id,
             status: match status.to_str().as_ref() {

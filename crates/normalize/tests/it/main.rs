@@ -5,6 +5,7 @@
 )]
 
 mod insights;
+mod openase;
 mod provider;
 mod support;
 mod unified;
