@@ -7,6 +7,7 @@
 mod insights;
 mod openase;
 mod provider;
+mod session_log;
 mod support;
 mod unified;
 
