@@ -10,6 +10,7 @@ mod provider;
 mod session_log;
 mod support;
 mod unified;
+mod verdict;
 
 #[test]
 fn every_file_here_is_a_module() {
