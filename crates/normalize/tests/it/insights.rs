@@ -1,7 +1,7 @@
 //! The events of a stream: every row of the tables of `specs/2`, deltas, and every sort of bad input.
 
 use lapidary_normalize::{Deltas, Ending, tools};
-use lapidary_vocab::{Body, Event};
+use lapidary_vocab::{Body, Event, Json};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -829,7 +829,7 @@ fn crlf_and_white_space_around_a_line_are_no_part_of_it() {
     let raws: Vec<_> = events
         .iter()
         .filter_map(|event| event.base.raw.as_ref())
-        .map(|raw| raw.as_str())
+        .map(Json::as_str)
         .collect();
     assert_eq!(raws, [INIT, SUCCESS]);
     assert_eq!(events.len(), 3);

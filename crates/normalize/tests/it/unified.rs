@@ -3,6 +3,7 @@
 use lapidary_normalize::Ending;
 use lapidary_normalize::extract;
 use lapidary_normalize::gemini::session_messages;
+use lapidary_vocab::Json;
 use lapidary_wire::gemini::session::Log;
 use serde_json::{Value, json};
 
@@ -385,11 +386,7 @@ fn u27_a_session_of_n_records_is_n_messages_in_order() {
 #[track_caller]
 fn check_extracted(text: &str, expected: Option<&str>) {
     let found = extract::json(text);
-    assert_eq!(
-        found.as_ref().map(|json| json.as_str()),
-        expected,
-        "{text:?}"
-    );
+    assert_eq!(found.as_ref().map(Json::as_str), expected, "{text:?}");
 }
 
 #[test]
