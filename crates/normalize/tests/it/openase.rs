@@ -648,6 +648,21 @@ fn o36_one_bad_line_does_not_end_the_turn() {
 }
 
 #[test]
+fn a_flood_of_calls_that_are_never_answered_forgets_the_oldest() {
+    let mut lines: Vec<_> = (0..=1024).map(|n| shell(&format!("c{n}"))).collect();
+    lines.push(answer("c0", r#""status":"success","output":"o""#));
+    lines.push(answer("c1", r#""status":"success","output":"o""#));
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+    let events = runtime(&lines);
+    let produced: Vec<_> = events
+        .iter()
+        .filter(|event| event["event"] == "output_produced")
+        .map(|event| event.get("command").is_some())
+        .collect();
+    assert_eq!(produced, [false, true]);
+}
+
+#[test]
 fn a_cancelled_call_that_says_success_is_reported_as_success() {
     let events = bodies(&[
         &shell("c"),
@@ -719,10 +734,37 @@ fn a_documents_warnings_and_unknown_fields_are_kept() {
 
 #[test]
 fn an_output_without_a_document_is_noise_and_no_result() {
-    let events = json_output(b"\xff nothing\n", &Ending::default());
+    let events = json_output(b"nothing\n", &Ending::default());
     let found: Vec<_> = events.iter().map(body).collect();
     assert_eq!(names(&found), ["diagnostic", "run_end"]);
     assert_eq!(found[1]["cause"], "no_result");
     let error = json_output(br#"{"error":{"type":"t"}}"#, &Ending::default());
     assert_eq!(body(&error[1])["errors"], json!(["t"]));
+}
+
+#[test]
+fn an_output_that_is_not_utf_8_is_read_lossily_and_its_bytes_are_kept() {
+    let bytes = b"\xff noise\n{\"response\":\"\xfe\"}\n";
+    let events = json_output(bytes, &exit(0));
+    let found: Vec<_> = events.iter().map(whole).collect();
+    assert_eq!(
+        names(&found),
+        [
+            "diagnostic",
+            "diagnostic",
+            "session_init",
+            "text",
+            "turn_complete",
+            "run_end"
+        ]
+    );
+    assert_eq!(found[0]["kind"], "malformed_line");
+    assert_eq!(found[0]["message"], "the output is not valid UTF-8");
+    assert_eq!(found[0]["raw"], String::from_utf8_lossy(bytes).as_ref());
+    assert_eq!(
+        found[0]["rawBase64"],
+        "/yBub2lzZQp7InJlc3BvbnNlIjoi/iJ9Cg=="
+    );
+    assert_eq!(found[1]["raw"], "\u{fffd} noise");
+    assert_eq!(found[3]["text"], "\u{fffd}");
 }
