@@ -529,6 +529,19 @@ fn an_unknown_type_is_reported_with_its_name() {
 }
 
 #[test]
+fn a_line_of_an_unknown_type_with_an_odd_time_is_reported_for_both() {
+    let line = r#"{"type":"thought","timestamp":7}"#;
+    let events = survived(line.as_bytes());
+    let kinds: Vec<_> = events
+        .iter()
+        .map(|event| body(event)["kind"].clone())
+        .collect();
+    assert_eq!(kinds, ["unknown_type", "invalid_field"]);
+    assert_eq!(events[0].base.raw.as_ref().unwrap().as_str(), line);
+    assert!(events[1].base.raw.is_none());
+}
+
+#[test]
 fn a_missing_field_is_an_invalid_field_for_every_type_of_line() {
     for (line, field) in [
         (r#"{"type":"init","model":"m"}"#, "init.session_id"),

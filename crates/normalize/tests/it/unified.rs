@@ -3,7 +3,8 @@
 use lapidary_normalize::Ending;
 use lapidary_normalize::extract;
 use lapidary_normalize::gemini::session_messages;
-use lapidary_vocab::Json;
+use lapidary_normalize::views::messages::MessageFold;
+use lapidary_vocab::{Event, Json};
 use lapidary_wire::gemini::session::Log;
 use serde_json::{Value, json};
 
@@ -567,4 +568,36 @@ fn a_result_that_comes_late_goes_to_its_own_message() {
 fn an_answer_of_white_space_is_a_plain_message() {
     let messages = stream_messages(&[&delta(r"\n"), &delta(" ")]);
     assert_eq!(messages[0]["content"], "\n ");
+}
+
+#[test]
+fn thoughts_come_first_whether_they_came_whole_or_in_chunks() {
+    let event = |seq: u64, body: &str| {
+        let base = format!(r#""id":"r-{seq}","seq":{seq},"provider":"gemini""#);
+        Event::from_json(&format!("{{{body},{base}}}")).unwrap()
+    };
+    let mut fold = MessageFold::new("run");
+    for (seq, body) in (0..).zip([
+        r#""event":"text","kind":"text","text":"said""#,
+        r#""event":"text","kind":"thinking","text":"whole""#,
+        r#""event":"stream_delta","kind":"thinking","textDelta":"chunk""#,
+        r#""event":"stream_delta","kind":"blockStop""#,
+        r#""event":"text","kind":"plan","text":" planned""#,
+        r#""event":"usage_update","stepUsage":{}"#,
+        r#""event":"session_status","status":"error""#,
+        r#""event":"tool_completion","callId":"ghost","status":"completed""#,
+        r#""event":"diagnostic","kind":"noise","message":"m""#,
+    ]) {
+        assert_eq!(fold.push(&event(seq, body)), []);
+    }
+    assert_eq!(fold.skipped(), 3);
+    let messages = serde_json::to_value(fold.finish()).unwrap();
+    assert_eq!(
+        messages[0]["content"],
+        json!([
+            {"type": "thinking", "thinking": "whole"},
+            {"type": "thinking", "thinking": "chunk"},
+            {"type": "text", "text": "said planned"},
+        ])
+    );
 }
