@@ -1,5 +1,7 @@
 //! `gemini -o json`, from stdout or stderr → events, as far as the document carries them.
 
+use std::borrow::Cow;
+
 use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::{
     DiagnosticKind, Provider, SessionState, SessionStatus, TextEvent, TextKind, TurnComplete,
@@ -13,13 +15,16 @@ use crate::raw::Raw;
 use crate::stamp::Stamp;
 use crate::{Ending, Events, Options, Verdict};
 
-/// Translates a whole output. Bytes that are not UTF-8 are read lossily.
+/// Translates a whole output. Bytes that are not UTF-8 are read lossily; a diagnostic then keeps the output as it came.
 pub fn events(bytes: &[u8], options: &Options, ending: &Ending, out: &mut Events) {
     let text = String::from_utf8_lossy(bytes);
     let mut output = Output {
         stamp: Stamp::new(options, Provider::Gemini),
         verdict: Verdict::default(),
     };
+    if let Cow::Owned(_) = text {
+        output.not_utf8(bytes, out);
+    }
     for piece in pieces(&text) {
         match piece {
             Piece::Document(document) => output.document(&document, out),
@@ -38,6 +43,15 @@ struct Output {
 }
 
 impl Output {
+    fn not_utf8(&mut self, bytes: &[u8], out: &mut Events) {
+        self.stamp.diagnostic(
+            DiagnosticKind::MalformedLine,
+            "the output is not valid UTF-8".to_owned(),
+            &mut Some(Raw::text(bytes)),
+            out,
+        );
+    }
+
     fn noise(&mut self, line: &str, out: &mut Events) {
         let (kind, message) = match Token::parse(line) {
             Ok(token) if token.kind() == Kind::Object => (

@@ -107,7 +107,10 @@ pub(crate) fn is_error(call: &ToolCall<'_>, result: Option<&ToolCallResult<'_>>)
 
 /// The response names an error even though it has an output, which is what counts as its content.
 fn has_error(call: &ToolCall<'_>) -> bool {
-    let first = call.result.and_then(|result| result.elements().next());
+    let first = call.result.and_then(|result| match result.kind() {
+        Kind::Array => result.elements().next(),
+        _ => Some(result),
+    });
     let response = first
         .and_then(|part| part.get("functionResponse"))
         .and_then(|part| part.get("response"));

@@ -274,11 +274,8 @@ impl StreamNormalizer {
             if self.pending.is_empty() {
                 self.pending_since.clone_from(&self.stamp.timestamp);
             }
-            let raw = if self.deltas == Deltas::Final {
-                current.raw.take()
-            } else {
-                None
-            };
+            let joined = self.deltas == Deltas::Final && self.stamp.keep_raw;
+            let raw = joined.then(|| current.raw.take()).flatten();
             self.pending.push((text.clone(), raw));
         }
         if self.deltas == Deltas::Final {
@@ -347,7 +344,8 @@ impl StreamNormalizer {
         let said = error
             .and_then(|error| error.get("message"))
             .and_then(Token::non_null);
-        let output = result.output.and_then(Token::non_null).or(said);
+        let output = result.output.and_then(Token::non_null);
+        let output = output.filter(|output| !output.is("")).or(said).or(output);
         Ok(Body::ToolCompletion(Box::new(ToolCompletion {
             call_id,
             status: match status.to_str().as_ref() {

@@ -1,4 +1,30 @@
-//! The translation, from lines to every vocabulary.
+//! The translation, from lines to every vocabulary: what the specifications ask for, one sentence at a time, and what holds for any
+//! input.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
 
+mod insights;
+mod openase;
 mod paired;
 mod properties;
+mod provider;
+mod session_log;
+mod support;
+mod unified;
+mod verdict;
+
+#[test]
+fn every_file_here_is_a_module() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let main = std::fs::read_to_string(folder.join("main.rs")).unwrap();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let module = name.trim_end_matches(".rs");
+        assert!(
+            module == "main" || main.contains(&format!("mod {module};")),
+            "tests/it/{name} is not a module of main.rs"
+        );
+    }
+}

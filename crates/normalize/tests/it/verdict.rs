@@ -1,0 +1,396 @@
+//! How a run ended: every exit code, every word, and what happens when the two disagree.
+
+use lapidary_normalize::{Ending, Verdict};
+use lapidary_vocab::Text;
+use lapidary_vocab::event::RunEnd;
+use serde_json::{Value, json};
+
+use crate::support::{INIT, SUCCESS, body, capture, exit, json_output, options, translate};
+
+/// The `run_end` of these lines and this exit code.
+fn end(lines: &[&str], ending: &Ending) -> Value {
+    let events = translate(lines.join("\n").as_bytes(), options(), ending);
+    body(events.last().unwrap())
+}
+
+#[track_caller]
+fn check(lines: &[&str], ending: &Ending, outcome: &str, cause: &str) {
+    let end = end(lines, ending);
+    let found = (end["outcome"].as_str(), end["cause"].as_str());
+    assert_eq!(found, (Some(outcome), Some(cause)), "{lines:?} {ending:?}");
+}
+
+fn error(error_type: &str, message: &str) -> String {
+    let message = serde_json::to_string(message).unwrap();
+    format!(
+        r#"{{"type":"result","status":"error","error":{{"type":"{error_type}","message":{message}}}}}"#
+    )
+}
+
+fn notice(severity: &str, message: &str) -> String {
+    format!(r#"{{"type":"error","severity":"{severity}","message":"{message}"}}"#)
+}
+
+#[test]
+fn success_needs_the_agents_word_and_a_clean_exit() {
+    check(&[SUCCESS], &exit(0), "completed", "end_turn");
+    check(&[SUCCESS], &Ending::default(), "completed", "end_turn");
+    check(&[SUCCESS], &exit(1), "failed", "agent_crashed");
+    check(&[INIT], &exit(0), "failed", "no_result");
+    check(&[INIT], &Ending::default(), "failed", "no_result");
+    check(&[INIT], &exit(1), "failed", "agent_crashed");
+    check(&[], &exit(0), "failed", "no_result");
+}
+
+#[test]
+fn a_success_says_only_how_it_knows() {
+    assert_eq!(
+        end(&[SUCCESS], &exit(0)),
+        json!({
+            "event": "run_end", "outcome": "completed", "cause": "end_turn", "exitCode": 0,
+            "evidence": ["the agent exited with code 0", "its result says `success`"],
+        })
+    );
+}
+
+#[test]
+fn geminis_exit_codes_are_looked_at_first() {
+    for (code, outcome, cause) in [
+        (41, "failed", "auth_required"),
+        (42, "failed", "bad_input"),
+        (44, "failed", "sandbox"),
+        (52, "failed", "bad_config"),
+        (53, "failed", "max_turns"),
+        (54, "failed", "tool_fatal"),
+        (55, "failed", "untrusted_folder"),
+        (127, "failed", "agent_missing"),
+        (130, "cancelled", "cancelled_by_client"),
+        (145, "failed", "auth_required"),
+        (147, "failed", "auth_required"),
+    ] {
+        check(&[], &exit(code), outcome, cause);
+        check(
+            &[INIT, &error("Error", "whatever")],
+            &exit(code),
+            outcome,
+            cause,
+        );
+        check(&[INIT, SUCCESS], &exit(code), outcome, cause);
+    }
+}
+
+#[test]
+fn http_statuses_modulo_256_are_judged_by_their_words_if_there_are_any() {
+    check(&[], &exit(144), "failed", "api_error");
+    check(&[], &exit(173), "failed", "quota_retryable");
+    check(
+        &[&error("Error", "bad request")],
+        &exit(144),
+        "failed",
+        "api_error",
+    );
+    check(
+        &[&error("Error", "API key not valid. Please")],
+        &exit(144),
+        "failed",
+        "auth_required",
+    );
+    check(
+        &[&error("Error", "exhausted your daily quota on")],
+        &exit(173),
+        "failed",
+        "quota_terminal",
+    );
+    check(
+        &[&error("Error", "RESOURCE_EXHAUSTED")],
+        &exit(173),
+        "failed",
+        "quota_retryable",
+    );
+}
+
+#[test]
+fn other_codes_say_only_that_it_failed() {
+    for code in [1, 2, 43, 126, 128, 137, 148, 255, -1] {
+        check(&[], &exit(code), "failed", "agent_crashed");
+        check(&[&error("Error", "m")], &exit(code), "failed", "api_error");
+    }
+}
+
+#[test]
+fn a_signal_is_a_crash_whatever_was_said() {
+    let killed = Ending {
+        exit_code: None,
+        signal: Some("SIGKILL".to_owned()),
+    };
+    for lines in [&[][..], &[SUCCESS], &[&error("FatalInputError", "m")]] {
+        check(lines, &killed, "failed", "agent_crashed");
+    }
+    let end = end(&[], &killed);
+    assert_eq!(end["signal"], "SIGKILL");
+    assert_eq!(
+        end["evidence"],
+        json!(["the agent was ended by SIGKILL", "it gave no result"])
+    );
+    assert!(end.get("exitCode").is_none());
+}
+
+#[test]
+fn an_error_result_with_exit_0_is_judged_by_the_type_of_its_error() {
+    for (error_type, outcome, cause) in [
+        ("FatalAuthenticationError", "failed", "auth_required"),
+        ("FatalInputError", "failed", "bad_input"),
+        ("FatalSandboxError", "failed", "sandbox"),
+        ("FatalConfigError", "failed", "bad_config"),
+        ("FatalTurnLimitedError", "failed", "max_turns"),
+        ("FatalToolExecutionError", "failed", "tool_fatal"),
+        ("FatalUntrustedWorkspaceError", "failed", "untrusted_folder"),
+        ("FatalCancellationError", "cancelled", "cancelled_by_client"),
+        ("INVALID_STREAM", "failed", "empty_response"),
+        ("Error", "failed", "api_error"),
+        ("fatalinputerror", "failed", "api_error"),
+    ] {
+        check(&[&error(error_type, "m")], &exit(0), outcome, cause);
+        check(
+            &[&error(error_type, "m")],
+            &Ending::default(),
+            outcome,
+            cause,
+        );
+    }
+}
+
+#[test]
+fn else_by_its_words_and_only_whole_ones() {
+    for (message, cause) in [
+        (
+            "[API Error: API key not valid. Please pass a valid API key.]",
+            "auth_required",
+        ),
+        ("reason: API_KEY_INVALID", "auth_required"),
+        ("status: UNAUTHENTICATED", "auth_required"),
+        ("PERMISSION_DENIED: no", "auth_required"),
+        (
+            "You have exhausted your daily quota on this model.",
+            "quota_terminal",
+        ),
+        (
+            "You have exhausted your capacity on this model.",
+            "quota_terminal",
+        ),
+        ("RESOURCE_EXHAUSTED", "quota_retryable"),
+        ("Rate limit reached", "quota_retryable"),
+        ("Quota exceeded for metric", "quota_retryable"),
+        ("got status 429, again", "quota_retryable"),
+        (
+            "Model stream ended with empty response text.",
+            "empty_response",
+        ),
+        // Parts of words do not count.
+        (
+            "the author of this logging blog is unauthenticatedly happy",
+            "api_error",
+        ),
+        ("author", "api_error"),
+        ("see issue 14290", "api_error"),
+        ("pirate limits", "api_error"),
+        ("quota exceededly", "api_error"),
+        ("NOT_PERMISSION_DENIED", "api_error"),
+        ("", "api_error"),
+    ] {
+        check(&[&error("Error", message)], &exit(0), "failed", cause);
+    }
+}
+
+#[test]
+fn a_warning_can_take_a_success_back() {
+    for (message, outcome, cause) in [
+        (
+            "Loop detected, stopping execution",
+            "failed",
+            "loop_detected",
+        ),
+        ("Maximum session turns exceeded", "failed", "max_turns"),
+        (
+            "Agent execution blocked: no",
+            "refused",
+            "permission_denied",
+        ),
+        ("something else", "completed", "end_turn"),
+        ("No Loop detected", "completed", "end_turn"),
+    ] {
+        for severity in ["warning", "error"] {
+            check(
+                &[&notice(severity, message), SUCCESS],
+                &exit(0),
+                outcome,
+                cause,
+            );
+        }
+    }
+    let end = end(
+        &[
+            &notice("warning", "Loop detected, stopping execution"),
+            SUCCESS,
+        ],
+        &exit(0),
+    );
+    assert_eq!(end["message"], "Loop detected, stopping execution");
+    assert_eq!(
+        end["evidence"],
+        json!([
+            "the agent exited with code 0",
+            "its result says `success`",
+            "it warned: Loop detected, stopping execution"
+        ])
+    );
+}
+
+#[test]
+fn an_error_on_the_way_does_not_fail_a_turn_by_itself() {
+    check(
+        &[&notice("error", "a hook failed"), SUCCESS],
+        &exit(0),
+        "completed",
+        "end_turn",
+    );
+}
+
+#[test]
+fn the_text_is_the_results_message_else_its_type_else_the_last_error_else_the_cause() {
+    let (first, last) = (notice("error", "first"), notice("error", "last"));
+    let warning = notice("warning", "warned");
+    for (lines, message) in [
+        (vec![last.clone(), error("T", "said")], "said"),
+        (vec![last.clone(), error("T", "")], "T"),
+        (
+            vec![
+                first,
+                last,
+                warning.clone(),
+                r#"{"type":"result","status":"error"}"#.to_owned(),
+            ],
+            "last",
+        ),
+        (
+            vec![warning, r#"{"type":"result","status":"error"}"#.to_owned()],
+            "the model's API failed",
+        ),
+        (vec![], "the stream ended without a result"),
+    ] {
+        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+        assert_eq!(end(&lines, &exit(0))["message"], message, "{lines:?}");
+    }
+}
+
+#[test]
+fn an_empty_response_without_an_error_object_is_known_by_the_error_before_it() {
+    let lines = [
+        notice("error", "Model stream ended with empty response text."),
+        r#"{"type":"result","status":"error","stats":{}}"#.to_owned(),
+    ];
+    check(
+        &[&lines[0], &lines[1]],
+        &exit(0),
+        "failed",
+        "empty_response",
+    );
+}
+
+#[test]
+fn a_failure_that_can_be_mended_says_how() {
+    for (code, hint) in [
+        (
+            41,
+            Some("run `gemini` once and sign in, or set GEMINI_API_KEY"),
+        ),
+        (53, Some("raise `model.maxSessionTurns` in settings.json")),
+        (
+            127,
+            Some("install it with `npm install -g @google/gemini-cli`"),
+        ),
+        (54, None),
+    ] {
+        let end = end(&[], &exit(code));
+        assert_eq!(end.get("hint").and_then(Value::as_str), hint, "{code}");
+    }
+}
+
+#[test]
+fn a_verdict_can_be_asked_for_without_a_stream() {
+    let mut verdict = Verdict::default();
+    verdict.notice(true, &Text::from("half way"));
+    verdict.result("error", None, None);
+    let expected = RunEnd {
+        outcome: lapidary_vocab::Outcome::Failed,
+        cause: lapidary_vocab::Cause::ApiError,
+        exit_code: Some(1),
+        signal: None,
+        message: Some("half way".into()),
+        evidence: vec![
+            "the agent exited with code 1".to_owned(),
+            "its result says `error`".to_owned(),
+            "it reported: half way".to_owned(),
+        ],
+        hint: None,
+    };
+    assert_eq!(verdict.judge(&exit(1)), expected);
+}
+
+/// How a capture's process ended, as its `meta.json` says.
+fn ending(name: &str) -> Ending {
+    let meta: Value = serde_json::from_slice(&capture(&format!("{name}.meta.json"))).unwrap();
+    Ending {
+        exit_code: meta["exit_code"]
+            .as_i64()
+            .map(|code| i32::try_from(code).unwrap()),
+        signal: meta["exit_signal"].as_str().map(str::to_owned),
+    }
+}
+
+#[test]
+fn real_runs_are_judged_rightly() {
+    for (name, cause) in [
+        ("gemini-0.24.0/text-simple", "end_turn"),
+        ("gemini-0.24.0/api-400", "api_error"),
+        ("gemini-0.24.0/loop-detected", "loop_detected"),
+        ("gemini-0.24.0/max-turns", "max_turns"),
+        ("gemini-0.24.0/resume-bad", "bad_input"),
+        ("gemini-0.61.0/api-400-bad-key", "auth_required"),
+        ("gemini-0.61.0/api-401", "auth_required"),
+        ("gemini-0.61.0/api-429-quota-terminal", "quota_terminal"),
+        ("gemini-0.61.0/api-500-then-ok", "end_turn"),
+        ("gemini-0.61.0/bad-settings-json", "bad_config"),
+        ("gemini-0.61.0/empty-prompt", "bad_input"),
+        ("gemini-0.61.0/empty-response", "empty_response"),
+        ("gemini-0.61.0/hook-afteragent-deny", "agent_crashed"),
+        ("gemini-0.61.0/hook-beforeagent-deny", "permission_denied"),
+        ("gemini-0.61.0/loop-detected", "loop_detected"),
+        ("gemini-0.61.0/max-turns", "max_turns"),
+        ("gemini-0.61.0/no-auth-stream-json", "auth_required"),
+        ("gemini-0.61.0/signal-sigint-group-midstream", "no_result"),
+        ("gemini-0.61.0/untrusted-folder", "untrusted_folder"),
+    ] {
+        let events = translate(
+            &capture(&format!("{name}.stdout.jsonl")),
+            options(),
+            &ending(name),
+        );
+        assert_eq!(body(events.last().unwrap())["cause"], cause, "{name}");
+    }
+}
+
+#[test]
+fn real_documents_are_judged_rightly() {
+    for (name, stream, cause) in [
+        ("gemini-0.24.0/json-simple", "stdout.json", "end_turn"),
+        ("gemini-0.24.0/json-api-400", "stderr.txt", "api_error"),
+        ("gemini-0.24.0/json-max-turns", "stderr.txt", "max_turns"),
+        ("gemini-0.61.0/json-tools", "stdout.json", "end_turn"),
+        ("gemini-0.61.0/json-max-turns", "stderr.txt", "max_turns"),
+        ("gemini-0.61.0/json-no-auth", "stderr.txt", "auth_required"),
+    ] {
+        let events = json_output(&capture(&format!("{name}.{stream}")), &ending(name));
+        assert_eq!(body(events.last().unwrap())["cause"], cause, "{name}");
+    }
+}
