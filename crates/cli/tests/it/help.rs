@@ -22,9 +22,9 @@ fn help_is_what_it_is_meant_to_be() {
             let args = [command, &[flag]].concat();
             let ran = run(&args);
             assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{args:?}");
-            all += &format!("$ lapidary {}\n", args.join(" "));
+            all.extend(["$ lapidary ", &args.join(" "), "\n"]);
             all.extend(ran.stdout.lines().flat_map(|line| [line.trim_end(), "\n"]));
-            all += "\n";
+            all.push('\n');
         }
     }
     let committed = root().join("crates/cli/tests/it/help.txt");

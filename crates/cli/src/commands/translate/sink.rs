@@ -26,7 +26,7 @@ pub(super) struct Sink {
 enum Target {
     Events,
     Messages(MessageFold),
-    Runtime(RuntimeFold),
+    Runtime(Box<RuntimeFold>),
     Result(Box<ResultFold>),
     People(Box<dyn Renderer>),
 }
@@ -36,7 +36,7 @@ impl Sink {
         let target = match format {
             Format::Events | Format::Raw => Target::Events,
             Format::Messages => Target::Messages(MessageFold::new(&args.run_id)),
-            Format::Runtime => Target::Runtime(RuntimeFold::new(&args.run_id)),
+            Format::Runtime => Target::Runtime(Box::new(RuntimeFold::new(&args.run_id))),
             Format::Result => Target::Result(Box::default()),
             Format::Text => Target::People(Box::new(TextRenderer::new(text::Options {
                 colour: out.colour,
