@@ -84,7 +84,11 @@ fn scan_members<'a>(
 ///
 /// For finding a document in the middle of something else, such as the error report that Gemini CLI prints amid its stderr.
 pub fn scan_prefix(text: &str) -> Result<(Token<'_>, &str), Invalid> {
-    let mut scanner = Scanner::untrusted(text);
+    // Much may follow, and again be asked for what it begins with: all of it is not looked at each time.
+    let mut scanner = Scanner {
+        no_controls: false,
+        ..Scanner::trusted(text)
+    };
     let token = scanner.value()?;
     Ok((token, &text[scanner.at..]))
 }

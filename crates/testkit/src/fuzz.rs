@@ -3,12 +3,17 @@
 //! Each takes any bytes and panics if a promise is broken. Promises are checked against something that is not our own code
 //! wherever there is such a thing: `serde_json` says what valid JSON is, and white space is taken out by a loop of this module.
 
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "panicking is how a target reports"
+)]
+
 use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
-use lapidary_normalize::gemini::{session_events, session_messages};
+use lapidary_normalize::gemini::{output, session_events, session_messages};
 use lapidary_normalize::views::messages::MessageFold;
 use lapidary_normalize::views::result::ResultFold;
 use lapidary_normalize::views::runtime::RuntimeFold;
@@ -18,6 +23,7 @@ use lapidary_render::html::HtmlRenderer;
 use lapidary_render::markdown::MarkdownRenderer;
 use lapidary_render::text::{self, TextRenderer};
 use lapidary_vocab::{Base, Body, Event, Message};
+use lapidary_wire::detect;
 use lapidary_wire::gemini::session::Log;
 use lapidary_wire::lines::{DEFAULT_LIMIT, Line, LineBuffer};
 use serde::Serialize;
@@ -106,8 +112,14 @@ pub fn session(data: &[u8]) {
 
 /// A stream, in chunks of any size.
 ///
-/// Chunks make no difference; the run ends once, last; every view and renderer takes what comes.
+/// Chunks make no difference; the run ends once, last; every view and renderer takes what comes. The same bytes are read as the
+/// document of `-o json`, too.
 pub fn translate(data: &[u8]) {
+    let mut events = Vec::new();
+    output::events(data, &Options::new("fuzz"), &Ending::default(), &mut events);
+    check_run(&events);
+    check_views(&events);
+    detect::document(&String::from_utf8_lossy(data));
     for deltas in [Deltas::Only, Deltas::Final, Deltas::Both] {
         for limit in [DEFAULT_LIMIT, SHORT_LINE] {
             let events = stream([data], deltas, limit);

@@ -30,7 +30,7 @@ impl Rng {
     /// The next number, below `limit`; 0 if the limit is.
     pub fn below(&mut self, limit: usize) -> usize {
         let limit = limit.max(1) as u64;
-        usize::try_from(self.next_u64() % limit).expect("it is below a usize")
+        usize::try_from(self.next_u64() % limit).unwrap_or_default()
     }
 
     /// One of the items, of which there must be some.

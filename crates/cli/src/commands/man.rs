@@ -19,20 +19,17 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let mut root = Cli::command();
     root.build();
-    let page = match &args.command {
-        None => root,
-        Some(name) => match root.find_subcommand(name) {
-            Some(command) => command.clone(),
-            None => {
-                let known: Vec<_> = root
-                    .get_subcommands()
-                    .map(clap::Command::get_name)
-                    .collect();
-                let failure = Failure::usage(anyhow::anyhow!("there is no command `{name}`"));
-                return Err(failure.with_hint(format!("there are {}", known.join(", "))));
-            }
-        },
-    };
-    clap_mangen::Man::new(page).render(out)?;
+    if let Some(name) = &args.command {
+        let Some(command) = root.find_subcommand(name) else {
+            let known: Vec<_> = root
+                .get_subcommands()
+                .map(clap::Command::get_name)
+                .collect();
+            let failure = Failure::usage(anyhow::anyhow!("there is no command `{name}`"));
+            return Err(failure.with_hint(format!("there are {}", known.join(", "))));
+        };
+        root = command.clone();
+    }
+    clap_mangen::Man::new(root).render(out)?;
     Ok(Exit::Success)
 }

@@ -1,6 +1,7 @@
 //! What the command says about itself.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::{output, root, run};
@@ -22,15 +23,15 @@ fn help_is_what_it_is_meant_to_be() {
             let args = [command, &[flag]].concat();
             let ran = run(&args);
             assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{args:?}");
-            all += &format!("$ lapidary {}\n", args.join(" "));
+            all.extend(["$ lapidary ", &args.join(" "), "\n"]);
             all.extend(ran.stdout.lines().flat_map(|line| [line.trim_end(), "\n"]));
-            all += "\n";
+            all.push('\n');
         }
     }
     let committed = root().join("crates/cli/tests/it/help.txt");
     let expected = fs::read_to_string(&committed).unwrap_or_default();
     if all != expected {
-        let printed = std::env::temp_dir().join("lapidary-help.txt");
+        let printed = Path::new(env!("CARGO_TARGET_TMPDIR")).join("help.txt");
         fs::write(&printed, &all).unwrap();
         panic!(
             "the help has changed: if it is better now, copy {} to {}",

@@ -1,4 +1,8 @@
 //! The command as its users meet it: the real binary, its exit codes, what it prints where.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
 
 mod bad_input;
 mod examples;

@@ -101,8 +101,13 @@ pub(crate) fn captures() -> Vec<String> {
     collect(&root().join("fixtures"), &mut found);
     let mut names: Vec<_> = found
         .iter()
+        .filter(|path| {
+            matches!(
+                path.extension().and_then(OsStr::to_str),
+                Some("json" | "jsonl")
+            )
+        })
         .map(|path| path.strip_prefix(root()).unwrap().to_str().unwrap())
-        .filter(|name| name.ends_with(".jsonl") || name.ends_with(".json"))
         .filter(|name| !name.ends_with(".meta.json"))
         .map(str::to_owned)
         .collect();

@@ -34,7 +34,7 @@ fn without_colours(shown: &str) -> String {
         let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
         match rest.strip_prefix('m') {
             Some(rest) => plain += rest,
-            None => plain += &format!("\u{1b}[{piece}"),
+            None => plain.extend(["\u{1b}[", piece]),
         }
     }
     plain

@@ -10,6 +10,9 @@ use lapidary_vocab::{Body, Cause, Event, Json, Text};
 
 use crate::{extract, tools};
 
+/// How many calls may be open at once, as in the normaliser.
+const MOST_OPEN: usize = 1024;
+
 /// Folds events into a result.
 #[derive(Debug, Default)]
 pub struct ResultFold {
@@ -102,6 +105,9 @@ impl ResultFold {
 
     fn called(&mut self, call: &ToolInvocation) {
         if let Some(path) = tools::written_path(&call.tool_name.to_str(), call.input.token()) {
+            if self.writes.len() == MOST_OPEN {
+                self.writes.remove(0);
+            }
             self.writes.push((call.call_id.detached(), path));
         }
     }

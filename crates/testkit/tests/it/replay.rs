@@ -79,12 +79,11 @@ fn replay(path: &Path) {
 }
 
 fn attempt(name: &str, target: Target, input: &[u8], what: &str) {
-    if catch_unwind(|| target(input)).is_err() {
-        panic!(
-            "`{name}` failed on {what}: save this under fuzz/seeds/{name}\n{}",
-            input.escape_ascii()
-        );
-    }
+    assert!(
+        catch_unwind(|| target(input)).is_ok(),
+        "`{name}` failed on {what}: save this under fuzz/seeds/{name}\n{}",
+        input.escape_ascii()
+    );
 }
 
 fn captures() -> Vec<PathBuf> {

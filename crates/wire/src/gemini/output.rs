@@ -3,6 +3,8 @@
 //! On success it stands on stdout. On failure stdout is empty and the document stands on *stderr*, amid warnings and stack
 //! traces, and mostly twice: plain, then again behind `[ERROR] ` (0.24 and 0.61). So documents are looked for in any text.
 
+use std::collections::HashSet;
+
 use lapidary_json::{Kind, Token, scan_prefix};
 
 /// A document.
@@ -101,37 +103,102 @@ pub enum Piece<'a> {
     Noise(&'a str),
 }
 
+/// How many times the text's own length may be spent on looking at objects that turn out not to be documents. It bounds the
+/// time for texts that open thousands of objects and close none; after it only objects on one line are looked at.
+const PATIENCE: usize = 16;
+
 /// Takes a text apart into documents and noise. A document begins at the start of a line, or behind `[ERROR] `.
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
+    let mut seen = HashSet::new();
+    let mut patience = text.len().saturating_mul(PATIENCE);
     let mut rest = text;
     while !rest.is_empty() {
-        let body = rest.strip_prefix("[ERROR] ").unwrap_or(rest);
-        if let Some((document, behind)) = leading_document(body) {
-            let seen = pieces.iter().any(
-                |piece| matches!(piece, Piece::Document(known) if known.token == document.token),
-            );
-            pieces.push(if seen {
-                Piece::Repetition
-            } else {
-                Piece::Document(document)
-            });
-            rest = behind.strip_prefix('\n').unwrap_or(behind);
-            continue;
-        }
         let (line, behind) = rest.split_once('\n').unwrap_or((rest, ""));
-        if !line.trim().is_empty() {
-            pieces.push(Piece::Noise(line.strip_suffix('\r').unwrap_or(line)));
+        let within = if patience > 0 { rest } else { line };
+        let body = within.strip_prefix("[ERROR] ").unwrap_or(within);
+        match look(body) {
+            Look::Document { document, length } => {
+                pieces.push(if seen.insert(document.token.as_str()) {
+                    Piece::Document(document)
+                } else {
+                    Piece::Repetition
+                });
+                let behind = &rest[within.len() - body.len() + length..];
+                rest = behind.strip_prefix('\n').unwrap_or(behind);
+            }
+            Look::InVain { at } => {
+                patience = patience.saturating_sub(at);
+                if !line.trim().is_empty() {
+                    pieces.push(Piece::Noise(line.strip_suffix('\r').unwrap_or(line)));
+                }
+                rest = behind;
+            }
         }
-        rest = behind;
     }
     pieces
 }
 
-fn leading_document(text: &str) -> Option<(Document<'_>, &str)> {
+/// What a text begins with.
+enum Look<'a> {
+    /// A document, and how long it is.
+    Document {
+        document: Document<'a>,
+        length: usize,
+    },
+    /// Something else, and how far one had to read to know.
+    InVain { at: usize },
+}
+
+fn look(text: &str) -> Look<'_> {
     if !text.starts_with('{') {
-        return None;
+        return Look::InVain { at: 0 };
     }
-    let (token, behind) = scan_prefix(text).ok()?;
-    Some((Document::of(token)?, behind))
+    match scan_prefix(text) {
+        Ok((token, behind)) => {
+            let length = text.len() - behind.len();
+            Document::of(token).map_or(Look::InVain { at: length }, |document| Look::Document {
+                document,
+                length,
+            })
+        }
+        Err(invalid) => Look::InVain { at: invalid.at },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outline(text: &str) -> Vec<String> {
+        let described = |piece: &Piece<'_>| match piece {
+            Piece::Document(document) => format!("document {}", document.token.as_str()),
+            Piece::Repetition => "repetition".to_owned(),
+            Piece::Noise(line) => format!("noise {line}"),
+        };
+        pieces(text).iter().map(described).collect()
+    }
+
+    #[test]
+    fn documents_are_found_amid_noise() {
+        let text = "Warning\r\n{\"error\":\n{}}\n[ERROR] {\"error\":\n{}}\n{\"response\":1} behind\n{\"a\":\n";
+        let expected = [
+            "noise Warning",
+            "document {\"error\":\n{}}",
+            "repetition",
+            "document {\"response\":1}",
+            "noise  behind",
+            "noise {\"a\":",
+        ];
+        assert_eq!(outline(text), expected);
+    }
+
+    #[test]
+    fn objects_that_never_end_do_not_take_forever() {
+        let open = "{\"a\":\n".repeat(50_000);
+        let text = format!("{open}[ERROR] {{\"response\":1}}\nnoise\n");
+        let outline = outline(&text);
+        assert_eq!(outline.len(), 50_002);
+        assert_eq!(outline[50_000], "document {\"response\":1}");
+    }
 }
