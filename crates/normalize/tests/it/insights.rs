@@ -122,7 +122,7 @@ fn result_is_turn_complete_with_usage_and_duration() {
         &format!(r#"{{"type":"result","status":"success","stats":{stats}}}"#),
         &[json!({
             "event": "turn_complete", "subtype": "success", "durationMs": 3000,
-            "usage": {"inputTokens": 50, "outputTokens": 200},
+            "usage": {"inputTokens": 50, "outputTokens": 200, "totalTokens": 250},
             "extensions": {"gemini.stats": serde_json::from_str::<Value>(stats).unwrap()},
         })],
     );
@@ -135,7 +135,7 @@ fn result_with_models_has_usage_by_model() {
     ]);
     assert_eq!(
         events[0]["modelUsage"],
-        json!({"flash": {"inputTokens": 2, "outputTokens": 1, "cacheReadTokens": 1}})
+        json!({"flash": {"inputTokens": 2, "outputTokens": 1, "cacheReadTokens": 1, "totalTokens": 3}})
     );
 }
 

@@ -55,11 +55,11 @@ fn o03_a_results_statistics_are_read_with_their_models() {
     assert_eq!(turn["durationMs"], 900);
     assert_eq!(
         turn["usage"],
-        json!({"inputTokens": 120, "outputTokens": 35, "cacheReadTokens": 20})
+        json!({"inputTokens": 120, "outputTokens": 35, "cacheReadTokens": 20, "totalTokens": 160})
     );
     assert_eq!(
         turn["modelUsage"],
-        json!({"flash": {"inputTokens": 120, "outputTokens": 35, "cacheReadTokens": 20}})
+        json!({"flash": {"inputTokens": 120, "outputTokens": 35, "cacheReadTokens": 20, "totalTokens": 155}})
     );
     assert_eq!(turn["extensions"]["gemini.stats"]["tool_calls"], 2);
 }
@@ -504,14 +504,14 @@ fn o29_the_statistics_of_a_document_are_summed_over_its_models() {
     );
     assert_eq!(
         found[2]["usage"],
-        json!({"inputTokens": 120, "outputTokens": 35, "cacheReadTokens": 5})
+        json!({"inputTokens": 120, "outputTokens": 35, "cacheReadTokens": 5, "totalTokens": 165})
     );
     assert_eq!(found[2]["durationApiMs"], 17);
     assert_eq!(
         found[2]["modelUsage"],
         json!({
-            "flash": {"inputTokens": 100, "outputTokens": 30, "cacheReadTokens": 5},
-            "pro": {"inputTokens": 20, "outputTokens": 5, "cacheReadTokens": 0},
+            "flash": {"inputTokens": 100, "outputTokens": 30, "cacheReadTokens": 5, "totalTokens": 140},
+            "pro": {"inputTokens": 20, "outputTokens": 5, "cacheReadTokens": 0, "totalTokens": 25},
         })
     );
     assert!(

@@ -181,7 +181,7 @@ fn p29_mixed_events_give_text_and_files() {
             "response": "I write. Done: {\"n\":1}",
             "data": {"n": 1},
             "files": {"a": null},
-            "usage": {"inputTokens": 20, "outputTokens": 10, "cacheReadTokens": 5},
+            "usage": {"inputTokens": 20, "outputTokens": 10, "cacheReadTokens": 5, "totalTokens": 30},
             "warnings": ["careful"],
             "diagnostics": {},
         })
