@@ -116,6 +116,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     } else {
         Format::Events
     });
+    if format == Format::Raw && args.strict {
+        let error = anyhow::anyhow!("--strict cannot judge what --format raw only copies");
+        return Err(Failure::usage(error));
+    }
     let mut input = Input::open(args.file.as_deref())?;
     let source = match args.from {
         From::Auto => input.detect(args.max_line)?,

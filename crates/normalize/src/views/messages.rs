@@ -14,6 +14,10 @@ use lapidary_vocab::{Body, Event, Json, Text};
 
 use crate::{time, tools};
 
+/// How many messages may wait for a tool's result. Real runs have one or two; behind a call that nobody ever answers, later
+/// messages are not held back for ever, and a result that comes too late is counted.
+const MOST_OPEN: usize = 64;
+
 /// Folds events into messages. Each comes out once it is complete.
 #[derive(Debug)]
 pub struct MessageFold {
@@ -210,7 +214,11 @@ impl MessageFold {
     /// Takes out, oldest first, what can no longer change. The newest response may still grow.
     fn settled(&mut self) -> Vec<Message> {
         let mut messages = Vec::new();
-        while self.open.len() > 1 && self.open.front().is_some_and(Draft::is_settled) {
+        let may_go = |draft: &Draft, count| draft.is_settled() || count > MOST_OPEN;
+        while self.open.len() > 1
+            && let Some(oldest) = self.open.front()
+            && may_go(oldest, self.open.len())
+        {
             messages.extend(self.open.pop_front().map(Draft::into_message));
         }
         messages
