@@ -796,6 +796,8 @@ export interface RuntimeEventBase {
   turnId: string;
   /** True if `raw` is a string because the line was not JSON. Derived. */
   rawIsText?: boolean;
+  /** The line's bytes in Base64, if they were not UTF-8. Upstream. */
+  rawBase64?: string;
   /** The line this was made from. Upstream. */
   raw?: unknown;
 }

@@ -31,7 +31,7 @@ pub mod tools;
 pub mod views;
 
 pub use options::{Deltas, Options};
-pub use verdict::{Ending, Verdict};
+pub use verdict::{Ending, Reported, Verdict};
 
 use lapidary_vocab::Event;
 

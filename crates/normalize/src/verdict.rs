@@ -24,11 +24,17 @@ pub struct Verdict {
     spoiler: Option<(Cause, Text)>,
 }
 
-#[derive(Debug, Clone)]
-struct Reported {
-    status: String,
-    error_type: Option<String>,
-    message: Option<Text>,
+/// What an agent reported at the end of a turn.
+#[derive(Debug, Clone, Default)]
+pub struct Reported {
+    /// Its own word: `success`, or anything else.
+    pub status: String,
+    /// The name of the error.
+    pub error_type: Option<String>,
+    /// The error in words.
+    pub message: Option<Text>,
+    /// The code of the error, an exit code or an HTTP status, where it says one.
+    pub code: Option<u64>,
 }
 
 impl Reported {
@@ -39,12 +45,9 @@ impl Reported {
 
 impl Verdict {
     /// The agent reported how it went.
-    pub fn result(&mut self, status: &str, error_type: Option<String>, message: Option<Text>) {
-        self.result = Some(Reported {
-            status: status.to_owned(),
-            error_type,
-            message: message.map(|text| text.detached()),
-        });
+    pub fn result(&mut self, mut reported: Reported) {
+        reported.message = reported.message.map(|text| text.detached());
+        self.result = Some(reported);
     }
 
     /// The agent gave a warning or reported an error on the way.
@@ -96,10 +99,17 @@ impl Verdict {
                 .as_ref()
                 .map_or(Cause::EndTurn, |(cause, _)| cause.clone()),
             Some(result) if result.is_success() => Cause::AgentCrashed,
-            Some(_) => self.cause_of_words(),
+            Some(result) => self
+                .cause_of_code(result.code)
+                .unwrap_or_else(|| self.cause_of_words()),
             None if clean => Cause::NoResult,
             None => Cause::AgentCrashed,
         }
+    }
+
+    /// The code that an error document names is the exit code before it is cut to eight bits.
+    fn cause_of_code(&self, code: Option<u64>) -> Option<Cause> {
+        self.cause_of_exit(i32::try_from(code? % 256).ok()?)
     }
 
     /// Gemini's own exit codes, then HTTP statuses modulo 256.
@@ -142,26 +152,8 @@ impl Verdict {
             .reported_message()
             .map(|text| text.to_str().to_lowercase())
             .unwrap_or_default();
-        let says = |phrase: &str| has_words(&words, phrase);
-        if says("api_key_invalid")
-            || says("unauthenticated")
-            || says("api key not valid")
-            || says("permission_denied")
-        {
-            Cause::AuthRequired
-        } else if says("daily quota") || says("exhausted your capacity") {
-            Cause::QuotaTerminal
-        } else if says("resource_exhausted")
-            || says("rate limit")
-            || says("quota exceeded")
-            || says("429")
-        {
-            Cause::QuotaRetryable
-        } else if says("empty response") {
-            Cause::EmptyResponse
-        } else {
-            Cause::ApiError
-        }
+        let told = PHRASES.iter().find(|(phrase, _)| has_words(&words, phrase));
+        told.map_or(Cause::ApiError, |(_, cause)| cause.clone())
     }
 
     fn reported_message(&self) -> Option<Text> {
@@ -213,6 +205,22 @@ impl Verdict {
         evidence
     }
 }
+
+/// Words that tell a cause where no code and no name does, in order of precedence.
+const PHRASES: &[(&str, Cause)] = &[
+    ("api_key_invalid", Cause::AuthRequired),
+    ("unauthenticated", Cause::AuthRequired),
+    ("api key not valid", Cause::AuthRequired),
+    ("permission_denied", Cause::AuthRequired),
+    ("daily quota", Cause::QuotaTerminal),
+    ("exhausted your capacity", Cause::QuotaTerminal),
+    ("resource_exhausted", Cause::QuotaRetryable),
+    ("rate limit", Cause::QuotaRetryable),
+    ("quota exceeded", Cause::QuotaRetryable),
+    ("429", Cause::QuotaRetryable),
+    ("empty response", Cause::EmptyResponse),
+    ("maximum session turns", Cause::MaxTurns),
+];
 
 /// True if `phrase` stands in `text` as whole words: `auth` is not in `author`. Both in lower case.
 fn has_words(text: &str, phrase: &str) -> bool {

@@ -58,6 +58,9 @@ pub struct RuntimeBase {
     /// True if `raw` is a string because the line was not JSON. Derived.
     #[serde(default, skip_serializing_if = "is_false")]
     pub raw_is_text: bool,
+    /// The line's bytes in Base64, if they were not UTF-8. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_base64: Option<String>,
     /// The line this was made from. Upstream.
     #[serde(
         default,

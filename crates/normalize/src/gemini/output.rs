@@ -13,7 +13,7 @@ use super::turn;
 use crate::own::{json, string, text};
 use crate::raw::Raw;
 use crate::stamp::Stamp;
-use crate::{Ending, Events, Options, Verdict};
+use crate::{Ending, Events, Options, Reported, Verdict};
 
 /// Translates a whole output. Bytes that are not UTF-8 are read lossily; a diagnostic then keeps the output as it came.
 pub fn events(bytes: &[u8], options: &Options, ending: &Ending, out: &mut Events) {
@@ -125,7 +125,12 @@ impl Output {
         let status = if error.is_none() { "success" } else { "error" };
         let message = said("message");
         let error_type = said("type").map(|name| name.to_str().into_owned());
-        self.verdict.result(status, error_type, message.clone());
+        self.verdict.result(Reported {
+            status: status.to_owned(),
+            error_type,
+            message: message.clone(),
+            code: error.and_then(|error| error.get("code")?.u64()),
+        });
         let mut turn = TurnComplete {
             is_error: error.is_some(),
             subtype: Some(status.into()),

@@ -13,7 +13,7 @@ use lapidary_wire::gemini::session::{
     Log, MessageRecord, Part, Skipped, Thought, ToolCall, ToolCallResult,
 };
 
-use super::session_messages::{content_text, is_error, thought_text};
+use super::session_messages::{content_text, is_error, is_image, thought_text};
 use crate::own::{self, string};
 use crate::raw::Raw;
 use crate::stamp::Stamp;
@@ -127,7 +127,7 @@ impl Session<'_> {
             .iter()
             .any(|part| matches!(part, Part::FunctionResponse));
         let images = parts.iter().filter_map(|part| match part {
-            Part::InlineData { mime_type, data } => Some(Json::object([
+            Part::InlineData { mime_type, data } if is_image(*mime_type) => Some(Json::object([
                 ("mediaType", current.json(*mime_type)),
                 ("data", current.json(*data)),
             ])),

@@ -54,7 +54,6 @@ fn content(message: &MessageRecord<'_>) -> Content {
     for call in message.tool_calls() {
         blocks.extend(call_blocks(&call));
     }
-    blocks.extend(stray_calls(message, &parts));
     let said = content_text(&parts);
     if !said.to_str().trim().is_empty() {
         blocks.push(MessageBlock::Text(TextBlock { text: said.clone() }));
@@ -144,31 +143,17 @@ fn tool_use(id: Text, name: Option<Token<'_>>, args: Option<Token<'_>>) -> ToolU
     }
 }
 
-/// Calls that stand in the content only. Usually they are in `toolCalls` too, and then they are there with their results.
-fn stray_calls(message: &MessageRecord<'_>, parts: &[Part<'_>]) -> Vec<MessageBlock> {
-    let known: Vec<_> = message.tool_calls().filter_map(|call| call.id).collect();
-    let names: Vec<_> = message.tool_calls().filter_map(|call| call.name).collect();
-    let strays = parts.iter().filter_map(|part| {
-        let Part::FunctionCall(call) = part else {
-            return None;
-        };
-        let (id, name) = (call.get("id"), call.get("name"));
-        let listed = id.is_some_and(|id| known.contains(&id))
-            || (id.is_none() && name.is_some_and(|name| names.contains(&name)));
-        if listed || !known.is_empty() {
-            return None; // The CLI's own ids differ from the API's: a message that lists calls lists all of them.
-        }
-        let id = string(id).map(text).unwrap_or_default();
-        Some(MessageBlock::ToolUse(tool_use(id, name, call.get("args"))))
-    });
-    strays.collect()
+pub(crate) fn is_image(mime_type: Token<'_>) -> bool {
+    mime_type
+        .string()
+        .is_some_and(|name| name.starts_with("image/"))
 }
 
 fn image(part: &Part<'_>) -> Option<MessageBlock> {
     let Part::InlineData { mime_type, data } = part else {
         return None;
     };
-    if !mime_type.string()?.starts_with("image/") {
+    if !is_image(*mime_type) {
         return None;
     }
     Some(MessageBlock::Image(MessageImage {

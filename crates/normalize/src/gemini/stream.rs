@@ -20,7 +20,7 @@ use super::calls::OpenCalls;
 use super::turn;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
-use crate::{Deltas, Ending, Events, Options, Verdict, tools};
+use crate::{Deltas, Ending, Events, Options, Reported, Verdict, tools};
 
 /// How many different unknown fields are reported. They are all kept; this only bounds the reports.
 const MOST_REPORTED_FIELDS: usize = 64;
@@ -387,8 +387,12 @@ impl StreamNormalizer {
         let error_type = said("type")
             .and_then(Token::string)
             .map(std::borrow::Cow::into_owned);
-        self.verdict
-            .result(&status.to_str(), error_type, message.clone());
+        self.verdict.result(Reported {
+            status: status.to_string(),
+            error_type,
+            message: message.clone(),
+            code: None,
+        });
         let mut turn = TurnComplete {
             is_error: status != *"success",
             subtype: Some(status),

@@ -106,6 +106,7 @@ impl RuntimeFold {
                 thread_id: event.base.session_id.clone(),
                 turn_id: format!("{}-turn-{}", self.run, self.turn),
                 raw_is_text: carries && event.base.raw_is_text,
+                raw_base64: event.base.raw_base64.clone().filter(|_| carries),
                 raw: event.base.raw.clone().filter(|_| carries),
             };
             self.seq += 1;

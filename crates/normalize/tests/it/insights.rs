@@ -313,7 +313,7 @@ fn without_raw_only_diagnostics_carry_their_lines() {
     without.keep_raw = false;
     let text =
         format!("{INIT}\nnoise\n{{\"type\":\"error\",\"message\":\"m\",\"new\":1}}\n{SUCCESS}");
-    let events = translate(text.as_bytes(), without, &Ending::default());
+    let events = translate(text.as_bytes(), &without, &Ending::default());
     let carrying: Vec<_> = events
         .iter()
         .filter(|event| event.base.raw.is_some())
@@ -336,7 +336,7 @@ fn every_line_of_every_real_stream_is_understood() {
             let bytes = std::fs::read(&path).unwrap();
             // The CLI left without draining its pipe: the last line of such a capture is torn.
             let torn = !bytes.is_empty() && !bytes.ends_with(b"\n");
-            for event in translate(&bytes, options(), &Ending::default()) {
+            for event in translate(&bytes, &options(), &Ending::default()) {
                 let event = body(&event);
                 let understood = event["event"] != "diagnostic"
                     || event["kind"] == "noise"
@@ -365,7 +365,7 @@ const CHUNKS: &str = concat!(
 fn with_deltas(deltas: Deltas) -> Vec<Event> {
     let mut options = options();
     options.deltas = deltas;
-    translate(CHUNKS.as_bytes(), options, &Ending::default())
+    translate(CHUNKS.as_bytes(), &options, &Ending::default())
 }
 
 /// Event, text and time of each event. Half a character, which a delta may be, is no JSON to `serde_json`.
@@ -441,7 +441,7 @@ fn with_deltas_final_and_without_raw_a_report_still_carries_its_line() {
     let mut options = options();
     options.deltas = Deltas::Final;
     options.keep_raw = false;
-    let events = translate(line.as_bytes(), options, &Ending::default());
+    let events = translate(line.as_bytes(), &options, &Ending::default());
     assert_eq!(body(&events[0])["kind"], "unknown_field");
     assert_eq!(events[0].base.raw.as_ref().unwrap().as_str(), line);
     assert_eq!(body(&events[1])["event"], "text");
@@ -455,7 +455,7 @@ fn survived(line: &[u8]) -> Vec<Event> {
     let mut bytes = line.to_vec();
     bytes.push(b'\n');
     bytes.extend_from_slice(SUCCESS.as_bytes());
-    let mut events = translate(&bytes, options(), &Ending::default());
+    let mut events = translate(&bytes, &options(), &Ending::default());
     let end = body(&events.pop().unwrap());
     assert_eq!(
         (&end["event"], &end["cause"]),
@@ -865,7 +865,7 @@ fn escaped_nul_bytes_are_text() {
 #[test]
 fn crlf_and_white_space_around_a_line_are_no_part_of_it() {
     let bytes = format!("\u{feff}{INIT}\r\n  {SUCCESS}\t\r\n\r\n");
-    let events = translate(bytes.as_bytes(), options(), &Ending::default());
+    let events = translate(bytes.as_bytes(), &options(), &Ending::default());
     let raws: Vec<_> = events
         .iter()
         .filter_map(|event| event.base.raw.as_ref())
@@ -910,7 +910,7 @@ fn a_line_over_the_limit_is_reported_with_its_beginning() {
     );
     let text = format!("{INIT}\n{long}\n{SUCCESS}\n");
     let chunks: Vec<_> = text.as_bytes().chunks(100).collect();
-    let events = translate_chunks(&chunks, options(), &Ending::default(), 2000);
+    let events = translate_chunks(&chunks, &options(), &Ending::default(), 2000);
     let found: Vec<_> = events.iter().map(whole).collect();
     assert_eq!(
         names(&found),

@@ -427,7 +427,7 @@ fn o21_an_error_result_fails_the_turn_with_its_message_else_its_type() {
 
 #[test]
 fn o22_and_o23_no_result_or_a_bad_exit_fails_the_turn() {
-    let events = translate(INIT.as_bytes(), options(), &exit(0));
+    let events = translate(INIT.as_bytes(), &options(), &exit(0));
     assert_eq!(
         runtime_of(&events),
         [json!({
@@ -439,7 +439,7 @@ fn o22_and_o23_no_result_or_a_bad_exit_fails_the_turn() {
         })]
     );
     // The exit code takes the agent's word back: no `turn_completed` came out before.
-    let events = translate(SUCCESS.as_bytes(), options(), &exit(1));
+    let events = translate(SUCCESS.as_bytes(), &options(), &exit(1));
     let events = runtime_of(&events);
     assert_eq!(names(&events), ["turn_failed"]);
     assert_eq!(events[0]["cause"], "agent_crashed");

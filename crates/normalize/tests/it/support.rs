@@ -29,19 +29,19 @@ pub(crate) fn exit(code: i32) -> Ending {
 }
 
 /// Every event of a stream, `run_end` included.
-pub(crate) fn translate(bytes: &[u8], options: Options, ending: &Ending) -> Vec<Event> {
+pub(crate) fn translate(bytes: &[u8], options: &Options, ending: &Ending) -> Vec<Event> {
     translate_chunks(&[bytes], options, ending, usize::MAX)
 }
 
 /// The same, with the bytes cut and lines limited.
 pub(crate) fn translate_chunks(
     chunks: &[&[u8]],
-    options: Options,
+    options: &Options,
     ending: &Ending,
     limit: usize,
 ) -> Vec<Event> {
     let mut buffer = LineBuffer::with_limit(limit);
-    let mut normalizer = StreamNormalizer::new(&options);
+    let mut normalizer = StreamNormalizer::new(options);
     let mut events = Vec::new();
     for chunk in chunks {
         buffer.push(chunk);
@@ -58,7 +58,7 @@ pub(crate) fn translate_chunks(
 
 /// Every event of a stream of these lines.
 pub(crate) fn stream(lines: &[&str]) -> Vec<Event> {
-    translate(lines.join("\n").as_bytes(), options(), &Ending::default())
+    translate(lines.join("\n").as_bytes(), &options(), &Ending::default())
 }
 
 pub(crate) fn whole(event: &Event) -> Value {
@@ -116,7 +116,7 @@ pub(crate) fn stream_messages(lines: &[&str]) -> Vec<Value> {
 /// The result of a stream.
 pub(crate) fn result_of(bytes: &[u8], ending: &Ending) -> Value {
     let mut fold = ResultFold::default();
-    for event in translate(bytes, options(), ending) {
+    for event in translate(bytes, &options(), ending) {
         fold.push(&event);
     }
     serde_json::to_value(fold.finish(true)).unwrap()

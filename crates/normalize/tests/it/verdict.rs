@@ -1,6 +1,6 @@
 //! How a run ended: every exit code, every word, and what happens when the two disagree.
 
-use lapidary_normalize::{Ending, Verdict};
+use lapidary_normalize::{Ending, Reported, Verdict};
 use lapidary_vocab::Text;
 use lapidary_vocab::event::RunEnd;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::support::{INIT, SUCCESS, body, capture, exit, json_output, options, t
 
 /// The `run_end` of these lines and this exit code.
 fn end(lines: &[&str], ending: &Ending) -> Value {
-    let events = translate(lines.join("\n").as_bytes(), options(), ending);
+    let events = translate(lines.join("\n").as_bytes(), &options(), ending);
     body(events.last().unwrap())
 }
 
@@ -320,7 +320,10 @@ fn a_failure_that_can_be_mended_says_how() {
 fn a_verdict_can_be_asked_for_without_a_stream() {
     let mut verdict = Verdict::default();
     verdict.notice(true, &Text::from("half way"));
-    verdict.result("error", None, None);
+    verdict.result(Reported {
+        status: "error".to_owned(),
+        ..Reported::default()
+    });
     let expected = RunEnd {
         outcome: lapidary_vocab::Outcome::Failed,
         cause: lapidary_vocab::Cause::ApiError,
@@ -373,7 +376,7 @@ fn real_runs_are_judged_rightly() {
     ] {
         let events = translate(
             &capture(&format!("{name}.stdout.jsonl")),
-            options(),
+            &options(),
             &ending(name),
         );
         assert_eq!(body(events.last().unwrap())["cause"], cause, "{name}");

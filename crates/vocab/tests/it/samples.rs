@@ -400,6 +400,7 @@ fn runtime_base(seq: u64) -> RuntimeBase {
         thread_id: some("2571a25a-c6c5-4920-a1ff-8824c9c44051"),
         turn_id: "run-turn-0".to_owned(),
         raw_is_text: true,
+        raw_base64: Some("gA==".to_owned()),
         raw: Some(json(r#""not JSON""#)),
     }
 }

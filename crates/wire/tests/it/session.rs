@@ -373,7 +373,7 @@ fn a_record_is_read_field_for_field_and_null_is_absent() {
         .map(|(subject, description)| (subject.as_str(), description.as_str()))
         .collect();
     assert_eq!(thoughts, [(r#""s""#, r#""d""#)]);
-    let calls: Vec<ToolCall<'_>> = record.tool_calls().collect();
+    let calls: Vec<ToolCall<'_>> = record.tool_calls();
     let [call] = &calls[..] else {
         panic!("one call expected");
     };

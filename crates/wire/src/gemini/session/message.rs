@@ -43,12 +43,20 @@ impl<'a> MessageRecord<'a> {
         message
     }
 
-    /// The calls the message made.
-    pub fn tool_calls(&self) -> impl Iterator<Item = ToolCall<'a>> + use<'a> {
-        self.tool_calls
-            .into_iter()
-            .flat_map(Token::elements)
-            .map(ToolCall::of)
+    /// The calls the message made: those it lists, with their results; or, where a history was rewritten and lists none, those that
+    /// stand in its content.
+    pub fn tool_calls(&self) -> Vec<ToolCall<'a>> {
+        let listed = self.tool_calls.into_iter().flat_map(Token::elements);
+        let listed: Vec<_> = listed.map(ToolCall::of).collect();
+        if !listed.is_empty() {
+            return listed;
+        }
+        let parts = self.parts().into_iter();
+        let in_content = parts.filter_map(|part| match part {
+            Part::FunctionCall(call) => Some(ToolCall::of(call)),
+            _ => None,
+        });
+        in_content.collect()
     }
 
     /// What the model thought.
