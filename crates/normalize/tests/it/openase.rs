@@ -768,3 +768,13 @@ fn an_output_that_is_not_utf_8_is_read_lossily_and_its_bytes_are_kept() {
     assert_eq!(found[1]["raw"], "\u{fffd} noise");
     assert_eq!(found[3]["text"], "\u{fffd}");
 }
+
+#[test]
+fn the_bytes_of_a_line_that_is_not_utf8_are_in_the_runtime_view_too() {
+    let events = translate(b"caf\xe9", &options(), &exit(0));
+    let first = &runtime_of(&events)[0];
+    assert_eq!(
+        (&first["event"], &first["rawBase64"]),
+        (&json!("task_status"), &json!("Y2Fm6Q=="))
+    );
+}

@@ -564,3 +564,45 @@ fn without_raw_only_what_says_something_is_told() {
     assert_eq!(events.len(), 2);
     assert!(events.iter().all(|event| event.base.raw.is_none()));
 }
+
+#[test]
+fn calls_that_stand_in_the_content_only_are_calls_without_results() {
+    let text = gemini(
+        r#""content":[{"functionCall":{"id":"c-1","name":"read_file","args":{"file_path":"a"}}},{"text":"Reading."}]"#,
+    );
+    check(
+        &text,
+        &json!([
+            {"type": "tool_use", "id": "c-1", "name": "Read", "input": {"file_path": "a"}},
+            {"type": "text", "text": "Reading."},
+        ]),
+        &[
+            json!({
+                "event": "tool_invocation", "callId": "c-1", "toolName": "read_file", "kind": "read",
+                "input": {"file_path": "a"}, "locations": ["a"],
+            }),
+            said("Reading."),
+        ],
+    );
+}
+
+#[test]
+fn a_message_that_lists_its_calls_lists_all_of_them() {
+    let text = gemini(
+        r#""content":[{"functionCall":{"id":"api-id","name":"glob","args":{}}}],"toolCalls":[{"id":"cli-id","name":"glob","args":{}}]"#,
+    );
+    let names: Vec<_> = record(&text)
+        .iter()
+        .map(|event| event["callId"].clone())
+        .collect();
+    assert_eq!(names, ["cli-id"]);
+}
+
+#[test]
+fn only_pictures_are_images() {
+    let text = user(
+        r#"[{"text":"see"},{"inlineData":{"mimeType":"image/png","data":"aQ=="}},{"inlineData":{"mimeType":"application/pdf","data":"cA=="}}]"#,
+    );
+    let images = &record(&text)[0]["images"];
+    assert_eq!(*images, json!([{"mediaType": "image/png", "data": "aQ=="}]));
+}

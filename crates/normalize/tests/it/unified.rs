@@ -9,7 +9,7 @@ use lapidary_wire::gemini::session::Log;
 use serde_json::{Value, json};
 
 use crate::support::{
-    INIT, SUCCESS, body, message, options, stream_messages, translate, translate_chunks,
+    INIT, SUCCESS, body, message, options, stream, stream_messages, translate, translate_chunks,
 };
 
 /// A record of the model's with these members.
@@ -600,4 +600,28 @@ fn thoughts_come_first_whether_they_came_whole_or_in_chunks() {
             {"type": "text", "text": "said planned"},
         ])
     );
+}
+
+#[test]
+fn a_call_that_nobody_answers_does_not_hold_back_later_messages_for_ever() {
+    let mut lines = vec![
+        r#"{"type":"tool_use","tool_name":"glob","tool_id":"lost","parameters":{}}"#.to_owned(),
+    ];
+    for n in 0..80 {
+        lines.push(format!(
+            r#"{{"type":"message","role":"user","content":"{n}"}}"#
+        ));
+    }
+    let mut fold = MessageFold::new("run");
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+    let early: Vec<_> = stream(&lines)
+        .iter()
+        .flat_map(|event| fold.push(event))
+        .collect();
+    assert!(
+        early.len() > 10,
+        "only {} messages came before the end",
+        early.len()
+    );
+    assert_eq!(early.len() + fold.finish().len(), 81);
 }

@@ -397,3 +397,15 @@ fn real_documents_are_judged_rightly() {
         assert_eq!(body(events.last().unwrap())["cause"], cause, "{name}");
     }
 }
+
+#[test]
+fn a_document_that_names_a_code_needs_no_exit_code() {
+    for (name, cause) in [
+        ("gemini-0.61.0/json-no-auth", "auth_required"),
+        ("gemini-0.61.0/json-max-turns", "max_turns"),
+        ("gemini-0.61.0/json-api-400", "api_error"),
+    ] {
+        let events = json_output(&capture(&format!("{name}.stderr.txt")), &Ending::default());
+        assert_eq!(body(events.last().unwrap())["cause"], cause, "{name}");
+    }
+}
