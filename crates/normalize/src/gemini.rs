@@ -5,5 +5,4 @@ pub mod session_events;
 pub mod session_messages;
 pub mod stream;
 
-mod calls;
 mod turn;

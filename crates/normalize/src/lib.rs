@@ -20,6 +20,7 @@
 
 mod options;
 mod own;
+mod pending;
 mod raw;
 mod stamp;
 mod verdict;

@@ -158,6 +158,14 @@ impl Text {
         }
     }
 
+    /// How many bytes it takes, about: those of its token, or of the text itself.
+    pub fn size(&self) -> usize {
+        match &self.0 {
+            Repr::Static(text) => text.len(),
+            Repr::Token(token) => token.len(),
+        }
+    }
+
     /// True if there is no character in it.
     pub fn is_empty(&self) -> bool {
         match &self.0 {

@@ -1,10 +1,11 @@
 //! `gemini -o stream-json` → events.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
+mod line;
+mod odd;
+
 use std::sync::Arc;
 
-use lapidary_json::{Kind, SharedStr, Token};
+use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::{
     DiagnosticKind, Provider, SessionInit, SessionState, SessionStatus, StreamDelta,
     StreamDeltaKind, TextEvent, TextKind, ToolCallStatus, ToolCompletion, ToolInvocation,
@@ -16,14 +17,13 @@ use lapidary_wire::gemini::stream::{
 };
 use lapidary_wire::lines::Line;
 
-use super::calls::OpenCalls;
+use self::line::{Current, Flaw};
+use self::odd::Reported;
 use super::turn;
+use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
-use crate::{Deltas, Ending, Events, Options, Reported, Verdict, tools};
-
-/// How many different unknown fields are reported. They are all kept; this only bounds the reports.
-const MOST_REPORTED_FIELDS: usize = 64;
+use crate::{Deltas, Ending, Events, Options, Verdict, tools, verdict};
 
 /// Translates a stream line by line.
 #[derive(Debug)]
@@ -33,77 +33,10 @@ pub struct StreamNormalizer {
     /// The answer that is being joined, unless deltas are passed on alone.
     pending: Vec<(Text, Option<Raw>)>,
     pending_since: Option<Text>,
-    calls: OpenCalls,
+    /// The files that calls concern, until their results come.
+    calls: Pending<Vec<Text>>,
     verdict: Verdict,
-    reported_fields: BTreeSet<String>,
-}
-
-/// A line of the agent's, while it is being translated.
-struct Current<'l> {
-    /// Its text, which tokens point into.
-    text: &'l Arc<str>,
-    raw: Option<Raw>,
-    /// Members of the line that become extensions of its first event.
-    extensions: Vec<(String, Json)>,
-    /// What is wrong with it though it could be translated.
-    complaints: Vec<(DiagnosticKind, String)>,
-}
-
-impl Current<'_> {
-    fn text(&self, token: Token<'_>) -> Text {
-        Text::from_token(SharedStr::of(self.text, token))
-    }
-
-    fn json(&self, token: Token<'_>) -> Json {
-        Json::from_token(SharedStr::of(self.text, token))
-    }
-
-    /// A required text. A line without it cannot be translated.
-    fn required(&self, field: &'static str, token: Option<Token<'_>>) -> Result<Text, Flaw> {
-        match token {
-            Some(token) if token.kind() == Kind::String => Ok(self.text(token)),
-            Some(token) => Err(Flaw {
-                field,
-                found: Some(token.kind()),
-            }),
-            None => Err(Flaw { field, found: None }),
-        }
-    }
-
-    /// An optional value of one kind; of any other kind it is kept as an extension and complained about.
-    fn optional<'a>(
-        &mut self,
-        field: &str,
-        token: Option<Token<'a>>,
-        kind: Kind,
-    ) -> Option<Token<'a>> {
-        let token = token?.non_null()?;
-        if token.kind() == kind {
-            return Some(token);
-        }
-        self.extend(field, token);
-        let found = token.kind().described();
-        self.complain(
-            DiagnosticKind::InvalidField,
-            format!("`{field}` is {found}, not {}", kind.described()),
-        );
-        None
-    }
-
-    fn extend(&mut self, field: &str, token: Token<'_>) {
-        self.extensions
-            .push((format!("gemini.{field}"), self.json(token)));
-    }
-
-    fn complain(&mut self, kind: DiagnosticKind, message: String) {
-        self.complaints.push((kind, message));
-    }
-}
-
-/// Why a line of a known type cannot be translated.
-struct Flaw {
-    field: &'static str,
-    found: Option<Kind>,
+    reported: Reported,
 }
 
 impl StreamNormalizer {
@@ -114,9 +47,9 @@ impl StreamNormalizer {
             deltas: options.deltas,
             pending: Vec::new(),
             pending_since: None,
-            calls: OpenCalls::default(),
+            calls: Pending::default(),
             verdict: Verdict::default(),
-            reported_fields: BTreeSet::new(),
+            reported: Reported::default(),
         }
     }
 
@@ -152,13 +85,10 @@ impl StreamNormalizer {
 
     fn not_utf8(&mut self, bytes: &[u8], received: Option<&str>, out: &mut Events) {
         self.arrived(None, received);
-        let (kind, what) = if bytes.trim_ascii_start().starts_with(b"{") {
-            (DiagnosticKind::MalformedLine, "a line is not valid UTF-8")
-        } else {
-            (DiagnosticKind::Noise, "text that is not valid UTF-8")
-        };
+        let (kind, message) = odd::not_utf8(bytes);
+        let mut raw = Some(Raw::text(bytes));
         self.stamp
-            .diagnostic(kind, what.to_owned(), &mut Some(Raw::text(bytes)), out);
+            .diagnostic(kind, message.to_owned(), &mut raw, out);
     }
 
     fn text_line(&mut self, text: &Arc<str>, received: Option<&str>, out: &mut Events) {
@@ -168,30 +98,40 @@ impl StreamNormalizer {
             unknown_fields,
             repeated_keys,
         } = parse(text);
-        let mut current = Current {
-            text,
-            raw: None,
-            extensions: Vec::new(),
-            complaints: Vec::new(),
-        };
+        let mut current = Current::new(text);
         let timestamp = current.optional("timestamp", timestamp, Kind::String);
         self.arrived(timestamp.map(|token| current.text(token)), received);
         current.raw = Some(match content {
             Content::NotJson(_) => Raw::text(text.as_bytes()),
             _ => Raw::json(text),
         });
-        let line = match content {
-            Content::Known(line) => line,
-            other => return self.untranslatable(&other, &mut current, out),
-        };
-        self.note_oddities(&line, &unknown_fields, &repeated_keys, &mut current);
-        match self.translate(&line, &mut current, out) {
-            Ok(Some(body)) => out.push(self.first_event(body, &mut current)),
-            Ok(None) => {}
-            Err(flaw) => self.flawed(&line, &flaw, &mut current, out),
+        match &content {
+            Content::Known(line) => {
+                self.reported
+                    .unknown_fields(line, &unknown_fields, &mut current);
+                odd::repeated_keys(&repeated_keys, &mut current);
+                self.known(line, &mut current, out);
+            }
+            other => {
+                let (kind, message) = odd::untranslatable(other, text);
+                self.stamp.diagnostic(kind, message, &mut current.raw, out);
+            }
         }
         for (kind, message) in std::mem::take(&mut current.complaints) {
             self.stamp.diagnostic(kind, message, &mut current.raw, out);
+        }
+    }
+
+    /// A line of a known type.
+    fn known(&mut self, line: &StreamLine<'_>, current: &mut Current<'_>, out: &mut Events) {
+        match self.translate(line, current, out) {
+            Ok(Some(body)) => out.push(self.first_event(body, current)),
+            Ok(None) => {}
+            Err(flaw) => {
+                let message = odd::flawed(line, &flaw);
+                self.stamp
+                    .diagnostic(DiagnosticKind::InvalidField, message, &mut current.raw, out);
+            }
         }
     }
 
@@ -311,7 +251,8 @@ impl StreamNormalizer {
         let name = tool_name.to_str();
         let locations = tools::locations(&name, input);
         if let Some(id) = call.tool_id {
-            self.calls.open(id, &locations);
+            let size = locations.iter().map(Text::size).sum();
+            self.calls.open(id.as_str(), locations.clone(), size);
         }
         Ok(Body::ToolInvocation(Box::new(ToolInvocation {
             kind: tools::kind(&name),
@@ -332,9 +273,13 @@ impl StreamNormalizer {
     ) -> Result<Body, Flaw> {
         let call_id = current.required("tool_id", result.tool_id)?;
         let status = current.required("status", result.status)?;
-        let call = result.tool_id.and_then(|id| self.calls.close(id));
-        if call.is_none() {
-            let message = format!("a result for `{call_id}`, which was never called");
+        let locations = result.tool_id.and_then(|id| self.calls.close(id.as_str()));
+        if locations.is_none() {
+            let id = call_id.to_str();
+            let message = format!(
+                "a result for `{}`, which was never called",
+                odd::shortened(&id)
+            );
             current.complain(DiagnosticKind::ProtocolViolation, message);
         }
         let error = current.optional("error", result.error, Kind::Object);
@@ -356,7 +301,7 @@ impl StreamNormalizer {
             is_error: status != *"success",
             output: output.map(|output| current.json(output)),
             content: Vec::new(),
-            locations: call.map(|call| call.locations).unwrap_or_default(),
+            locations: locations.unwrap_or_default(),
         })))
     }
 
@@ -387,7 +332,7 @@ impl StreamNormalizer {
         let error_type = said("type")
             .and_then(Token::string)
             .map(std::borrow::Cow::into_owned);
-        self.verdict.result(Reported {
+        self.verdict.result(verdict::Reported {
             status: status.to_string(),
             error_type,
             message: message.clone(),
@@ -411,91 +356,6 @@ impl StreamNormalizer {
         }
         Ok(Body::TurnComplete(Box::new(turn)))
     }
-
-    /// Unknown fields are kept as extensions, and reported once each.
-    fn note_oddities(
-        &mut self,
-        line: &StreamLine<'_>,
-        unknown: &[(Cow<'_, str>, Token<'_>)],
-        repeated: &[Cow<'_, str>],
-        current: &mut Current<'_>,
-    ) {
-        for (key, value) in unknown {
-            current.extend(key, *value);
-            let name = format!("{}.{key}", type_name(line));
-            if self.reported_fields.len() < MOST_REPORTED_FIELDS
-                && !self.reported_fields.contains(&name)
-            {
-                current.complain(
-                    DiagnosticKind::UnknownField,
-                    format!("unknown field `{name}`"),
-                );
-                self.reported_fields.insert(name);
-            }
-        }
-        for key in repeated {
-            let message = format!("the key `{key}` stands twice; the last value was taken");
-            current.complain(DiagnosticKind::DuplicateKey, message);
-        }
-    }
-
-    /// A line of a known type that lacks what it must have.
-    fn flawed(
-        &mut self,
-        line: &StreamLine<'_>,
-        flaw: &Flaw,
-        current: &mut Current<'_>,
-        out: &mut Events,
-    ) {
-        let name = type_name(line);
-        let message = match flaw.found {
-            Some(Kind::String) => format!("`{name}.{}` has a value we do not know", flaw.field),
-            Some(kind) => format!(
-                "`{name}.{}` is {}, not a string",
-                flaw.field,
-                kind.described()
-            ),
-            None => format!("`{name}.{}` is missing", flaw.field),
-        };
-        self.stamp
-            .diagnostic(DiagnosticKind::InvalidField, message, &mut current.raw, out);
-    }
-
-    /// A line of no known type.
-    fn untranslatable(
-        &mut self,
-        content: &Content<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
-    ) {
-        let (kind, message) = match content {
-            Content::UnknownType(name) => (
-                DiagnosticKind::UnknownType,
-                format!("unknown event type {}", name.as_str()),
-            ),
-            Content::Untyped => (
-                DiagnosticKind::UnknownType,
-                "an object without a type".to_owned(),
-            ),
-            Content::NotAnObject(kind) => (
-                DiagnosticKind::MalformedLine,
-                format!("{} instead of an object", kind.described()),
-            ),
-            Content::NotJson(invalid) if current.text.trim_start().starts_with('{') => (
-                DiagnosticKind::MalformedLine,
-                format!("not valid JSON: {invalid}"),
-            ),
-            Content::NotJson(_) => (DiagnosticKind::Noise, "text that is not JSON".to_owned()),
-            Content::Known(line) => (
-                DiagnosticKind::InvalidField,
-                format!("an odd `{}` line", type_name(line)),
-            ),
-        };
-        self.stamp.diagnostic(kind, message, &mut current.raw, out);
-        for (kind, message) in std::mem::take(&mut current.complaints) {
-            self.stamp.diagnostic(kind, message, &mut current.raw, out);
-        }
-    }
 }
 
 /// True for a chunk of the assistant's answer.
@@ -511,15 +371,4 @@ fn whole_text(text: Text) -> Body {
         parent_call_id: None,
         model: None,
     })
-}
-
-fn type_name(line: &StreamLine<'_>) -> &'static str {
-    match line {
-        StreamLine::Init(_) => "init",
-        StreamLine::Message(_) => "message",
-        StreamLine::ToolUse(_) => "tool_use",
-        StreamLine::ToolResult(_) => "tool_result",
-        StreamLine::Error(_) => "error",
-        StreamLine::Result(_) => "result",
-    }
 }

@@ -8,10 +8,8 @@ use lapidary_vocab::event::{
 use lapidary_vocab::result::{Files, ResultError, RunResult, SCHEMA};
 use lapidary_vocab::{Body, Cause, Event, Json, Text};
 
+use crate::pending::Pending;
 use crate::{extract, tools};
-
-/// How many calls may be open at once, as in the normaliser.
-const MOST_OPEN: usize = 1024;
 
 /// Folds events into a result.
 #[derive(Debug, Default)]
@@ -19,7 +17,7 @@ pub struct ResultFold {
     session_id: Option<Text>,
     response: Vec<Text>,
     /// Files that a call would write, until its result says whether it did.
-    writes: Vec<(Text, String)>,
+    writes: Pending<String>,
     files: Vec<String>,
     warnings: Vec<Text>,
     diagnostics: BTreeMap<String, u64>,
@@ -105,22 +103,15 @@ impl ResultFold {
 
     fn called(&mut self, call: &ToolInvocation) {
         if let Some(path) = tools::written_path(&call.tool_name.to_str(), call.input.token()) {
-            if self.writes.len() == MOST_OPEN {
-                self.writes.remove(0);
-            }
-            self.writes.push((call.call_id.detached(), path));
+            let size = path.len();
+            self.writes.open(&call.call_id.to_str(), path, size);
         }
     }
 
     fn answered(&mut self, result: &ToolCompletion) {
-        let Some(place) = self
-            .writes
-            .iter()
-            .rposition(|(id, _)| *id == result.call_id)
-        else {
+        let Some(path) = self.writes.close(&result.call_id.to_str()) else {
             return;
         };
-        let (_, path) = self.writes.remove(place);
         if !result.is_error && !self.files.contains(&path) {
             self.files.push(path);
         }

@@ -16,10 +16,9 @@ use lapidary_vocab::runtime::{
 };
 use lapidary_vocab::{Body, Cause, Event, Json, Number, Text};
 
+use crate::own::{string, text};
+use crate::pending::Pending;
 use crate::tools;
-
-/// How many calls may be open at once, as in the normaliser.
-const MOST_OPEN: usize = 1024;
 
 /// Folds events into runtime events.
 #[derive(Debug)]
@@ -27,14 +26,13 @@ pub struct RuntimeFold {
     run: Arc<str>,
     seq: u64,
     turn: u64,
-    calls: Vec<OpenCall>,
+    calls: Pending<OpenCall>,
     /// The turn's end is held back until the run's: only then is it known whether the exit code agrees.
     ended: Option<TurnComplete>,
 }
 
 #[derive(Debug)]
 struct OpenCall {
-    id: Text,
     tool: Text,
     command: Option<Text>,
     path: Option<Text>,
@@ -50,7 +48,7 @@ impl RuntimeFold {
             run: Arc::from(run),
             seq: 0,
             turn: 1,
-            calls: Vec::new(),
+            calls: Pending::default(),
             ended: None,
         }
     }
@@ -117,20 +115,17 @@ impl RuntimeFold {
     fn requested(&mut self, call: &ToolInvocation) -> Produced {
         let name = call.tool_name.to_str();
         let category = tools::category(&name);
-        if self.calls.len() == MOST_OPEN {
-            self.calls.remove(0);
-        }
         let command = (category == Some(Category::Command))
             .then(|| call.input.token().get("command"))
             .flatten();
-        self.calls.push(OpenCall {
-            id: call.call_id.detached(),
+        let open = OpenCall {
             tool: call.tool_name.detached(),
-            command: command
-                .and_then(lapidary_json::Token::string)
-                .map(|command| command.into_owned().into()),
+            command: string(command).map(text),
             path: call.locations.first().map(Text::detached),
-        });
+        };
+        let texts = [Some(&open.tool), open.command.as_ref(), open.path.as_ref()];
+        let size = texts.into_iter().flatten().map(Text::size).sum();
+        self.calls.open(&call.call_id.to_str(), open, size);
         vec![RuntimeBody::ToolCallRequested(ToolCallRequested {
             call_id: call.call_id.clone(),
             tool: call.tool_name.clone(),
@@ -140,11 +135,7 @@ impl RuntimeFold {
     }
 
     fn produced(&mut self, result: &ToolCompletion, event: &Event) -> Produced {
-        let place = self
-            .calls
-            .iter()
-            .rposition(|call| call.id == result.call_id);
-        let call = place.map(|place| self.calls.remove(place));
+        let call = self.calls.close(&result.call_id.to_str());
         let category = call
             .as_ref()
             .and_then(|call| tools::category(&call.tool.to_str()));

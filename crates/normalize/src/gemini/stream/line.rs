@@ -1,0 +1,90 @@
+//! A line of the agent's, while it is being translated.
+
+use std::sync::Arc;
+
+use lapidary_json::{Kind, SharedStr, Token};
+use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::{Json, Text};
+
+use crate::raw::Raw;
+
+/// The line, and what is still to be said about it.
+pub(super) struct Current<'l> {
+    /// Its text, which tokens point into.
+    pub(super) text: &'l Arc<str>,
+    /// What its first event will carry.
+    pub(super) raw: Option<Raw>,
+    /// Members of the line that become extensions of its first event.
+    pub(super) extensions: Vec<(String, Json)>,
+    /// What is wrong with it though it could be translated.
+    pub(super) complaints: Vec<(DiagnosticKind, String)>,
+}
+
+/// Why a line of a known type cannot be translated.
+pub(super) struct Flaw {
+    pub(super) field: &'static str,
+    pub(super) found: Option<Kind>,
+}
+
+impl<'l> Current<'l> {
+    pub(super) fn new(text: &'l Arc<str>) -> Self {
+        Self {
+            text,
+            raw: None,
+            extensions: Vec::new(),
+            complaints: Vec::new(),
+        }
+    }
+
+    pub(super) fn text(&self, token: Token<'_>) -> Text {
+        Text::from_token(SharedStr::of(self.text, token))
+    }
+
+    pub(super) fn json(&self, token: Token<'_>) -> Json {
+        Json::from_token(SharedStr::of(self.text, token))
+    }
+
+    /// A required text. A line without it cannot be translated.
+    pub(super) fn required(
+        &self,
+        field: &'static str,
+        token: Option<Token<'_>>,
+    ) -> Result<Text, Flaw> {
+        match token {
+            Some(token) if token.kind() == Kind::String => Ok(self.text(token)),
+            other => Err(Flaw {
+                field,
+                found: other.map(Token::kind),
+            }),
+        }
+    }
+
+    /// An optional value of one kind; of any other kind it is kept as an extension and complained about.
+    pub(super) fn optional<'a>(
+        &mut self,
+        field: &str,
+        token: Option<Token<'a>>,
+        kind: Kind,
+    ) -> Option<Token<'a>> {
+        let token = token?.non_null()?;
+        if token.kind() == kind {
+            return Some(token);
+        }
+        self.extend(field, token);
+        let found = token.kind().described();
+        self.complain(
+            DiagnosticKind::InvalidField,
+            format!("`{field}` is {found}, not {}", kind.described()),
+        );
+        None
+    }
+
+    pub(super) fn extend(&mut self, field: &str, token: Token<'_>) {
+        let value = self.json(token);
+        self.extensions.push((format!("gemini.{field}"), value));
+    }
+
+    pub(super) fn complain(&mut self, kind: DiagnosticKind, message: String) {
+        self.complaints.push((kind, message));
+    }
+}

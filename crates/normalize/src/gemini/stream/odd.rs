@@ -1,0 +1,113 @@
+//! Lines that are not what they should be, in words.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::DiagnosticKind;
+use lapidary_wire::gemini::stream::{Content, StreamLine};
+
+use super::line::{Current, Flaw};
+
+/// How many different unknown fields are reported. They are all kept; this only bounds the reports.
+const MOST_REPORTED: usize = 64;
+
+/// How much of an agent's own name for something is repeated in a message. All of it is in `raw`.
+const MOST_OF_A_NAME: usize = 100;
+
+/// The unknown fields that were reported already.
+#[derive(Debug, Default)]
+pub(super) struct Reported(BTreeSet<String>);
+
+impl Reported {
+    /// Keeps unknown fields as extensions, and reports each of them once.
+    pub(super) fn unknown_fields(
+        &mut self,
+        line: &StreamLine<'_>,
+        fields: &[(Cow<'_, str>, Token<'_>)],
+        current: &mut Current<'_>,
+    ) {
+        for (key, value) in fields {
+            current.extend(key, *value);
+            let name = format!("{}.{}", type_name(line), shortened(key));
+            if self.0.len() < MOST_REPORTED && self.0.insert(name.clone()) {
+                let message = format!("unknown field `{name}`");
+                current.complain(DiagnosticKind::UnknownField, message);
+            }
+        }
+    }
+}
+
+/// Keys that stand twice.
+pub(super) fn repeated_keys(keys: &[Cow<'_, str>], current: &mut Current<'_>) {
+    for key in keys {
+        let key = shortened(key);
+        let message = format!("the key `{key}` stands twice; the last value was taken");
+        current.complain(DiagnosticKind::DuplicateKey, message);
+    }
+}
+
+/// A line of a known type that lacks what it must have.
+pub(super) fn flawed(line: &StreamLine<'_>, flaw: &Flaw) -> String {
+    let place = format!("`{}.{}`", type_name(line), flaw.field);
+    match flaw.found {
+        Some(Kind::String) => format!("{place} has a value we do not know"),
+        Some(kind) => format!("{place} is {}, not a string", kind.described()),
+        None => format!("{place} is missing"),
+    }
+}
+
+/// A line that is not valid UTF-8.
+pub(super) fn not_utf8(bytes: &[u8]) -> (DiagnosticKind, &'static str) {
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        (DiagnosticKind::MalformedLine, "a line is not valid UTF-8")
+    } else {
+        (DiagnosticKind::Noise, "text that is not valid UTF-8")
+    }
+}
+
+/// A line of no known type.
+pub(super) fn untranslatable(content: &Content<'_>, text: &str) -> (DiagnosticKind, String) {
+    match content {
+        Content::UnknownType(name) => {
+            let message = format!("unknown event type {}", shortened(name.as_str()));
+            (DiagnosticKind::UnknownType, message)
+        }
+        Content::Untyped => {
+            let message = "an object without a type".to_owned();
+            (DiagnosticKind::UnknownType, message)
+        }
+        Content::NotAnObject(kind) => {
+            let message = format!("{} instead of an object", kind.described());
+            (DiagnosticKind::MalformedLine, message)
+        }
+        Content::NotJson(invalid) if text.trim_start().starts_with('{') => {
+            let message = format!("not valid JSON: {invalid}");
+            (DiagnosticKind::MalformedLine, message)
+        }
+        Content::NotJson(_) => (DiagnosticKind::Noise, "text that is not JSON".to_owned()),
+        Content::Known(line) => {
+            let message = format!("an odd `{}` line", type_name(line));
+            (DiagnosticKind::InvalidField, message)
+        }
+    }
+}
+
+/// A name for a message: an agent may call things by names of any length.
+pub(super) fn shortened(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(MOST_OF_A_NAME) {
+        Some((cut, _)) => Cow::Owned(format!("{}…", &name[..cut])),
+        None => Cow::Borrowed(name),
+    }
+}
+
+fn type_name(line: &StreamLine<'_>) -> &'static str {
+    match line {
+        StreamLine::Init(_) => "init",
+        StreamLine::Message(_) => "message",
+        StreamLine::ToolUse(_) => "tool_use",
+        StreamLine::ToolResult(_) => "tool_result",
+        StreamLine::Error(_) => "error",
+        StreamLine::Result(_) => "result",
+    }
+}

@@ -1,0 +1,99 @@
+//! What waits for an answer.
+
+use std::collections::VecDeque;
+
+/// How many may wait at once. Real runs have a handful.
+const MOST: usize = 1024;
+
+/// How many bytes all of them may hold together.
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+/// Things that wait for an answer that names their id, oldest first.
+///
+/// An agent that asks without end and never answers gets no more of our memory: the oldest are forgotten. Whoever puts something
+/// in here copies what the answer will need, never the line it stood on.
+#[derive(Debug)]
+pub(crate) struct Pending<T> {
+    items: VecDeque<Item<T>>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Item<T> {
+    id: String,
+    value: T,
+    bytes: usize,
+}
+
+impl<T> Default for Pending<T> {
+    fn default() -> Self {
+        Self {
+            items: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+}
+
+impl<T> Pending<T> {
+    /// Remembers `value`, which holds about `size` bytes.
+    pub(crate) fn open(&mut self, id: &str, value: T, size: usize) {
+        let bytes = id.len() + size;
+        self.bytes += bytes;
+        self.items.push_back(Item {
+            id: id.to_owned(),
+            value,
+            bytes,
+        });
+        while self.items.len() > 1 && (self.items.len() > MOST || self.bytes > MOST_BYTES) {
+            self.forget(0);
+        }
+    }
+
+    /// Takes out what waited under this id; the newest, if there are several.
+    pub(crate) fn close(&mut self, id: &str) -> Option<T> {
+        let place = self.items.iter().rposition(|item| item.id == id)?;
+        self.forget(place)
+    }
+
+    fn forget(&mut self, place: usize) -> Option<T> {
+        let item = self.items.remove(place)?;
+        self.bytes -= item.bytes;
+        Some(item.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_of_an_id_is_answered_first() {
+        let mut pending = Pending::default();
+        for (id, value) in [("a", 1), ("b", 2), ("a", 3)] {
+            pending.open(id, value, 0);
+        }
+        let answers = ["a", "a", "a", "b"].map(|id| pending.close(id));
+        assert_eq!(answers, [Some(3), Some(1), None, Some(2)]);
+        assert_eq!(pending.bytes, 0);
+    }
+
+    #[test]
+    fn number_and_bytes_are_bounded() {
+        let mut many = Pending::default();
+        for n in 0..=MOST {
+            many.open(&n.to_string(), n, 0);
+        }
+        assert_eq!((many.close("0"), many.close("1")), (None, Some(1)));
+        let mut large = Pending::default();
+        for n in 0..3 {
+            large.open(&n.to_string(), n, MOST_BYTES / 2);
+        }
+        assert_eq!((large.close("0"), large.close("2")), (None, Some(2)));
+        large.open("huge", 9, MOST_BYTES * 2);
+        assert_eq!(
+            large.close("huge"),
+            Some(9),
+            "the newest stays, however large"
+        );
+    }
+}
