@@ -24,8 +24,9 @@ pub(crate) fn unescape(inner: &str) -> Cow<'_, str> {
 /// True if the inside of a string reads `expected`. Keys are compared with this, and they hardly ever hold an escape.
 #[inline]
 pub(crate) fn reads(inner: &str, expected: &str) -> bool {
-    inner == expected
-        || (inner.len() > expected.len() && inner.contains('\\') && unescape(inner) == expected)
+    // `\u0041` is the longest way to spell a byte: what is longer still is not worth decoding.
+    let may_be_escaped = inner.len() > expected.len() && inner.len() <= 6 * expected.len();
+    inner == expected || (may_be_escaped && inner.contains('\\') && unescape(inner) == expected)
 }
 
 /// Resolves the escape that `text` begins with and returns what follows it.
