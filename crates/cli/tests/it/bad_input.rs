@@ -188,3 +188,10 @@ fn the_name_of_a_file_cannot_command_the_terminal() {
     );
     assert!(!told.contains(['\u{1b}', '\u{7}']), "{told:?}");
 }
+
+#[test]
+fn endless_noise_is_not_collected_for_ever() {
+    let noise = "nothing of interest\n".repeat(1_000_000);
+    let stderr = format!("error: `stdin` is of no format that Lapidary knows\n{UNKNOWN_HINT}");
+    check(&["translate"], noise.as_bytes(), 13, &stderr);
+}

@@ -160,6 +160,8 @@ fn diff_html(diff: &str, origin: Origin) -> String {
         .lines()
         .find_map(|line| line.strip_prefix("+++ "))
         .unwrap_or("Change");
+    // Behind a tab stands when, or in Gemini's own diffs which version it is.
+    let path = path.split('\t').next().unwrap_or(path);
     let path = path.strip_prefix("b/").unwrap_or(path);
     figure(
         path,

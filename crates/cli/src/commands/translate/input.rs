@@ -15,6 +15,9 @@ use crate::printer::{Printer, complain};
 /// How much is read at once while it is not known what the input is.
 const CHUNK: usize = 64 * 1024;
 
+/// How much noise may come before the first line that means anything. Whoever sends more does not get all of our memory.
+const MOST_NOISE: usize = 16 * 1024 * 1024;
+
 /// A file or stdin. What was read to find out its format is read again by whoever translates it.
 pub(super) struct Input {
     name: String,
@@ -95,6 +98,9 @@ impl Input {
                 looked_at = newline + 1;
                 searched = looked_at;
             }
+            if looked_at > MOST_NOISE {
+                return Err(self.unknown());
+            }
             searched = self.head.len();
             let pending = self.head.len() - looked_at;
             if pending > limit.saturating_add(CHUNK) || !self.read_more()? {
@@ -112,10 +118,15 @@ impl Input {
             ));
         }
         let found = detect::document(&String::from_utf8_lossy(trim_mark(&self.head)));
-        found.ok_or_else(|| {
-            let failure = Failure::bad_input(anyhow!("`{}` is of no format that Lapidary knows", self.name));
-            failure.with_hint("it reads what `gemini -o stream-json` and `-o json` print, and session files; --from skips the check")
-        })
+        found.ok_or_else(|| self.unknown())
+    }
+
+    fn unknown(&self) -> Failure {
+        let failure = Failure::bad_input(anyhow!(
+            "`{}` is of no format that Lapidary knows",
+            self.name
+        ));
+        failure.with_hint("it reads what `gemini -o stream-json` and `-o json` print, and session files; --from skips the check")
     }
 
     /// Reads on into `head`. Not behind the end: on a terminal that would take a second Ctrl-D.
