@@ -95,6 +95,17 @@ impl<'a> Token<'a> {
         (!self.is_null()).then_some(self)
     }
 
+    /// JavaScript's idea of a value that counts, as in `a || b`: not `null`, `false`, `""` or a zero.
+    pub fn is_truthy(self) -> bool {
+        match self.kind() {
+            Kind::Null => false,
+            Kind::Bool => self.0 == "true",
+            Kind::String => self.0 != "\"\"",
+            Kind::Number => self.0.parse::<f64>().is_ok_and(|number| number != 0.0),
+            Kind::Array | Kind::Object => true,
+        }
+    }
+
     /// This token, if it is of that kind.
     #[inline]
     pub fn of(self, kind: Kind) -> Option<Self> {

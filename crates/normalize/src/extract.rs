@@ -3,8 +3,9 @@
 use lapidary_json::{SharedStr, Token, compact, scan_prefix};
 use lapidary_vocab::Json;
 
-/// How many opening brackets are tried. Prose has few; a hostile text of nothing but brackets must not cost quadratic time.
-const MOST_TRIES: usize = 1000;
+/// How many times the text's own length may be spent on brackets that begin no JSON. Prose has few; a hostile text of nothing but
+/// brackets must not cost quadratic time.
+const PATIENCE: usize = 16;
 
 /// The JSON in a text: the whole of it, else its first fenced block that is JSON, else the first object or array in the prose.
 ///
@@ -37,9 +38,12 @@ fn fenced(text: &str) -> Option<Token<'_>> {
 
 /// The first balanced object or array.
 fn in_prose(text: &str) -> Option<Token<'_>> {
-    let openings = text.match_indices(['{', '[']).take(MOST_TRIES);
-    openings
-        .filter_map(|(at, _)| scan_prefix(&text[at..]).ok())
-        .map(|(token, _)| token)
-        .next()
+    let mut patience = text.len().saturating_mul(PATIENCE);
+    for (at, _) in text.match_indices(['{', '[']) {
+        match scan_prefix(&text[at..]) {
+            Ok((token, _)) => return Some(token),
+            Err(invalid) => patience = patience.checked_sub(invalid.at + 1)?,
+        }
+    }
+    None
 }

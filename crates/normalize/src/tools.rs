@@ -76,7 +76,7 @@ pub fn claude_input(name: &str, args: Option<Token<'_>>) -> Json {
     };
     let first = |keys: &[&str]| {
         keys.iter()
-            .find_map(|key| args.get(key).filter(|value| is_truthy(*value)))
+            .find_map(|key| args.get(key).filter(|value| value.is_truthy()))
     };
     let pick = |wanted: &[(&'static str, Option<Token<'_>>)]| {
         Json::object(
@@ -134,9 +134,4 @@ pub fn written_path(name: &str, args: Token<'_>) -> Option<String> {
         _ => None,
     };
     path?.string().map(std::borrow::Cow::into_owned)
-}
-
-/// JavaScript's idea of a value that counts in `a || b`.
-fn is_truthy(value: Token<'_>) -> bool {
-    !matches!(value.as_str(), "null" | "\"\"" | "false" | "0")
 }

@@ -101,7 +101,8 @@ impl Verdict {
             Some(result) if result.is_success() => Cause::AgentCrashed,
             Some(result) => self
                 .cause_of_code(result.code)
-                .unwrap_or_else(|| self.cause_of_words()),
+                .or_else(|| self.told_by_words())
+                .unwrap_or(Cause::ApiError),
             None if clean => Cause::NoResult,
             None => Cause::AgentCrashed,
         }
@@ -124,28 +125,28 @@ impl Verdict {
             55 => Cause::UntrustedFolder,
             127 => Cause::AgentMissing,
             130 => Cause::CancelledByClient,
-            144 | 173 if self.result.is_some() => self.cause_of_words(),
-            144 => Cause::ApiError,
-            173 => Cause::QuotaRetryable,
+            144 => self.told_by_words().unwrap_or(Cause::ApiError),
+            173 => self.told_by_words().unwrap_or(Cause::QuotaRetryable),
             _ => return None,
         })
     }
 
-    fn cause_of_words(&self) -> Cause {
+    /// What the error's name or its words tell.
+    fn told_by_words(&self) -> Option<Cause> {
         let error_type = self
             .result
             .as_ref()
             .and_then(|result| result.error_type.as_deref());
         match error_type {
-            Some("FatalAuthenticationError") => return Cause::AuthRequired,
-            Some("FatalInputError") => return Cause::BadInput,
-            Some("FatalSandboxError") => return Cause::Sandbox,
-            Some("FatalConfigError") => return Cause::BadConfig,
-            Some("FatalTurnLimitedError") => return Cause::MaxTurns,
-            Some("FatalToolExecutionError") => return Cause::ToolFatal,
-            Some("FatalUntrustedWorkspaceError") => return Cause::UntrustedFolder,
-            Some("FatalCancellationError") => return Cause::CancelledByClient,
-            Some("INVALID_STREAM") => return Cause::EmptyResponse,
+            Some("FatalAuthenticationError") => return Some(Cause::AuthRequired),
+            Some("FatalInputError") => return Some(Cause::BadInput),
+            Some("FatalSandboxError") => return Some(Cause::Sandbox),
+            Some("FatalConfigError") => return Some(Cause::BadConfig),
+            Some("FatalTurnLimitedError") => return Some(Cause::MaxTurns),
+            Some("FatalToolExecutionError") => return Some(Cause::ToolFatal),
+            Some("FatalUntrustedWorkspaceError") => return Some(Cause::UntrustedFolder),
+            Some("FatalCancellationError") => return Some(Cause::CancelledByClient),
+            Some("INVALID_STREAM") => return Some(Cause::EmptyResponse),
             _ => {}
         }
         let words = self
@@ -153,7 +154,7 @@ impl Verdict {
             .map(|text| text.to_str().to_lowercase())
             .unwrap_or_default();
         let told = PHRASES.iter().find(|(phrase, _)| has_words(&words, phrase));
-        told.map_or(Cause::ApiError, |(_, cause)| cause.clone())
+        told.map(|(_, cause)| cause.clone())
     }
 
     fn reported_message(&self) -> Option<Text> {

@@ -2,8 +2,10 @@
 //!
 //! With `--deltas both` a stream carries the chunks and then the same words as one `text` event. People want them once.
 
+use std::hash::{DefaultHasher, Hasher as _};
+
 use lapidary_vocab::event::{StreamDelta, TextEvent};
-use lapidary_vocab::{Body, Text};
+use lapidary_vocab::{Body, Json, Text};
 
 /// The chunks shown since the conversation last moved on, by kind and sub-agent.
 #[derive(Debug, Default)]
@@ -15,7 +17,30 @@ pub(crate) struct Echo {
 struct Said {
     kind: String,
     parent: Option<Text>,
-    chunks: Vec<Text>,
+    words: Words,
+}
+
+/// What was said, as little of it as it takes to know it again: a stream may go on for ever.
+#[derive(Debug, Default)]
+struct Words {
+    length: usize,
+    hasher: DefaultHasher,
+}
+
+impl Words {
+    /// Adds a chunk. The inside of its token, not the text: a character may be split over two chunks.
+    fn add(&mut self, chunk: &Text) {
+        let token = Json::from(chunk);
+        let inside = &token.as_str()[1..token.as_str().len() - 1];
+        self.length += inside.len();
+        self.hasher.write(inside.as_bytes());
+    }
+
+    fn are(&self, whole: &Text) -> bool {
+        let mut other = Self::default();
+        other.add(whole);
+        (self.length, self.hasher.finish()) == (other.length, other.hasher.finish())
+    }
 }
 
 impl Echo {
@@ -47,12 +72,16 @@ impl Echo {
             .iter_mut()
             .find(|said| said.kind == kind && said.parent == *parent)
         {
-            Some(said) => said.chunks.push(chunk.clone()),
-            None => self.said.push(Said {
-                kind: kind.to_owned(),
-                parent: parent.clone(),
-                chunks: vec![chunk.clone()],
-            }),
+            Some(said) => said.words.add(chunk),
+            None => {
+                let mut words = Words::default();
+                words.add(chunk);
+                self.said.push(Said {
+                    kind: kind.to_owned(),
+                    parent: parent.clone(),
+                    words,
+                });
+            }
         }
     }
 
@@ -64,7 +93,7 @@ impl Echo {
             .iter()
             .position(|said| said.kind == kind && said.parent == *parent);
         // The words of both kinds are in `StreamDeltaKind` and `TextKind` alike.
-        found.is_some_and(|at| Text::concat(&self.said.remove(at).chunks) == whole.text)
+        found.is_some_and(|at| self.said.remove(at).words.are(&whole.text))
     }
 }
 
@@ -90,7 +119,8 @@ mod tests {
         let a = r#"{"event":"stream_delta","kind":"text","textDelta":"a\ud83d"}"#;
         let b = r#"{"event":"stream_delta","kind":"text","textDelta":"\ude00b"}"#;
         let think = r#"{"event":"stream_delta","kind":"thinking","textDelta":"hm"}"#;
-        let whole = r#"{"event":"text","kind":"text","text":"a😀b"}"#;
+        // Joined as the normaliser joins: the tokens one after the other.
+        let whole = r#"{"event":"text","kind":"text","text":"a\ud83d\ude00b"}"#;
         let thought = r#"{"event":"text","kind":"thinking","text":"hm"}"#;
         check(&[a, b, whole, whole], &[false, false, true, false]);
         check(

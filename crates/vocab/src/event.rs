@@ -26,14 +26,37 @@ pub const SCHEMA: &str = "lapidary.events/1";
 /// let event = Event::from_json(line).unwrap();
 /// assert_eq!(event.to_json(), line);
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
 pub struct Event {
     /// What happened.
-    #[serde(flatten)]
+    #[schemars(flatten)]
     pub body: Body,
     /// Where it stands.
-    #[serde(flatten)]
+    #[schemars(flatten)]
     pub base: Base,
+}
+
+impl Serialize for Event {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.body {
+            // Kept whole: its base fields are in there too.
+            Body::Unknown(whole) => whole.serialize(serializer),
+            body => Flat {
+                body,
+                base: &self.base,
+            }
+            .serialize(serializer),
+        }
+    }
+}
+
+/// A body and a base as the one object that they are in JSON.
+#[derive(Serialize)]
+pub(crate) struct Flat<'a, Body, Base> {
+    #[serde(flatten)]
+    pub(crate) body: &'a Body,
+    #[serde(flatten)]
+    pub(crate) base: &'a Base,
 }
 
 /// What every event carries.

@@ -22,10 +22,6 @@ pub fn write_event(out: &mut impl Write, event: &Event) -> io::Result<()> {
         Body::StreamDelta(delta) if is_plain(delta, &event.base) => {
             write_plain_delta(out, delta, &event.base)
         }
-        Body::Unknown(whole) => {
-            out.write_all(whole.as_str().as_bytes())?;
-            out.write_all(b"\n")
-        }
         _ => write(out, event),
     }
 }

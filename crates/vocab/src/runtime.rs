@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Provider, ReadEventError, is_false};
+use crate::event::{Flat, Provider, ReadEventError, is_false};
 use crate::open_enum::open_enum;
 use crate::outcome::Cause;
 use crate::tagged::read_by_tag;
@@ -16,14 +16,27 @@ use crate::{Json, Number, Text};
 pub const SCHEMA: &str = "lapidary.runtime/1";
 
 /// One ticket-mode event.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
 pub struct RuntimeEvent {
     /// What happened.
-    #[serde(flatten)]
+    #[schemars(flatten)]
     pub body: RuntimeBody,
     /// Where it stands.
-    #[serde(flatten)]
+    #[schemars(flatten)]
     pub base: RuntimeBase,
+}
+
+impl Serialize for RuntimeEvent {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.body {
+            RuntimeBody::Unknown(whole) => whole.serialize(serializer),
+            body => Flat {
+                body,
+                base: &self.base,
+            }
+            .serialize(serializer),
+        }
+    }
 }
 
 impl RuntimeEvent {

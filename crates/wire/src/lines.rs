@@ -13,6 +13,11 @@ pub const KEPT_OF_TOO_LONG: usize = 1024;
 /// How much is read at once. Large enough that system calls do not count, small enough to stay in the cache.
 const CHUNK: usize = 128 * 1024;
 
+/// The bytes without the byte order mark that some editors and shells put in front of a text. It is no part of the first line.
+pub fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)
+}
+
 /// A line without its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line<'a> {
@@ -141,7 +146,7 @@ impl LineBuffer {
         let mut bytes = &self.buffer[line];
         if is_first {
             // A byte order mark is no part of the first line.
-            bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+            bytes = without_mark(bytes);
         }
         Line::Whole(bytes.strip_suffix(b"\r").unwrap_or(bytes))
     }

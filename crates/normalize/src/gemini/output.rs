@@ -8,7 +8,9 @@ use lapidary_vocab::event::{
 };
 use lapidary_vocab::{Body, Json};
 use lapidary_wire::gemini::output::{Document, Piece, pieces};
+use lapidary_wire::lines::without_mark;
 
+use super::stream::{MOST_REPORTED, shortened};
 use super::turn;
 use crate::own::{json, string, text};
 use crate::raw::Raw;
@@ -17,6 +19,7 @@ use crate::{Ending, Events, Options, Reported, Verdict};
 
 /// Translates a whole output. Bytes that are not UTF-8 are read lossily; a diagnostic then keeps the output as it came.
 pub fn events(bytes: &[u8], options: &Options, ending: &Ending, out: &mut Events) {
+    let bytes = without_mark(bytes);
     let text = String::from_utf8_lossy(bytes);
     let mut output = Output {
         stamp: Stamp::new(options, Provider::Gemini),
@@ -81,8 +84,8 @@ impl Output {
             init.base.extensions.insert(key, json(*value));
         }
         out.push(init);
-        for (key, _) in &document.unknown_fields {
-            let message = format!("unknown field {}", key.as_str());
+        for (key, _) in document.unknown_fields.iter().take(MOST_REPORTED) {
+            let message = format!("unknown field {}", shortened(key.as_str()));
             self.stamp
                 .diagnostic(DiagnosticKind::UnknownField, message, &mut raw, out);
         }

@@ -43,6 +43,8 @@ struct Current {
     raw: Option<Raw>,
     /// `info`, `error`, `warning` or a type we do not know.
     message_type: Option<Json>,
+    /// An event was made of it.
+    is_told: bool,
 }
 
 impl Current {
@@ -57,6 +59,7 @@ impl Current {
 
 impl Session<'_> {
     fn emit(&mut self, body: Body, current: &mut Current) {
+        current.is_told = true;
         let mut event = self.stamp.event(body, &mut current.raw);
         if let Some(name) = &current.message_type {
             event
@@ -90,6 +93,7 @@ impl Session<'_> {
             ))))),
             text: Arc::clone(&text),
             message_type: None,
+            is_told: false,
         };
         let Ok(record) = Token::parse(&text) else {
             return;
@@ -163,7 +167,7 @@ impl Session<'_> {
                 current,
             );
         }
-        if current.raw.is_some() && self.stamp.keep_raw {
+        if !current.is_told {
             // Nothing in it, but it is there: an empty text carries the record.
             self.emit(text_event(Text::default(), TextKind::Text, None), current);
         }

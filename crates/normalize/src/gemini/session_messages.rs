@@ -114,7 +114,7 @@ fn has_error(call: &ToolCall<'_>) -> bool {
         .and_then(|part| part.get("functionResponse"))
         .and_then(|part| part.get("response"));
     let error = response.and_then(|response| response.get("error"));
-    error.is_some_and(|error| !matches!(error.as_str(), "null" | "\"\"" | "false" | "0"))
+    error.is_some_and(lapidary_json::Token::is_truthy)
 }
 
 fn call_blocks(call: &ToolCall<'_>) -> Vec<MessageBlock> {

@@ -3,6 +3,8 @@
 mod line;
 mod odd;
 
+pub(crate) use odd::{MOST_REPORTED, shortened};
+
 use std::sync::Arc;
 
 use lapidary_json::{Kind, Token};
@@ -31,12 +33,20 @@ pub struct StreamNormalizer {
     stamp: Stamp,
     deltas: Deltas,
     /// The answer that is being joined, unless deltas are passed on alone.
-    pending: Vec<(Text, Option<Raw>)>,
+    pending: Vec<Chunk>,
     pending_since: Option<Text>,
     /// The files that calls concern, until their results come.
     calls: Pending<Vec<Text>>,
     verdict: Verdict,
     reported: Reported,
+}
+
+/// A chunk that is to be joined with others.
+#[derive(Debug)]
+struct Chunk {
+    text: Text,
+    raw: Option<Raw>,
+    extensions: Vec<(String, Json)>,
 }
 
 impl StreamNormalizer {
@@ -96,6 +106,7 @@ impl StreamNormalizer {
             content,
             timestamp,
             unknown_fields,
+            more_unknown,
             repeated_keys,
         } = parse(text);
         let mut current = Current::new(text);
@@ -109,6 +120,7 @@ impl StreamNormalizer {
             Content::Known(line) => {
                 self.reported
                     .unknown_fields(line, &unknown_fields, &mut current);
+                odd::more_unknown(more_unknown, &mut current);
                 odd::repeated_keys(&repeated_keys, &mut current);
                 self.known(line, &mut current, out);
             }
@@ -214,9 +226,13 @@ impl StreamNormalizer {
             if self.pending.is_empty() {
                 self.pending_since.clone_from(&self.stamp.timestamp);
             }
-            let joined = self.deltas == Deltas::Final && self.stamp.keep_raw;
-            let raw = joined.then(|| current.raw.take()).flatten();
-            self.pending.push((text.clone(), raw));
+            let is_joined = self.deltas == Deltas::Final;
+            let carries = is_joined && self.stamp.keep_raw;
+            self.pending.push(Chunk {
+                text: text.clone(),
+                raw: carries.then(|| current.raw.take()).flatten(),
+                extensions: current.extensions.clone(),
+            });
         }
         if self.deltas == Deltas::Final {
             return None;
@@ -236,11 +252,19 @@ impl StreamNormalizer {
         if self.pending.is_empty() {
             return;
         }
-        let (texts, raws): (Vec<_>, Vec<_>) = std::mem::take(&mut self.pending).into_iter().unzip();
-        let raws: Vec<_> = raws.into_iter().flatten().collect();
+        let chunks = std::mem::take(&mut self.pending);
+        let texts: Vec<_> = chunks.iter().map(|chunk| chunk.text.clone()).collect();
+        let mut raws = Vec::new();
+        let mut extensions = Vec::new();
+        for chunk in chunks {
+            raws.extend(chunk.raw);
+            extensions.extend(chunk.extensions);
+        }
         let mut raw = (!raws.is_empty()).then(|| Raw::array(raws));
         let now = std::mem::replace(&mut self.stamp.timestamp, self.pending_since.take());
-        out.push(self.stamp.event(whole_text(Text::concat(&texts)), &mut raw));
+        let mut event = self.stamp.event(whole_text(Text::concat(&texts)), &mut raw);
+        event.base.extensions.extend(extensions);
+        out.push(event);
         self.stamp.timestamp = now;
     }
 

@@ -3,10 +3,9 @@
 //! A response is a text and the tool calls that follow it; the next text or call after a tool result begins a new one, which is
 //! how Gemini's session files split them too.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use lapidary_json::SharedStr;
 use lapidary_vocab::content::{TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock};
 use lapidary_vocab::event::{StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation};
 use lapidary_vocab::message::{Content, Message, MessageBlock, Role};
@@ -24,14 +23,17 @@ pub struct MessageFold {
     run: Arc<str>,
     count: u64,
     model: Option<Text>,
-    /// Responses that still wait for a tool's result, oldest first; the last may still grow.
+    /// Messages that still wait for a tool's result, oldest first; the last may still grow.
     open: VecDeque<Draft>,
+    /// The calls that wait for a result: the number of their message, and their place in it.
+    waiting: HashMap<String, (u64, usize)>,
     skipped: u64,
 }
 
 /// A message in the making.
 #[derive(Debug)]
 struct Draft {
+    number: u64,
     id: Text,
     role: Role,
     timestamp: Option<i64>,
@@ -41,22 +43,19 @@ struct Draft {
     calls: Vec<Call>,
     text: Vec<Text>,
     original: Vec<Json>,
-    answered: bool,
+    /// How many of its calls wait for a result.
+    unanswered: usize,
+    /// The next word of the assistant begins another message.
+    is_closed: bool,
 }
 
 #[derive(Debug)]
 struct Call {
-    id: Text,
     block: ToolUseBlock,
     result: Option<ToolResultBlock>,
 }
 
 impl Draft {
-    /// True when nothing more can come: it is not the newest, and all its calls are answered.
-    fn is_settled(&self) -> bool {
-        self.calls.iter().all(|call| call.result.is_some())
-    }
-
     fn into_message(self) -> Message {
         let mut blocks: Vec<_> = self
             .thinking
@@ -105,6 +104,7 @@ impl MessageFold {
             count: 0,
             model: None,
             open: VecDeque::new(),
+            waiting: HashMap::new(),
             skipped: 0,
         }
     }
@@ -150,14 +150,14 @@ impl MessageFold {
         let mut draft = self.draft(Role::User, event);
         draft.text.push(text.clone());
         draft.original.extend(event.base.raw.clone());
-        draft.answered = true;
+        draft.is_closed = true;
         draft.model = None;
         self.open.push_back(draft);
     }
 
     /// The response that is growing, or a new one after a prompt or a tool's result.
     fn assistant(&mut self, event: &Event) -> &mut Draft {
-        let grows = self.open.back().is_some_and(|draft| !draft.answered);
+        let grows = self.open.back().is_some_and(|draft| !draft.is_closed);
         if !grows {
             let draft = self.draft(Role::Assistant, event);
             self.open.push_back(draft);
@@ -177,47 +177,51 @@ impl MessageFold {
             name: tools::claude_name(name.token()),
             input: tools::claude_input(&call.tool_name.to_str(), Some(call.input.token())),
         };
-        self.assistant(event).calls.push(Call {
-            id: call.call_id.clone(),
+        let draft = self.assistant(event);
+        draft.calls.push(Call {
             block,
             result: None,
         });
+        draft.unanswered += 1;
+        let place = (draft.number, draft.calls.len() - 1);
+        self.waiting.insert(call.call_id.to_string(), place);
     }
 
     /// A result goes to the call it answers, wherever that is; one that answers nothing goes nowhere and is counted.
     fn answer(&mut self, result: &ToolCompletion, event: &Event) {
-        let waiting = self.open.iter_mut().rev().find_map(|draft| {
-            let place = draft
-                .calls
-                .iter()
-                .position(|call| call.result.is_none() && call.id == result.call_id)?;
-            Some((draft, place))
+        let first = self.open.front().map_or(0, |draft| draft.number);
+        let place = self.waiting.remove(&*result.call_id.to_str());
+        let found = place.and_then(|(number, call)| {
+            let draft = self
+                .open
+                .get_mut(usize::try_from(number.checked_sub(first)?).ok()?)?;
+            Some((draft, call))
         });
-        let Some((draft, place)) = waiting else {
+        let Some((draft, call)) = found else {
             self.skipped += 1;
             return;
         };
-        draft.calls[place].result = Some(ToolResultBlock {
+        draft.calls[call].result = Some(ToolResultBlock {
             tool_use_id: result.call_id.clone(),
             content: Some(
                 result
                     .output
                     .clone()
-                    .unwrap_or_else(|| Json::from_token(SharedStr::from("\"\""))),
+                    .unwrap_or_else(|| Json::from(&Text::default())),
             ),
             is_error: Some(result.is_error),
         });
+        draft.unanswered -= 1;
         draft.original.extend(event.base.raw.clone());
-        draft.answered = true;
+        draft.is_closed = true;
     }
 
     /// Takes out, oldest first, what can no longer change. The newest response may still grow.
     fn settled(&mut self) -> Vec<Message> {
         let mut messages = Vec::new();
-        let may_go = |draft: &Draft, count| draft.is_settled() || count > MOST_OPEN;
         while self.open.len() > 1
             && let Some(oldest) = self.open.front()
-            && may_go(oldest, self.open.len())
+            && (oldest.unanswered == 0 || self.open.len() > MOST_OPEN)
         {
             messages.extend(self.open.pop_front().map(Draft::into_message));
         }
@@ -228,6 +232,7 @@ impl MessageFold {
         let n = self.count;
         self.count += 1;
         Draft {
+            number: n,
             id: format!("{}-m{n}", self.run).into(),
             role,
             timestamp: event
@@ -241,7 +246,8 @@ impl MessageFold {
             calls: Vec::new(),
             text: Vec::new(),
             original: Vec::new(),
-            answered: false,
+            unanswered: 0,
+            is_closed: false,
         }
     }
 }

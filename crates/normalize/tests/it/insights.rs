@@ -949,3 +949,45 @@ fn a_flood_of_calls_that_are_never_answered_forgets_the_oldest() {
     );
     assert_eq!(after[1]["kind"], "protocol_violation");
 }
+
+#[test]
+fn joined_text_keeps_the_unknown_fields_of_its_chunks() {
+    let mut options = options();
+    options.deltas = Deltas::Final;
+    options.keep_raw = false;
+    let lines = ["1", "2"].map(|n| {
+        format!(
+            r#"{{"type":"message","role":"assistant","content":"c","delta":true,"new{n}":{n}}}"#
+        )
+    });
+    let events = translate(lines.join("\n").as_bytes(), &options, &Ending::default());
+    let text = events
+        .iter()
+        .map(whole)
+        .find(|event| event["event"] == "text")
+        .unwrap();
+    assert_eq!(
+        text["extensions"],
+        json!({"gemini.new1": 1, "gemini.new2": 2})
+    );
+}
+
+#[test]
+fn a_line_of_nothing_but_keys_costs_no_more_than_it_should() {
+    let members: Vec<_> = (0..200_000).map(|n| format!(r#""k{n}":1,"a":1"#)).collect();
+    let line = format!(r#"{{"type":"error","message":"m",{}}}"#, members.join(","));
+    let events = bodies(&[&line]);
+    assert_eq!(events[0]["extensions"].as_object().unwrap().len(), 2049);
+    let said: Vec<_> = events[65..]
+        .iter()
+        .map(|event| event["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        said[0],
+        "395904 more unknown fields, which are not in `extensions`"
+    );
+    assert_eq!(
+        said[1],
+        "the key `a` stands twice; the last value was taken"
+    );
+}

@@ -778,3 +778,13 @@ fn the_bytes_of_a_line_that_is_not_utf8_are_in_the_runtime_view_too() {
         (&json!("task_status"), &json!("Y2Fm6Q=="))
     );
 }
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_document() {
+    let events = json_output("\u{feff}{\n\"response\": \"r\"\n}".as_bytes(), &exit(0));
+    let found: Vec<_> = events.iter().map(body).collect();
+    assert_eq!(
+        names(&found),
+        ["session_init", "text", "turn_complete", "run_end"]
+    );
+}

@@ -161,25 +161,22 @@ fn raw_is_the_line_as_it_stood() {
         .filter(|capture| capture.kind == Kind::StreamJson)
     {
         let bytes = capture.bytes();
+        let text = std::str::from_utf8(&bytes).unwrap();
+        let lines: Vec<_> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
         let events = normalize_whole(&bytes);
-        let raws = events.iter().filter_map(|event| {
-            event
-                .base
-                .raw
-                .as_ref()
-                .map(|raw| (raw, event.base.raw_is_text))
-        });
-        let lines = bytes
-            .split(|&byte| byte == b'\n')
-            .filter(|line| !line.trim_ascii().is_empty());
-        for (line, (raw, is_text)) in lines.zip(raws) {
-            let line = std::str::from_utf8(line).unwrap();
-            if is_text {
-                assert_eq!(raw.to_display(), line, "{}", capture.name);
-            } else {
-                assert_eq!(raw.as_str(), line, "{}", capture.name);
-            }
-        }
+        let raws = events
+            .iter()
+            .filter_map(|event| event.base.raw.as_ref().map(|raw| (event, raw)));
+        let raws: Vec<_> = raws
+            .map(|(event, raw)| match event.base.raw_is_text {
+                true => raw.to_display(),
+                false => raw.as_str().into(),
+            })
+            .collect();
+        assert_eq!(raws, lines, "{}", capture.name);
     }
 }
 

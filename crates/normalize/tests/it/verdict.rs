@@ -409,3 +409,12 @@ fn a_document_that_names_a_code_needs_no_exit_code() {
         assert_eq!(body(events.last().unwrap())["cause"], cause, "{name}");
     }
 }
+
+#[test]
+fn a_rate_limit_is_one_whatever_its_result_says() {
+    let error =
+        r#"{"type":"result","status":"error","error":{"type":"unknown","message":"too much"}}"#;
+    assert_eq!(end(&[error], &exit(173))["cause"], "quota_retryable");
+    assert_eq!(end(&[], &exit(173))["cause"], "quota_retryable");
+    assert_eq!(end(&[error], &exit(144))["cause"], "api_error");
+}

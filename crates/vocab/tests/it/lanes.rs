@@ -1,9 +1,7 @@
 //! The lane of its own that a plain chunk has when it is written: the same bytes as serde's, whatever else is or is not set.
 
-use std::collections::BTreeMap;
-
 use lapidary_vocab::event::{Provider, StreamDelta, StreamDeltaKind};
-use lapidary_vocab::{Base, Body, Event, Json, SharedStr, Text, line};
+use lapidary_vocab::{Base, Body, Event, Json, RuntimeEvent, SharedStr, Text, line};
 use proptest::prelude::*;
 
 use crate::samples;
@@ -75,7 +73,7 @@ fn base() -> impl Strategy<Value = Base> {
         map(),
         any::<bool>(),
         prop::option::of(json()),
-        Just(BTreeMap::new()),
+        map(),
     );
     (first, rest).prop_map(
         |(
@@ -90,7 +88,7 @@ fn base() -> impl Strategy<Value = Base> {
             session_id,
             extensions,
             raw_is_text,
-            raw_base64: None,
+            raw_base64: raw_is_text.then(|| "gA==".to_owned()),
             raw,
             other,
         },
@@ -102,4 +100,15 @@ proptest! {
     fn any_chunk_is_written_as_serde_writes_it(delta in delta(), base in base()) {
         check(&Event { body: Body::StreamDelta(delta), base });
     }
+}
+
+#[test]
+fn an_event_of_a_newer_version_is_written_whole_by_serde_too() {
+    let line = r#"{"event":"invented_later","id":"r-1","seq":1,"provider":"gemini","x":1e400}"#;
+    let event = Event::from_json(line).unwrap();
+    check(&event);
+    assert_eq!(serde_json::to_string(&event).unwrap(), line);
+    let line = r#"{"event":"invented_later","seq":1,"provider":"gemini","turnId":"t","x":1e400}"#;
+    let event = RuntimeEvent::from_json(line).unwrap();
+    assert_eq!(serde_json::to_string(&event).unwrap(), line);
 }

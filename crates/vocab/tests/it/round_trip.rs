@@ -144,10 +144,7 @@ fn every_runtime_event_is_valid_and_survives_reading_and_writing() {
     for sample in samples::runtime_events() {
         let line = serde_json::to_string(&sample).unwrap();
         contract.check_line(&line);
-        let read = RuntimeEvent {
-            body: serde_json::from_str(&line).unwrap(),
-            base: serde_json::from_str(&line).unwrap(),
-        };
+        let read = RuntimeEvent::from_json(&line).unwrap();
         assert_eq!(serde_json::to_string(&read).unwrap(), line);
         assert_eq!(read, sample);
     }

@@ -4,6 +4,7 @@
 //! taken from them after; what is left over is an unknown field.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use lapidary_json::{Invalid, Kind, ScanError, Token, scan_object, scan_template};
 
@@ -129,11 +130,19 @@ pub struct Parsed<'a> {
     pub content: Content<'a>,
     /// When, in the CLI's own words.
     pub timestamp: Option<Token<'a>>,
-    /// Fields that this type of line does not have.
+    /// Fields that this type of line does not have: the first [`MOST_UNKNOWN`] of them.
     pub unknown_fields: Vec<(Cow<'a, str>, Token<'a>)>,
-    /// Keys that stand more than once. The last value was taken.
+    /// How many more there are.
+    pub more_unknown: usize,
+    /// Keys that stand more than once, the first few of them. The last value was taken.
     pub repeated_keys: Vec<Cow<'a, str>>,
 }
+
+/// How many unknown fields of a line are taken out of it. A line of nothing but keys shall not cost many times its size.
+pub const MOST_UNKNOWN: usize = 4096;
+
+/// How many repeated keys of a line are named.
+const MOST_REPEATED: usize = 64;
 
 /// What a line is, if we know.
 #[derive(Debug, Clone)]
@@ -195,6 +204,7 @@ impl<'a> Parsed<'a> {
             content,
             timestamp: None,
             unknown_fields: Vec::new(),
+            more_unknown: 0,
             repeated_keys: Vec::new(),
         }
     }
@@ -225,6 +235,9 @@ const FIELDS: [&str; 16] = [
 struct Fields<'a> {
     known: [Option<Token<'a>>; FIELDS.len()],
     unknown: Vec<(Cow<'a, str>, Token<'a>)>,
+    /// The names of the unknown ones, to notice those that stand twice.
+    names: HashSet<Cow<'a, str>>,
+    more_unknown: usize,
     repeated: Vec<Cow<'a, str>>,
 }
 
@@ -234,7 +247,7 @@ impl<'a> Fields<'a> {
         match place_of(key) {
             Some(place) => {
                 if self.known[place].replace(value).is_some() {
-                    self.repeated.push(Cow::Borrowed(FIELDS[place]));
+                    self.repeat(Cow::Borrowed(FIELDS[place]));
                 }
             }
             None => self.take_in_unknown(key, value),
@@ -244,10 +257,22 @@ impl<'a> Fields<'a> {
     #[cold]
     fn take_in_unknown(&mut self, key: Token<'a>, value: Token<'a>) {
         let name = key.string().unwrap_or_default();
-        if self.unknown.iter().any(|(known, _)| *known == name) {
-            self.repeated.push(name.clone());
+        if self.names.contains(&name) {
+            self.repeat(name.clone());
         }
-        self.unknown.push((name, value));
+        if self.unknown.len() < MOST_UNKNOWN {
+            self.names.insert(name.clone());
+            self.unknown.push((name, value));
+        } else {
+            self.more_unknown += 1;
+        }
+    }
+
+    #[cold]
+    fn repeat(&mut self, name: Cow<'a, str>) {
+        if self.repeated.len() < MOST_REPEATED && !self.repeated.contains(&name) {
+            self.repeated.push(name);
+        }
     }
 
     #[inline]
@@ -273,11 +298,13 @@ impl<'a> Fields<'a> {
             }
         } else {
             self.unknown.clear();
+            self.more_unknown = 0;
         }
         Parsed {
             content,
             timestamp,
             unknown_fields: self.unknown,
+            more_unknown: self.more_unknown,
             repeated_keys: self.repeated,
         }
     }

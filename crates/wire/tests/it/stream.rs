@@ -336,7 +336,6 @@ fn of_two_equal_keys_the_last_is_taken_and_the_key_is_named() {
             ("repeated", "type"),
             ("repeated", "message"),
             ("repeated", "x"),
-            ("repeated", "x"),
         ],
     );
 }

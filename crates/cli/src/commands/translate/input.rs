@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::wire::detect::{self, Format, Guess};
-use lapidary::wire::lines::LineBuffer;
+use lapidary::wire::lines::{LineBuffer, without_mark};
 
 use super::progress::Progress;
 use crate::failure::Failure;
@@ -17,6 +17,9 @@ const CHUNK: usize = 64 * 1024;
 
 /// How much noise may come before the first line that means anything. Whoever sends more does not get all of our memory.
 const MOST_NOISE: usize = 16 * 1024 * 1024;
+
+/// How large a document may be, which has to be held whole.
+const MOST_WHOLE: usize = 4 << 30;
 
 /// A file or stdin. What was read to find out its format is read again by whoever translates it.
 pub(super) struct Input {
@@ -62,17 +65,17 @@ impl Input {
     }
 
     fn stdin() -> Self {
-        let stdin = io::stdin();
-        if stdin.is_terminal() {
+        if io::stdin().is_terminal() {
             complain("note: reading from the terminal; end with Ctrl-D, or name a file");
         }
+        let (reader, file_size) = stdin_reader();
         Self {
             name: "stdin".to_owned(),
-            reader: Box::new(stdin.lock()),
+            reader,
             head: Vec::new(),
             ended: false,
-            is_live: true,
-            progress: Progress::of(None),
+            is_live: file_size.is_none(),
+            progress: Progress::of(file_size),
         }
     }
 
@@ -85,25 +88,28 @@ impl Input {
     pub(super) fn detect(&mut self, limit: usize) -> Result<Format, Failure> {
         let mut looked_at = 0;
         let mut searched = 0;
+        let mut may_be_document = false;
         loop {
             while let Some(offset) = memchr::memchr(b'\n', &self.head[searched..]) {
                 let newline = searched + offset;
-                match detect::line(&String::from_utf8_lossy(trim_mark(
-                    &self.head[looked_at..newline],
-                ))) {
-                    Guess::Is(format) => return Ok(format),
-                    Guess::OpensDocument => return self.detect_document(),
-                    Guess::Nothing => {}
+                let line = without_mark(&self.head[looked_at..newline]);
+                match detect::line(&String::from_utf8_lossy(line)) {
+                    // What stands inside a document looks like anything; only a line of a stream is sure not to.
+                    Guess::Is(format) if !may_be_document || format == Format::StreamJson => {
+                        return Ok(format);
+                    }
+                    Guess::Is(_) | Guess::Nothing => {}
+                    Guess::MayBeDocument => may_be_document = true,
                 }
                 looked_at = newline + 1;
                 searched = looked_at;
             }
-            if looked_at > MOST_NOISE {
+            if looked_at > MOST_NOISE && !may_be_document {
                 return Err(self.unknown());
             }
             searched = self.head.len();
-            let pending = self.head.len() - looked_at;
-            if pending > limit.saturating_add(CHUNK) || !self.read_more()? {
+            let is_overlong = self.head.len() - looked_at > limit.saturating_add(CHUNK);
+            if is_overlong || !self.read_more()? {
                 return self.detect_document();
             }
         }
@@ -111,13 +117,13 @@ impl Input {
 
     fn detect_document(&mut self) -> Result<Format, Failure> {
         while self.read_more()? {}
-        if trim_mark(&self.head).trim_ascii().is_empty() {
+        if without_mark(&self.head).trim_ascii().is_empty() {
             let failure = Failure::bad_input(anyhow!("`{}` is empty", self.name));
             return Err(failure.with_hint(
                 "if that is all the agent printed, --from stream-json translates it: a run without a result",
             ));
         }
-        let found = detect::document(&String::from_utf8_lossy(trim_mark(&self.head)));
+        let found = detect::document(&String::from_utf8_lossy(without_mark(&self.head)));
         found.ok_or_else(|| self.unknown())
     }
 
@@ -143,6 +149,13 @@ impl Input {
             .map_err(Failure::bad_input)?;
         self.progress.advance(count);
         self.ended |= count == 0;
+        if self.head.len() > MOST_WHOLE {
+            let error = anyhow!("`{}` goes on behind {} GiB", self.name, MOST_WHOLE >> 30);
+            let failure = Failure::bad_input(error);
+            return Err(failure.with_hint(
+                "a document has to be read whole; --from stream-json reads a stream of any length",
+            ));
+        }
         Ok(count > 0)
     }
 
@@ -189,6 +202,23 @@ impl Input {
     }
 }
 
+/// Stdin, and its size if it is a file: then its lines do not arrive now, they did long ago.
+#[cfg(unix)]
+fn stdin_reader() -> (Box<dyn Read>, Option<u64>) {
+    use std::os::fd::AsFd as _;
+    let Ok(owned) = io::stdin().as_fd().try_clone_to_owned() else {
+        return (Box::new(io::stdin()), None);
+    };
+    let file = File::from(owned);
+    let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file);
+    (Box::new(file), metadata.map(|metadata| metadata.len()))
+}
+
+#[cfg(not(unix))]
+fn stdin_reader() -> (Box<dyn Read>, Option<u64>) {
+    (Box::new(io::stdin()), None)
+}
+
 fn read_some(reader: &mut dyn Read, room: &mut [u8]) -> io::Result<usize> {
     loop {
         match reader.read(room) {
@@ -209,8 +239,4 @@ fn shown(path: &Path) -> String {
         }
     }
     name
-}
-
-fn trim_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)
 }

@@ -27,6 +27,9 @@ impl Progress {
     }
 
     pub(super) fn advance(&mut self, count: usize) {
+        if count == 0 {
+            return self.clear();
+        }
         self.done += count as u64;
         let Some(total) = self.total else { return };
         let since = self.shown.unwrap_or(self.started);
@@ -44,10 +47,17 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.shown.is_some() {
+impl Progress {
+    /// Takes the line away again: at the end, before anything else is said.
+    fn clear(&mut self) {
+        if self.shown.take().is_some() {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
     }
 }

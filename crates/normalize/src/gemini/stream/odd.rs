@@ -10,7 +10,7 @@ use lapidary_wire::gemini::stream::{Content, StreamLine};
 use super::line::{Current, Flaw};
 
 /// How many different unknown fields are reported. They are all kept; this only bounds the reports.
-const MOST_REPORTED: usize = 64;
+pub(crate) const MOST_REPORTED: usize = 64;
 
 /// How much of an agent's own name for something is repeated in a message. All of it is in `raw`.
 const MOST_OF_A_NAME: usize = 100;
@@ -38,13 +38,29 @@ impl Reported {
     }
 }
 
-/// Keys that stand twice.
-pub(super) fn repeated_keys(keys: &[Cow<'_, str>], current: &mut Current<'_>) {
-    for key in keys {
-        let key = shortened(key);
-        let message = format!("the key `{key}` stands twice; the last value was taken");
-        current.complain(DiagnosticKind::DuplicateKey, message);
+/// More unknown fields than are taken out of a line. They are in its `raw`.
+pub(super) fn more_unknown(count: usize, current: &mut Current<'_>) {
+    if count > 0 {
+        let message = format!("{count} more unknown fields, which are not in `extensions`");
+        current.complain(DiagnosticKind::UnknownField, message);
     }
+}
+
+/// Keys that stand twice: one report for a line, however many there are.
+pub(super) fn repeated_keys(keys: &[Cow<'_, str>], current: &mut Current<'_>) {
+    let message = match keys {
+        [] => return,
+        [key] => format!(
+            "the key `{}` stands twice; the last value was taken",
+            shortened(key)
+        ),
+        [key, more @ ..] => format!(
+            "the key `{}` and {} more stand twice; the last values were taken",
+            shortened(key),
+            more.len()
+        ),
+    };
+    current.complain(DiagnosticKind::DuplicateKey, message);
 }
 
 /// A line of a known type that lacks what it must have.
@@ -94,7 +110,7 @@ pub(super) fn untranslatable(content: &Content<'_>, text: &str) -> (DiagnosticKi
 }
 
 /// A name for a message: an agent may call things by names of any length.
-pub(super) fn shortened(name: &str) -> Cow<'_, str> {
+pub(crate) fn shortened(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(MOST_OF_A_NAME) {
         Some((cut, _)) => Cow::Owned(format!("{}…", &name[..cut])),
         None => Cow::Borrowed(name),

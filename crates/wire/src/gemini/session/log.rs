@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use lapidary_json::{Kind, Token};
 
 use super::Record;
+use crate::lines::without_mark;
 
 /// A session as it stands after its last record.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +45,7 @@ impl Skipped {
 impl<'a> Log<'a> {
     /// Reads a file, whichever of the two formats it is. Cannot fail: what could not be read is counted.
     pub fn read(bytes: &'a [u8]) -> Self {
-        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        let bytes = without_mark(bytes);
         let mut log = Self::default();
         if let Ok(text) = std::str::from_utf8(bytes)
             && let Ok(document) = Token::parse(text)

@@ -168,8 +168,7 @@ impl<'a> ToolCallResult<'a> {
         let said = |name| {
             response
                 .get(name)
-                .and_then(Token::non_null)
-                .filter(|token| token.as_str() != "\"\"")
+                .filter(|value: &Token<'a>| value.is_truthy())
         };
         Some(match (said("output"), said("error")) {
             (Some(output), _) => Self::Output(output),
