@@ -326,3 +326,39 @@ fn a_full_disk_is_a_fault_of_ours() {
         "error: cannot write the output: No space left on device (os error 28)\n"
     );
 }
+
+#[test]
+fn what_looks_like_a_document_does_not_hold_up_a_stream_that_follows() {
+    let (mut child, mut stdin) = start(&["translate"]);
+    let answers = lines_of(&mut child);
+    writeln!(
+        stdin,
+        "{{\n  status: 400\n}}\n{{\"error\":{{\"code\":1}}}}\n{RESULT}"
+    )
+    .unwrap();
+    let mut kinds = Vec::new();
+    for _ in 0..5 {
+        let event = answers.recv_timeout(DEADLINE).expect("an answer in time");
+        kinds.push(event.split('"').nth(3).unwrap().to_owned());
+    }
+    assert_eq!(kinds[4], "turn_complete");
+    assert!(
+        kinds[..4].iter().all(|kind| kind == "diagnostic"),
+        "{kinds:?}"
+    );
+    drop(stdin);
+    assert!(ended(child).status.success());
+}
+
+#[test]
+fn a_file_as_stdin_is_translated_as_the_file_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    std::fs::write(&path, RESULT).unwrap();
+    let mut command = lapidary(&["translate"]);
+    command.stdin(std::fs::File::open(&path).unwrap());
+    let output = command.output().unwrap();
+    for event in events(&String::from_utf8(output.stdout).unwrap()) {
+        assert_eq!(event.get("timestamp"), None, "it did not arrive now");
+    }
+}
