@@ -23,6 +23,9 @@
 //! while let Some(line) = lines.next_line() {
 //!     normalizer.push(line, None, &mut events);
 //! }
+//! if let Some(line) = lines.last_line() {
+//!     normalizer.push(line, None, &mut events); // it may lack its newline
+//! }
 //! normalizer.finish(&Ending { exit_code: Some(0), signal: None }, &mut events);
 //!
 //! assert!(matches!(&events[0].body, Body::StreamDelta(delta) if delta.text_delta.as_ref().unwrap() == "Hi."));

@@ -67,22 +67,18 @@ impl Echo {
         };
         let kind = delta.kind.as_str();
         let parent = &delta.parent_call_id;
-        match self
-            .said
-            .iter_mut()
-            .find(|said| said.kind == kind && said.parent == *parent)
-        {
-            Some(said) => said.words.add(chunk),
-            None => {
-                let mut words = Words::default();
-                words.add(chunk);
-                self.said.push(Said {
-                    kind: kind.to_owned(),
-                    parent: parent.clone(),
-                    words,
-                });
-            }
+        let is_same = |said: &&mut Said| said.kind == kind && said.parent == *parent;
+        if let Some(said) = self.said.iter_mut().find(is_same) {
+            said.words.add(chunk);
+            return;
         }
+        let mut words = Words::default();
+        words.add(chunk);
+        self.said.push(Said {
+            kind: kind.to_owned(),
+            parent: parent.clone(),
+            words,
+        });
     }
 
     fn take(&mut self, whole: &TextEvent) -> bool {

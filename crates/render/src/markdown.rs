@@ -6,6 +6,8 @@
 mod block;
 mod frame;
 mod prose;
+
+pub(crate) use prose::MOST_PROSE;
 mod tool;
 
 use std::io::{self, Write};

@@ -22,6 +22,7 @@ use lapidary_render::Renderer;
 use lapidary_render::html::HtmlRenderer;
 use lapidary_render::markdown::MarkdownRenderer;
 use lapidary_render::text::{self, TextRenderer};
+use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Base, Body, Event, Message};
 use lapidary_wire::detect;
 use lapidary_wire::gemini::session::Log;
@@ -98,11 +99,9 @@ pub fn session(data: &[u8]) {
     let carriers = events.iter().filter(|event| carries(event)).count();
     let expected = messages.len() + usize::from(log.header.is_some());
     assert_eq!(carriers, expected, "each record is carried once");
+    let counts = |body: &Body| matches!(body, Body::Diagnostic(told) if told.kind == DiagnosticKind::SessionRecords);
     assert_eq!(
-        events
-            .iter()
-            .filter(|event| matches!(event.body, Body::Diagnostic(_)))
-            .count(),
+        events.iter().filter(|event| counts(&event.body)).count(),
         usize::from(!log.skipped.is_nothing()),
         "what is not in the final state is counted in one diagnostic"
     );

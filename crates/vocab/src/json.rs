@@ -133,18 +133,11 @@ impl Text {
         if let [only] = parts {
             return only.clone();
         }
-        let mut joined = String::from("\"");
+        let mut joined = TextBuilder::default();
         for part in parts {
-            match &part.0 {
-                Repr::Token(token) => joined.push_str(&token[1..token.len() - 1]),
-                Repr::Static(_) => {
-                    let quoted = quoted(&part.to_str());
-                    joined.push_str(&quoted[1..quoted.len() - 1]);
-                }
-            }
+            joined.push(part);
         }
-        joined.push('"');
-        Self(Repr::Token(SharedStr::from(joined.as_str())))
+        joined.finish()
     }
 
     /// The text itself. A lone surrogate, which Rust's strings cannot hold, reads as U+FFFD.
@@ -187,6 +180,34 @@ impl Text {
             Repr::Token(token) => Self(Repr::Token(token.detached())),
             Repr::Static(_) => self.clone(),
         }
+    }
+}
+
+/// Joins texts one by one, without unescaping them, into what they say together.
+#[derive(Debug, Clone, Default)]
+pub struct TextBuilder {
+    /// The insides of their tokens.
+    inside: String,
+}
+
+impl TextBuilder {
+    /// Adds a text behind the others.
+    pub fn push(&mut self, text: &Text) {
+        match &text.0 {
+            Repr::Token(token) => self.inside.push_str(&token[1..token.len() - 1]),
+            Repr::Static(text) => {
+                let quoted = quoted(text);
+                self.inside.push_str(&quoted[1..quoted.len() - 1]);
+            }
+        }
+    }
+
+    /// All of it.
+    pub fn finish(self) -> Text {
+        let mut token = self.inside;
+        token.insert(0, '"');
+        token.push('"');
+        Text(Repr::Token(SharedStr::from(token.as_str())))
     }
 }
 

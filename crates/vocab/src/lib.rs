@@ -29,7 +29,7 @@ pub mod typescript;
 pub mod usage;
 
 pub use event::{Base, Body, Event};
-pub use json::{Json, Number, Text};
+pub use json::{Json, Number, Text, TextBuilder};
 pub use lapidary_json::SharedStr;
 pub use message::Message;
 pub use outcome::{Cause, Outcome};

@@ -32,7 +32,7 @@ pub enum Line<'a> {
     },
 }
 
-/// Collects bytes and hands out lines. Memory is bounded by the limit plus one chunk.
+/// Collects bytes and hands out lines. Memory is bounded: by the limit, a chunk, and a quarter of both for growing.
 ///
 /// ```
 /// use lapidary_wire::lines::{Line, LineBuffer};

@@ -12,7 +12,7 @@ use lapidary::normalize::gemini::{output, session_events, session_messages};
 use lapidary::normalize::{Deltas, Ending, Options};
 use lapidary::vocab::line;
 use lapidary::wire::detect::Format as Source;
-use lapidary::wire::gemini::session::Log;
+use lapidary::wire::gemini::session::{Log, MessageRecord};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -45,14 +45,14 @@ pub(crate) struct Args {
     /// What to print [default: text on a terminal, events when piped]
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Leave out what the agent wrote (`raw`); diagnostics keep it
+    /// Leave out what the agent wrote (`raw`); diagnostics keep it, and messages their `_original`
     #[arg(long)]
     no_raw: bool,
     /// What becomes of text that arrives in chunks
     #[arg(long, value_enum, default_value_t = DeltasArg::Only)]
     deltas: DeltasArg,
     /// The run's id, from which event ids are made
-    #[arg(long, default_value = "translated", value_name = "ID")]
+    #[arg(long, default_value = "translated", value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     run_id: String,
     /// The exit code of the agent, so that `run_end` and `result` can judge
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -118,6 +118,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     });
     if format == Format::Raw && args.strict {
         let error = anyhow::anyhow!("--strict cannot judge what --format raw only copies");
+        return Err(Failure::usage(error));
+    }
+    if args.max_line == 0 {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "--max-line must be at least 1"
+        )));
+    }
+    if args.extract_data && format != Format::Result {
+        let error = anyhow::anyhow!("--extract-data goes with --format result");
         return Err(Failure::usage(error));
     }
     let mut input = Input::open(args.file.as_deref())?;
@@ -235,9 +244,18 @@ fn session(
             input.name()
         )));
     }
+    if args.exit_code.is_some() {
+        out.note("a session file has no outcome: --exit-code judges nothing here")?;
+    }
+    let left_out = log.skipped.unreadable + log.skipped.unknown;
+    let mut oddities = left_out;
     if format == Format::Messages {
-        for message in session_messages::messages(&log) {
-            line::write(out, &message)?;
+        for record in log.messages() {
+            oddities += MessageRecord::of(record).flaws().len() as u64;
+            line::write(out, &session_messages::message(record))?;
+        }
+        if left_out > 0 {
+            out.note(&format!("records that could not be read: {left_out}"))?;
         }
     } else {
         let mut sink = Sink::new(format, args, out);
@@ -248,7 +266,7 @@ fn session(
             }
         });
         written?;
-        sink.finish(out)?;
+        oddities += sink.finish(out)?;
     }
-    Ok(log.skipped.unreadable + log.skipped.unknown)
+    Ok(oddities)
 }

@@ -269,7 +269,7 @@ fn a_line_over_the_limit_is_told_with_its_beginning() {
     assert_eq!(events[1]["kind"], "line_too_long");
     assert_eq!(
         events[1]["message"],
-        "a line of 5045 bytes is over the limit; only its beginning was kept"
+        "a line of 5045 bytes is over the limit; its first 1024 bytes were kept"
     );
     assert_eq!(events[1]["raw"].as_str().unwrap().len(), 1024);
 }
@@ -355,7 +355,7 @@ fn a_file_as_stdin_is_translated_as_the_file_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
     std::fs::write(&path, RESULT).unwrap();
-    let mut command = lapidary(&["translate"]);
+    let mut command = lapidary(["translate"]);
     command.stdin(std::fs::File::open(&path).unwrap());
     let output = command.output().unwrap();
     for event in events(&String::from_utf8(output.stdout).unwrap()) {

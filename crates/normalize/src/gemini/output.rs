@@ -56,19 +56,18 @@ impl Output {
     }
 
     fn noise(&mut self, line: &str, out: &mut Events) {
-        let (kind, message) = match Token::parse(line) {
-            Ok(token) if token.kind() == Kind::Object => (
-                DiagnosticKind::UnknownType,
-                "an object that is not a result",
-            ),
-            _ => (DiagnosticKind::Noise, "text that is not JSON"),
+        let (kind, message, raw) = match Token::parse(line) {
+            Ok(token) if token.kind() == Kind::Object => {
+                let message = "an object that is not a result";
+                (DiagnosticKind::UnknownType, message, Raw::token(token))
+            }
+            _ => {
+                let raw = Raw::text(line.as_bytes());
+                (DiagnosticKind::Noise, "text that is not JSON", raw)
+            }
         };
-        self.stamp.diagnostic(
-            kind,
-            message.to_owned(),
-            &mut Some(Raw::text(line.as_bytes())),
-            out,
-        );
+        self.stamp
+            .diagnostic(kind, message.to_owned(), &mut Some(raw), out);
     }
 
     fn document(&mut self, document: &Document<'_>, out: &mut Events) {

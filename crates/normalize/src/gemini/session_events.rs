@@ -100,17 +100,32 @@ impl Session<'_> {
         };
         let message = MessageRecord::of(record);
         self.at(message.timestamp, &current);
+        // First, so that they carry a record of which nothing else can be told.
+        for field in message.flaws() {
+            let message = format!("`{field}` of a record is not what it should be");
+            let kind = DiagnosticKind::InvalidField;
+            let body = Diagnostic {
+                kind,
+                message,
+                count: None,
+            };
+            self.emit(Body::Diagnostic(body), &mut current);
+        }
+        self.tell(&message, &mut current);
+    }
+
+    fn tell(&mut self, message: &MessageRecord<'_>, current: &mut Current) {
         let kind = message.kind.and_then(Token::string);
         match kind.as_deref() {
-            Some("user") => self.user(&message, &mut current),
-            Some("gemini") => self.gemini(&message, TextKind::Text, &mut current),
+            Some("user") => self.user(message, current),
+            Some("gemini") => self.gemini(message, TextKind::Text, current),
             Some("error") => {
                 current.message_type = message.kind.map(|kind| current.json(kind));
-                self.gemini(&message, TextKind::Error, &mut current);
+                self.gemini(message, TextKind::Error, current);
             }
             _ => {
                 current.message_type = message.kind.map(|kind| current.json(kind));
-                self.gemini(&message, TextKind::Text, &mut current);
+                self.gemini(message, TextKind::Text, current);
             }
         }
     }
@@ -159,7 +174,7 @@ impl Session<'_> {
         if !text.is_empty() {
             self.emit(text_event(text, kind, model), current);
         }
-        if let Some(tokens) = message.tokens {
+        if let Some(tokens) = message.tokens.and_then(|tokens| tokens.of(Kind::Object)) {
             self.emit(
                 Body::UsageUpdate(UsageUpdate {
                     step_usage: step_usage(tokens, current),

@@ -34,7 +34,10 @@ pub fn message(record: Token<'_>) -> Message {
             .and_then(|time| time::epoch_ms(&time)),
         tool: "gemini".into(),
         model: string(read.model).map(text),
-        usage: read.tokens.map(usage),
+        usage: read
+            .tokens
+            .and_then(|tokens| tokens.of(Kind::Object))
+            .map(usage),
         original: json(record),
     }
 }
@@ -138,7 +141,7 @@ fn tool_use(id: Text, name: Option<Token<'_>>, args: Option<Token<'_>>) -> ToolU
     let plain = name.and_then(Token::string).unwrap_or_default();
     ToolUseBlock {
         id,
-        name: name.map(tools::claude_name).unwrap_or_default(),
+        name: string(name).map(tools::claude_name).unwrap_or_default(),
         input: tools::claude_input(&plain, args),
     }
 }

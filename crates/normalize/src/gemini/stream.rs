@@ -73,8 +73,9 @@ impl StreamNormalizer {
             },
             Line::TooLong { head, length } => {
                 self.arrived(None, received);
+                let kept = head.len();
                 let message = format!(
-                    "a line of {length} bytes is over the limit; only its beginning was kept"
+                    "a line of {length} bytes is over the limit; its first {kept} bytes were kept"
                 );
                 self.stamp.diagnostic(
                     DiagnosticKind::LineTooLong,
@@ -352,7 +353,8 @@ impl StreamNormalizer {
                 .and_then(|error| error.get(name))
                 .and_then(|token| token.of(Kind::String))
         };
-        let message = said("message").map(|token| current.text(token));
+        let message = said("message").filter(|message| !message.is(""));
+        let message = message.map(|token| current.text(token));
         let error_type = said("type")
             .and_then(Token::string)
             .map(std::borrow::Cow::into_owned);

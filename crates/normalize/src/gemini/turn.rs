@@ -9,6 +9,9 @@ use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
 use lapidary_wire::gemini::output::ModelTokens;
 use lapidary_wire::gemini::stream::Stats;
 
+/// How many models' counts are taken out of the statistics, which are kept whole beside them.
+const MOST_MODELS: usize = 1024;
+
 pub(crate) fn number(token: Option<Token<'_>>) -> Option<Number> {
     let token = token?.of(Kind::Number)?;
     Some(Number::from_token(SharedStr::from(token.as_str())))
@@ -92,6 +95,7 @@ fn by_model(
 ) -> BTreeMap<String, ModelTokenUsage> {
     let members = models.into_iter().flat_map(Token::members);
     members
+        .take(MOST_MODELS)
         .map(|(name, model)| (name.string().unwrap_or_default().into_owned(), usage(model)))
         .collect()
 }

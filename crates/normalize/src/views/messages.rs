@@ -9,7 +9,7 @@ use std::sync::Arc;
 use lapidary_vocab::content::{TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock};
 use lapidary_vocab::event::{StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation};
 use lapidary_vocab::message::{Content, Message, MessageBlock, Role};
-use lapidary_vocab::{Body, Event, Json, Text};
+use lapidary_vocab::{Body, Event, Json, SharedStr, Text, TextBuilder};
 
 use crate::{time, tools};
 
@@ -41,8 +41,9 @@ struct Draft {
     model: Option<Text>,
     thinking: Vec<Text>,
     calls: Vec<Call>,
-    text: Vec<Text>,
-    original: Vec<Json>,
+    text: TextBuilder,
+    /// The lines it was made of, as the inside of a JSON array.
+    original: String,
     /// How many of its calls wait for a result.
     unanswered: usize,
     /// The next word of the assistant begins another message.
@@ -56,6 +57,16 @@ struct Call {
 }
 
 impl Draft {
+    /// Takes in what the agent wrote.
+    fn keep(&mut self, event: &Event) {
+        if let Some(raw) = &event.base.raw {
+            if !self.original.is_empty() {
+                self.original.push(',');
+            }
+            self.original.push_str(raw.as_str());
+        }
+    }
+
     fn into_message(self) -> Message {
         let mut blocks: Vec<_> = self
             .thinking
@@ -71,11 +82,7 @@ impl Draft {
             blocks.push(MessageBlock::ToolUse(call.block));
             blocks.extend(call.result.map(MessageBlock::ToolResult));
         }
-        let text = if self.text.is_empty() {
-            Text::default()
-        } else {
-            Text::concat(&self.text)
-        };
+        let text = self.text.finish();
         if !text.to_str().trim().is_empty() {
             blocks.push(MessageBlock::Text(TextBlock { text: text.clone() }));
         }
@@ -91,7 +98,7 @@ impl Draft {
             tool: self.provider.into(),
             model: self.model,
             usage: None,
-            original: Json::array(self.original),
+            original: Json::from_token(SharedStr::from(format!("[{}]", self.original).as_str())),
         }
     }
 }
@@ -116,7 +123,7 @@ impl MessageFold {
             Body::UserInput(input) => self.user(&input.text, event),
             Body::StreamDelta(delta) => match (&delta.kind, &delta.text_delta) {
                 (StreamDeltaKind::Text, Some(text)) => {
-                    self.assistant(event).text.push(text.clone());
+                    self.assistant(event).text.push(text);
                 }
                 (StreamDeltaKind::Thinking, Some(text)) => {
                     self.assistant(event).thinking.push(text.clone());
@@ -125,7 +132,7 @@ impl MessageFold {
             },
             Body::Text(text) => match text.kind {
                 TextKind::Thinking => self.assistant(event).thinking.push(text.text.clone()),
-                _ => self.assistant(event).text.push(text.text.clone()),
+                _ => self.assistant(event).text.push(&text.text),
             },
             Body::ToolInvocation(call) => self.call(call, event),
             Body::ToolCompletion(result) => self.answer(result, event),
@@ -148,8 +155,8 @@ impl MessageFold {
 
     fn user(&mut self, text: &Text, event: &Event) {
         let mut draft = self.draft(Role::User, event);
-        draft.text.push(text.clone());
-        draft.original.extend(event.base.raw.clone());
+        draft.text.push(text);
+        draft.keep(event);
         draft.is_closed = true;
         draft.model = None;
         self.open.push_back(draft);
@@ -166,7 +173,7 @@ impl MessageFold {
             .open
             .back_mut()
             .expect("one was pushed if there was none");
-        draft.original.extend(event.base.raw.clone());
+        draft.keep(event);
         draft
     }
 
@@ -212,7 +219,7 @@ impl MessageFold {
             is_error: Some(result.is_error),
         });
         draft.unanswered -= 1;
-        draft.original.extend(event.base.raw.clone());
+        draft.keep(event);
         draft.is_closed = true;
     }
 
@@ -244,8 +251,8 @@ impl MessageFold {
             model: self.model.clone(),
             thinking: Vec::new(),
             calls: Vec::new(),
-            text: Vec::new(),
-            original: Vec::new(),
+            text: TextBuilder::default(),
+            original: String::new(),
             unanswered: 0,
             is_closed: false,
         }

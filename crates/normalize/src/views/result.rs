@@ -6,7 +6,7 @@ use lapidary_vocab::event::{
     RunEnd, StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation, TurnComplete,
 };
 use lapidary_vocab::result::{Files, ResultError, RunResult, SCHEMA};
-use lapidary_vocab::{Body, Cause, Event, Json, Text};
+use lapidary_vocab::{Body, Cause, Event, Json, Text, TextBuilder};
 
 use crate::pending::Pending;
 use crate::{extract, tools};
@@ -15,7 +15,7 @@ use crate::{extract, tools};
 #[derive(Debug, Default)]
 pub struct ResultFold {
     session_id: Option<Text>,
-    response: Vec<Text>,
+    response: TextBuilder,
     /// Files that a call would write, until its result says whether it did.
     writes: Pending<String>,
     files: Vec<String>,
@@ -32,11 +32,14 @@ impl ResultFold {
             self.session_id.get_or_insert_with(|| id.detached());
         }
         match &event.body {
-            Body::StreamDelta(delta) if delta.kind == StreamDeltaKind::Text => self
-                .response
-                .extend(delta.text_delta.as_ref().map(Text::detached)),
+            Body::StreamDelta(delta) if delta.kind == StreamDeltaKind::Text => {
+                delta
+                    .text_delta
+                    .iter()
+                    .for_each(|text| self.response.push(text));
+            }
             Body::Text(text) if text.kind == TextKind::Text => {
-                self.response.push(text.text.detached());
+                self.response.push(&text.text);
             }
             Body::ToolInvocation(call) => self.called(call),
             Body::ToolCompletion(result) => self.answered(result),
@@ -65,11 +68,7 @@ impl ResultFold {
 
     /// The result. With `extract_data`, JSON in the response becomes `data`.
     pub fn finish(self, extract_data: bool) -> RunResult {
-        let response = if self.response.is_empty() {
-            Text::default()
-        } else {
-            Text::concat(&self.response)
-        };
+        let response = self.response.finish();
         let cause = self
             .end
             .as_ref()

@@ -920,7 +920,7 @@ fn a_line_over_the_limit_is_reported_with_its_beginning() {
     assert_eq!(
         found[1]["message"],
         format!(
-            "a line of {} bytes is over the limit; only its beginning was kept",
+            "a line of {} bytes is over the limit; its first 1024 bytes were kept",
             long.len()
         )
     );

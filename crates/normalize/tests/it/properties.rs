@@ -171,9 +171,12 @@ fn raw_is_the_line_as_it_stood() {
             .iter()
             .filter_map(|event| event.base.raw.as_ref().map(|raw| (event, raw)));
         let raws: Vec<_> = raws
-            .map(|(event, raw)| match event.base.raw_is_text {
-                true => raw.to_display(),
-                false => raw.as_str().into(),
+            .map(|(event, raw)| {
+                if event.base.raw_is_text {
+                    raw.to_display()
+                } else {
+                    raw.as_str().into()
+                }
             })
             .collect();
         assert_eq!(raws, lines, "{}", capture.name);

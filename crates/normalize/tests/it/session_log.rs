@@ -55,7 +55,7 @@ fn content_may_be_a_string_a_part_or_a_list_of_parts() {
 
 #[test]
 fn content_that_says_nothing_is_an_empty_string_and_an_event_that_carries_the_record() {
-    for content in [r#""""#, "[]", "null", "{}", "7"] {
+    for content in [r#""""#, "[]", "null", "{}"] {
         check(
             &gemini(&format!(r#""content":{content}"#)),
             &json!(""),
@@ -562,7 +562,9 @@ fn leaving_out_raw_changes_nothing_else() {
     let mut events = Vec::new();
     session_events::events(&log, &without, |event| events.push(event));
     let mut with = session(text.as_bytes());
-    with.iter_mut().for_each(|event| event.base.raw = None);
+    for event in &mut with {
+        event.base.raw = None;
+    }
     assert_eq!(events.len(), 3);
     assert_eq!(events, with);
 }
@@ -607,4 +609,40 @@ fn only_pictures_are_images() {
     );
     let images = &record(&text)[0]["images"];
     assert_eq!(*images, json!([{"mediaType": "image/png", "data": "aQ=="}]));
+}
+
+/// A record with a field of the wrong kind is reported, and nothing is made up for it.
+#[test]
+fn what_is_not_what_it_should_be_is_reported() {
+    let report = |field: &str| {
+        let message = format!("`{field}` of a record is not what it should be");
+        json!({"event": "diagnostic", "kind": "invalid_field", "message": message})
+    };
+    for (members, field) in [
+        (r#""content":7"#, "content"),
+        (r#""content":"","toolCalls":[1]"#, "toolCalls"),
+        (r#""content":"","toolCalls":{}"#, "toolCalls"),
+        (r#""content":"","thoughts":[7]"#, "thoughts"),
+        (r#""content":"","tokens":"x""#, "tokens"),
+        (r#""content":"","timestamp":5"#, "timestamp"),
+        (r#""content":"","model":{}"#, "model"),
+    ] {
+        assert_eq!(record(&gemini(members)), [report(field)], "{members}");
+    }
+    let named = gemini(r#""content":"","toolCalls":[{"id":"c","name":4,"args":{}}]"#);
+    let events = record(&named);
+    assert_eq!(events[0], report("toolCalls"));
+    assert_eq!(
+        (
+            &events[1]["toolName"],
+            &message(&named)["content"][0]["name"]
+        ),
+        (&json!(""), &json!(""))
+    );
+}
+
+#[test]
+fn messages_that_are_no_objects_are_counted_as_unreadable() {
+    let log = Log::read(br#"{"sessionId":"s","messages":[1,"x",null,[]]}"#);
+    assert_eq!((log.messages().count(), log.skipped.unreadable), (0, 4));
 }

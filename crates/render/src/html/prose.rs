@@ -10,10 +10,14 @@ use pulldown_cmark::{
 use super::code::Highlighter;
 use super::escape::escape;
 use crate::link;
+use crate::markdown::MOST_PROSE;
 use crate::plain::sanitize;
 
-/// The Markdown text as HTML.
+/// The Markdown text as HTML; one that is too long to be prose as it stands.
 pub(super) fn html(markdown: &str, highlighter: &mut Highlighter) -> String {
+    if markdown.len() > MOST_PROSE {
+        return format!("<pre>{}</pre>\n", escape(markdown));
+    }
     let clean = sanitize(markdown);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;

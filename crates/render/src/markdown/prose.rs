@@ -15,8 +15,14 @@ use crate::plain::sanitize;
 /// Patching one thing can bring out another. Real texts need one round, hostile ones a few.
 const ROUNDS: usize = 4;
 
+/// How long a text may be to be read as Markdown. Parsing takes many times a text's size, and nobody writes a megabyte of prose.
+pub(crate) const MOST_PROSE: usize = 1024 * 1024;
+
 /// The text as Markdown that can stand in our document.
 pub(super) fn harmless(text: &str) -> String {
+    if text.len() > MOST_PROSE {
+        return fence("", text);
+    }
     let mut markdown = sanitize(text).trim_matches('\n').to_owned();
     for _ in 0..ROUNDS {
         let edits = edits(&markdown);

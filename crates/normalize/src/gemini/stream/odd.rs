@@ -30,10 +30,15 @@ impl Reported {
         for (key, value) in fields {
             current.extend(key, *value);
             let name = format!("{}.{}", type_name(line), shortened(key));
-            if self.0.len() < MOST_REPORTED && self.0.insert(name.clone()) {
-                let message = format!("unknown field `{name}`");
-                current.complain(DiagnosticKind::UnknownField, message);
+            if self.0.len() >= MOST_REPORTED || !self.0.insert(name.clone()) {
+                continue;
             }
+            let message = if self.0.len() == MOST_REPORTED {
+                format!("unknown field `{name}`; further ones are kept but not reported")
+            } else {
+                format!("unknown field `{name}`")
+            };
+            current.complain(DiagnosticKind::UnknownField, message);
         }
     }
 }

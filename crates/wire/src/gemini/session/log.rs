@@ -13,11 +13,19 @@ pub struct Log<'a> {
     /// The first header, as it stands.
     pub header: Option<Token<'a>>,
     metadata: Vec<(Token<'a>, Token<'a>)>,
-    messages: Vec<Token<'a>>,
+    /// Where each key is in `metadata`.
+    keys: HashMap<&'a str, usize>,
+    messages: Vec<Message<'a>>,
     /// Where each id's message is in `messages`.
     places: HashMap<&'a str, usize>,
     /// What is in the file but not in its final state.
     pub skipped: Skipped,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Message<'a> {
+    id: Option<&'a str>,
+    record: Token<'a>,
 }
 
 /// What is in a file but not in the session's final state.
@@ -73,7 +81,7 @@ impl<'a> Log<'a> {
 
     /// The messages, in order.
     pub fn messages(&self) -> impl Iterator<Item = Token<'a>> + '_ {
-        self.messages.iter().copied()
+        self.messages.iter().map(|message| message.record)
     }
 
     /// True if nothing in the file was a record.
@@ -112,11 +120,19 @@ impl<'a> Log<'a> {
         for (key, value) in patch.members() {
             if key.is("messages") && value.kind() == Kind::Array {
                 self.replace_all(value);
-            } else if let Some(known) = self.metadata.iter_mut().find(|(known, _)| *known == key) {
-                known.1 = value;
             } else {
-                self.metadata.push((key, value));
+                self.set(key, value);
             }
+        }
+    }
+
+    fn set(&mut self, key: Token<'a>, value: Token<'a>) {
+        let next = self.metadata.len();
+        let place = *self.keys.entry(key.as_str()).or_insert(next);
+        if place == next {
+            self.metadata.push((key, value));
+        } else {
+            self.metadata[place].1 = value;
         }
     }
 
@@ -126,6 +142,10 @@ impl<'a> Log<'a> {
         self.messages.clear();
         self.places.clear();
         for message in messages.elements() {
+            if message.kind() != Kind::Object {
+                self.skipped.unreadable += 1;
+                continue;
+            }
             let id = message.get("id").and_then(|id| id.of(Kind::String));
             self.upsert(id, message);
         }
@@ -138,22 +158,25 @@ impl<'a> Log<'a> {
     }
 
     /// Messages keep the place where they were first seen.
-    fn upsert(&mut self, id: Option<Token<'a>>, message: Token<'a>) {
+    fn upsert(&mut self, id: Option<Token<'a>>, record: Token<'a>) {
+        let id = id.map(Token::as_str);
         let next = self.messages.len();
-        let place = id.map_or(next, |id| *self.places.entry(id.as_str()).or_insert(next));
+        let place = id.map_or(next, |id| *self.places.entry(id).or_insert(next));
         if place == next {
-            self.messages.push(message);
+            self.messages.push(Message { id, record });
         } else {
-            self.messages[place] = message;
+            self.messages[place].record = record;
             self.skipped.superseded += 1;
         }
     }
 
     fn rewind(&mut self, id: Token<'a>) {
         let from = self.places.get(id.as_str()).copied().unwrap_or(0);
-        let gone = self.messages.len() - from;
-        self.skipped.rewound += gone as u64;
-        self.messages.truncate(from);
-        self.places.retain(|_, place| *place < from);
+        for message in self.messages.drain(from..) {
+            self.skipped.rewound += 1;
+            if let Some(id) = message.id {
+                self.places.remove(id);
+            }
+        }
     }
 }

@@ -43,10 +43,46 @@ impl<'a> MessageRecord<'a> {
         message
     }
 
+    /// The fields that are not what they should be. What can be read of the record is read all the same.
+    pub fn flaws(&self) -> Vec<&'static str> {
+        let is = |field: Option<Token<'a>>, kind| field.is_none_or(|token| token.kind() == kind);
+        let objects = |field: Option<Token<'a>>| {
+            is(field, Kind::Array)
+                && field
+                    .into_iter()
+                    .flat_map(Token::elements)
+                    .all(|item| item.kind() == Kind::Object)
+        };
+        let scalar = self
+            .content
+            .is_some_and(|content| matches!(content.kind(), Kind::Number | Kind::Bool));
+        let calls = objects(self.tool_calls)
+            && self.tool_calls().iter().all(|call| {
+                is(call.id, Kind::String)
+                    && is(call.name, Kind::String)
+                    && is(call.args, Kind::Object)
+            });
+        let checks = [
+            ("type", is(self.kind, Kind::String)),
+            ("timestamp", is(self.timestamp, Kind::String)),
+            ("content", !scalar),
+            ("thoughts", objects(self.thoughts)),
+            ("toolCalls", calls),
+            ("tokens", is(self.tokens, Kind::Object)),
+            ("model", is(self.model, Kind::String)),
+        ];
+        checks
+            .into_iter()
+            .filter(|(_, is_sound)| !is_sound)
+            .map(|(name, _)| name)
+            .collect()
+    }
+
     /// The calls the message made: those it lists, with their results; or, where a history was rewritten and lists none, those that
     /// stand in its content.
     pub fn tool_calls(&self) -> Vec<ToolCall<'a>> {
         let listed = self.tool_calls.into_iter().flat_map(Token::elements);
+        let listed = listed.filter(|call| call.kind() == Kind::Object);
         let listed: Vec<_> = listed.map(ToolCall::of).collect();
         if !listed.is_empty() {
             return listed;
@@ -64,6 +100,7 @@ impl<'a> MessageRecord<'a> {
         self.thoughts
             .into_iter()
             .flat_map(Token::elements)
+            .filter(|thought| thought.kind() == Kind::Object)
             .map(Thought::of)
     }
 
