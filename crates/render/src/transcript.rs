@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use lapidary_vocab::event::{
     RunEnd, SessionInit, StreamDeltaKind, TextEvent, ToolCompletion, ToolInvocation, TurnComplete,
 };
-use lapidary_vocab::{Body, Event, Text};
+use lapidary_vocab::{Body, Event, Text, TextBuilder};
 
 use crate::echo::Echo;
 use crate::notice::{self, Notice};
@@ -62,14 +62,14 @@ pub(crate) struct User {
 pub(crate) struct Prose {
     /// The kind's word: `text`, `thinking`, `plan`, or what a newer version has.
     pub(crate) kind: String,
-    /// The chunks: joined late, because a chunk may end within a character.
-    chunks: Vec<Text>,
+    /// What was said so far. Joined as tokens, because a chunk may end within a character.
+    words: TextBuilder,
     pub(crate) parent: Option<Text>,
 }
 
 impl Prose {
     pub(crate) fn text(&self) -> String {
-        Text::concat(&self.chunks).to_str().into_owned()
+        self.words.to_text().to_string()
     }
 
     /// Its first line. The marks of Markdown would only be noise there.
@@ -196,13 +196,17 @@ impl Transcript {
             Some(Item::Prose(prose))
                 if continues && prose.kind == kind && prose.parent.as_ref() == parent =>
             {
-                prose.chunks.push(chunk.clone());
+                prose.words.push(chunk);
             }
-            _ => self.items.push(Item::Prose(Prose {
-                kind: kind.to_owned(),
-                chunks: vec![chunk.clone()],
-                parent: parent.cloned(),
-            })),
+            _ => {
+                let mut words = TextBuilder::default();
+                words.push(chunk);
+                self.items.push(Item::Prose(Prose {
+                    kind: kind.to_owned(),
+                    words,
+                    parent: parent.cloned(),
+                }));
+            }
         }
         self.is_speaking = true;
     }

@@ -137,7 +137,7 @@ impl Text {
         for part in parts {
             joined.push(part);
         }
-        joined.finish()
+        joined.to_text()
     }
 
     /// The text itself. A lone surrogate, which Rust's strings cannot hold, reads as U+FFFD.
@@ -202,10 +202,11 @@ impl TextBuilder {
         }
     }
 
-    /// All of it.
-    pub fn finish(self) -> Text {
-        let mut token = self.inside;
-        token.insert(0, '"');
+    /// All of it so far.
+    pub fn to_text(&self) -> Text {
+        let mut token = String::with_capacity(self.inside.len() + 2);
+        token.push('"');
+        token.push_str(&self.inside);
         token.push('"');
         Text(Repr::Token(SharedStr::from(token.as_str())))
     }

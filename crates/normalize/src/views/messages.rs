@@ -42,7 +42,7 @@ struct Draft {
     thinking: Vec<Text>,
     calls: Vec<Call>,
     text: TextBuilder,
-    /// The lines it was made of, as the inside of a JSON array.
+    /// The lines it was made of, as a JSON array that is still open.
     original: String,
     /// How many of its calls wait for a result.
     unanswered: usize,
@@ -60,7 +60,7 @@ impl Draft {
     /// Takes in what the agent wrote.
     fn keep(&mut self, event: &Event) {
         if let Some(raw) = &event.base.raw {
-            if !self.original.is_empty() {
+            if self.original.len() > 1 {
                 self.original.push(',');
             }
             self.original.push_str(raw.as_str());
@@ -82,7 +82,9 @@ impl Draft {
             blocks.push(MessageBlock::ToolUse(call.block));
             blocks.extend(call.result.map(MessageBlock::ToolResult));
         }
-        let text = self.text.finish();
+        let text = self.text.to_text();
+        let mut original = self.original;
+        original.push(']');
         if !text.to_str().trim().is_empty() {
             blocks.push(MessageBlock::Text(TextBlock { text: text.clone() }));
         }
@@ -98,7 +100,7 @@ impl Draft {
             tool: self.provider.into(),
             model: self.model,
             usage: None,
-            original: Json::from_token(SharedStr::from(format!("[{}]", self.original).as_str())),
+            original: Json::from_token(SharedStr::from(original.as_str())),
         }
     }
 }
@@ -252,7 +254,7 @@ impl MessageFold {
             thinking: Vec::new(),
             calls: Vec::new(),
             text: TextBuilder::default(),
-            original: String::new(),
+            original: String::from("["),
             unanswered: 0,
             is_closed: false,
         }

@@ -68,7 +68,7 @@ impl ResultFold {
 
     /// The result. With `extract_data`, JSON in the response becomes `data`.
     pub fn finish(self, extract_data: bool) -> RunResult {
-        let response = self.response.finish();
+        let response = self.response.to_text();
         let cause = self
             .end
             .as_ref()
