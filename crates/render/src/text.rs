@@ -16,7 +16,7 @@ mod closing;
 mod pen;
 mod preview;
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::io;
 
 use lapidary_vocab::event::{
@@ -34,6 +34,9 @@ use crate::transcript::Tool;
 use crate::words;
 use pen::{Ink, Pen};
 
+/// How many calls may wait for their results: behind more, the result of the oldest is told without its call's name.
+const MOST_OPEN: usize = 256;
+
 /// How to write.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
@@ -48,7 +51,8 @@ pub struct TextRenderer {
     echo: Echo,
     totals: Totals,
     turn: Totals,
-    open_calls: HashMap<String, Tool>,
+    /// Calls without a result yet, oldest first. Real runs have a handful.
+    open_calls: VecDeque<(Text, Tool)>,
     /// The call whose headline was written last.
     last_call: Option<Text>,
     /// A turn has ended and its facts wait: if the run ends next, one line tells both.
@@ -68,7 +72,7 @@ impl TextRenderer {
             echo: Echo::default(),
             totals: Totals::default(),
             turn: Totals::default(),
-            open_calls: HashMap::new(),
+            open_calls: VecDeque::new(),
             last_call: None,
             turn_ended: false,
             turn_told: false,
@@ -215,7 +219,10 @@ impl TextRenderer {
         self.pen
             .headline(mark, &tool.name(), tool.subject().as_deref(), out)?;
         self.last_call = Some(call.call_id.clone());
-        self.open_calls.insert(call.call_id.to_string(), tool);
+        self.open_calls.push_back((call.call_id.clone(), tool));
+        if self.open_calls.len() > MOST_OPEN {
+            self.open_calls.pop_front();
+        }
         Ok(())
     }
 
@@ -225,10 +232,10 @@ impl TextRenderer {
         event: &Event,
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
-        let mut tool = self
-            .open_calls
-            .remove(&*done.call_id.to_str())
-            .unwrap_or_default();
+        let is_its = |(id, _): &(Text, Tool)| *id == done.call_id;
+        let place = self.open_calls.iter().rposition(is_its);
+        let open = place.and_then(|place| self.open_calls.remove(place));
+        let mut tool = open.map(|(_, tool)| tool).unwrap_or_default();
         tool.complete(done, event);
         // Calls run side by side: a result that does not stand under its call says whose it is.
         let is_under_its_call = self.last_call.take().as_ref() == Some(&done.call_id);
