@@ -7,7 +7,7 @@
 //!
 //! * [`Token`]: one valid JSON value, borrowed from the text it stands in;
 //! * [`Token::parse`] and [`scan_object`]: one pass over a line, validating it and handing out its members;
-//! * [`SharedStr`]: a slice of a reference-counted text, for values that outlive the line's buffer.
+//! * [`SharedToken`]: a token in a reference-counted text, for values that outlive the line's buffer.
 //!
 //! It knows no agent and none of our own names, which is why both `wire` and `vocab` may use it without knowing each other.
 
@@ -19,5 +19,5 @@ mod token;
 
 pub use compact::compact;
 pub use scan::{Invalid, ScanError, needs_escape, scan_object, scan_prefix, scan_template};
-pub use shared::SharedStr;
+pub use shared::SharedToken;
 pub use token::{Elements, Kind, Members, Token};

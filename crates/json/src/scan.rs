@@ -34,7 +34,8 @@ pub enum ScanError<'a> {
     NotAnObject(Token<'a>),
 }
 
-/// Validates `text` as one JSON object and hands each member, key and value, to `visit` in the order they stand.
+/// Validates `text` as one JSON object, hands each member, key and value, to `visit` in the order they stand, and returns the
+/// object.
 ///
 /// Members are handed out before the rest of the text is known to be valid: drop what was collected when this returns an error.
 ///
@@ -47,7 +48,7 @@ pub enum ScanError<'a> {
 pub fn scan_object<'a>(
     text: &'a str,
     mut visit: impl FnMut(Token<'a>, Token<'a>),
-) -> Result<(), ScanError<'a>> {
+) -> Result<Token<'a>, ScanError<'a>> {
     let mut scanner = Scanner::untrusted(text);
     scanner.skip_space();
     if scanner.peek() != Some(b'{') {
@@ -62,7 +63,8 @@ pub fn scan_object<'a>(
 fn scan_members<'a>(
     scanner: &mut Scanner<'a>,
     visit: &mut impl FnMut(Token<'a>, Token<'a>),
-) -> Result<(), Invalid> {
+) -> Result<Token<'a>, Invalid> {
+    let start = scanner.at;
     scanner.at += 1;
     scanner.skip_space();
     if scanner.peek() == Some(b'}') {
@@ -77,7 +79,9 @@ fn scan_members<'a>(
             }
         }
     }
-    scanner.expect_end()
+    let object = Token::trusted(&scanner.text[start..scanner.at]);
+    scanner.expect_end()?;
+    Ok(object)
 }
 
 /// The valid JSON value that `text` begins with, after white space, and the text behind it.
@@ -96,12 +100,12 @@ pub fn scan_prefix(text: &str) -> Result<(Token<'_>, &str), Invalid> {
 /// Reads a text that is expected to look exactly like `pieces`, with one JSON string between each two of them.
 ///
 /// A program that writes the same few shapes a million times is best read by comparing, not by parsing. The pieces must make
-/// valid JSON together with any strings; that is the caller's part of the bargain.
+/// valid JSON together with any strings; that is the caller's part of the bargain. Returns the whole and the strings.
 ///
 /// ```
 /// use lapidary_json::scan_template;
 /// let text = r#"{"a":"x","b":"y"}"#;
-/// let [a, b] = scan_template(text, ["{\"a\":", ",\"b\":", "}"]).unwrap();
+/// let (_, [a, b]) = scan_template(text, ["{\"a\":", ",\"b\":", "}"]).unwrap();
 /// assert!(a.is("x") && b.is("y"));
 /// assert!(scan_template::<1, 2>(text, ["{\"a\":", "}"]).is_none());
 /// ```
@@ -109,7 +113,7 @@ pub fn scan_prefix(text: &str) -> Result<(Token<'_>, &str), Invalid> {
 pub fn scan_template<'a, const STRINGS: usize, const PIECES: usize>(
     text: &'a str,
     pieces: [&str; PIECES],
-) -> Option<[Token<'a>; STRINGS]> {
+) -> Option<(Token<'a>, [Token<'a>; STRINGS])> {
     const { assert!(PIECES == STRINGS + 1, "a string between each two pieces") }
     let rest = text.strip_prefix(pieces[0])?;
     let mut scanner = Scanner::untrusted(text);
@@ -127,7 +131,11 @@ pub fn scan_template<'a, const STRINGS: usize, const PIECES: usize>(
         }
         scanner.at += piece.len();
     }
-    (scanner.at == text.len()).then_some(strings)
+    if scanner.at != text.len() {
+        return None;
+    }
+    debug_assert!(Token::parse(text).is_ok(), "the pieces make no JSON");
+    Some((Token::trusted(text), strings))
 }
 
 /// A position in a text that is being scanned. Every method leaves `at` behind what it has read.

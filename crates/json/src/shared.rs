@@ -1,22 +1,22 @@
-//! A slice of a shared text.
+//! A token that outlives the buffer its text was read into.
 
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::Token;
+use crate::{Invalid, Token, compact};
 
-/// A slice of a reference-counted text: a token that outlives the buffer its line was read into.
+/// A valid JSON value in a reference-counted text.
 ///
-/// Cloning is a reference count, so one line can be the `raw` of an event and the home of all its fields at once. A slice keeps
-/// its whole text alive; whoever stores a small piece of a large line calls [`SharedStr::detached`].
+/// Cloning is a reference count, so one line can be the `raw` of an event and the home of all its fields at once. A shared token
+/// keeps its whole text alive; whoever stores a small piece of a large line calls [`SharedToken::detached`].
 #[derive(Clone)]
-pub struct SharedStr {
+pub struct SharedToken {
     text: Arc<str>,
     range: Range<usize>,
 }
 
-impl SharedStr {
-    /// The piece of `text` that `token` occupies. A token of another text is copied.
+impl SharedToken {
+    /// The token, shared with the text it stands in. A token of another text is copied.
     #[inline]
     pub fn of(text: &Arc<str>, token: Token<'_>) -> Self {
         let piece = token.as_str();
@@ -27,18 +27,38 @@ impl SharedStr {
                 text: Arc::clone(text),
                 range,
             },
-            _ => Self::from(piece),
+            _ => Self::from(token),
         }
     }
 
-    /// A copy of just this piece, which lets go of the text around it.
-    pub fn detached(&self) -> Self {
-        Self::from(&**self)
+    /// A copy on one line: see [`compact`].
+    pub fn compacted(token: Token<'_>) -> Self {
+        Self::whole(compact(token).as_ref())
     }
-}
 
-impl From<&str> for SharedStr {
-    fn from(text: &str) -> Self {
+    /// Validates a text of one's own as one JSON value.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        Token::parse(text).map(Self::from)
+    }
+
+    /// The token, to look into.
+    #[inline]
+    pub fn token(&self) -> Token<'_> {
+        Token::trusted(self.as_str())
+    }
+
+    /// The value's text, exactly as it stands.
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        &self.text[self.range.clone()]
+    }
+
+    /// A copy of just this value, which lets go of the text around it.
+    pub fn detached(&self) -> Self {
+        Self::from(self.token())
+    }
+
+    fn whole(text: &str) -> Self {
         Self {
             text: Arc::from(text),
             range: 0..text.len(),
@@ -46,33 +66,23 @@ impl From<&str> for SharedStr {
     }
 }
 
-impl From<Arc<str>> for SharedStr {
-    #[inline]
-    fn from(text: Arc<str>) -> Self {
-        let range = 0..text.len();
-        Self { text, range }
+/// A copy in a text of its own.
+impl From<Token<'_>> for SharedToken {
+    fn from(token: Token<'_>) -> Self {
+        Self::whole(token.as_str())
     }
 }
 
-impl Deref for SharedStr {
-    type Target = str;
-
-    #[inline]
-    fn deref(&self) -> &str {
-        &self.text[self.range.clone()]
-    }
-}
-
-impl std::fmt::Debug for SharedStr {
+impl std::fmt::Debug for SharedToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Debug::fmt(&**self, f)
+        f.write_str(self.as_str())
     }
 }
 
-impl PartialEq for SharedStr {
+impl PartialEq for SharedToken {
     fn eq(&self, other: &Self) -> bool {
-        **self == **other
+        self.as_str() == other.as_str()
     }
 }
 
-impl Eq for SharedStr {}
+impl Eq for SharedToken {}

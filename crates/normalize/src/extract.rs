@@ -1,7 +1,9 @@
 //! Finding JSON in an answer.
 
-use lapidary_json::{SharedStr, Token, compact, scan_prefix};
+use lapidary_json::{Token, scan_prefix};
 use lapidary_vocab::Json;
+
+use crate::own;
 
 /// How many times the text's own length may be spent on brackets that begin no JSON. Prose has few; a hostile text of nothing but
 /// brackets must not cost quadratic time.
@@ -19,7 +21,7 @@ const PATIENCE: usize = 16;
 pub fn json(text: &str) -> Option<Json> {
     let whole = Token::parse(text.trim()).ok();
     let found = whole.or_else(|| fenced(text)).or_else(|| in_prose(text))?;
-    Some(Json::from_token(SharedStr::from(compact(found).as_ref())))
+    Some(own::json(found))
 }
 
 /// The first fenced block whose content is JSON.

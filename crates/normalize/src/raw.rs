@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use lapidary_json::{SharedStr, Token, compact};
+use lapidary_json::{SharedToken, Token, compact};
 use lapidary_vocab::{Base, Json};
+
+use crate::own;
 
 /// A line's text. A carriage return between the tokens of JSON goes, here and so from all that is cut out of the line: some
 /// readers break lines there.
@@ -28,21 +30,14 @@ pub(crate) enum Raw {
 }
 
 impl Raw {
-    /// The whole of a line that was found to be JSON.
-    pub(crate) fn json(line: &Arc<str>) -> Self {
-        let bytes = line.as_bytes();
-        if bytes.first() == Some(&b'{') && bytes.last() == Some(&b'}') {
-            return Self::Json(Json::from_token(SharedStr::from(Arc::clone(line))));
-        }
-        match Token::parse(line) {
-            Ok(token) => Self::token(token),
-            Err(_) => Self::text(line.as_bytes()),
-        }
+    /// A line that is JSON: its one value, shared with the line.
+    pub(crate) fn line(text: &Arc<str>, whole: Token<'_>) -> Self {
+        Self::Json(Json::from(SharedToken::of(text, whole)))
     }
 
     /// A value that was found to be JSON, on one line.
     pub(crate) fn token(token: Token<'_>) -> Self {
-        Self::Json(Json::from_token(SharedStr::from(compact(token).as_ref())))
+        Self::Json(own::json(token))
     }
 
     /// Bytes that are not JSON.

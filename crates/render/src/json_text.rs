@@ -98,6 +98,6 @@ mod tests {
     }
 
     fn serde(json: &str) -> Json {
-        Json::from_token(lapidary_vocab::SharedStr::from(json))
+        Json::from(lapidary_vocab::SharedToken::parse(json).unwrap())
     }
 }

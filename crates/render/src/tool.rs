@@ -170,7 +170,11 @@ mod tests {
 
     #[test]
     fn the_telling_argument_is_found() {
-        let telling = |input: &str| telling_argument(&Json::from_token(input.into()));
+        let telling = |input: &str| {
+            telling_argument(&Json::from(
+                lapidary_vocab::SharedToken::parse(input).unwrap(),
+            ))
+        };
         assert_eq!(
             telling(r#"{"content":"x","file_path":"a.txt"}"#).as_deref(),
             Some("a.txt")

@@ -141,7 +141,7 @@ impl Event {
         for (key, value) in whole.token().members() {
             let key = key.string().unwrap_or_default().into_owned();
             if !known.contains(&key) && !matches!(event.body, Body::Unknown(_)) {
-                let value = Json::from_token(crate::SharedStr::from(value.as_str()));
+                let value = Json::from(crate::SharedToken::from(value));
                 event.base.other.insert(key, value);
             }
         }
@@ -161,13 +161,9 @@ impl Event {
 
     /// The keys that this event writes. What it was read from but does not write again belongs to a newer version.
     fn written_keys(&self) -> BTreeSet<String> {
-        let written = self.to_json();
-        let whole = Json::from_token(crate::SharedStr::from(written.as_str()));
-        whole
-            .token()
-            .members()
-            .filter_map(|(key, _)| key.string().map(std::borrow::Cow::into_owned))
-            .collect()
+        let whole = Json::from_value(self);
+        let keys = whole.token().members().filter_map(|(key, _)| key.string());
+        keys.map(std::borrow::Cow::into_owned).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 
-use lapidary_json::{Kind, SharedStr, Token};
+use lapidary_json::{Kind, SharedToken, Token};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -17,19 +17,13 @@ use crate::line;
 
 /// Any JSON value, as text that is known to be valid and to stand on one line.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Json(SharedStr);
+pub struct Json(SharedToken);
 
 impl Json {
-    /// Wraps a value that was found valid. The caller vouches for it: it is written out as it stands.
-    pub fn from_token(token: SharedStr) -> Self {
-        debug_assert!(Token::parse(&token).is_ok(), "not a JSON value: {token:?}");
-        Self(token)
-    }
-
     /// Serialises a value of ours.
     pub fn from_value(value: &impl Serialize) -> Self {
         let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
-        Self(SharedStr::from(text.as_str()))
+        Self(built(&text))
     }
 
     /// Builds an object from members that are values already.
@@ -44,32 +38,31 @@ impl Json {
             text.push_str(value.as_str());
         }
         text.push('}');
-        Self(SharedStr::from(text.as_str()))
+        Self(built(&text))
     }
 
     /// Builds an array from values.
     pub fn array(items: impl IntoIterator<Item = Json>) -> Self {
-        let items: Vec<_> = items.into_iter().collect();
-        let items: Vec<_> = items.iter().map(Json::as_str).collect();
-        Self(SharedStr::from(format!("[{}]", items.join(",")).as_str()))
+        let mut array = ArrayBuilder::default();
+        for item in items {
+            array.push(&item);
+        }
+        array.finish()
     }
 
     /// The empty object.
     pub fn empty_object() -> Self {
-        Self(SharedStr::from("{}"))
+        Self(built("{}"))
     }
 
     /// The value's JSON text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_str()
     }
 
     /// The value as a token to look into.
-    ///
-    /// # Panics
-    /// Never: the value was found valid when it was made.
     pub fn token(&self) -> Token<'_> {
-        Token::parse(&self.0).unwrap_or_else(|_| Token::parse("null").expect("null is valid JSON"))
+        self.0.token()
     }
 
     /// A copy that lets go of the line it was cut from.
@@ -77,17 +70,23 @@ impl Json {
         Self(self.0.detached())
     }
 
-    /// The value as text: a string's own, which stays the token it is, or the JSON text of any other value.
+    /// The value as text: see [`Text::from_token`].
     pub fn to_text(&self) -> Text {
-        match self.token().kind() {
-            Kind::String => Text(Repr::Token(self.0.clone())),
-            _ => Text::from(self.0.to_string()),
-        }
+        Text::from_token(self.0.clone())
     }
 
     /// The text of a string value, or the JSON text of any other.
     pub fn to_display(&self) -> Cow<'_, str> {
-        self.token().string().unwrap_or(Cow::Borrowed(&self.0))
+        self.token()
+            .string()
+            .unwrap_or(Cow::Borrowed(self.as_str()))
+    }
+}
+
+/// A value that stands on one line, as everything does that was read from one.
+impl From<SharedToken> for Json {
+    fn from(token: SharedToken) -> Self {
+        Self(token)
     }
 }
 
@@ -95,14 +94,14 @@ impl From<&Text> for Json {
     fn from(text: &Text) -> Self {
         match &text.0 {
             Repr::Token(token) => Self(token.clone()),
-            Repr::Static(_) => Self(SharedStr::from(quoted(&text.to_str()).as_str())),
+            Repr::Static(text) => Self(built(&quoted(text))),
         }
     }
 }
 
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
@@ -114,17 +113,17 @@ pub struct Text(Repr);
 #[derive(Clone)]
 enum Repr {
     Static(&'static str),
-    Token(SharedStr),
+    /// Always a string.
+    Token(SharedToken),
 }
 
 impl Text {
-    /// Wraps a JSON string token, quotes included. The caller vouches for it: it is written out as it stands.
-    pub fn from_token(token: SharedStr) -> Self {
-        debug_assert!(
-            Token::parse(&token).is_ok_and(|token| token.kind() == Kind::String),
-            "not a JSON string: {token:?}"
-        );
-        Self(Repr::Token(token))
+    /// A text that is a token of the wire. A string stays as it is; any other value reads as its JSON text.
+    pub fn from_token(token: SharedToken) -> Self {
+        match token.token().kind() {
+            Kind::String => Self(Repr::Token(token)),
+            _ => Self::from(token.as_str().to_owned()),
+        }
     }
 
     /// Joins texts without unescaping them: the insides of JSON strings one after the other are a JSON string again, and
@@ -144,10 +143,7 @@ impl Text {
     pub fn to_str(&self) -> Cow<'_, str> {
         match &self.0 {
             Repr::Static(text) => Cow::Borrowed(text),
-            Repr::Token(token) => Token::parse(token)
-                .ok()
-                .and_then(Token::string)
-                .unwrap_or_default(),
+            Repr::Token(token) => token.token().string().unwrap_or_default(),
         }
     }
 
@@ -155,7 +151,7 @@ impl Text {
     pub fn size(&self) -> usize {
         match &self.0 {
             Repr::Static(text) => text.len(),
-            Repr::Token(token) => token.len(),
+            Repr::Token(token) => token.as_str().len(),
         }
     }
 
@@ -163,14 +159,14 @@ impl Text {
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Repr::Static(text) => text.is_empty(),
-            Repr::Token(token) => token.len() <= 2,
+            Repr::Token(token) => token.as_str().len() <= 2,
         }
     }
 
     pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         match &self.0 {
             Repr::Static(text) => line::string(out, text),
-            Repr::Token(token) => out.write_all(token.as_bytes()),
+            Repr::Token(token) => out.write_all(token.as_str().as_bytes()),
         }
     }
 
@@ -180,6 +176,28 @@ impl Text {
             Repr::Token(token) => Self(Repr::Token(token.detached())),
             Repr::Static(_) => self.clone(),
         }
+    }
+}
+
+/// Puts values one by one into an array.
+#[derive(Debug, Clone, Default)]
+pub struct ArrayBuilder {
+    /// The array so far, without its closing bracket.
+    text: String,
+}
+
+impl ArrayBuilder {
+    /// Adds a value behind the others.
+    pub fn push(&mut self, value: &Json) {
+        self.text.push(if self.text.is_empty() { '[' } else { ',' });
+        self.text.push_str(value.as_str());
+    }
+
+    /// The array.
+    pub fn finish(mut self) -> Json {
+        self.text
+            .push_str(if self.text.is_empty() { "[]" } else { "]" });
+        Json(built(&self.text))
     }
 }
 
@@ -194,10 +212,9 @@ impl TextBuilder {
     /// Adds a text behind the others.
     pub fn push(&mut self, text: &Text) {
         match &text.0 {
-            Repr::Token(token) => self.inside.push_str(&token[1..token.len() - 1]),
+            Repr::Token(token) => self.inside.push_str(inside(token.as_str())),
             Repr::Static(text) => {
-                let quoted = quoted(text);
-                self.inside.push_str(&quoted[1..quoted.len() - 1]);
+                self.inside.push_str(inside(&quoted(text)));
             }
         }
     }
@@ -208,7 +225,7 @@ impl TextBuilder {
         token.push('"');
         token.push_str(&self.inside);
         token.push('"');
-        Text(Repr::Token(SharedStr::from(token.as_str())))
+        Text(Repr::Token(built(&token)))
     }
 }
 
@@ -220,7 +237,7 @@ impl From<&'static str> for Text {
 
 impl From<String> for Text {
     fn from(text: String) -> Self {
-        Self(Repr::Token(SharedStr::from(quoted(&text).as_str())))
+        Self(Repr::Token(built(&quoted(&text))))
     }
 }
 
@@ -236,7 +253,7 @@ impl PartialEq for Text {
             (Repr::Token(ours), Repr::Token(theirs)) if ours == theirs => true,
             // Only escapes spell one text in two ways, and ids hardly ever hold one.
             (Repr::Token(ours), Repr::Token(theirs))
-                if !ours.contains('\\') && !theirs.contains('\\') =>
+                if !ours.as_str().contains('\\') && !theirs.as_str().contains('\\') =>
             {
                 false
             }
@@ -272,24 +289,21 @@ pub struct Number(NumberRepr);
 #[derive(Clone)]
 enum NumberRepr {
     Whole(u64),
-    Token(SharedStr),
+    Token(SharedToken),
 }
 
 impl Number {
-    /// Wraps a JSON number token. The caller vouches for it: it is written out as it stands.
-    pub fn from_token(token: SharedStr) -> Self {
-        debug_assert!(
-            Token::parse(&token).is_ok_and(|token| token.kind() == Kind::Number),
-            "not a JSON number: {token:?}"
-        );
-        Self(NumberRepr::Token(token))
+    /// A number that is a token of the wire; none if it is another value.
+    pub fn from_token(token: SharedToken) -> Option<Self> {
+        let is_number = token.token().kind() == Kind::Number;
+        is_number.then_some(Self(NumberRepr::Token(token)))
     }
 
     /// The value, if it is a whole number within 64 bits.
     pub fn u64(&self) -> Option<u64> {
         match &self.0 {
             NumberRepr::Whole(value) => Some(*value),
-            NumberRepr::Token(token) => token.parse().ok(),
+            NumberRepr::Token(token) => token.token().u64(),
         }
     }
 }
@@ -304,7 +318,7 @@ impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             NumberRepr::Whole(value) => fmt::Display::fmt(value, f),
-            NumberRepr::Token(token) => f.write_str(token),
+            NumberRepr::Token(token) => f.write_str(token.as_str()),
         }
     }
 }
@@ -322,6 +336,16 @@ impl PartialEq for Number {
 }
 
 impl Eq for Number {}
+
+/// Text that was put together from valid values.
+fn built(text: &str) -> SharedToken {
+    SharedToken::parse(text).expect("values and brackets make a value")
+}
+
+/// What stands between the quotes of a JSON string.
+fn inside(token: &str) -> &str {
+    &token[1..token.len() - 1]
+}
 
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a string always serialises")
@@ -341,7 +365,7 @@ fn serialize_token<S: Serializer>(token: &str, serializer: S) -> Result<S::Ok, S
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serialize_token(&self.0, serializer)
+        serialize_token(self.as_str(), serializer)
     }
 }
 
@@ -349,7 +373,7 @@ impl Serialize for Text {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
             Repr::Static(text) => serializer.serialize_str(text),
-            Repr::Token(token) => serialize_token(token, serializer),
+            Repr::Token(token) => serialize_token(token.as_str(), serializer),
         }
     }
 }
@@ -358,7 +382,7 @@ impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
             NumberRepr::Whole(value) => serializer.serialize_u64(*value),
-            NumberRepr::Token(token) => serialize_token(token, serializer),
+            NumberRepr::Token(token) => serialize_token(token.as_str(), serializer),
         }
     }
 }
@@ -367,7 +391,7 @@ impl Serialize for Number {
 fn deserialize_token<'de, D: Deserializer<'de>>(
     deserializer: D,
     kind: Option<Kind>,
-) -> Result<SharedStr, D::Error> {
+) -> Result<SharedToken, D::Error> {
     let raw = Box::<RawValue>::deserialize(deserializer)?;
     let token = Token::parse(raw.get()).map_err(D::Error::custom)?;
     match kind {
@@ -376,7 +400,7 @@ fn deserialize_token<'de, D: Deserializer<'de>>(
             kind.described(),
             token.kind().described()
         ))),
-        _ => Ok(SharedStr::from(token.as_str())),
+        _ => Ok(SharedToken::from(token)),
     }
 }
 
@@ -430,13 +454,17 @@ inline_schema!(Number, "Number", { "type": "number" });
 mod tests {
     use super::*;
 
+    fn shared(text: &str) -> SharedToken {
+        SharedToken::parse(text).unwrap()
+    }
+
     #[test]
     fn a_token_is_written_as_it_stands() {
-        let token = SharedStr::from(r#""caf\u00e9 \ud83d \/""#);
+        let token = shared(r#""caf\u00e9 \ud83d \/""#);
         let text = Text::from_token(token.clone());
-        assert_eq!(serde_json::to_string(&text).unwrap(), &*token);
+        assert_eq!(serde_json::to_string(&text).unwrap(), token.as_str());
         assert_eq!(text.to_str(), "café \u{FFFD} /");
-        let number = Json::from_token(SharedStr::from("9007199254740993.10"));
+        let number = Json::from(shared("9007199254740993.10"));
         assert_eq!(
             serde_json::to_string(&[number]).unwrap(),
             "[9007199254740993.10]"
@@ -445,8 +473,7 @@ mod tests {
 
     #[test]
     fn texts_join_without_being_decoded() {
-        let halves =
-            [r#""a\ud83d""#, r#""\ude00b""#].map(|half| Text::from_token(SharedStr::from(half)));
+        let halves = [r#""a\ud83d""#, r#""\ude00b""#].map(|half| Text::from_token(shared(half)));
         assert_eq!(
             serde_json::to_string(&Text::concat(&halves)).unwrap(),
             r#""a\ud83d\ude00b""#
@@ -454,7 +481,7 @@ mod tests {
         assert_eq!(Text::concat(&halves).to_str(), "a😀b");
         let mixed = Text::concat(&[
             Text::from("say \"hi\"\n"),
-            Text::from_token(SharedStr::from(r#""\u0041""#)),
+            Text::from_token(shared(r#""\u0041""#)),
         ]);
         assert_eq!(mixed.to_str(), "say \"hi\"\nA");
         assert!(Text::concat(&[]).is_empty());

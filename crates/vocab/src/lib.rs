@@ -29,8 +29,8 @@ pub mod typescript;
 pub mod usage;
 
 pub use event::{Base, Body, Event};
-pub use json::{Json, Number, Text, TextBuilder};
-pub use lapidary_json::SharedStr;
+pub use json::{ArrayBuilder, Json, Number, Text, TextBuilder};
+pub use lapidary_json::SharedToken;
 pub use message::Message;
 pub use outcome::{Cause, Outcome};
 pub use result::RunResult;

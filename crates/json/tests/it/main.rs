@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lapidary_json::{
-    Invalid, Kind, ScanError, SharedStr, Token, compact, scan_object, scan_prefix,
+    Invalid, Kind, ScanError, SharedToken, Token, compact, scan_object, scan_prefix,
 };
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -187,16 +187,19 @@ fn a_value_is_found_at_the_start_of_other_text() {
 }
 
 #[test]
-fn a_shared_slice_points_into_its_text() {
+fn a_shared_token_points_into_its_text() {
     let text: Arc<str> = Arc::from(r#"{"a":"x"}"#);
     let value = Token::parse(&text).unwrap().get("a").unwrap();
-    let slice = SharedStr::of(&text, value);
-    assert_eq!(&*slice, "\"x\"");
-    assert!(std::ptr::eq(slice.as_ptr(), value.as_str().as_ptr()));
-    assert_eq!(slice.detached(), slice);
-    assert!(!std::ptr::eq(slice.detached().as_ptr(), slice.as_ptr()));
-    let stranger = SharedStr::of(&text, Token::parse("12").unwrap());
-    assert_eq!(&*stranger, "12");
+    let shared = SharedToken::of(&text, value);
+    assert_eq!(shared.token(), value);
+    assert!(std::ptr::eq(shared.as_str(), value.as_str()));
+    assert_eq!(shared.detached(), shared);
+    assert!(!std::ptr::eq(shared.detached().as_str(), shared.as_str()));
+    let stranger = SharedToken::of(&text, Token::parse("12").unwrap());
+    assert_eq!(stranger.as_str(), "12");
+    assert!(SharedToken::parse("{").is_err());
+    let pretty = Token::parse("[\n1 ]").unwrap();
+    assert_eq!(SharedToken::compacted(pretty).as_str(), "[1]");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapidary_json::{Kind, SharedStr, Token, compact};
+use lapidary_json::{Kind, SharedToken, Token, compact};
 use lapidary_vocab::content::{ContentBlock, DiffBlock};
 use lapidary_vocab::event::{
     Diagnostic, DiagnosticKind, Provider, TextEvent, TextKind, ToolCallStatus, ToolCompletion,
@@ -49,11 +49,11 @@ struct Current {
 
 impl Current {
     fn text(&self, token: Token<'_>) -> Text {
-        Text::from_token(SharedStr::of(&self.text, token))
+        Text::from_token(SharedToken::of(&self.text, token))
     }
 
     fn json(&self, token: Token<'_>) -> Json {
-        Json::from_token(SharedStr::of(&self.text, token))
+        Json::from(SharedToken::of(&self.text, token))
     }
 }
 
@@ -87,16 +87,14 @@ impl Session<'_> {
 
     fn record(&mut self, record: Token<'_>) {
         let text: Arc<str> = Arc::from(compact(record).as_ref());
+        let Ok(record) = Token::parse(&text) else {
+            return;
+        };
         let mut current = Current {
-            raw: Some(Raw::Json(Json::from_token(SharedStr::from(Arc::clone(
-                &text,
-            ))))),
+            raw: Some(Raw::Json(Json::from(SharedToken::of(&text, record)))),
             text: Arc::clone(&text),
             message_type: None,
             is_told: false,
-        };
-        let Ok(record) = Token::parse(&text) else {
-            return;
         };
         let message = MessageRecord::of(record);
         self.at(message.timestamp, &current);

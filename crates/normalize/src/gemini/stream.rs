@@ -104,6 +104,7 @@ impl StreamNormalizer {
 
     fn text_line(&mut self, text: &Arc<str>, received: Option<&str>, out: &mut Events) {
         let Parsed {
+            whole,
             content,
             timestamp,
             unknown_fields,
@@ -113,9 +114,9 @@ impl StreamNormalizer {
         let mut current = Current::new(text);
         let timestamp = current.optional("timestamp", timestamp, Kind::String);
         self.arrived(timestamp.map(|token| current.text(token)), received);
-        current.raw = Some(match content {
-            Content::NotJson(_) => Raw::text(text.as_bytes()),
-            _ => Raw::json(text),
+        current.raw = Some(match whole.or_else(|| Token::parse(text).ok()) {
+            Some(whole) => Raw::line(text, whole),
+            None => Raw::text(text.as_bytes()),
         });
         match &content {
             Content::Known(line) => {

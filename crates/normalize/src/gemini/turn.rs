@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lapidary_json::{Kind, SharedStr, Token};
+use lapidary_json::{SharedToken, Token};
 use lapidary_vocab::Number;
 use lapidary_vocab::event::TurnComplete;
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
@@ -13,8 +13,7 @@ use lapidary_wire::gemini::stream::Stats;
 const MOST_MODELS: usize = 1024;
 
 pub(crate) fn number(token: Option<Token<'_>>) -> Option<Number> {
-    let token = token?.of(Kind::Number)?;
-    Some(Number::from_token(SharedStr::from(token.as_str())))
+    Number::from_token(SharedToken::from(token?))
 }
 
 /// Fills in the statistics of a stream's result.

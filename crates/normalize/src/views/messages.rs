@@ -9,7 +9,7 @@ use std::sync::Arc;
 use lapidary_vocab::content::{TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock};
 use lapidary_vocab::event::{StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation};
 use lapidary_vocab::message::{Content, Message, MessageBlock, Role};
-use lapidary_vocab::{Body, Event, Json, SharedStr, Text, TextBuilder};
+use lapidary_vocab::{ArrayBuilder, Body, Event, Json, Text, TextBuilder};
 
 use crate::{time, tools};
 
@@ -42,8 +42,8 @@ struct Draft {
     thinking: Vec<Text>,
     calls: Vec<Call>,
     text: TextBuilder,
-    /// The lines it was made of, as a JSON array that is still open.
-    original: String,
+    /// The lines it was made of.
+    original: ArrayBuilder,
     /// How many of its calls wait for a result.
     unanswered: usize,
     /// The next word of the assistant begins another message.
@@ -60,10 +60,7 @@ impl Draft {
     /// Takes in what the agent wrote.
     fn keep(&mut self, event: &Event) {
         if let Some(raw) = &event.base.raw {
-            if self.original.len() > 1 {
-                self.original.push(',');
-            }
-            self.original.push_str(raw.as_str());
+            self.original.push(raw);
         }
     }
 
@@ -83,8 +80,7 @@ impl Draft {
             blocks.extend(call.result.map(MessageBlock::ToolResult));
         }
         let text = self.text.to_text();
-        let mut original = self.original;
-        original.push(']');
+        let original = self.original.finish();
         if !text.to_str().trim().is_empty() {
             blocks.push(MessageBlock::Text(TextBlock { text: text.clone() }));
         }
@@ -100,7 +96,7 @@ impl Draft {
             tool: self.provider.into(),
             model: self.model,
             usage: None,
-            original: Json::from_token(SharedStr::from(original.as_str())),
+            original,
         }
     }
 }
@@ -254,7 +250,7 @@ impl MessageFold {
             thinking: Vec::new(),
             calls: Vec::new(),
             text: TextBuilder::default(),
-            original: String::from("["),
+            original: ArrayBuilder::default(),
             unanswered: 0,
             is_closed: false,
         }

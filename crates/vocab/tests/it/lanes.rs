@@ -1,7 +1,7 @@
 //! The lane of its own that a plain chunk has when it is written: the same bytes as serde's, whatever else is or is not set.
 
 use lapidary_vocab::event::{Provider, StreamDelta, StreamDeltaKind};
-use lapidary_vocab::{Base, Body, Event, Json, RuntimeEvent, SharedStr, Text, line};
+use lapidary_vocab::{Base, Body, Event, Json, RuntimeEvent, SharedToken, Text, line};
 use proptest::prelude::*;
 
 use crate::samples;
@@ -25,13 +25,15 @@ fn every_sample_is_written_as_serde_writes_it() {
 fn text() -> impl Strategy<Value = Text> {
     let token = any::<String>().prop_map(|text| {
         let quoted = serde_json::to_string(&text).expect("strings serialise");
-        Text::from_token(SharedStr::from(quoted.as_str()))
+        Text::from_token(SharedToken::parse(&quoted).expect("a string is JSON"))
     });
     prop_oneof![
         token,
         any::<String>().prop_map(Text::from),
         Just(Text::from("a \"static\"\n")),
-        Just(Text::from_token(SharedStr::from(r#""\ud83d""#)))
+        Just(Text::from_token(
+            SharedToken::parse(r#""\ud83d""#).expect("a lone surrogate is JSON")
+        ))
     ]
 }
 

@@ -13,7 +13,7 @@ use lapidary_vocab::message::*;
 use lapidary_vocab::result::{self, Files, ResultError};
 use lapidary_vocab::runtime::{self, *};
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
-use lapidary_vocab::{Cause, Json, Number, Outcome, RunResult, SharedStr, Text};
+use lapidary_vocab::{Cause, Json, Number, Outcome, RunResult, SharedToken, Text};
 
 fn text(text: &'static str) -> Text {
     text.into()
@@ -24,12 +24,12 @@ fn some(text: &'static str) -> Option<Text> {
 }
 
 fn json(token: &str) -> Json {
-    Json::from_token(SharedStr::from(token))
+    Json::from(SharedToken::parse(token).unwrap())
 }
 
 /// A number as an agent wrote it, digit for digit.
 fn number(token: &str) -> Option<Number> {
-    Some(Number::from_token(SharedStr::from(token)))
+    Number::from_token(SharedToken::parse(token).unwrap())
 }
 
 fn token_usage() -> TokenUsage {
@@ -106,7 +106,9 @@ fn content_blocks() -> Vec<ContentBlock> {
 
 fn text_block() -> TextBlock {
     TextBlock {
-        text: Text::from_token(SharedStr::from(r#""an escape kept as it came: \u00e9""#)),
+        text: Text::from_token(
+            SharedToken::parse(r#""an escape kept as it came: \u00e9""#).unwrap(),
+        ),
     }
 }
 

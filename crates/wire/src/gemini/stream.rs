@@ -126,6 +126,8 @@ impl<'a> Stats<'a> {
 /// A line, read.
 #[derive(Debug, Clone)]
 pub struct Parsed<'a> {
+    /// All of it, if it is an object.
+    pub whole: Option<Token<'a>>,
     /// What it is.
     pub content: Content<'a>,
     /// When, in the CLI's own words.
@@ -168,7 +170,7 @@ pub fn parse(text: &str) -> Parsed<'_> {
 /// A chunk of an answer, which is nearly every line there is, and which every version so far spells exactly like this.
 #[inline]
 fn parse_chunk(text: &str) -> Option<Parsed<'_>> {
-    let [timestamp, role, content] = scan_template(
+    let (whole, [timestamp, role, content]) = scan_template(
         text,
         [
             r#"{"type":"message","timestamp":"#,
@@ -183,6 +185,7 @@ fn parse_chunk(text: &str) -> Option<Parsed<'_>> {
         delta: Some(Token::TRUE),
     };
     Some(Parsed {
+        whole: Some(whole),
         timestamp: Some(timestamp),
         ..Parsed::nothing(Content::Known(StreamLine::Message(message)))
     })
@@ -192,7 +195,7 @@ fn parse_any(text: &str) -> Parsed<'_> {
     let mut fields = Fields::default();
     let scanned = scan_object(text, |key, value| fields.take_in(key, value));
     match scanned {
-        Ok(()) => fields.into_parsed(),
+        Ok(whole) => fields.into_parsed(whole),
         Err(ScanError::NotAnObject(token)) => Parsed::nothing(Content::NotAnObject(token.kind())),
         Err(ScanError::Invalid(invalid)) => Parsed::nothing(Content::NotJson(invalid)),
     }
@@ -201,6 +204,7 @@ fn parse_any(text: &str) -> Parsed<'_> {
 impl<'a> Parsed<'a> {
     fn nothing(content: Content<'a>) -> Self {
         Self {
+            whole: None,
             content,
             timestamp: None,
             unknown_fields: Vec::new(),
@@ -281,7 +285,7 @@ impl<'a> Fields<'a> {
         self.known[place].take()
     }
 
-    fn into_parsed(mut self) -> Parsed<'a> {
+    fn into_parsed(mut self, whole: Token<'a>) -> Parsed<'a> {
         let timestamp = self.take("timestamp");
         let content = match self.take("type") {
             Some(name) if name.kind() == Kind::String => match self.line(name) {
@@ -301,6 +305,7 @@ impl<'a> Fields<'a> {
             self.more_unknown = 0;
         }
         Parsed {
+            whole: Some(whole),
             content,
             timestamp,
             unknown_fields: self.unknown,

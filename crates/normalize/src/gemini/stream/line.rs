@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapidary_json::{Kind, SharedStr, Token};
+use lapidary_json::{Kind, SharedToken, Token};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Json, Text};
 
@@ -37,11 +37,11 @@ impl<'l> Current<'l> {
     }
 
     pub(super) fn text(&self, token: Token<'_>) -> Text {
-        Text::from_token(SharedStr::of(self.text, token))
+        Text::from_token(SharedToken::of(self.text, token))
     }
 
     pub(super) fn json(&self, token: Token<'_>) -> Json {
-        Json::from_token(SharedStr::of(self.text, token))
+        Json::from(SharedToken::of(self.text, token))
     }
 
     /// A required text. A line without it cannot be translated.
