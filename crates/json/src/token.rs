@@ -46,11 +46,6 @@ impl Kind {
     }
 }
 
-impl Token<'static> {
-    /// The value `true`.
-    pub const TRUE: Self = Self("true");
-}
-
 impl<'a> Token<'a> {
     /// Validates `text` as exactly one JSON value.
     pub fn parse(text: &'a str) -> Result<Self, Invalid> {

@@ -7,7 +7,7 @@ pub(crate) use odd::{MOST_REPORTED, shortened};
 
 use std::sync::Arc;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Kind, SharedToken, Token};
 use lapidary_vocab::event::{
     DiagnosticKind, Provider, SessionInit, SessionState, SessionStatus, StreamDelta,
     StreamDeltaKind, TextEvent, TextKind, ToolCallStatus, ToolCompletion, ToolInvocation,
@@ -15,7 +15,8 @@ use lapidary_vocab::event::{
 };
 use lapidary_vocab::{Body, Event, Json, Text};
 use lapidary_wire::gemini::stream::{
-    Content, Init, Message, Notice, Outcome, Parsed, StreamLine, ToolResult, ToolUse, parse,
+    Chunk, Content, Init, Message, Notice, Outcome, Parsed, StreamLine, ToolResult, ToolUse, chunk,
+    parse,
 };
 use lapidary_wire::lines::Line;
 
@@ -33,7 +34,7 @@ pub struct StreamNormalizer {
     stamp: Stamp,
     deltas: Deltas,
     /// The answer that is being joined, unless deltas are passed on alone.
-    pending: Vec<Chunk>,
+    pending: Vec<Piece>,
     pending_since: Option<Text>,
     /// The files that calls concern, until their results come.
     calls: Pending<Vec<Text>>,
@@ -43,7 +44,7 @@ pub struct StreamNormalizer {
 
 /// A chunk that is to be joined with others.
 #[derive(Debug)]
-struct Chunk {
+struct Piece {
     text: Text,
     raw: Option<Raw>,
     extensions: Vec<(String, Json)>,
@@ -103,6 +104,11 @@ impl StreamNormalizer {
     }
 
     fn text_line(&mut self, text: &Arc<str>, received: Option<&str>, out: &mut Events) {
+        if self.deltas == Deltas::Only
+            && let Some(chunk) = chunk(text)
+        {
+            return self.plain_chunk(text, &chunk, out);
+        }
         let Parsed {
             whole,
             content,
@@ -134,6 +140,14 @@ impl StreamNormalizer {
         for (kind, message) in std::mem::take(&mut current.complaints) {
             self.stamp.diagnostic(kind, message, &mut current.raw, out);
         }
+    }
+
+    /// A chunk that is just passed on. It has nothing that could be odd.
+    fn plain_chunk(&mut self, text: &Arc<str>, chunk: &Chunk<'_>, out: &mut Events) {
+        let shared = |token| Text::from_token(SharedToken::of(text, token));
+        self.stamp.timestamp = Some(shared(chunk.timestamp));
+        let mut raw = self.stamp.keep_raw.then(|| Raw::line(text, chunk.whole));
+        out.push(self.stamp.event(delta(shared(chunk.content)), &mut raw));
     }
 
     /// A line of a known type.
@@ -230,7 +244,7 @@ impl StreamNormalizer {
             }
             let is_joined = self.deltas == Deltas::Final;
             let carries = is_joined && self.stamp.keep_raw;
-            self.pending.push(Chunk {
+            self.pending.push(Piece {
                 text: text.clone(),
                 raw: carries.then(|| current.raw.take()).flatten(),
                 extensions: current.extensions.clone(),
@@ -239,14 +253,7 @@ impl StreamNormalizer {
         if self.deltas == Deltas::Final {
             return None;
         }
-        Some(Body::StreamDelta(StreamDelta {
-            kind: StreamDeltaKind::Text,
-            text_delta: Some(text),
-            json_delta: None,
-            block_index: None,
-            call_id: None,
-            parent_call_id: None,
-        }))
+        Some(delta(text))
     }
 
     /// The answer that was being joined is complete.
@@ -389,6 +396,17 @@ impl StreamNormalizer {
 fn is_chunk(message: &Message<'_>) -> bool {
     let delta = message.delta.and_then(Token::bool) == Some(true);
     delta && message.role.is_some_and(|role| role.is("assistant"))
+}
+
+fn delta(text: Text) -> Body {
+    Body::StreamDelta(StreamDelta {
+        kind: StreamDeltaKind::Text,
+        text_delta: Some(text),
+        json_delta: None,
+        block_index: None,
+        call_id: None,
+        parent_call_id: None,
+    })
 }
 
 fn whole_text(text: Text) -> Body {

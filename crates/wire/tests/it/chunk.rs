@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lapidary_json::Token;
-use lapidary_wire::gemini::stream::{Content, StreamLine, parse};
+use lapidary_wire::gemini::stream::{Content, StreamLine, chunk, parse};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 
@@ -59,9 +59,49 @@ fn serdes(line: &str) -> Reading {
     }
 }
 
+/// What the lane reads, if the line is spelt for it.
+fn lane(line: &str) -> Option<Reading> {
+    let read = chunk(line)?;
+    assert_eq!(read.whole.as_str(), line);
+    let members = [
+        ("timestamp", read.timestamp.as_str()),
+        ("role", r#""assistant""#),
+        ("content", read.content.as_str()),
+        ("delta", "true"),
+    ];
+    let members = members.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    Some(Reading::Message(members.into()))
+}
+
 #[track_caller]
 fn check(line: &str) {
     assert_eq!(ours(line), serdes(line), "{line:?}");
+    if let Some(read) = lane(line) {
+        assert_eq!(read, serdes(line), "{line:?}");
+    }
+}
+
+#[test]
+fn every_chunk_of_every_capture_is_spelt_for_the_lane() {
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let mut chunks = 0;
+    for version in ["gemini-0.24.0", "gemini-0.61.0"] {
+        for entry in std::fs::read_dir(fixtures.join(version)).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.to_string_lossy().ends_with(".stdout.jsonl") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            for line in text
+                .lines()
+                .filter(|line| line.ends_with(r#""delta":true}"#))
+            {
+                assert!(lane(line).is_some(), "{}: {line}", path.display());
+                chunks += 1;
+            }
+        }
+    }
+    assert!(chunks > 100, "only {chunks} chunks");
 }
 
 const CHUNK: &str = r#"{"type":"message","timestamp":"2026-11-15T18:32:24.949Z","role":"assistant","content":"Hi \"you\"\n\u00e9","delta":true}"#;
