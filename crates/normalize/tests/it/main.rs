@@ -5,7 +5,10 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod bad_input;
+mod deltas;
 mod insights;
+mod json_output;
 mod openase;
 mod paired;
 mod properties;
