@@ -116,19 +116,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     } else {
         Format::Events
     });
-    if format == Format::Raw && args.strict {
-        let error = anyhow::anyhow!("--strict cannot judge what --format raw only copies");
-        return Err(Failure::usage(error));
-    }
-    if args.max_line == 0 {
-        return Err(Failure::usage(anyhow::anyhow!(
-            "--max-line must be at least 1"
-        )));
-    }
-    if args.extract_data && format != Format::Result {
-        let error = anyhow::anyhow!("--extract-data goes with --format result");
-        return Err(Failure::usage(error));
-    }
+    refuse_what_makes_no_sense(args, format)?;
     let mut input = Input::open(args.file.as_deref())?;
     let source = match args.from {
         From::Auto => input.detect(args.max_line)?,
@@ -150,6 +138,20 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     } else {
         Exit::Success
     })
+}
+
+/// Options that would do nothing, where somebody might rely on them.
+fn refuse_what_makes_no_sense(args: &Args, format: Format) -> Result<(), Failure> {
+    let refused = if format == Format::Raw && args.strict {
+        "--strict cannot judge what --format raw only copies"
+    } else if args.extract_data && format != Format::Result {
+        "--extract-data goes with --format result"
+    } else if args.max_line == 0 {
+        "--max-line must be at least 1"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(anyhow::anyhow!(refused)))
 }
 
 impl Args {

@@ -195,3 +195,29 @@ fn endless_noise_is_not_collected_for_ever() {
     let stderr = format!("error: `stdin` is of no format that Lapidary knows\n{UNKNOWN_HINT}");
     check(&["translate"], noise.as_bytes(), 13, &stderr);
 }
+
+#[test]
+fn options_that_would_do_nothing_are_refused() {
+    for (args, said) in [
+        (
+            ["translate", "--format=raw", "--strict"],
+            "--strict cannot judge what --format raw only copies",
+        ),
+        (
+            ["translate", "--format=events", "--extract-data"],
+            "--extract-data goes with --format result",
+        ),
+        (
+            ["translate", "--max-line", "0"],
+            "--max-line must be at least 1",
+        ),
+    ] {
+        check(&args, b"", 2, &format!("error: {said}\n"));
+    }
+    let ran = run(&["translate", "--exit-code=0", SESSION]);
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(
+        ran.stderr,
+        "note: a session file has no outcome: --exit-code judges nothing here\n"
+    );
+}
