@@ -69,7 +69,7 @@ pub(crate) struct Prose {
 
 impl Prose {
     pub(crate) fn text(&self) -> String {
-        self.words.to_text().to_string()
+        self.words.to_str().into_owned()
     }
 
     /// Its first line. The marks of Markdown would only be noise there.

@@ -202,30 +202,40 @@ impl ArrayBuilder {
 }
 
 /// Joins texts one by one, without unescaping them, into what they say together.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct TextBuilder {
-    /// The insides of their tokens.
-    inside: String,
+    /// The JSON string so far, complete at any time: what is long is not copied to be looked at.
+    token: String,
+}
+
+impl Default for TextBuilder {
+    fn default() -> Self {
+        Self {
+            token: "\"\"".to_owned(),
+        }
+    }
 }
 
 impl TextBuilder {
     /// Adds a text behind the others.
     pub fn push(&mut self, text: &Text) {
+        self.token.pop();
         match &text.0 {
-            Repr::Token(token) => self.inside.push_str(inside(token.as_str())),
-            Repr::Static(text) => {
-                self.inside.push_str(inside(&quoted(text)));
-            }
+            Repr::Token(token) => self.token.push_str(inside(token.as_str())),
+            Repr::Static(text) => self.token.push_str(inside(&quoted(text))),
         }
+        self.token.push('"');
     }
 
     /// All of it so far.
     pub fn to_text(&self) -> Text {
-        let mut token = String::with_capacity(self.inside.len() + 2);
-        token.push('"');
-        token.push_str(&self.inside);
-        token.push('"');
-        Text(Repr::Token(built(&token)))
+        Text(Repr::Token(built(&self.token)))
+    }
+
+    /// What it says. A lone surrogate reads as U+FFFD.
+    pub fn to_str(&self) -> Cow<'_, str> {
+        let token = Token::parse(&self.token).ok();
+        token.and_then(Token::string).unwrap_or_default()
     }
 }
 

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use lapidary_normalize::Ending;
 use lapidary_normalize::gemini::session_messages;
-use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::views::messages::MessageFold;
-use lapidary_normalize::{Ending, Options};
 use lapidary_testkit::captures::{self, Capture, Kind};
 use lapidary_vocab::message::{Content, Message, MessageBlock};
 use lapidary_vocab::{Body, Cause};
 use lapidary_wire::gemini::session::Log;
-use lapidary_wire::lines::LineBuffer;
+
+use crate::support::{options, translate};
 
 /// What both recordings know of a message. A stream has no thoughts, and its tool output is text for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,20 +75,11 @@ struct Run {
 }
 
 fn run(capture: &Capture) -> Option<Run> {
-    let mut lines = LineBuffer::default();
-    lines.push(&capture.bytes());
-    let mut normalizer = StreamNormalizer::new(&Options::new("run"));
-    let mut events = Vec::new();
-    while let Some(line) = lines.next_line() {
-        normalizer.push(line, None, &mut events);
-    }
-    normalizer.finish(
-        &Ending {
-            exit_code: capture.exit_code,
-            signal: None,
-        },
-        &mut events,
-    );
+    let ending = Ending {
+        exit_code: capture.exit_code,
+        signal: None,
+    };
+    let events = translate(&capture.bytes(), &options(), &ending);
     let Body::RunEnd(end) = &events.last()?.body else {
         return None;
     };

@@ -1,34 +1,22 @@
 //! What holds for any input.
 
-use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::views::messages::MessageFold;
 use lapidary_normalize::views::result::ResultFold;
 use lapidary_normalize::views::runtime::RuntimeFold;
 use lapidary_normalize::{Deltas, Ending, Options};
 use lapidary_testkit::captures::{self, Kind};
 use lapidary_vocab::{Body, Event};
-use lapidary_wire::lines::LineBuffer;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use crate::support::{options, translate, translate_chunks};
+
 fn normalize(chunks: &[&[u8]], deltas: Deltas) -> Vec<Event> {
-    let mut normalizer = StreamNormalizer::new(&Options {
+    let options = Options {
         deltas,
         ..Options::new("run")
-    });
-    let mut lines = LineBuffer::with_limit(4096);
-    let mut events = Vec::new();
-    for chunk in chunks {
-        lines.push(chunk);
-        while let Some(line) = lines.next_line() {
-            normalizer.push(line, None, &mut events);
-        }
-    }
-    if let Some(line) = lines.last_line() {
-        normalizer.push(line, None, &mut events);
-    }
-    normalizer.finish(&Ending::default(), &mut events);
-    events
+    };
+    translate_chunks(chunks, &options, &Ending::default(), 4096)
 }
 
 /// Lines as an agent may write them: real ones, damaged ones, and rubbish.
@@ -166,7 +154,7 @@ fn raw_is_the_line_as_it_stood() {
             .lines()
             .filter(|line| !line.trim().is_empty())
             .collect();
-        let events = normalize_whole(&bytes);
+        let events = translate(&bytes, &options(), &Ending::default());
         let raws = events
             .iter()
             .filter_map(|event| event.base.raw.as_ref().map(|raw| (event, raw)));
@@ -181,18 +169,4 @@ fn raw_is_the_line_as_it_stood() {
             .collect();
         assert_eq!(raws, lines, "{}", capture.name);
     }
-}
-
-fn normalize_whole(bytes: &[u8]) -> Vec<Event> {
-    let mut normalizer = StreamNormalizer::new(&Options::new("run"));
-    let mut lines = LineBuffer::default();
-    let mut events = Vec::new();
-    lines.push(bytes);
-    while let Some(line) = lines.next_line() {
-        normalizer.push(line, None, &mut events);
-    }
-    if let Some(line) = lines.last_line() {
-        normalizer.push(line, None, &mut events);
-    }
-    events
 }
