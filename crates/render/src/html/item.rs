@@ -52,8 +52,7 @@ impl Items {
     }
 
     fn prose(&mut self, prose: &Prose) -> String {
-        let text = prose.text();
-        let html = prose::html(&text, &mut self.highlighter);
+        let html = prose::html(&prose.text(), &mut self.highlighter);
         match prose.kind.as_str() {
             "text" if prose.parent.is_none() => {
                 format!("<div class=\"answer prose\" dir=\"auto\">\n{html}</div>\n")

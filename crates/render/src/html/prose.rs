@@ -8,7 +8,7 @@ use pulldown_cmark::{
 };
 
 use super::code::Highlighter;
-use super::escape::escape;
+use super::escape::{escape, escape_clean};
 use crate::link;
 use crate::markdown::MOST_PROSE;
 use crate::plain::sanitize;
@@ -16,7 +16,10 @@ use crate::plain::sanitize;
 /// The Markdown text as HTML; one that is too long to be prose as it stands.
 pub(super) fn html(markdown: &str, highlighter: &mut Highlighter) -> String {
     if markdown.len() > MOST_PROSE {
-        return format!("<pre>{}</pre>\n", escape(markdown));
+        let mut html = String::from("<pre>");
+        escape_clean(&sanitize(markdown), &mut html);
+        html.push_str("</pre>\n");
+        return html;
     }
     let clean = sanitize(markdown);
     let options =
