@@ -6,8 +6,6 @@
 mod block;
 mod frame;
 mod prose;
-
-pub(crate) use prose::MOST_PROSE;
 mod tool;
 
 use std::io::{self, Write};
@@ -19,7 +17,7 @@ use crate::notice::{Level, Notice};
 use crate::plain;
 use crate::transcript::{Item, Prose, Transcript, TurnEnd, User};
 use crate::words;
-use block::{details, escape, fence, quote};
+use block::{details, escape, fence, quote, write_fence};
 use frame::{footer, header};
 use tool::tool_block;
 
@@ -39,7 +37,13 @@ impl Renderer for MarkdownRenderer {
         out.write_all(header(&self.transcript).as_bytes())?;
         for item in &self.transcript.items {
             // A blank line before each block: whatever stood above ends there.
-            write!(out, "\n{}\n", item_block(item).trim_end())?;
+            match item {
+                Item::Prose(prose) if let Some(text) = prose.long_answer() => {
+                    out.write_all(b"\n")?;
+                    write_fence(&text, out)?;
+                }
+                _ => write!(out, "\n{}\n", item_block(item).trim_end())?,
+            }
         }
         out.write_all(footer(&self.transcript).as_bytes())
     }

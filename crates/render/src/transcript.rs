@@ -2,6 +2,7 @@
 //!
 //! Chunks become texts, a tool's result joins its call, everything else is a notice. Markdown and HTML print these items.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use lapidary_vocab::event::{
@@ -14,6 +15,9 @@ use crate::notice::{self, Notice};
 use crate::plain;
 use crate::totals::Totals;
 use crate::words;
+
+/// How long a text may be to be read as Markdown. Parsing takes many times a text's size, and nobody writes a megabyte of prose.
+pub(crate) const MOST_PROSE: usize = 1024 * 1024;
 
 /// A conversation and what is known about it.
 #[derive(Debug, Default)]
@@ -70,6 +74,13 @@ pub(crate) struct Prose {
 impl Prose {
     pub(crate) fn text(&self) -> String {
         self.words.to_str().into_owned()
+    }
+
+    /// An answer that is too long to be prose. It is written out as it stands, without being held once more.
+    pub(crate) fn long_answer(&self) -> Option<Cow<'_, str>> {
+        let may_be = self.kind == "text" && self.parent.is_none() && self.words.size() > MOST_PROSE;
+        let text = may_be.then(|| self.words.to_str());
+        text.filter(|text| text.len() > MOST_PROSE)
     }
 
     /// Its first line. The marks of Markdown would only be noise there.

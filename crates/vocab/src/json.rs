@@ -232,6 +232,11 @@ impl TextBuilder {
         Text(Repr::Token(built(&self.token)))
     }
 
+    /// How many bytes its token takes.
+    pub fn size(&self) -> usize {
+        self.token.len()
+    }
+
     /// What it says. A lone surrogate reads as U+FFFD.
     pub fn to_str(&self) -> Cow<'_, str> {
         let token = Token::parse(&self.token).ok();

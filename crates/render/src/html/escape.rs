@@ -1,5 +1,7 @@
 //! Text made safe for HTML, within elements and within quoted attributes alike.
 
+use std::io::{self, Write};
+
 use crate::plain::sanitize;
 
 /// The text, cleaned and escaped.
@@ -7,6 +9,17 @@ pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + text.len() / 16);
     escape_clean(&sanitize(text), &mut escaped);
     escaped
+}
+
+/// The same, written out line by line: for texts that are too long to be held once more.
+pub(super) fn write_escaped(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    let mut escaped = String::new();
+    for line in sanitize(text).split_inclusive('\n') {
+        escaped.clear();
+        escape_clean(line, &mut escaped);
+        out.write_all(escaped.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Escapes text that was cleaned already.

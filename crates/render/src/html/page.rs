@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::closing::footer;
-use super::escape::escape;
+use super::escape::{escape, write_escaped};
 use super::item::Items;
 use super::masthead::{contents, header};
-use crate::transcript::Transcript;
+use crate::transcript::{Item, Transcript};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -32,7 +32,14 @@ pub(super) fn write(transcript: &Transcript, out: &mut dyn Write) -> io::Result<
     out.write_all(b"<main id=\"transcript\">\n")?;
     let mut items = Items::default();
     for item in &transcript.items {
-        out.write_all(items.html(item).as_bytes())?;
+        match item {
+            Item::Prose(prose) if let Some(text) = prose.long_answer() => {
+                out.write_all(b"<div class=\"answer prose\" dir=\"auto\">\n<pre>")?;
+                write_escaped(&text, out)?;
+                out.write_all(b"</pre>\n</div>\n")?;
+            }
+            _ => out.write_all(items.html(item).as_bytes())?,
+        }
     }
     if transcript.items.is_empty() {
         out.write_all(b"<p class=\"note\">Nothing was said.</p>\n")?;

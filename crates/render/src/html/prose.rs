@@ -10,8 +10,8 @@ use pulldown_cmark::{
 use super::code::Highlighter;
 use super::escape::{escape, escape_clean};
 use crate::link;
-use crate::markdown::MOST_PROSE;
 use crate::plain::sanitize;
+use crate::transcript::MOST_PROSE;
 
 /// The Markdown text as HTML; one that is too long to be prose as it stands.
 pub(super) fn html(markdown: &str, highlighter: &mut Highlighter) -> String {

@@ -1,5 +1,7 @@
 //! The building blocks of our Markdown, each safe for any text.
 
+use std::io::{self, Write};
+
 use crate::plain::sanitize;
 
 /// Text within a line: nothing in it is Markdown or HTML any more, and it stays on its line.
@@ -38,8 +40,24 @@ pub(super) fn code(text: &str) -> String {
 pub(super) fn fence(language: &str, text: &str) -> String {
     let text = sanitize(text);
     let text = text.trim_end_matches('\n');
-    let ticks = "`".repeat(longest_run(text, '`').max(2) + 1);
+    let ticks = ticks(text);
     format!("{ticks}{language}\n{text}\n{ticks}")
+}
+
+/// A fence that nothing in the text can close.
+fn ticks(text: &str) -> String {
+    "`".repeat(longest_run(text, '`').max(2) + 1)
+}
+
+/// The same, written out: for texts that are too long to be held once more.
+pub(super) fn write_fence(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    let text = sanitize(text);
+    let text = text.trim_end_matches('\n');
+    let ticks = ticks(text);
+    for part in [&ticks, "\n", text, "\n", &ticks, "\n"] {
+        out.write_all(part.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Markdown as a quotation.

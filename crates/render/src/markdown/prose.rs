@@ -11,12 +11,10 @@ use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEn
 use super::block::fence;
 use crate::link;
 use crate::plain::sanitize;
+use crate::transcript::MOST_PROSE;
 
 /// Patching one thing can bring out another. Real texts need one round, hostile ones a few.
 const ROUNDS: usize = 4;
-
-/// How long a text may be to be read as Markdown. Parsing takes many times a text's size, and nobody writes a megabyte of prose.
-pub(crate) const MOST_PROSE: usize = 1024 * 1024;
 
 /// The text as Markdown that can stand in our document.
 pub(super) fn harmless(text: &str) -> String {

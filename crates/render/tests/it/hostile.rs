@@ -185,3 +185,19 @@ fn what_was_said_is_still_readable() {
     assert!(markdown(&[&body]).contains("&lt;script>alert(1)&lt;/script> \\u{202e}x"));
     assert!(html(&[&body]).contains("&lt;script&gt;alert(1)&lt;/script&gt; \\u{202e}x"));
 }
+
+/// An answer that is too long for Markdown takes a way of its own, which must be as safe.
+#[test]
+fn no_attack_gets_through_in_an_answer_too_long_to_be_prose() {
+    let attack =
+        "<script>alert(1)</script> </pre></div> [x](javascript:a) \u{1b}[31m \u{202e} ````\n";
+    let long = attack.repeat(1024 * 1024 / attack.len() + 2);
+    let bodies = [delta(&long), delta("the end")];
+    let page = html(&bodies);
+    well_formed::html(&page);
+    assert!(page.contains("the end</pre>\n</div>"));
+    let document = markdown(&bodies);
+    well_formed::markdown(&document);
+    assert!(document.contains("\n`````\n<script>"));
+    assert!(document.contains("the end\n`````\n"));
+}
