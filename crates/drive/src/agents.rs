@@ -1,0 +1,1 @@
+//! The agents we know: how each is started, and what it can do.

@@ -1,0 +1,1 @@
+//! How a run is configured: by a file, by flags, by a program.

@@ -1,0 +1,5 @@
+//! Running agents: start one, follow what it writes, end it with everything it started, and say how it went.
+
+pub mod agents;
+pub mod config;
+pub mod detect;
