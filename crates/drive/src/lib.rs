@@ -3,3 +3,6 @@
 pub mod agents;
 pub mod config;
 pub mod detect;
+mod follow;
+pub mod process;
+pub mod recording;

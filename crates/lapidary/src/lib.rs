@@ -26,7 +26,7 @@
 //! if let Some(line) = lines.last_line() {
 //!     normalizer.push(line, None, &mut events); // it may lack its newline
 //! }
-//! normalizer.finish(&Ending { exit_code: Some(0), signal: None }, &mut events);
+//! normalizer.finish(&Ending { exit_code: Some(0), ..Ending::default() }, &mut events);
 //!
 //! assert!(matches!(&events[0].body, Body::StreamDelta(delta) if delta.text_delta.as_ref().unwrap() == "Hi."));
 //! assert!(matches!(&events[2].body, Body::RunEnd(end) if end.outcome.as_str() == "completed"));

@@ -32,7 +32,7 @@ pub mod tools;
 pub mod views;
 
 pub use options::{Deltas, Options};
-pub use verdict::{Ending, Reported, Verdict};
+pub use verdict::{Ending, Reported, Stopped, Verdict};
 
 use lapidary_vocab::Event;
 

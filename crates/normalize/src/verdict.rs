@@ -13,6 +13,23 @@ pub struct Ending {
     pub exit_code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<String>,
+    /// The end of what it wrote to stderr.
+    pub stderr: String,
+    /// When that was, for a run that is live.
+    pub at: Option<String>,
+    /// Why the caller ended it, or could not start it. This decides.
+    pub stopped: Option<Stopped>,
+}
+
+/// Why a run was ended by whoever ran it, or was not even started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stopped {
+    /// The cause in one word.
+    pub cause: Cause,
+    /// The cause in a sentence: what was waited for, what was refused.
+    pub message: String,
+    /// What the user can do about it, if that is more than the cause says.
+    pub hint: Option<String>,
 }
 
 /// Collects what an agent said about how it went, and judges.
@@ -70,22 +87,34 @@ impl Verdict {
         }
     }
 
+    /// True once the agent has reported how it went.
+    pub fn has_result(&self) -> bool {
+        self.result.is_some()
+    }
+
     /// Judges.
     pub fn judge(&self, ending: &Ending) -> RunEnd {
         let cause = self.cause(ending);
         let failed = cause != Cause::EndTurn;
+        let special = ending
+            .stopped
+            .as_ref()
+            .and_then(|stopped| stopped.hint.clone());
         RunEnd {
             outcome: cause.outcome(),
             exit_code: ending.exit_code,
             signal: ending.signal.clone(),
-            message: failed.then(|| self.message(&cause)),
+            message: failed.then(|| self.message(&cause, ending)),
             evidence: self.evidence(ending),
-            hint: cause.hint().map(str::to_owned),
+            hint: special.or_else(|| cause.hint().map(str::to_owned)),
             cause,
         }
     }
 
     fn cause(&self, ending: &Ending) -> Cause {
+        if let Some(stopped) = &ending.stopped {
+            return stopped.cause.clone();
+        }
         if ending.signal.is_some() {
             return Cause::AgentCrashed;
         }
@@ -104,7 +133,7 @@ impl Verdict {
                 .or_else(|| self.told_by_words())
                 .unwrap_or(Cause::ApiError),
             None if clean => Cause::NoResult,
-            None => Cause::AgentCrashed,
+            None => told_by_stderr(&ending.stderr).unwrap_or(Cause::AgentCrashed),
         }
     }
 
@@ -149,12 +178,8 @@ impl Verdict {
             Some("INVALID_STREAM") => return Some(Cause::EmptyResponse),
             _ => {}
         }
-        let words = self
-            .reported_message()
-            .map(|text| text.to_str().to_lowercase())
-            .unwrap_or_default();
-        let told = PHRASES.iter().find(|(phrase, _)| has_words(&words, phrase));
-        told.map(|(_, cause)| cause.clone())
+        let words = self.reported_message()?.to_str().to_lowercase();
+        told_by_phrases(&words)
     }
 
     fn reported_message(&self) -> Option<Text> {
@@ -170,7 +195,11 @@ impl Verdict {
         said.or_else(named).or_else(|| self.last_error.clone())
     }
 
-    fn message(&self, cause: &Cause) -> Text {
+    /// What the caller decided, else the agent's own words, else what it complained about, else the cause in words.
+    fn message(&self, cause: &Cause, ending: &Ending) -> Text {
+        if let Some(stopped) = &ending.stopped {
+            return stopped.message.clone().into();
+        }
         let spoilt = self
             .spoiler
             .as_ref()
@@ -178,6 +207,7 @@ impl Verdict {
             .map(|(_, text)| text.clone());
         spoilt
             .or_else(|| self.reported_message())
+            .or_else(|| complained(cause, ending).map(Text::from))
             .unwrap_or_else(|| cause.described().to_owned().into())
     }
 
@@ -205,6 +235,40 @@ impl Verdict {
         }
         evidence
     }
+}
+
+/// What is to be said when only the exit code and stderr speak, in the words of the provider's specification.
+fn complained(cause: &Cause, ending: &Ending) -> Option<String> {
+    let stderr = ending.stderr.trim();
+    let code = ending.exit_code.filter(|code| *code != 0)?;
+    Some(match cause {
+        Cause::AuthRequired => {
+            format!("Gemini CLI authentication error. Run: gemini auth login\n{stderr}")
+                .trim_end()
+                .to_owned()
+        }
+        Cause::AgentMissing => {
+            "Gemini CLI not found. Install from: https://github.com/google-gemini/gemini-cli"
+                .to_owned()
+        }
+        _ if stderr.is_empty() => format!("Gemini CLI failed (exit {code})"),
+        _ => format!("Gemini CLI failed (exit {code}): {stderr}"),
+    })
+}
+
+/// What stderr tells of a process that died without a word of its own.
+fn told_by_stderr(stderr: &str) -> Option<Cause> {
+    let words = stderr.to_lowercase();
+    let names_auth = words.split_whitespace().any(|word| {
+        let word = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        matches!(word, "auth" | "login" | "authentication" | "unauthorized")
+    });
+    told_by_phrases(&words).or_else(|| names_auth.then_some(Cause::AuthRequired))
+}
+
+fn told_by_phrases(words: &str) -> Option<Cause> {
+    let told = PHRASES.iter().find(|(phrase, _)| has_words(words, phrase));
+    told.map(|(_, cause)| cause.clone())
 }
 
 /// Words that tell a cause where no code and no name does, in order of precedence.

@@ -7,6 +7,7 @@
 //! | [`runtime`] | `runtime` | ticket-mode events for orchestrators |
 //! | [`result`] | `result` | one object at the end of a run |
 //! | [`command`] | – | what a front end sends in |
+//! | [`recording`] | – | the manifest of a recorded run |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
 //! version. Every field's description ends in **Upstream** (the agent said it) or **Derived** (we inferred or added it).
@@ -22,6 +23,7 @@ pub mod event;
 pub mod line;
 pub mod message;
 pub mod outcome;
+pub mod recording;
 pub mod result;
 pub mod runtime;
 pub mod schema;

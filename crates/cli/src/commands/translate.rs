@@ -176,7 +176,7 @@ impl Args {
     fn ending(&self) -> Ending {
         Ending {
             exit_code: self.exit_code,
-            signal: None,
+            ..Ending::default()
         }
     }
 }

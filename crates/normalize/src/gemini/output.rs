@@ -4,48 +4,60 @@ use std::borrow::Cow;
 
 use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::{
-    DiagnosticKind, Provider, SessionState, SessionStatus, TextEvent, TextKind, TurnComplete,
+    DiagnosticKind, SessionState, SessionStatus, TextEvent, TextKind, TurnComplete,
 };
 use lapidary_vocab::{Body, Json};
 use lapidary_wire::gemini::output::{Document, Piece, pieces};
 use lapidary_wire::lines::without_mark;
 
-use super::stream::{MOST_REPORTED, shortened};
+use super::stream::{MOST_REPORTED, StreamNormalizer, shortened};
 use super::turn;
 use crate::own::{json, string, text};
 use crate::raw::Raw;
 use crate::stamp::Stamp;
 use crate::{Ending, Events, Options, Reported, Verdict};
 
-/// Translates a whole output. Bytes that are not UTF-8 are read lossily; a diagnostic then keeps the output as it came.
+/// Translates a whole output and ends the run.
 pub fn events(bytes: &[u8], options: &Options, ending: &Ending, out: &mut Events) {
-    let bytes = without_mark(bytes);
-    let text = String::from_utf8_lossy(bytes);
-    let mut output = Output {
-        stamp: Stamp::new(options, Provider::Gemini),
-        verdict: Verdict::default(),
-    };
-    if let Cow::Owned(_) = text {
-        output.not_utf8(bytes, out);
-    }
-    for piece in pieces(&text) {
-        match piece {
-            Piece::Document(document) => output.document(&document, out),
-            // The CLI prints its error twice; the second time says nothing new.
-            Piece::Repetition => {}
-            Piece::Noise(line) => output.noise(line, out),
+    let mut normalizer = StreamNormalizer::new(options);
+    normalizer.document(bytes, Noise::Report, out);
+    normalizer.finish(ending, out);
+}
+
+/// What becomes of text beside the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Noise {
+    /// Each line is a diagnostic.
+    Report,
+    /// It is no surprise there: Gemini CLI writes its error document to stderr, among much else.
+    Ignore,
+}
+
+/// Translates a whole output. Bytes that are not UTF-8 are read lossily; a diagnostic then keeps the output as it came.
+pub(super) struct Output<'a> {
+    pub(super) stamp: &'a mut Stamp,
+    pub(super) verdict: &'a mut Verdict,
+    pub(super) noise: Noise,
+}
+
+impl Output<'_> {
+    pub(super) fn read(&mut self, bytes: &[u8], out: &mut Events) {
+        let bytes = without_mark(bytes);
+        let text = String::from_utf8_lossy(bytes);
+        if let (Cow::Owned(_), Noise::Report) = (&text, self.noise) {
+            self.not_utf8(bytes, out);
+        }
+        for piece in pieces(&text) {
+            match piece {
+                Piece::Document(document) => self.document(&document, out),
+                // The CLI prints its error twice; the second time says nothing new.
+                Piece::Repetition => {}
+                Piece::Noise(_) if self.noise == Noise::Ignore => {}
+                Piece::Noise(line) => self.noise(line, out),
+            }
         }
     }
-    let end = output.verdict.judge(ending);
-    out.push(output.stamp.event(Body::RunEnd(end), &mut None));
-}
 
-struct Output {
-    stamp: Stamp,
-    verdict: Verdict,
-}
-
-impl Output {
     fn not_utf8(&mut self, bytes: &[u8], out: &mut Events) {
         self.stamp.diagnostic(
             DiagnosticKind::MalformedLine,

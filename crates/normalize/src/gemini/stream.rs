@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use lapidary_json::{Kind, SharedToken, Token};
 use lapidary_vocab::event::{
-    DiagnosticKind, Provider, SessionInit, SessionState, SessionStatus, StreamDelta,
+    DiagnosticKind, Provider, RunEnd, SessionInit, SessionState, SessionStatus, StreamDelta,
     StreamDeltaKind, TextEvent, TextKind, ToolCallStatus, ToolCompletion, ToolInvocation,
     TurnComplete, UserInput,
 };
@@ -22,6 +22,7 @@ use lapidary_wire::lines::Line;
 
 use self::line::{Current, Flaw};
 use self::odd::Reported;
+use super::output::{Noise, Output};
 use super::turn;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
@@ -88,9 +89,44 @@ impl StreamNormalizer {
         }
     }
 
+    /// Translates a whole `-o json` document, from an agent that was asked for one instead of a stream.
+    pub fn document(&mut self, bytes: &[u8], noise: Noise, out: &mut Events) {
+        let mut output = Output {
+            stamp: &mut self.stamp,
+            verdict: &mut self.verdict,
+            noise,
+        };
+        output.read(bytes, out);
+    }
+
+    /// Says something of our own, in its place between the agent's words.
+    pub fn note(&mut self, kind: DiagnosticKind, message: String, now: &str, out: &mut Events) {
+        self.flush(out);
+        self.arrived(None, Some(now));
+        self.stamp.diagnostic(kind, message, &mut None, out);
+    }
+
+    /// How the run would end now.
+    pub fn judge(&self, ending: &Ending) -> RunEnd {
+        self.verdict.judge(ending)
+    }
+
+    /// True once the agent has reported how it went.
+    pub fn has_result(&self) -> bool {
+        self.verdict.has_result()
+    }
+
+    /// The agent is started once more within the same run: what the last attempt said about its end no longer counts.
+    pub fn restart(&mut self, out: &mut Events) {
+        self.flush(out);
+        self.calls = Pending::default();
+        self.verdict = Verdict::default();
+    }
+
     /// Ends the stream: joined text that is still held back, then the one `run_end`.
     pub fn finish(mut self, ending: &Ending, out: &mut Events) {
         self.flush(out);
+        self.arrived(None, ending.at.as_deref());
         let end = self.verdict.judge(ending);
         out.push(self.stamp.event(Body::RunEnd(end), &mut None));
     }

@@ -77,7 +77,7 @@ struct Run {
 fn run(capture: &Capture) -> Option<Run> {
     let ending = Ending {
         exit_code: capture.exit_code,
-        signal: None,
+        ..Ending::default()
     };
     let events = translate(&capture.bytes(), &options(), &ending);
     let Body::RunEnd(end) = &events.last()?.body else {

@@ -24,7 +24,7 @@ pub(crate) fn options() -> Options {
 pub(crate) fn exit(code: i32) -> Ending {
     Ending {
         exit_code: Some(code),
-        signal: None,
+        ..Ending::default()
     }
 }
 

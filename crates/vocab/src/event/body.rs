@@ -575,6 +575,8 @@ open_enum! {
         ProtocolViolation = "protocol_violation",
         /// The agent was started again.
         Retry = "retry",
+        /// Something that we decided and that makes a difference, such as handing a large prompt over as a file.
+        Notice = "notice",
         /// Records of a session file that are not in its final state.
         SessionRecords = "session_records",
     }

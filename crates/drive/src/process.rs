@@ -1,0 +1,26 @@
+//! The only place that starts processes.
+//!
+//! An agent is not our child but our supervisor's: this program, executed again (see [`supervisor`]), which becomes a child
+//! subreaper, starts the agent and holds a socket from us. Whatever happens to us, the supervisor notices, and ends the agent and
+//! everything that it started. Killing the process group would not do: Gemini CLI runs shell commands in sessions of their own.
+//!
+//! ```no_run
+//! # async fn demo() -> Result<(), lapidary_drive::process::StartError> {
+//! use lapidary_drive::process::{Command, Stdio, Supervisor};
+//!
+//! let mut command = Command::new("gemini", "/home/me/project");
+//! command.args(["--version"]);
+//! let mut agent = Supervisor::at("/usr/local/bin/lapidary").start(command, Stdio::null()).await?;
+//! let exit = agent.wait().await;
+//! # Ok(()) }
+//! ```
+
+mod command;
+mod protocol;
+mod running;
+pub mod supervisor;
+mod tree;
+
+pub use command::{Command, Stdio, Supervisor};
+pub use protocol::Exit;
+pub use running::{Ended, Running, StartError};

@@ -1,0 +1,145 @@
+//! What is to be started, and by whom.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use super::supervisor::ARGUMENT;
+
+/// A program to start. It inherits nothing: its environment is exactly what is said here.
+#[derive(Debug, Clone)]
+pub struct Command {
+    pub(super) program: PathBuf,
+    pub(super) args: Vec<OsString>,
+    pub(super) directory: PathBuf,
+    pub(super) environment: Vec<(OsString, OsString)>,
+}
+
+impl Command {
+    /// The program in that directory, without arguments and with an empty environment.
+    pub fn new(program: impl Into<PathBuf>, directory: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            directory: directory.into(),
+            environment: Vec::new(),
+        }
+    }
+
+    /// Adds arguments.
+    pub fn args<S: Into<OsString>>(&mut self, args: impl IntoIterator<Item = S>) -> &mut Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds to the environment. The last one of a name counts.
+    pub fn envs<K: Into<OsString>, V: Into<OsString>>(
+        &mut self,
+        pairs: impl IntoIterator<Item = (K, V)>,
+    ) -> &mut Self {
+        let pairs = pairs
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        self.environment.extend(pairs);
+        self
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The program and its arguments, as they are recorded.
+    pub fn argv(&self) -> Vec<String> {
+        let program = self.program.as_os_str();
+        let all = std::iter::once(program).chain(self.args.iter().map(OsString::as_os_str));
+        all.map(|arg| arg.to_string_lossy().into_owned()).collect()
+    }
+
+    /// The names of what is in its environment, sorted. Values may be secrets and are not for the record.
+    pub fn environment_names(&self) -> Vec<String> {
+        let mut names: Vec<_> = self
+            .environment
+            .iter()
+            .map(|(name, _)| lossy(name))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Where it runs.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+fn lossy(text: &OsStr) -> String {
+    text.to_string_lossy().into_owned()
+}
+
+/// What a program reads from and writes to.
+#[derive(Debug)]
+pub struct Stdio {
+    /// Its input.
+    pub stdin: OwnedFd,
+    /// Its output.
+    pub stdout: OwnedFd,
+    /// Where it complains.
+    pub stderr: OwnedFd,
+}
+
+impl Stdio {
+    /// Nothing to read, and nobody to hear it.
+    pub fn null() -> io::Result<Self> {
+        let null = || OpenOptions::new().read(true).write(true).open("/dev/null");
+        Ok(Self {
+            stdin: null()?.into(),
+            stdout: null()?.into(),
+            stderr: null()?.into(),
+        })
+    }
+
+    /// Files: a regular file takes all that a program writes, however slowly somebody reads it, and however the program ends.
+    pub fn files(stdin: File, stdout: File, stderr: File) -> Self {
+        Self {
+            stdin: stdin.into(),
+            stdout: stdout.into(),
+            stderr: stderr.into(),
+        }
+    }
+}
+
+/// The program that supervises agents.
+///
+/// The `lapidary` command is one. Any other program becomes one by calling [`supervisor::run_if_asked`] first thing in its
+/// `main`, and may then name itself here.
+///
+/// [`supervisor::run_if_asked`]: super::supervisor::run_if_asked
+#[derive(Debug, Clone)]
+pub struct Supervisor {
+    pub(super) program: PathBuf,
+}
+
+impl Supervisor {
+    /// The supervisor in this file.
+    pub fn at(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+        }
+    }
+
+    /// Where it is.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    pub(super) fn command(&self, environment: &[(OsString, OsString)]) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new(&self.program);
+        command.arg(ARGUMENT).env_clear();
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}

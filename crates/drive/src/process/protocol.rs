@@ -1,0 +1,129 @@
+//! What we and the supervisor say to each other: one JSON object a line, on a socket. The first line carries the agent's stdin,
+//! stdout and stderr.
+
+use std::ffi::OsString;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::Stdio;
+
+/// How many descriptors go with the first line.
+const DESCRIPTORS: usize = 3;
+
+/// The first line: what to start.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Start {
+    pub(super) program: PathBuf,
+    pub(super) args: Vec<OsString>,
+    pub(super) directory: PathBuf,
+}
+
+/// The lines after it: what to do. The end of the socket means [`Order::Kill`].
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Order {
+    /// Ask the agent to end; after the grace end it and everything it started.
+    Stop { grace_ms: u64 },
+    /// End everything at once.
+    Kill,
+}
+
+/// What the supervisor reports, in this order.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Report {
+    /// The agent runs.
+    Started { pid: i32 },
+    /// The agent could not be started: the number of the error.
+    Refused { errno: i32 },
+    /// The agent ended. Processes that it started may still run.
+    Exited(Exit),
+    /// Nothing is left. This many had outlived the agent, and this many could not be ended.
+    Gone { leftover: u32, immortal: u32 },
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// A message as a line.
+pub(super) fn line(message: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(message).expect("our own messages can be written as JSON");
+    line.push(b'\n');
+    line
+}
+
+/// A line as a message. A line that makes no sense is as good as none.
+pub(super) fn read<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+    serde_json::from_slice(line).ok()
+}
+
+/// Sends the first line and what goes with it.
+pub(super) fn send_start(socket: impl AsFd, start: &Start, stdio: &Stdio) -> io::Result<()> {
+    let line = line(start);
+    let descriptors = [
+        stdio.stdin.as_fd(),
+        stdio.stdout.as_fd(),
+        stdio.stderr.as_fd(),
+    ];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+    let mut sent = sendmsg(
+        &socket,
+        &[IoSlice::new(&line)],
+        &mut ancillary,
+        SendFlags::NOSIGNAL,
+    )?;
+    while sent < line.len() {
+        sent += rustix::io::write(&socket, &line[sent..])?;
+    }
+    Ok(())
+}
+
+/// Receives what [`send_start`] sent.
+pub(super) fn receive_start(socket: impl AsFd) -> io::Result<(Start, Stdio)> {
+    let mut line = Vec::new();
+    let mut descriptors: Vec<OwnedFd> = Vec::new();
+    let mut chunk = vec![0; 64 * 1024];
+    while !line.ends_with(b"\n") {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let mut parts = [IoSliceMut::new(&mut chunk)];
+        let received = recvmsg(&socket, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+        if received.bytes == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(fds) = message {
+                descriptors.extend(fds);
+            }
+        }
+        line.extend_from_slice(&chunk[..received.bytes]);
+    }
+    let start = read(&line).ok_or(io::ErrorKind::InvalidData)?;
+    let [stdin, stdout, stderr] =
+        <[OwnedFd; DESCRIPTORS]>::try_from(descriptors).map_err(|_| io::ErrorKind::InvalidData)?;
+    Ok((
+        start,
+        Stdio {
+            stdin,
+            stdout,
+            stderr,
+        },
+    ))
+}

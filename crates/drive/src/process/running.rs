@@ -1,0 +1,186 @@
+//! An agent that runs, seen from our side.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::PathBuf;
+use std::process::Stdio as StdStdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+
+use super::protocol::{Exit, Order, Report, Start, line, read, send_start};
+use super::{Command, Stdio, Supervisor};
+
+/// Why nothing was started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The agent's program is not there.
+    #[error("cannot find `{program}`")]
+    Missing {
+        /// What was to be started.
+        program: PathBuf,
+    },
+    /// The working directory is not there, or is none.
+    #[error("cannot work in `{directory}`")]
+    Directory {
+        /// Where it was to run.
+        directory: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The agent's program cannot be executed.
+    #[error("cannot start `{program}`")]
+    Spawn {
+        /// What was to be started.
+        program: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The supervisor cannot be started, or died.
+    #[error("cannot start the supervisor `{program}`")]
+    Supervisor {
+        /// The supervisor's program.
+        program: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// How a run of a process ended, with everything that it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// How the agent itself ended. Unknown only if the supervisor was killed.
+    pub exit: Option<Exit>,
+    /// How many of its processes had outlived it and were ended.
+    pub leftover: u32,
+    /// How many of them could not be ended.
+    pub immortal: u32,
+}
+
+/// A running agent. Dropping it ends the agent and everything that it started.
+#[derive(Debug)]
+pub struct Running {
+    pid: i32,
+    exit: Option<Exit>,
+    reports: Lines<BufReader<OwnedReadHalf>>,
+    orders: OwnedWriteHalf,
+    supervisor: tokio::process::Child,
+}
+
+impl Supervisor {
+    /// Starts a program under supervision.
+    pub async fn start(&self, command: Command, stdio: Stdio) -> Result<Running, StartError> {
+        let failed = |source| StartError::Supervisor {
+            program: self.program.clone(),
+            source,
+        };
+        let (ours, theirs) = StdUnixStream::pair().map_err(failed)?;
+        let mut supervisor = self.command(&command.environment);
+        supervisor
+            .stdin(StdStdio::from(OwnedFd::from(theirs)))
+            .stdout(StdStdio::null())
+            .stderr(StdStdio::null());
+        let supervisor_process = supervisor.spawn().map_err(failed)?;
+        drop(supervisor); // it holds the other end of the socket
+        let start = Start {
+            program: command.program.clone(),
+            args: command.args.clone(),
+            directory: command.directory.clone(),
+        };
+        send_start(&ours, &start, &stdio).map_err(failed)?;
+        drop(stdio);
+        ours.set_nonblocking(true).map_err(failed)?;
+        let (reports, orders) = UnixStream::from_std(ours).map_err(failed)?.into_split();
+        let mut running = Running {
+            pid: 0,
+            exit: None,
+            reports: BufReader::new(reports).lines(),
+            orders,
+            supervisor: supervisor_process,
+        };
+        match running.report().await {
+            Some(Report::Started { pid }) => running.pid = pid,
+            Some(Report::Refused { errno }) => return Err(refused(&command, errno)),
+            Some(Report::Exited(_) | Report::Gone { .. }) | None => {
+                return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+            }
+        }
+        Ok(running)
+    }
+}
+
+impl Running {
+    /// The agent's process id.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Asks the agent to end. After the grace it is ended, with everything that it started.
+    pub async fn stop(&mut self, grace: Duration) {
+        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        self.order(Order::Stop { grace_ms }).await;
+    }
+
+    /// Ends the agent and everything that it started, now.
+    pub async fn kill(&mut self) {
+        self.order(Order::Kill).await;
+    }
+
+    /// Waits until the agent has ended and nothing that it started is left. Can be cancelled and called again.
+    pub async fn wait(&mut self) -> Ended {
+        loop {
+            let (leftover, immortal) = match self.report().await {
+                Some(Report::Exited(exit)) => {
+                    self.exit = Some(exit);
+                    continue;
+                }
+                Some(Report::Gone { leftover, immortal }) => (leftover, immortal),
+                Some(Report::Started { .. } | Report::Refused { .. }) => continue,
+                None => (0, 0),
+            };
+            let _ = self.supervisor.wait().await;
+            return Ended {
+                exit: self.exit,
+                leftover,
+                immortal,
+            };
+        }
+    }
+
+    /// If the supervisor is gone, so is the agent, and [`Running::wait`] will say so.
+    async fn order(&mut self, order: Order) {
+        let _ = self.orders.write_all(&line(&order)).await;
+    }
+
+    async fn report(&mut self) -> Option<Report> {
+        loop {
+            let line = self.reports.next_line().await.ok()??;
+            if let Some(report) = read(line.as_bytes()) {
+                return Some(report);
+            }
+        }
+    }
+}
+
+/// The same error number means different things for the program and for the directory it runs in.
+fn refused(command: &Command, errno: i32) -> StartError {
+    let source = io::Error::from_raw_os_error(errno);
+    if let Err(error) = std::fs::read_dir(&command.directory)
+        && error.kind() != io::ErrorKind::PermissionDenied
+    {
+        return StartError::Directory {
+            directory: command.directory.clone(),
+            source: error,
+        };
+    }
+    let program = command.program.clone();
+    if source.kind() == io::ErrorKind::NotFound && !program.exists() {
+        StartError::Missing { program }
+    } else {
+        StartError::Spawn { program, source }
+    }
+}

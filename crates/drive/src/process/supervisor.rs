@@ -1,0 +1,304 @@
+//! The supervisor: a small process between us and the agent, whose only purpose is that nothing outlives a run.
+//!
+//! It is the agent's parent and a child subreaper: a process that loses its parent becomes its child, in whatever session or group
+//! it hides. So when it has no child left, nothing is left. It ends everything when it is told to, when the agent has ended, when
+//! it is signalled, and when the socket to us closes, which is also what happens when we are killed.
+//!
+//! It is small on purpose (no runtime, no threads), and does its waiting in one `poll`.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group, setsid, wait,
+};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+
+use super::protocol::{Exit, Order, Report, Start, line, read, receive_start};
+use super::{Stdio, tree};
+
+/// The argument that makes a program a supervisor.
+pub const ARGUMENT: &str = "__supervise";
+
+/// What outlived the agent has this long to end by itself after it was asked to.
+const LINGER: Duration = Duration::from_millis(100);
+
+/// How often those that will not die are struck again.
+const STRIKE: Duration = Duration::from_millis(5);
+
+/// From this round on processes are stopped before they are killed, so that none can start another in between.
+const FREEZE_FROM: u32 = 3;
+
+/// A process that survives this long cannot be killed by us: it belongs to somebody else, or hangs in the kernel.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An order is short: whoever sends more is not us.
+const LONGEST_ORDER: usize = 4096;
+
+/// Supervises if the arguments of this process say so, and returns how it is to exit. To be called first thing in `main`.
+pub fn run_if_asked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let asked = args.nth(1).is_some_and(|arg| arg == ARGUMENT);
+    asked.then(|| match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE, // there is nobody to tell: the socket was how
+    })
+}
+
+fn run() -> io::Result<()> {
+    // A session of its own: no Ctrl-C typed at us reaches it, and nothing below it can ask questions on our terminal.
+    let _ = setsid();
+    let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    rustix::stdio::dup2_stdin(OpenOptions::new().read(true).open("/dev/null")?)?;
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(getpid()))?;
+    let (start, stdio) = receive_start(&control)?;
+    control.set_nonblocking(true)?;
+    let (children, stop) = (signals(&[SIGCHLD])?, signals(&[SIGTERM, SIGINT, SIGHUP])?);
+    let mut watch = Watch {
+        control,
+        children,
+        stop,
+        orders: Vec::new(),
+        agent: None,
+        exit: None,
+    };
+    match spawn(start, stdio) {
+        Ok(agent) => watch.supervise(agent),
+        Err(error) => watch.report(&Report::Refused {
+            errno: error.raw_os_error().unwrap_or_default(),
+        }),
+    }
+    Ok(())
+}
+
+/// The agent, in a group of its own. Our copies of its files are closed with this.
+fn spawn(start: Start, stdio: Stdio) -> io::Result<Pid> {
+    let child = Command::new(start.program)
+        .args(start.args)
+        .current_dir(start.directory)
+        .stdin(stdio.stdin)
+        .stdout(stdio.stdout)
+        .stderr(stdio.stderr)
+        .process_group(0)
+        .spawn()?;
+    Ok(Pid::from_child(&child))
+}
+
+/// A socket that becomes readable when one of the signals comes.
+fn signals(which: &[i32]) -> io::Result<UnixStream> {
+    let (receiver, sender) = UnixStream::pair()?;
+    receiver.set_nonblocking(true)?;
+    for signal in which {
+        pipe::register(*signal, sender.try_clone()?)?;
+    }
+    Ok(receiver)
+}
+
+struct Watch {
+    control: UnixStream,
+    children: UnixStream,
+    stop: UnixStream,
+    /// Part of an order.
+    orders: Vec<u8>,
+    agent: Option<Pid>,
+    exit: Option<Exit>,
+}
+
+/// What is to happen next.
+enum Next {
+    GoOn,
+    KillBy(Instant),
+}
+
+impl Watch {
+    fn supervise(&mut self, agent: Pid) {
+        self.agent = Some(agent);
+        self.report(&Report::Started {
+            pid: agent.as_raw_nonzero().get(),
+        });
+        self.until_it_ends_or_must();
+        let leftover = self.outlived();
+        let immortal = self.kill_all();
+        self.report(&Report::Gone { leftover, immortal });
+    }
+
+    /// Waits for the agent's own end, or for the moment from which it has none.
+    fn until_it_ends_or_must(&mut self) {
+        let mut last = None;
+        loop {
+            self.reap();
+            if self.exit.is_some() || last.is_some_and(|last| Instant::now() >= last) {
+                return;
+            }
+            self.wait(last);
+            if let Next::KillBy(when) = self.told() {
+                last = Some(last.map_or(when, |last: Instant| last.min(when)));
+            }
+        }
+    }
+
+    /// What somebody wants from us, by order, by signal, or by being gone.
+    fn told(&mut self) -> Next {
+        if drain(&mut self.stop, &mut Vec::new()) == Drained::Some {
+            return Next::KillBy(Instant::now());
+        }
+        if drain(&mut self.control, &mut self.orders) == Drained::End
+            || self.orders.len() > LONGEST_ORDER
+        {
+            return Next::KillBy(Instant::now());
+        }
+        let mut next = Next::GoOn;
+        while let Some(end) = self.orders.iter().position(|byte| *byte == b'\n') {
+            let order: Vec<u8> = self.orders.drain(..=end).collect();
+            next = match read(&order) {
+                Some(Order::Stop { grace_ms }) => {
+                    self.ask_to_end();
+                    Next::KillBy(Instant::now() + Duration::from_millis(grace_ms))
+                }
+                Some(Order::Kill) | None => return Next::KillBy(Instant::now()),
+            };
+        }
+        next
+    }
+
+    /// The agent's group is asked; what hides elsewhere is the agent's to end, and ours after the grace.
+    fn ask_to_end(&self) {
+        if let Some(agent) = self.agent {
+            let _ = kill_process_group(agent, Signal::TERM);
+            let _ = kill_process_group(agent, Signal::CONT); // a stopped process does not hear
+        }
+    }
+
+    /// Asks what outlived the agent to end, and says how many these are.
+    fn outlived(&mut self) -> u32 {
+        if self.exit.is_none() || !self.reap() {
+            return 0;
+        }
+        let all = tree::descendants(getpid());
+        for pid in &all {
+            let _ = kill_process(*pid, Signal::TERM);
+            let _ = kill_process(*pid, Signal::CONT);
+        }
+        let last = Instant::now() + LINGER;
+        while self.reap() && Instant::now() < last {
+            self.wait_for_children(last);
+        }
+        u32::try_from(all.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Kills until nothing is left. Returns how many would not die.
+    fn kill_all(&mut self) -> u32 {
+        let last = Instant::now() + PATIENCE;
+        let mut round = 0;
+        while self.reap() {
+            if Instant::now() >= last {
+                let immortal = tree::descendants(getpid()).len();
+                return u32::try_from(immortal).unwrap_or(u32::MAX);
+            }
+            strike(round >= FREEZE_FROM);
+            round += 1;
+            self.wait_for_children(Instant::now() + STRIKE);
+        }
+        0
+    }
+
+    /// Buries the dead. True if somebody is still alive.
+    fn reap(&mut self) -> bool {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if Some(pid) == self.agent => {
+                    let exit = exit_of(status);
+                    self.exit = Some(exit);
+                    self.report(&Report::Exited(exit));
+                }
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    fn wait(&self, last: Option<Instant>) {
+        let fds = [&self.control, &self.children, &self.stop];
+        let mut fds = fds.map(|fd| PollFd::new(fd, PollFlags::IN));
+        wait_on(&mut fds, last);
+        let _ = drain(&mut &self.children, &mut Vec::new());
+    }
+
+    fn wait_for_children(&self, last: Instant) {
+        wait_on(
+            &mut [PollFd::new(&self.children, PollFlags::IN)],
+            Some(last),
+        );
+        let _ = drain(&mut &self.children, &mut Vec::new());
+    }
+
+    /// If nobody listens any more, the end of the socket will say so.
+    fn report(&mut self, report: &Report) {
+        let _ = self.control.write_all(&line(report));
+    }
+}
+
+/// One blow at everything below us.
+fn strike(freeze: bool) {
+    let mut all: HashSet<Pid> = tree::descendants(getpid()).into_iter().collect();
+    if freeze {
+        for pid in &all {
+            let _ = kill_process(*pid, Signal::STOP);
+        }
+        all.extend(tree::descendants(getpid()));
+    }
+    for pid in all {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+fn wait_on(fds: &mut [PollFd<'_>], last: Option<Instant>) {
+    let left = last.map(|last| last.saturating_duration_since(Instant::now()));
+    let timeout = left.and_then(|left| Timespec::try_from(left + Duration::from_micros(100)).ok());
+    let _ = poll(fds, timeout.as_ref());
+}
+
+fn exit_of(status: WaitStatus) -> Exit {
+    match status.terminating_signal() {
+        Some(signal) => Exit::Signal(signal),
+        None => Exit::Code(status.exit_status().unwrap_or_default()),
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Drained {
+    Nothing,
+    Some,
+    End,
+}
+
+/// Reads what is there without waiting.
+fn drain(from: &mut impl Read, into: &mut Vec<u8>) -> Drained {
+    let mut chunk = [0; 512];
+    let mut drained = Drained::Nothing;
+    loop {
+        match from.read(&mut chunk) {
+            Ok(0) => return Drained::End,
+            Ok(count) => {
+                into.extend_from_slice(&chunk[..count]);
+                drained = Drained::Some;
+                if into.len() > LONGEST_ORDER {
+                    return drained;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return drained,
+            Err(_) => return Drained::End,
+        }
+    }
+}

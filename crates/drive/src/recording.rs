@@ -1,0 +1,164 @@
+//! A run as files, kept: every byte the agent wrote, when it came, what it was started with and how it ended.
+//!
+//! A recording is a directory:
+//!
+//! | file | what |
+//! |---|---|
+//! | `run.json` | the manifest ([`Manifest`]): arguments, names of the environment, directory, end |
+//! | `stdin` | what the agent was given to read |
+//! | `stdout`, `stderr` | what it wrote, byte for byte: these files *are* its stdout and stderr |
+//! | `timing` | one line for each time that one of them had grown: milliseconds since the start, `in`, `out` or `err`, how many bytes |
+//!
+//! The agent writes into the files itself, so they are complete even if we are killed, and however slowly anybody reads.
+
+mod keep;
+mod timing;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+pub use keep::{Limits, prune};
+pub use lapidary_vocab::recording::{RecordedEnd, Recording as Manifest};
+pub use timing::{Channel, Moment, Timing, TimingError};
+
+/// The manifest.
+pub const MANIFEST: &str = "run.json";
+/// What the agent read.
+pub const STDIN: &str = "stdin";
+/// What the agent wrote.
+pub const STDOUT: &str = "stdout";
+/// What the agent complained about.
+pub const STDERR: &str = "stderr";
+/// When it did.
+pub const TIMING: &str = "timing";
+
+/// Why a recording could not be begun.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The id would leave the directory, or hide in it.
+    #[error("`{run}` cannot name a recording: letters, digits, `-`, `_` and `.` can, and it must not begin with `.`")]
+    Name {
+        /// The run's id.
+        run: String,
+    },
+    /// There is one of this name.
+    #[error("there is a recording of `{run}` already")]
+    Exists {
+        /// The run's id.
+        run: String,
+    },
+    /// The files cannot be made.
+    #[error("cannot record in `{directory}`")]
+    Write {
+        /// Where.
+        directory: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// A recording that is being made. Its lock keeps others from cleaning it up.
+#[derive(Debug)]
+pub struct Recorder {
+    directory: PathBuf,
+    timing: File,
+    started: Instant,
+}
+
+impl Recorder {
+    /// Begins a recording called `run` below `root`.
+    pub fn begin(root: &Path, run: &str) -> Result<Self, RecordError> {
+        if !is_name(run) {
+            let run = run.to_owned();
+            return Err(RecordError::Name { run });
+        }
+        let directory = root.join(run);
+        let failed = |source| RecordError::Write {
+            directory: directory.clone(),
+            source,
+        };
+        private_directories(root).map_err(failed)?;
+        match DirBuilder::new().mode(0o700).create(&directory) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let run = run.to_owned();
+                return Err(RecordError::Exists { run });
+            }
+            made => made.map_err(failed)?,
+        }
+        let timing = private_file(&directory.join(TIMING)).map_err(failed)?;
+        timing.try_lock().map_err(|error| failed(error.into()))?;
+        Ok(Self {
+            directory,
+            timing,
+            started: Instant::now(),
+        })
+    }
+
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// How long it has been going on.
+    pub fn elapsed(&self) -> std::time::Duration {
+        self.started.elapsed()
+    }
+
+    /// The file for one of the agent's channels, empty.
+    pub fn channel(&self, name: &str) -> io::Result<File> {
+        private_file(&self.directory.join(name))
+    }
+
+    /// The agent's input: everything is there before it starts, so it never waits.
+    pub fn input(&mut self, bytes: &[u8]) -> io::Result<File> {
+        let path = self.directory.join(STDIN);
+        private_file(&path)?.write_all(bytes)?;
+        if !bytes.is_empty() {
+            self.note(Channel::In, bytes.len() as u64)?;
+        }
+        File::open(path)
+    }
+
+    /// Notes that a channel has grown by so many bytes.
+    pub fn note(&mut self, channel: Channel, bytes: u64) -> io::Result<()> {
+        let moment = Moment {
+            at: self.started.elapsed(),
+            channel,
+            bytes,
+        };
+        self.timing.write_all(moment.to_string().as_bytes())
+    }
+
+    /// Writes the manifest, whole or not at all.
+    pub fn describe(&self, manifest: &Manifest) -> io::Result<()> {
+        let text = format!("{:#}\n", serde_json::to_value(manifest)?);
+        let fresh = self.directory.join(".run.json");
+        private_file(&fresh)?.write_all(text.as_bytes())?;
+        fs::rename(fresh, self.directory.join(MANIFEST))
+    }
+
+    /// Deletes it.
+    pub fn discard(self) -> io::Result<()> {
+        fs::remove_dir_all(&self.directory)
+    }
+}
+
+/// What may name a directory of ours.
+fn is_name(run: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    (1..=128).contains(&run.len()) && !run.starts_with('.') && run.chars().all(is_plain)
+}
+
+/// Agents append: two of them that share the file must not write over each other.
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600).open(path)
+}
+
+fn private_directories(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
