@@ -60,7 +60,10 @@ mod inotify {
             for file in files {
                 add_watch(&notices, *file, WatchFlags::MODIFY)?;
             }
-            #[expect(deprecated, reason = "what may be unsound about it is not about an `OwnedFd`, and its successor is unsafe")]
+            #[expect(
+                deprecated,
+                reason = "what may be unsound about it is not about an `OwnedFd`, and its successor is unsafe"
+            )]
             Ok(Self(AsyncFd::new(notices)?))
         }
 

@@ -6,3 +6,4 @@ pub mod detect;
 mod follow;
 pub mod process;
 pub mod recording;
+pub mod run;

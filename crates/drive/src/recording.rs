@@ -40,7 +40,9 @@ pub const TIMING: &str = "timing";
 #[non_exhaustive]
 pub enum RecordError {
     /// The id would leave the directory, or hide in it.
-    #[error("`{run}` cannot name a recording: letters, digits, `-`, `_` and `.` can, and it must not begin with `.`")]
+    #[error(
+        "`{run}` cannot name a recording: letters, digits, `-`, `_` and `.` can, and it must not begin with `.`"
+    )]
     Name {
         /// The run's id.
         run: String,

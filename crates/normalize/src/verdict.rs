@@ -15,6 +15,8 @@ pub struct Ending {
     pub signal: Option<String>,
     /// The end of what it wrote to stderr.
     pub stderr: String,
+    /// What else led to it, as evidence.
+    pub remarks: Vec<String>,
     /// When that was, for a run that is live.
     pub at: Option<String>,
     /// Why the caller ended it, or could not start it. This decides.
@@ -233,6 +235,7 @@ impl Verdict {
         } else if let Some(text) = &self.last_error {
             evidence.push(format!("it reported: {text}"));
         }
+        evidence.extend(ending.remarks.iter().cloned());
         evidence
     }
 }

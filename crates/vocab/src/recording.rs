@@ -42,9 +42,9 @@ pub struct RecordedEnd {
     /// Its exit code. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The number of the signal that ended it. Upstream.
+    /// The signal that ended it, such as `SIGKILL`. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signal: Option<i32>,
+    pub signal: Option<String>,
     /// How the run ended, if it was one of ours. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,

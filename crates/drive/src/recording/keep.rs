@@ -80,7 +80,11 @@ fn newest_first(root: &Path) -> io::Result<Vec<Old>> {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) && timing.is_file() {
             let modified = timing.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             let size = size(&directory);
-            all.push(Old { directory, modified, size });
+            all.push(Old {
+                directory,
+                modified,
+                size,
+            });
         }
     }
     all.sort_by_key(|old| std::cmp::Reverse(old.modified));
@@ -89,7 +93,9 @@ fn newest_first(root: &Path) -> io::Result<Vec<Old>> {
 
 fn size(directory: &Path) -> u64 {
     let files = fs::read_dir(directory).into_iter().flatten().flatten();
-    files.filter_map(|file| Some(file.metadata().ok()?.len())).sum()
+    files
+        .filter_map(|file| Some(file.metadata().ok()?.len()))
+        .sum()
 }
 
 fn age(file: &Metadata, now: SystemTime) -> Duration {

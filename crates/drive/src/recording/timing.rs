@@ -94,7 +94,10 @@ fn moment(line: &str) -> Option<Moment> {
         _ => return None,
     };
     let bytes = words.next()?.parse().ok()?;
-    words.next().is_none().then_some(Moment { at, channel, bytes })
+    words
+        .next()
+        .is_none()
+        .then_some(Moment { at, channel, bytes })
 }
 
 #[cfg(test)]
@@ -104,9 +107,21 @@ mod tests {
     #[test]
     fn moments_can_be_read_back() {
         let moments = vec![
-            Moment { at: Duration::ZERO, channel: Channel::In, bytes: 3 },
-            Moment { at: Duration::from_micros(1_002_003), channel: Channel::Out, bytes: 0 },
-            Moment { at: Duration::from_secs(90_000), channel: Channel::Err, bytes: u64::MAX },
+            Moment {
+                at: Duration::ZERO,
+                channel: Channel::In,
+                bytes: 3,
+            },
+            Moment {
+                at: Duration::from_micros(1_002_003),
+                channel: Channel::Out,
+                bytes: 0,
+            },
+            Moment {
+                at: Duration::from_secs(90_000),
+                channel: Channel::Err,
+                bytes: u64::MAX,
+            },
         ];
         let text: String = moments.iter().map(Moment::to_string).collect();
         assert_eq!(text.lines().nth(1), Some("1002.003 out 0"));
@@ -115,7 +130,15 @@ mod tests {
 
     #[test]
     fn a_line_that_makes_no_sense_is_named() {
-        for bad in ["", "1 out 3", "1.000 up 3", "1.000 out x", "1.000 out 3 4", "1.00 out 3", "0.001 out 1"] {
+        for bad in [
+            "",
+            "1 out 3",
+            "1.000 up 3",
+            "1.000 out x",
+            "1.000 out 3 4",
+            "1.00 out 3",
+            "0.001 out 1",
+        ] {
             let text = format!("0.500 in 1\n{bad}\n");
             let error = Timing::read(&text).unwrap_err();
             assert_eq!((error.line, error.text.as_str()), (2, bad));

@@ -328,7 +328,7 @@ fn a_verdict_can_be_asked_for_without_a_stream() {
         outcome: lapidary_vocab::Outcome::Failed,
         cause: lapidary_vocab::Cause::ApiError,
         exit_code: Some(1),
-        ..Ending::default()
+        signal: None,
         message: Some("half way".into()),
         evidence: vec![
             "the agent exited with code 1".to_owned(),

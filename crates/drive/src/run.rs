@@ -1,0 +1,103 @@
+//! One run: start an agent, follow what it writes, translate it, end it, and say how it went, exactly once.
+//!
+//! ```no_run
+//! # async fn demo(request: lapidary_drive::run::Request) {
+//! use lapidary_drive::run::Run;
+//!
+//! let mut run = Run::start(request);
+//! while let Some(event) = run.next().await {
+//!     println!("{}", event.to_json()); // the last one is the `run_end`
+//! }
+//! # }
+//! ```
+//!
+//! A run has a thread of its own: whoever reads its events may take as long as they like, and its deadlines are kept all the same.
+//! What is not read yet waits in the recording, not in memory.
+
+mod attempt;
+mod ending;
+mod oversee;
+mod request;
+mod retry;
+mod stop;
+mod translate;
+mod waiting;
+
+use std::collections::VecDeque;
+use std::thread;
+
+use lapidary_vocab::Event;
+use tokio::sync::mpsc;
+
+pub use request::{Records, Request, Speech, Timeouts};
+pub use stop::Stopper;
+pub use translate::Batch;
+
+/// How many batches may wait for a slow reader. Each is of one read of the recording; more wait in the recording itself.
+const BATCHES: usize = 4;
+
+/// A run that is going on. Dropping it ends the agent.
+#[derive(Debug)]
+pub struct Run {
+    batches: mpsc::Receiver<Batch>,
+    events: VecDeque<Event>,
+    stopper: Stopper,
+}
+
+impl Run {
+    /// Starts a run. Whatever goes wrong from here on is told by its last event.
+    pub fn start(request: Request) -> Self {
+        let (sender, batches) = mpsc::channel(BATCHES);
+        let (stopper, stops) = stop::channel();
+        let body = move || match runtime() {
+            Ok(runtime) => runtime.block_on(attempt::run(request, stops, sender)),
+            Err(error) => attempt::unable(&request, &error, &sender),
+        };
+        let name = "lapidary-run".to_owned();
+        // Without a thread there is nothing that could report it: then the events end at once.
+        let _ = thread::Builder::new().name(name).spawn(body);
+        Self {
+            batches,
+            events: VecDeque::new(),
+            stopper,
+        }
+    }
+
+    /// The next event, or none after the `run_end`. Can be cancelled.
+    pub async fn next(&mut self) -> Option<Event> {
+        while self.events.is_empty() {
+            self.events.extend(self.batches.recv().await?.events);
+        }
+        self.events.pop_front()
+    }
+
+    /// The next event, for callers without a runtime.
+    pub fn blocking_next(&mut self) -> Option<Event> {
+        while self.events.is_empty() {
+            self.events.extend(self.batches.blocking_recv()?.events);
+        }
+        self.events.pop_front()
+    }
+
+    /// The next events together with the bytes that they were made of, if these were asked for. Can be cancelled.
+    pub async fn next_batch(&mut self) -> Option<Batch> {
+        self.batches.recv().await
+    }
+
+    /// What ends the run from elsewhere.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.stopper.kill();
+    }
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+}

@@ -1,0 +1,157 @@
+//! How a run ended, put together from how its process ended and what we did about it.
+
+use std::io;
+use std::path::Path;
+
+use lapidary_normalize::{Ending, Stopped};
+use lapidary_vocab::Cause;
+use lapidary_vocab::event::RunEnd;
+use signal_hook::low_level::signal_name;
+
+use crate::process::{Ended, Exit, StartError};
+use crate::recording::{RecordError, RecordedEnd, Recorder};
+
+/// Why an attempt came to nothing.
+pub(super) enum AttemptError {
+    Start(StartError),
+    Files(io::Error),
+}
+
+impl From<StartError> for AttemptError {
+    fn from(error: StartError) -> Self {
+        Self::Start(error)
+    }
+}
+
+impl From<io::Error> for AttemptError {
+    fn from(error: io::Error) -> Self {
+        Self::Files(error)
+    }
+}
+
+impl AttemptError {
+    pub(super) fn ending(&self, recorder: &Recorder) -> Ending {
+        match self {
+            Self::Start(error) => cannot_start(error),
+            Self::Files(error) => {
+                let directory = recorder.directory().display();
+                let message = format!("cannot record in `{directory}`: {error}");
+                not_started(Cause::Internal, message, None)
+            }
+        }
+    }
+}
+
+pub(super) fn cannot_record(error: &RecordError) -> Ending {
+    let cause = match error {
+        RecordError::Name { .. } | RecordError::Exists { .. } => Cause::BadInput,
+        RecordError::Write { .. } => Cause::Internal,
+    };
+    let hint = "record elsewhere, or keep no recording";
+    not_started(cause, with_sources(error), Some(hint))
+}
+
+fn cannot_start(error: &StartError) -> Ending {
+    let cause = match error {
+        StartError::Missing { .. } => Cause::AgentMissing,
+        StartError::Directory { .. } => Cause::BadInput,
+        StartError::Spawn { .. } => Cause::SpawnFailed,
+        StartError::Supervisor { .. } => Cause::Internal,
+    };
+    not_started(cause, with_sources(error), None)
+}
+
+pub(super) fn not_started(cause: Cause, message: String, hint: Option<&str>) -> Ending {
+    Ending {
+        stopped: Some(Stopped {
+            cause,
+            message,
+            hint: hint.map(str::to_owned),
+        }),
+        ..Ending::default()
+    }
+}
+
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        message.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    message
+}
+
+pub(super) fn ending(ended: Option<Ended>, stopped: Option<Stopped>) -> Ending {
+    let mut ending = Ending {
+        stopped,
+        ..Ending::default()
+    };
+    match ended.and_then(|ended| ended.exit) {
+        Some(Exit::Code(code)) => ending.exit_code = Some(code),
+        Some(Exit::Signal(number)) => ending.signal = Some(signal(number)),
+        None => {
+            ending.stopped.get_or_insert(Stopped {
+                cause: Cause::Internal,
+                message: "the supervisor was lost: whether the agent still runs is not known"
+                    .to_owned(),
+                hint: None,
+            });
+        }
+    }
+    if let Some(ended) = ended {
+        ending.remarks = remarks(ended);
+    }
+    ending
+}
+
+fn remarks(ended: Ended) -> Vec<String> {
+    let count = |many: u32| match many {
+        1 => "1 process".to_owned(),
+        many => format!("{many} processes"),
+    };
+    let mut remarks = Vec::new();
+    if ended.leftover > 0 {
+        remarks.push(format!(
+            "{} that it had left running had to be ended",
+            count(ended.leftover)
+        ));
+    }
+    if ended.immortal > 0 {
+        remarks.push(format!("{} could not be ended", count(ended.immortal)));
+    }
+    remarks
+}
+
+fn signal(number: i32) -> String {
+    signal_name(number).map_or_else(|| format!("signal {number}"), str::to_owned)
+}
+
+pub(super) fn recorded_end(recorder: &Recorder, ending: &Ending, judged: &RunEnd) -> RecordedEnd {
+    RecordedEnd {
+        duration_ms: u64::try_from(recorder.elapsed().as_millis()).unwrap_or(u64::MAX),
+        exit_code: ending.exit_code,
+        signal: ending.signal.clone(),
+        outcome: Some(judged.outcome.clone()),
+        cause: Some(judged.cause.clone()),
+    }
+}
+
+pub(super) fn disk_full(directory: &Path) -> Stopped {
+    Stopped {
+        cause: Cause::Internal,
+        message: format!(
+            "no space is left for the recording in `{}`",
+            directory.display()
+        ),
+        hint: Some("free some space, or record elsewhere".to_owned()),
+    }
+}
+
+pub(super) fn cancelled() -> Stopped {
+    Stopped {
+        cause: Cause::CancelledByClient,
+        message: "the run was cancelled".to_owned(),
+        hint: None,
+    }
+}

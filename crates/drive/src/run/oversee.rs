@@ -1,0 +1,313 @@
+//! Watching over one attempt: how far its files have grown, whether it is late, whether somebody wants it to end.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::time::Duration;
+
+use lapidary_normalize::Stopped;
+use lapidary_vocab::Cause;
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
+
+use super::request::{Request, Speech};
+use super::stop::Urgency;
+use super::translate::Grown;
+use super::waiting::Waiting;
+use crate::follow::Growth;
+use crate::process::{Ended, Running};
+use crate::recording::{Channel, Recorder, STDERR, STDOUT};
+
+/// Files that grow all the time are looked at only this often. Nobody sees the difference, and it saves most of the work.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Files are looked at this often even if nobody says that they grew, and the disk is asked whether it is full.
+const HEARTBEAT: Duration = Duration::from_millis(500);
+
+/// If the supervisor itself does not answer this long after the grace, it is given up.
+const GIVE_UP: Duration = Duration::from_secs(10);
+
+/// A first line is looked for in pieces of this size.
+const PIECE: usize = 16 * 1024;
+
+/// What watches over an attempt.
+pub(super) struct Overseer<'a> {
+    request: &'a Request,
+    waiting: &'a Waiting,
+    recorder: &'a mut Recorder,
+    running: Running,
+    growth: Growth,
+    stdout: File,
+    stderr: File,
+    grown: watch::Sender<Grown>,
+    seen: Grown,
+    /// How far stdout was searched for its first line's end. None once it was found.
+    searched: Option<u64>,
+    started: Instant,
+    last_sign: Instant,
+    must_end: Option<Instant>,
+    stops: watch::Receiver<Urgency>,
+    asked: Urgency,
+    stopped: Option<Stopped>,
+    give_up: Option<Instant>,
+}
+
+impl<'a> Overseer<'a> {
+    pub(super) fn new(
+        request: &'a Request,
+        waiting: &'a Waiting,
+        recorder: &'a mut Recorder,
+        running: Running,
+        grown: watch::Sender<Grown>,
+        stops: watch::Receiver<Urgency>,
+        must_end: Option<Instant>,
+    ) -> io::Result<Self> {
+        let (stdout, stderr) = (
+            recorder.directory().join(STDOUT),
+            recorder.directory().join(STDERR),
+        );
+        let now = Instant::now();
+        Ok(Self {
+            growth: Growth::of(&[&stdout, &stderr]),
+            stdout: File::open(stdout)?,
+            stderr: File::open(stderr)?,
+            request,
+            waiting,
+            recorder,
+            running,
+            grown,
+            seen: Grown::default(),
+            searched: Some(0),
+            started: now,
+            last_sign: now,
+            must_end,
+            stops,
+            asked: Urgency::None,
+            stopped: None,
+            give_up: None,
+        })
+    }
+
+    /// Watches until the agent and everything that it started is gone.
+    pub(super) async fn watch(mut self) -> (Option<Ended>, Option<Stopped>) {
+        let mut heartbeat = interval(HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let ended = loop {
+            let deadline = self.deadline();
+            // All of these can be cancelled without losing anything.
+            tokio::select! {
+                biased;
+                ended = self.running.wait() => break Some(ended),
+                urgency = wanted(&mut self.stops, self.asked) => self.end_as_asked(urgency).await,
+                late = late(deadline) => match late {
+                    Late::GiveUp => break None,
+                    late => self.end_late(late).await,
+                },
+                () = self.growth.happened() => {
+                    self.look().await;
+                    sleep(PAUSE).await;
+                }
+                _ = heartbeat.tick() => {
+                    self.look().await;
+                    self.check_disk().await;
+                }
+            }
+        };
+        self.look().await;
+        self.seen.is_over = true;
+        self.grown.send_replace(self.seen);
+        (ended, self.stopped)
+    }
+
+    /// How far have the files grown?
+    async fn look(&mut self) {
+        let length = |file: &File| file.metadata().map_or(0, |metadata| metadata.len());
+        let now = Grown {
+            stdout: length(&self.stdout).max(self.seen.stdout),
+            stderr: length(&self.stderr).max(self.seen.stderr),
+            is_over: false,
+        };
+        if now == self.seen {
+            return;
+        }
+        self.last_sign = Instant::now();
+        let noted = self
+            .note(Channel::Out, now.stdout - self.seen.stdout)
+            .and_then(|()| self.note(Channel::Err, now.stderr - self.seen.stderr));
+        self.seen = now;
+        self.look_for_first_line();
+        self.grown.send_replace(now);
+        if let Err(error) = noted {
+            let message = format!("the run cannot be recorded any more: {error}");
+            self.stop(Cause::Internal, message, Some(FREE_SPACE)).await;
+        }
+        if now.stdout + now.stderr > self.request.records.max_output {
+            let message = format!(
+                "the agent wrote more than {} bytes, the limit for one run",
+                self.request.records.max_output
+            );
+            self.kill(Cause::Budget, message, Some("raise `max_output`"))
+                .await;
+        }
+    }
+
+    fn note(&mut self, channel: Channel, bytes: u64) -> io::Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.recorder.note(channel, bytes)
+    }
+
+    fn look_for_first_line(&mut self) {
+        let mut piece = [0; PIECE];
+        while let Some(searched) = self.searched {
+            let count = self.stdout.read_at(&mut piece, searched).unwrap_or(0);
+            if piece[..count].contains(&b'\n') {
+                self.searched = None;
+            } else if count == 0 {
+                return;
+            } else {
+                self.searched = Some(searched + count as u64);
+            }
+        }
+    }
+
+    /// An agent that cannot write often says nothing about it.
+    async fn check_disk(&mut self) {
+        if is_full(self.recorder.directory()) {
+            let message = format!(
+                "no space is left for the recording in `{}`",
+                self.recorder.directory().display()
+            );
+            self.stop(Cause::Internal, message, Some(FREE_SPACE)).await;
+        }
+    }
+
+    /// What is due next.
+    fn deadline(&self) -> Option<(Instant, Late)> {
+        if let Some(give_up) = self.give_up {
+            return Some((give_up, Late::GiveUp));
+        }
+        let timeouts = &self.request.timeouts;
+        let says_first_line = self.request.speech == Speech::Stream && self.searched.is_some();
+        let start = timeouts.start.filter(|_| says_first_line);
+        let start = start.map(|time| (self.started + time, Late::Start(time)));
+        let idle = timeouts
+            .idle
+            .map(|time| (self.last_sign + time, Late::Idle(time)));
+        let total = self.must_end.zip(timeouts.total);
+        let total = total.map(|(when, time)| (when, Late::Total(time)));
+        let all = [start, idle, total].into_iter().flatten();
+        all.min_by_key(|(when, _)| *when)
+    }
+
+    async fn end_late(&mut self, late: Late) {
+        // Files may have grown just now, and nobody had the time to look.
+        self.look().await;
+        if self
+            .deadline()
+            .is_some_and(|(when, _)| when > Instant::now())
+        {
+            return;
+        }
+        let waiting = self.waiting.describe();
+        let (cause, message, hint) = match late {
+            Late::Start(time) => (
+                Cause::TimeoutStart,
+                format!("the agent did not say a first line in {}", seconds(time)),
+                "`lapidary doctor` tells whether it can start; `start_timeout` gives it more time",
+            ),
+            Late::Idle(time) => (
+                Cause::TimeoutIdle,
+                format!(
+                    "the agent was silent for {}, waiting for {waiting}",
+                    seconds(time)
+                ),
+                "`idle_timeout` gives it more time",
+            ),
+            Late::Total(time) => (
+                Cause::TimeoutTotal,
+                format!(
+                    "the run took longer than {}, and was waiting for {waiting}",
+                    seconds(time)
+                ),
+                "`timeout` gives it more time",
+            ),
+            Late::GiveUp => return,
+        };
+        self.stop(cause, message, Some(hint)).await;
+    }
+
+    async fn end_as_asked(&mut self, urgency: Urgency) {
+        self.asked = urgency;
+        let message = "the run was cancelled".to_owned();
+        match urgency {
+            Urgency::None => {}
+            Urgency::Cancel => self.stop(Cause::CancelledByClient, message, None).await,
+            Urgency::Kill => self.kill(Cause::CancelledByClient, message, None).await,
+        }
+    }
+
+    /// Asks the agent to end; the supervisor sees to it that it does.
+    async fn stop(&mut self, cause: Cause, message: String, hint: Option<&str>) {
+        if self.decide(cause, message, hint) {
+            self.running.stop(self.request.grace).await;
+            self.give_up = Some(Instant::now() + self.request.grace + GIVE_UP);
+        }
+    }
+
+    async fn kill(&mut self, cause: Cause, message: String, hint: Option<&str>) {
+        self.decide(cause, message, hint);
+        self.running.kill().await;
+        self.give_up = Some(Instant::now() + GIVE_UP);
+    }
+
+    /// The first reason is the one that counts.
+    fn decide(&mut self, cause: Cause, message: String, hint: Option<&str>) -> bool {
+        let is_first = self.stopped.is_none();
+        self.stopped.get_or_insert(Stopped {
+            cause,
+            message,
+            hint: hint.map(str::to_owned),
+        });
+        is_first
+    }
+}
+
+const FREE_SPACE: &str = "free some space, or record elsewhere";
+
+/// What is late.
+#[derive(Debug, Clone, Copy)]
+enum Late {
+    Start(Duration),
+    Idle(Duration),
+    Total(Duration),
+    GiveUp,
+}
+
+async fn late(deadline: Option<(Instant, Late)>) -> Late {
+    match deadline {
+        Some((when, late)) => {
+            sleep_until(when).await;
+            late
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until somebody wants the run to end more urgently than before.
+async fn wanted(stops: &mut watch::Receiver<Urgency>, before: Urgency) -> Urgency {
+    match stops.wait_for(|urgency| *urgency > before).await {
+        Ok(urgency) => *urgency,
+        Err(_) => std::future::pending().await, // whoever could want it is gone
+    }
+}
+
+/// True if nothing more can be written there.
+pub(super) fn is_full(directory: &std::path::Path) -> bool {
+    rustix::fs::statvfs(directory).is_ok_and(|disk| disk.f_blocks > 0 && disk.f_bavail == 0)
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}

@@ -1,0 +1,106 @@
+//! What is to be run, and within which bounds.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lapidary_normalize::Options;
+
+use crate::process::{Command, Supervisor};
+use crate::recording::Limits;
+
+/// A run to be made.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Its id, which also names its recording.
+    pub run: String,
+    /// The agent's name.
+    pub agent: String,
+    /// How the agent is started.
+    pub command: Command,
+    /// What it finds on its stdin, all of it from the start.
+    pub input: Vec<u8>,
+    /// What it writes.
+    pub speech: Speech,
+    /// The program that supervises it.
+    pub supervisor: Supervisor,
+    /// How long things may take.
+    pub timeouts: Timeouts,
+    /// How long it has between being asked to end and being ended.
+    pub grace: Duration,
+    /// How many times it may be started again, where that is safe.
+    pub retries: u32,
+    /// Where it is recorded.
+    pub records: Records,
+    /// How its words are translated.
+    pub options: Options,
+    /// What the reader should know from the start: each becomes a diagnostic.
+    pub notices: Vec<String>,
+    /// Whether batches carry the agent's bytes too.
+    pub with_bytes: bool,
+}
+
+/// What an agent writes to stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speech {
+    /// A line for each event.
+    Stream,
+    /// One document at the end.
+    Document,
+}
+
+impl Speech {
+    /// As the recording has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stream => "stream-json",
+            Self::Document => "json",
+        }
+    }
+}
+
+/// How long things may take. None is for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until the first line. It does not apply to an agent that writes only at its end.
+    pub start: Option<Duration>,
+    /// Without a sign of life.
+    pub idle: Option<Duration>,
+    /// The whole run, retries included.
+    pub total: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    /// A minute to start, ten for the whole, and silence is no crime.
+    fn default() -> Self {
+        Self {
+            start: Some(Duration::from_secs(60)),
+            idle: None,
+            total: Some(Duration::from_secs(600)),
+        }
+    }
+}
+
+/// Where runs are recorded, and what is kept.
+#[derive(Debug, Clone)]
+pub struct Records {
+    /// The directory that holds the recordings.
+    pub root: PathBuf,
+    /// Whether the recording stays when the run is over.
+    pub keep: bool,
+    /// How many bytes the agent may write. More ends the run.
+    pub max_output: u64,
+    /// What is kept of older runs.
+    pub limits: Limits,
+}
+
+impl Records {
+    /// Recordings below `root`, kept within the usual limits; 1 GiB for a single run.
+    pub fn below(root: impl Into<PathBuf>) -> Self {
+        Self {
+            root: root.into(),
+            keep: true,
+            max_output: 1 << 30,
+            limits: Limits::default(),
+        }
+    }
+}

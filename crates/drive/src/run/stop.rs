@@ -1,0 +1,42 @@
+//! Ending a run from outside.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+/// How urgently somebody wants a run to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Urgency {
+    None,
+    Cancel,
+    Kill,
+}
+
+/// Ends a run: the first Ctrl-C cancels, the second kills.
+#[derive(Debug, Clone)]
+pub struct Stopper(Arc<watch::Sender<Urgency>>);
+
+pub(super) fn channel() -> (Stopper, watch::Receiver<Urgency>) {
+    let (sender, receiver) = watch::channel(Urgency::None);
+    (Stopper(Arc::new(sender)), receiver)
+}
+
+impl Stopper {
+    /// Asks the agent to end, and ends it after the grace.
+    pub fn cancel(&self) {
+        self.raise(Urgency::Cancel);
+    }
+
+    /// Ends the agent at once.
+    pub fn kill(&self) {
+        self.raise(Urgency::Kill);
+    }
+
+    fn raise(&self, to: Urgency) {
+        self.0.send_if_modified(|urgency| {
+            let is_more = to > *urgency;
+            *urgency = to.max(*urgency);
+            is_more
+        });
+    }
+}

@@ -1,0 +1,235 @@
+//! Reading what the agent has written, as it grows, and translating it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use lapidary_normalize::gemini::output::Noise;
+use lapidary_normalize::gemini::stream::StreamNormalizer;
+use lapidary_vocab::Event;
+use lapidary_wire::lines::LineBuffer;
+use tokio::sync::{mpsc, watch};
+
+use super::request::{Request, Speech};
+use super::waiting::Waiting;
+use crate::recording::{STDERR, STDOUT};
+
+/// How much is read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// How much of the end of stderr is kept for whoever asks why.
+const TAIL: u64 = 16 * 1024;
+
+/// An error document is looked for in this much of the end of stderr.
+const DOCUMENT_TAIL: u64 = 1024 * 1024;
+
+/// What came since the last batch.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// The agent's words, translated.
+    pub events: Vec<Event>,
+    /// The bytes that it wrote to stdout, if they were asked for.
+    pub stdout: Vec<u8>,
+    /// The bytes that it wrote to stderr, if they were asked for.
+    pub stderr: Vec<u8>,
+}
+
+impl Batch {
+    fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.stdout.is_empty() && self.stderr.is_empty()
+    }
+}
+
+/// How far the files have grown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Grown {
+    pub(super) stdout: u64,
+    pub(super) stderr: u64,
+    /// They will not grow any more.
+    pub(super) is_over: bool,
+}
+
+/// Reads one attempt's files to their end.
+pub(super) struct Translator<'a> {
+    request: &'a Request,
+    normalizer: &'a mut StreamNormalizer,
+    waiting: &'a Waiting,
+    batches: &'a mpsc::Sender<Batch>,
+    stdout: Followed,
+    stderr: Followed,
+    lines: LineBuffer,
+    /// All of it, for an agent that writes one document.
+    document: Vec<u8>,
+}
+
+impl<'a> Translator<'a> {
+    pub(super) fn new(
+        request: &'a Request,
+        directory: &Path,
+        normalizer: &'a mut StreamNormalizer,
+        waiting: &'a Waiting,
+        batches: &'a mpsc::Sender<Batch>,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            request,
+            normalizer,
+            waiting,
+            batches,
+            stdout: Followed::open(&directory.join(STDOUT))?,
+            stderr: Followed::open(&directory.join(STDERR))?,
+            lines: LineBuffer::default(),
+            document: Vec::new(),
+        })
+    }
+
+    /// Translates until there is nothing more to come. A slow reader of the batches slows only this down.
+    pub(super) async fn follow(mut self, mut grown: watch::Receiver<Grown>) -> io::Result<()> {
+        loop {
+            let now = *grown.borrow_and_update();
+            self.read_stdout(now.stdout).await?;
+            self.read_stderr(now.stderr).await?;
+            if now.is_over {
+                break;
+            }
+            if grown.changed().await.is_err() {
+                break;
+            }
+        }
+        self.finish().await;
+        Ok(())
+    }
+
+    async fn read_stdout(&mut self, until: u64) -> io::Result<()> {
+        while self.stdout.offset < until {
+            let mut batch = Batch::default();
+            let count = match self.request.speech {
+                Speech::Stream => self.stdout.read(self.lines.room(), until)?,
+                Speech::Document => {
+                    let start = self.document.len();
+                    self.document.resize(start + CHUNK, 0);
+                    let count = self.stdout.read(&mut self.document[start..], until)?;
+                    self.document.truncate(start + count);
+                    count
+                }
+            };
+            if count == 0 {
+                break; // somebody has cut the file
+            }
+            if self.request.with_bytes {
+                batch.stdout = self.stdout.again(count)?;
+            }
+            if self.request.speech == Speech::Stream {
+                self.lines.filled(count);
+                self.translate_lines(&mut batch.events);
+            }
+            self.send(batch).await;
+        }
+        Ok(())
+    }
+
+    fn translate_lines(&mut self, events: &mut Vec<Event>) {
+        let now = now();
+        while let Some(line) = self.lines.next_line() {
+            self.normalizer.push(line, Some(&now), events);
+        }
+    }
+
+    async fn read_stderr(&mut self, until: u64) -> io::Result<()> {
+        while self.request.with_bytes && self.stderr.offset < until {
+            let mut bytes = vec![0; CHUNK];
+            let count = self.stderr.read(&mut bytes, until)?;
+            if count == 0 {
+                break;
+            }
+            bytes.truncate(count);
+            let batch = Batch {
+                stderr: bytes,
+                ..Batch::default()
+            };
+            self.send(batch).await;
+        }
+        Ok(())
+    }
+
+    /// The last line may lack its end, and a document is read when it is whole.
+    async fn finish(&mut self) {
+        let mut batch = Batch::default();
+        match self.request.speech {
+            Speech::Stream => {
+                if let Some(line) = self.lines.last_line() {
+                    self.normalizer.push(line, Some(&now()), &mut batch.events);
+                }
+            }
+            Speech::Document => {
+                let events = &mut batch.events;
+                self.normalizer
+                    .document(&self.document, Noise::Report, events);
+                if !self.normalizer.has_result() {
+                    let stderr = self.stderr.tail(DOCUMENT_TAIL);
+                    self.normalizer.document(&stderr, Noise::Ignore, events);
+                }
+            }
+        }
+        self.send(batch).await;
+    }
+
+    /// If nobody reads any more, the run is being ended anyway.
+    async fn send(&self, batch: Batch) {
+        self.waiting.note(&batch.events);
+        if !batch.is_empty() {
+            let _ = self.batches.send(batch).await;
+        }
+    }
+}
+
+/// The end of what the agent wrote to stderr.
+pub(super) fn stderr_tail(directory: &Path) -> String {
+    let tail = Followed::open(&directory.join(STDERR)).map(|stderr| stderr.tail(TAIL));
+    String::from_utf8_lossy(&tail.unwrap_or_default()).into_owned()
+}
+
+/// The time, as events carry it.
+pub(super) fn now() -> String {
+    format!("{:.3}", jiff::Timestamp::now())
+}
+
+/// A file that somebody else appends to.
+#[derive(Debug)]
+struct Followed {
+    file: File,
+    offset: u64,
+}
+
+impl Followed {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        Ok(Self { file, offset: 0 })
+    }
+
+    /// Reads on, but not behind `until`.
+    fn read(&mut self, room: &mut [u8], until: u64) -> io::Result<usize> {
+        let left = usize::try_from(until - self.offset).unwrap_or(usize::MAX);
+        let most = left.min(CHUNK).min(room.len());
+        let count = self.file.read_at(&mut room[..most], self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+
+    /// What was just read, once more.
+    fn again(&self, count: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        self.file
+            .read_exact_at(&mut bytes, self.offset - count as u64)?;
+        Ok(bytes)
+    }
+
+    /// The end of the file as it is now.
+    fn tail(&self, most: u64) -> Vec<u8> {
+        let length = self.file.metadata().map_or(0, |metadata| metadata.len());
+        let mut bytes = vec![0; usize::try_from(length.min(most)).unwrap_or_default()];
+        let read = self.file.read_at(&mut bytes, length.saturating_sub(most));
+        bytes.truncate(read.unwrap_or(0));
+        bytes
+    }
+}

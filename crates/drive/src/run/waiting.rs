@@ -1,0 +1,65 @@
+//! What a run is waiting for, so that whoever ends it can say.
+
+use std::sync::{Mutex, PoisonError};
+
+use lapidary_vocab::{Body, Event, Text};
+
+/// Calls beyond this are not told apart.
+const MOST: usize = 64;
+
+/// A name of the agent's choosing is cut here.
+const LONGEST_NAME: usize = 60;
+
+/// What is known about it.
+#[derive(Debug, Default)]
+pub(super) struct Waiting(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    has_spoken: bool,
+    /// Calls without a result: id and tool.
+    open: Vec<(Text, Text)>,
+    has_called: bool,
+}
+
+impl Waiting {
+    pub(super) fn note(&self, events: &[Event]) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for event in events {
+            match &event.body {
+                Body::ToolInvocation(call) => {
+                    state.has_called = true;
+                    if state.open.len() < MOST {
+                        let names = (call.call_id.detached(), call.tool_name.detached());
+                        state.open.push(names);
+                    }
+                }
+                Body::ToolCompletion(done) => state.open.retain(|(id, _)| *id != done.call_id),
+                Body::StreamDelta(_) | Body::Text(_) => state.has_spoken = true,
+                _ => {}
+            }
+        }
+    }
+
+    /// True once the agent has said or done anything that a second attempt would repeat.
+    pub(super) fn is_under_way(&self) -> bool {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.has_called || state.has_spoken
+    }
+
+    /// In words.
+    pub(super) fn describe(&self) -> String {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match state.open.as_slice() {
+            [] => "the model".to_owned(),
+            [(_, tool)] => format!("the result of `{}`", short(tool)),
+            [(_, tool), more @ ..] => {
+                format!("the results of `{}` and {} more", short(tool), more.len())
+            }
+        }
+    }
+}
+
+fn short(name: &Text) -> String {
+    name.to_str().chars().take(LONGEST_NAME).collect()
+}
