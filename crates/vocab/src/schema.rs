@@ -25,6 +25,7 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::RuntimeEvent>("runtime", "one line of `--format runtime`"),
     published::<crate::RunResult>("result", "the object that `--format result` prints"),
     published::<crate::command::Command>("commands", "one line that a front end sends in"),
+    published::<crate::Capabilities>("capabilities", "one line of `lapidary capabilities`"),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {
