@@ -1081,3 +1081,84 @@ export interface CreateSession {
   /** Everything else, as the agent's adapter understands it. Upstream. */
   options?: unknown;
 }
+
+/** What an agent can do on this machine. Where no version is known, what a current one can. */
+export interface Capabilities {
+  /** The vocabulary and its version, `lapidary.capabilities/1`. Derived. */
+  schema: string;
+  /** The agent's name, as `--agent` takes it. Derived. */
+  agent: string;
+  /** True if its program was found. Derived. */
+  installed: boolean;
+  /** The program that a run would start. Derived. */
+  cliPath?: string;
+  /** Where the program was looked for when it was found. Derived. */
+  foundBy?: FoundBy;
+  /** Its version, if its package says so; nothing is started to find out. Upstream. */
+  version?: string;
+  /** Where else it was looked for, and what was wrong there. Derived. */
+  tried: TriedPlace[];
+  /** True if a prompt may be a slash command. Derived. */
+  supportsSlashCommands: boolean;
+  /** True if the model can be chosen. Derived. */
+  supportsModels: boolean;
+  /** Models to choose from; the agent may know more. Derived. */
+  models: Model[];
+  /** True if it can search the web. Derived. */
+  supportsWebSearch: boolean;
+  /** True if it tells its thoughts, in its session files at least. Derived. */
+  supportsThinking: boolean;
+  /** True if it can tell what it does while it does it. Derived from the version. */
+  supportsStreamJson: boolean;
+  /** True if it can continue an earlier session. Derived from the version. */
+  supportsResume: boolean;
+  /** True if it knows a mode in which it only plans. Derived from the version. */
+  supportsPlanMode: boolean;
+  /** True if it speaks the Agent Client Protocol. Derived. */
+  supportsAcp: boolean;
+  /** The values of `--permission-mode` that it has a mode of its own for. Derived from the version. */
+  permissionModes: string[];
+  /** The same agent as a provider in a workflow. Derived. */
+  metadata: ProviderMetadata;
+}
+
+/**
+ * Where a program was found. Open: readers must accept words that are not listed here.
+ * 
+ * - `variable`: By a variable of the environment that names it.
+ * - `path`: In a directory on PATH.
+ * - `common_place`: In a place where installers like to put it.
+ */
+export type FoundBy = "variable" | "path" | "common_place" | (string & {});
+
+/** A place that was looked at in vain. */
+export interface TriedPlace {
+  /** The path. Derived. */
+  path: string;
+  /** What was wrong there, in words. Derived. */
+  refused: string;
+}
+
+/** A model to choose. */
+export interface Model {
+  /** What the agent calls it. Upstream. */
+  id: string;
+  /** What people call it. Upstream. */
+  name: string;
+}
+
+/** What a workflow engine wants to know about a provider before it configures one. Keys in `snake_case`, as such engines have them. */
+export interface ProviderMetadata {
+  /** The provider's name. Derived. */
+  name: string;
+  /** What it is, in one line. Derived. */
+  description: string;
+  /** True if it does not work without a configuration. Derived. */
+  requires_config: boolean;
+  /** The keys that its configuration knows. Derived. */
+  config_keys: string[];
+  /** How long a response may take, in seconds, unless configured otherwise. Derived. */
+  default_response_timeout: number;
+  /** What it can do to files: it writes them itself. Derived. */
+  fs_ability: string;
+}

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+mod capabilities;
 mod completions;
 mod man;
 mod schema;
@@ -28,6 +29,7 @@ Exit codes:
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Translate(translate::Args),
+    Capabilities(capabilities::Args),
     Schema(schema::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -36,6 +38,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<Exit, Failure> {
     match command {
         Command::Translate(args) => translate::run(args, out),
+        Command::Capabilities(args) => capabilities::run(args, out),
         Command::Schema(args) => schema::run(args, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),

@@ -1,1 +1,133 @@
 //! How a run is configured: by a file, by flags, by a program.
+//!
+//! Every field of a [`Config`] may be absent, so that one can be laid [`over`](Config::over) another: flags over the project's
+//! `lapidary.toml` over the user's. The same table of keys reads all of them, so a mistake has the same words wherever it was made.
+
+mod builder;
+mod files;
+mod keys;
+mod mode;
+mod nearest;
+mod problem;
+mod project;
+mod read;
+mod value;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use builder::Builder;
+pub use files::{FILE_NAME, Loaded, find_project_file, load};
+pub use keys::{KEYS, PROVIDER_KEYS};
+pub use mode::{ApprovalMode, PermissionMode, TransportChoice};
+pub use problem::{ConfigError, Place, Problem, UnknownKey, Warning};
+pub use value::Value;
+
+/// How long a run may take unless configured otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// How long an agent may take to end by itself once it was asked to, unless configured otherwise.
+pub const DEFAULT_GRACE: Duration = Duration::from_secs(5);
+
+/// The settings of a run, each of which may be left to somebody else.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Config {
+    /// Which agent to run.
+    pub agent: Option<String>,
+    /// Which model it is to use.
+    pub model: Option<String>,
+    /// Whether the agent's own sandbox is switched on.
+    pub sandbox: Option<bool>,
+    /// What the agent may do without asking. The key `approval_mode` says the same in Gemini's words.
+    pub permission_mode: Option<PermissionMode>,
+    /// More directories for the agent's workspace.
+    pub include_directories: Option<Vec<PathBuf>>,
+    /// Tools that run without confirmation.
+    pub allowed_tools: Option<Vec<String>>,
+    /// Where the agent runs.
+    pub working_dir: Option<PathBuf>,
+    /// How long the run may take; [`DEFAULT_TIMEOUT`] if absent.
+    pub timeout: Option<Duration>,
+    /// How long the first line may take; no limit of its own if absent.
+    pub start_timeout: Option<Duration>,
+    /// How long the agent may be silent; no limit of its own if absent.
+    pub idle_timeout: Option<Duration>,
+    /// How long the agent may take to end once asked to; [`DEFAULT_GRACE`] if absent.
+    pub grace: Option<Duration>,
+    /// How often a run that failed for a passing reason is tried again; never if absent.
+    pub retries: Option<u32>,
+    /// What is said to the agent before the prompt.
+    pub system_prompt: Option<String>,
+    /// How many bytes the agent may write before it is stopped.
+    pub max_output: Option<u64>,
+    /// Whether the run is recorded.
+    pub record: Option<bool>,
+    /// Whether the workspace counts as trusted for this run.
+    pub trust_workspace: Option<bool>,
+    /// How the agent is spoken to.
+    pub transport: Option<TransportChoice>,
+}
+
+impl Config {
+    /// Builds a configuration in a program, with the checks that a file gets.
+    ///
+    /// ```
+    /// use lapidary_drive::config::Config;
+    ///
+    /// let config = Config::builder().set("model", "gemini-2.5-pro").set("timeout", 90).build()?;
+    /// assert_eq!(config.timeout, Some(std::time::Duration::from_secs(90)));
+    ///
+    /// let refused = Config::builder().set("timeout", 0).build().unwrap_err();
+    /// assert_eq!(refused.to_string(), "timeout must be > 0");
+    /// # Ok::<(), lapidary_drive::config::ConfigError>(())
+    /// ```
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Lays this configuration over a lower one, which says what this one leaves open.
+    pub fn over(self, lower: Self) -> Self {
+        Self {
+            agent: self.agent.or(lower.agent),
+            model: self.model.or(lower.model),
+            sandbox: self.sandbox.or(lower.sandbox),
+            permission_mode: self.permission_mode.or(lower.permission_mode),
+            include_directories: self.include_directories.or(lower.include_directories),
+            allowed_tools: self.allowed_tools.or(lower.allowed_tools),
+            working_dir: self.working_dir.or(lower.working_dir),
+            timeout: self.timeout.or(lower.timeout),
+            start_timeout: self.start_timeout.or(lower.start_timeout),
+            idle_timeout: self.idle_timeout.or(lower.idle_timeout),
+            grace: self.grace.or(lower.grace),
+            retries: self.retries.or(lower.retries),
+            system_prompt: self.system_prompt.or(lower.system_prompt),
+            max_output: self.max_output.or(lower.max_output),
+            record: self.record.or(lower.record),
+            trust_workspace: self.trust_workspace.or(lower.trust_workspace),
+            transport: self.transport.or(lower.transport),
+        }
+    }
+
+    /// Where the agent runs: the configured directory, else the one the caller is in, against which a relative one counts.
+    pub fn working_dir_in(&self, caller: &Path) -> PathBuf {
+        match &self.working_dir {
+            Some(dir) => caller.join(dir),
+            None => caller.to_owned(),
+        }
+    }
+
+    /// How long the run may take.
+    pub fn timeout_or_default(&self) -> Duration {
+        self.timeout.unwrap_or(DEFAULT_TIMEOUT)
+    }
+
+    /// How long the agent may take to end once asked to.
+    pub fn grace_or_default(&self) -> Duration {
+        self.grace.unwrap_or(DEFAULT_GRACE)
+    }
+
+    /// What the agent may do without asking: nothing, unless configured otherwise.
+    pub fn permission_mode_or_default(&self) -> PermissionMode {
+        self.permission_mode.unwrap_or_default()
+    }
+}

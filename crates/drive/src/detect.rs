@@ -1,1 +1,138 @@
 //! Finding an agent on this machine, and saying where it was looked for.
+//!
+//! First where a variable points, then on PATH, then where installers like to put it. Each place that turns out to be wrong is
+//! kept with the reason, because "not found" alone helps nobody.
+
+mod environment;
+mod package;
+mod places;
+mod refusal;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::agents::{Version, gemini};
+
+pub use environment::{Environment, Platform};
+pub use package::{parse_version_output, version_of_package};
+pub use refusal::Refusal;
+
+/// The variable that names the Gemini CLI to use.
+pub const GEMINI_CLI_PATH: &str = "GEMINI_CLI_PATH";
+
+/// What the program is called.
+const PROGRAM: &str = "gemini";
+
+/// A program that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The program, as it was found: links are not followed.
+    pub path: PathBuf,
+    /// Where it was looked for.
+    pub how: How,
+    /// The version that its package names. Where there is none, the program can be asked: see [`parse_version_output`].
+    pub version: Option<Version>,
+    /// Where it was looked for before.
+    pub tried: Vec<Tried>,
+}
+
+impl Found {
+    /// The place that a variable named and that is not used, because there is no program. Worth a word to the user.
+    pub fn passed_over(&self) -> Option<&Tried> {
+        self.tried
+            .iter()
+            .find(|tried| matches!(tried.how, How::Variable(_)))
+    }
+}
+
+/// Nowhere was there a program.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Gemini CLI not found. Install from: {}", gemini::INSTALL_URL)]
+pub struct NotFound {
+    /// Where it was looked for.
+    pub tried: Vec<Tried>,
+}
+
+impl NotFound {
+    /// What the user can do about it.
+    pub fn hint(&self) -> String {
+        format!(
+            "install it with `npm install -g @google/gemini-cli`, or set {GEMINI_CLI_PATH} to where it is"
+        )
+    }
+}
+
+/// A place that was looked at in vain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tried {
+    /// The place.
+    pub path: PathBuf,
+    /// Why it was looked at.
+    pub how: How,
+    /// What is wrong there.
+    pub refused: Refusal,
+}
+
+/// Why a place is looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum How {
+    /// This variable names it.
+    Variable(&'static str),
+    /// It is on PATH.
+    Path,
+    /// Installers like to put programs there.
+    CommonPlace,
+}
+
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => write!(f, "named by {name}"),
+            Self::Path => f.write_str("on PATH"),
+            Self::CommonPlace => f.write_str("in a common place"),
+        }
+    }
+}
+
+/// Finds Gemini CLI. Nothing is started.
+pub fn gemini(environment: &Environment) -> Result<Found, NotFound> {
+    let mut tried = Vec::new();
+    for (how, path) in candidates(environment) {
+        match refusal::check(&path, &how) {
+            None => {
+                let version = version_of_package(&path);
+                return Ok(Found {
+                    path,
+                    how,
+                    version,
+                    tried,
+                });
+            }
+            Some(refused) => tried.push(Tried { path, how, refused }),
+        }
+    }
+    Err(NotFound { tried })
+}
+
+/// Every place, in the order in which they are looked at, once each.
+fn candidates(environment: &Environment) -> Vec<(How, PathBuf)> {
+    let variable = environment.named(GEMINI_CLI_PATH);
+    let variable = variable.map(|path| (How::Variable(GEMINI_CLI_PATH), path));
+    let on_path = programs_in(&environment.path, environment);
+    let elsewhere = programs_in(&places::dirs(environment), environment);
+    let mut seen = BTreeSet::new();
+    variable
+        .into_iter()
+        .chain(on_path.into_iter().map(|path| (How::Path, path)))
+        .chain(elsewhere.into_iter().map(|path| (How::CommonPlace, path)))
+        .filter(|(_, path)| seen.insert(path.clone()))
+        .collect()
+}
+
+/// The files that would be the program, in each directory.
+fn programs_in(dirs: &[PathBuf], environment: &Environment) -> Vec<PathBuf> {
+    let names = environment.file_names(PROGRAM);
+    let in_dir = |dir: &PathBuf| names.iter().map(|name| dir.join(name)).collect::<Vec<_>>();
+    dirs.iter().flat_map(in_dir).collect()
+}

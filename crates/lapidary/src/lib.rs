@@ -6,6 +6,7 @@
 //! | [`normalize`] | from their words to ours: pure state machines |
 //! | [`vocab`] | our published vocabularies and their JSON Schemas |
 //! | [`render`] | events as text, Markdown and HTML |
+//! | [`drive`] | running agents: configuration, detection, arguments |
 //!
 //! A stream in, events out:
 //!
@@ -32,6 +33,7 @@
 //! assert!(matches!(&events[2].body, Body::RunEnd(end) if end.outcome.as_str() == "completed"));
 //! ```
 
+pub use lapidary_drive as drive;
 pub use lapidary_normalize as normalize;
 pub use lapidary_render as render;
 pub use lapidary_vocab as vocab;

@@ -8,6 +8,7 @@
 //! | [`result`] | `result` | one object at the end of a run |
 //! | [`command`] | – | what a front end sends in |
 //! | [`recording`] | – | the manifest of a recorded run |
+//! | [`capabilities`] | – | what an agent can do, and whether it is here |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
 //! version. Every field's description ends in **Upstream** (the agent said it) or **Derived** (we inferred or added it).
@@ -17,6 +18,7 @@ mod json;
 mod open_enum;
 mod tagged;
 
+pub mod capabilities;
 pub mod command;
 pub mod content;
 pub mod event;
@@ -30,6 +32,7 @@ pub mod schema;
 pub mod typescript;
 pub mod usage;
 
+pub use capabilities::Capabilities;
 pub use event::{Base, Body, Event};
 pub use json::{ArrayBuilder, Json, Number, Text, TextBuilder};
 pub use lapidary_json::SharedToken;

@@ -128,7 +128,14 @@ fn the_names_of_the_schemas_are_listed_for_people() {
         .collect();
     assert_eq!(
         names,
-        ["events", "messages", "runtime", "result", "commands"]
+        [
+            "events",
+            "messages",
+            "runtime",
+            "result",
+            "commands",
+            "capabilities"
+        ]
     );
     let piped = run(&["schema"]).stdout;
     let all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&piped).unwrap();

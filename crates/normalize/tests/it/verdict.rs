@@ -122,6 +122,7 @@ fn a_signal_is_a_crash_whatever_was_said() {
     let killed = Ending {
         exit_code: None,
         signal: Some("SIGKILL".to_owned()),
+        ..Ending::default()
     };
     for lines in [&[][..], &[SUCCESS], &[&error("FatalInputError", "m")]] {
         check(lines, &killed, "failed", "agent_crashed");
@@ -348,6 +349,7 @@ fn ending(name: &str) -> Ending {
             .as_i64()
             .map(|code| i32::try_from(code).unwrap()),
         signal: meta["exit_signal"].as_str().map(str::to_owned),
+        ..Ending::default()
     }
 }
 

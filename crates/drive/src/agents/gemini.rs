@@ -1,0 +1,30 @@
+//! Gemini CLI: how it is started, and what it can do.
+
+mod arguments;
+mod capabilities;
+mod extra;
+mod launch;
+mod prompt;
+
+pub use crate::config::{ApprovalMode, PermissionMode};
+pub use capabilities::{capabilities, metadata};
+pub use launch::{Delivery, Invocation, Launch, LaunchError, Stdin, Transport, prepare};
+pub use prompt::{Prompt, STDIN_LIMIT};
+
+/// Its name, as `--agent` takes it.
+pub const NAME: &str = "gemini";
+
+/// Where people get it.
+pub const INSTALL_URL: &str = "https://github.com/google-gemini/gemini-cli";
+
+/// The version that brought `-o stream-json`.
+pub(crate) const STREAM_JSON: (u64, u64) = (0, 11);
+/// The version that brought `--resume`.
+pub(crate) const RESUME: (u64, u64) = (0, 15);
+/// The version that brought `--approval-mode plan`.
+pub(crate) const PLAN: (u64, u64) = (0, 26);
+
+/// Whether a version has what came with another; one that is not known counts as current.
+pub(crate) fn has(version: Option<&super::Version>, since: (u64, u64)) -> bool {
+    version.is_none_or(|version| version.has(since))
+}

@@ -1,0 +1,85 @@
+//! Writing arguments so that no value is taken for a flag.
+
+use std::ffi::{OsStr, OsString};
+
+use super::launch::LaunchError;
+
+/// A list of arguments that grows.
+#[derive(Debug, Default)]
+pub(super) struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    pub(super) fn flag(&mut self, flag: &str) {
+        self.0.push(flag.into());
+    }
+
+    /// A flag and a value of ours.
+    pub(super) fn pair(&mut self, flag: &str, value: &str) {
+        self.0.extend([flag.into(), value.into()]);
+    }
+
+    /// A flag and a value of somebody else's. `long` is for values that begin with a hyphen, which only go with `=`.
+    pub(super) fn value(
+        &mut self,
+        what: &'static str,
+        short: &str,
+        long: &str,
+        value: &str,
+    ) -> Result<(), LaunchError> {
+        if value.trim().is_empty() {
+            return Err(bad(what, value.as_ref(), "it is empty"));
+        }
+        self.checked(what, short, long, value.as_ref())
+    }
+
+    /// A flag that takes several values, one at a time. The CLI cuts each at its commas, and would take the pieces for
+    /// directories or tools that nobody named.
+    pub(super) fn listed(
+        &mut self,
+        what: &'static str,
+        flag: &str,
+        value: &OsStr,
+    ) -> Result<(), LaunchError> {
+        if value.as_encoded_bytes().contains(&b',') {
+            return Err(bad(what, value, "Gemini CLI would cut it at its comma"));
+        }
+        self.checked(what, flag, flag, value)
+    }
+
+    pub(super) fn extend(&mut self, args: &[OsString]) {
+        self.0.extend_from_slice(args);
+    }
+
+    pub(super) fn into_vec(self) -> Vec<OsString> {
+        self.0
+    }
+
+    fn checked(
+        &mut self,
+        what: &'static str,
+        short: &str,
+        long: &str,
+        value: &OsStr,
+    ) -> Result<(), LaunchError> {
+        if value.as_encoded_bytes().contains(&0) {
+            return Err(bad(what, value, "it holds a NUL character"));
+        }
+        if value.as_encoded_bytes().starts_with(b"-") {
+            let mut joined = OsString::from(long);
+            joined.push("=");
+            joined.push(value);
+            self.0.push(joined);
+        } else {
+            self.0.extend([short.into(), value.to_owned()]);
+        }
+        Ok(())
+    }
+}
+
+fn bad(what: &'static str, value: &OsStr, reason: &'static str) -> LaunchError {
+    LaunchError::BadValue {
+        what,
+        value: value.to_string_lossy().into_owned(),
+        reason,
+    }
+}

@@ -1,0 +1,85 @@
+//! What Gemini CLI can do, for programs.
+
+use lapidary_vocab::capabilities::{
+    Capabilities, FoundBy, Model, ProviderMetadata, SCHEMA, TriedPlace,
+};
+
+use super::{NAME, PLAN, RESUME, STREAM_JSON, has};
+use crate::agents::Version;
+use crate::config::{DEFAULT_TIMEOUT, PROVIDER_KEYS, PermissionMode};
+use crate::detect::{Found, How, NotFound, Tried};
+
+/// What it can do as it is installed here, or could if it were.
+pub fn capabilities(detected: &Result<Found, NotFound>) -> Capabilities {
+    let found = detected.as_ref().ok();
+    let version = found.and_then(|found| found.version.as_ref());
+    let tried = match detected {
+        Ok(found) => &found.tried,
+        Err(missing) => &missing.tried,
+    };
+    Capabilities {
+        schema: SCHEMA.into(),
+        agent: NAME.to_owned(),
+        installed: found.is_some(),
+        cli_path: found.map(|found| found.path.to_string_lossy().into_owned()),
+        found_by: found.map(|found| found_by(&found.how)),
+        version: version.map(Version::to_string),
+        tried: tried.iter().map(tried_place).collect(),
+        supports_slash_commands: false,
+        supports_models: true,
+        models: vec![
+            model("gemini-2.5-pro", "Gemini 2.5 Pro"),
+            model("gemini-2.5-flash", "Gemini 2.5 Flash"),
+        ],
+        supports_web_search: true,
+        supports_thinking: true,
+        supports_stream_json: has(version, STREAM_JSON),
+        supports_resume: has(version, RESUME),
+        supports_plan_mode: has(version, PLAN),
+        supports_acp: true,
+        permission_modes: permission_modes(version),
+        metadata: metadata(),
+    }
+}
+
+/// The same agent as a provider in a workflow.
+pub fn metadata() -> ProviderMetadata {
+    ProviderMetadata {
+        name: "gemini-cli".to_owned(),
+        description: "Gemini CLI AI agent via subprocess".to_owned(),
+        requires_config: false,
+        config_keys: PROVIDER_KEYS.map(str::to_owned).to_vec(),
+        default_response_timeout: DEFAULT_TIMEOUT.as_secs(),
+        fs_ability: "local-write".to_owned(),
+    }
+}
+
+fn permission_modes(version: Option<&Version>) -> Vec<String> {
+    PermissionMode::ALL
+        .into_iter()
+        .filter(|mode| *mode != PermissionMode::Plan || has(version, PLAN))
+        .map(|mode| mode.as_str().to_owned())
+        .collect()
+}
+
+fn found_by(how: &How) -> FoundBy {
+    match how {
+        How::Variable(_) => FoundBy::Variable,
+        How::Path => FoundBy::Path,
+        How::CommonPlace => FoundBy::CommonPlace,
+    }
+}
+
+fn tried_place(tried: &Tried) -> TriedPlace {
+    TriedPlace {
+        path: tried.path.to_string_lossy().into_owned(),
+        refused: tried.refused.to_string(),
+    }
+}
+
+fn model(id: &str, name: &str) -> Model {
+    Model {
+        id: id.to_owned(),
+        name: name.to_owned(),
+    }
+}

@@ -1,0 +1,85 @@
+//! What the user's own arguments already say.
+
+use std::ffi::OsString;
+
+use super::launch::LaunchError;
+
+/// Flags that decide what the run is, which is ours to decide: a second one would break it.
+const RESERVED: &[(&str, &[&str], &str)] = &[
+    (
+        "-o",
+        &["--output-format"],
+        "the output format is chosen with `--transport`",
+    ),
+    ("-p", &["--prompt"], "the prompt is passed by us"),
+    (
+        "-i",
+        &["--prompt-interactive"],
+        "nobody is there to interact with",
+    ),
+    ("-r", &["--resume"], "sessions are resumed with `--resume`"),
+    (
+        "",
+        &["--session-id", "--session-file"],
+        "sessions are chosen by us",
+    ),
+    (
+        "",
+        &["--acp", "--experimental-acp"],
+        "it is another protocol",
+    ),
+    ("", &["--"], "nothing behind it would be an option any more"),
+];
+
+/// What need not be said again.
+#[derive(Debug, Default)]
+pub(super) struct Extra {
+    pub(super) model: bool,
+    pub(super) permission: bool,
+    pub(super) sandbox: bool,
+}
+
+impl Extra {
+    pub(super) fn read(args: &[OsString]) -> Result<Self, LaunchError> {
+        let mut extra = Self::default();
+        for arg in args {
+            let arg = arg.to_string_lossy();
+            let (name, _) = arg.split_once('=').unwrap_or((&arg, ""));
+            let name = &kebab(name);
+            for (short, long, reason) in RESERVED {
+                if is(name, short, long) {
+                    return Err(LaunchError::Reserved {
+                        argument: name.to_owned(),
+                        reason,
+                    });
+                }
+            }
+            extra.model |= is(name, "-m", &["--model"]);
+            extra.sandbox |= is(name, "-s", &["--sandbox", "--no-sandbox"]);
+            extra.permission |= is(name, "-y", &["--yolo", "--no-yolo"]);
+            extra.permission |= is(name, "", &["--approval-mode"]);
+        }
+        Ok(extra)
+    }
+}
+
+/// The CLI takes `--outputFormat` for `--output-format`.
+fn kebab(name: &str) -> String {
+    if !name.starts_with("--") {
+        return name.to_owned();
+    }
+    let mut kebab = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            kebab.push('-');
+        }
+        kebab.push(letter.to_ascii_lowercase());
+    }
+    kebab
+}
+
+/// Short flags may have their value right behind them: `-mgemini-2.5-pro`.
+fn is(name: &str, short: &str, long: &[&str]) -> bool {
+    let is_long = name.starts_with("--");
+    (!is_long && !short.is_empty() && name.starts_with(short)) || long.contains(&name)
+}

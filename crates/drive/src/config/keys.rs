@@ -1,0 +1,210 @@
+//! The table of keys: what each takes, and where it goes.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::problem::Problem;
+use super::value::Value;
+use super::{ApprovalMode, Config, PermissionMode, TransportChoice};
+
+/// The keys that the provider's specification has.
+pub const PROVIDER_KEYS: [&str; 7] = [
+    "model",
+    "sandbox",
+    "approval_mode",
+    "include_directories",
+    "allowed_tools",
+    "working_dir",
+    "timeout",
+];
+
+/// Every key: those of the specification, then ours.
+pub const KEYS: [&str; 18] = [
+    "model",
+    "sandbox",
+    "approval_mode",
+    "include_directories",
+    "allowed_tools",
+    "working_dir",
+    "timeout",
+    "agent",
+    "transport",
+    "permission_mode",
+    "start_timeout",
+    "idle_timeout",
+    "grace",
+    "retries",
+    "system_prompt",
+    "max_output",
+    "record",
+    "trust_workspace",
+];
+
+/// The longest time that can be asked for: about thirty years. Clocks overflow somewhere beyond.
+const LONGEST: f64 = 1e9;
+
+/// The key as the table spells it.
+pub(super) fn known(name: &str) -> Option<&'static str> {
+    KEYS.into_iter().find(|key| *key == name)
+}
+
+/// Puts a value into the configuration. Relative paths count from `dir`, where one is given.
+pub(super) fn put(
+    config: &mut Config,
+    key: &'static str,
+    value: &Value,
+    dir: Option<&Path>,
+) -> Result<(), Problem> {
+    if *value == Value::Null {
+        return Ok(());
+    }
+    let path = |text: String| match dir {
+        Some(dir) => dir.join(text),
+        None => PathBuf::from(text),
+    };
+    match key {
+        "agent" => config.agent = Some(text(key, value)?),
+        "model" => config.model = Some(text(key, value)?),
+        "system_prompt" => config.system_prompt = Some(text(key, value)?),
+        "working_dir" => config.working_dir = Some(path(text(key, value)?)),
+        "sandbox" => config.sandbox = Some(truth(key, value)?),
+        "record" => config.record = Some(truth(key, value)?),
+        "trust_workspace" => config.trust_workspace = Some(truth(key, value)?),
+        "timeout" => config.timeout = Some(seconds(key, value)?),
+        "start_timeout" => config.start_timeout = Some(seconds(key, value)?),
+        "idle_timeout" => config.idle_timeout = Some(seconds(key, value)?),
+        "grace" => config.grace = Some(seconds(key, value)?),
+        "retries" => config.retries = Some(count(key, value)?),
+        "max_output" => config.max_output = Some(bytes(key, value)?),
+        "allowed_tools" => config.allowed_tools = Some(texts(key, value)?),
+        "include_directories" => {
+            config.include_directories = Some(texts(key, value)?.into_iter().map(path).collect());
+        }
+        "approval_mode" => {
+            let words = ApprovalMode::ALL.map(ApprovalMode::as_str);
+            let mode = one_of(key, value, &words, ApprovalMode::from_word)?;
+            config.permission_mode = Some(mode.into());
+        }
+        "permission_mode" => {
+            let words = PermissionMode::ALL.map(PermissionMode::as_str);
+            let mode = one_of(key, value, &words, PermissionMode::from_word)?;
+            config.permission_mode = Some(mode);
+        }
+        "transport" => {
+            let words = TransportChoice::ALL.map(TransportChoice::as_str);
+            let choice = one_of(key, value, &words, TransportChoice::from_word)?;
+            config.transport = Some(choice);
+        }
+        // `known` names no others, and a test puts a value under each.
+        _ => {}
+    }
+    Ok(())
+}
+
+fn unfit(key: &'static str, accepted: &'static str, value: &Value) -> Problem {
+    Problem::Unfit {
+        key,
+        accepted,
+        got: value.shown(),
+    }
+}
+
+fn text(key: &'static str, value: &Value) -> Result<String, Problem> {
+    match value {
+        Value::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
+        other => Err(unfit(key, "a string that is not empty", other)),
+    }
+}
+
+fn truth(key: &'static str, value: &Value) -> Result<bool, Problem> {
+    match value {
+        Value::Bool(truth) => Ok(*truth),
+        other => Err(unfit(key, "true or false", other)),
+    }
+}
+
+fn texts(key: &'static str, value: &Value) -> Result<Vec<String>, Problem> {
+    let Value::List(items) = value else {
+        return Err(Problem::NotAList {
+            key,
+            got_type: value.type_name(),
+            got: value.shown(),
+        });
+    };
+    let strings = items.iter().map(|item| match item {
+        Value::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
+        other => Err(unfit(
+            key,
+            "a list of strings that are not empty",
+            &Value::from_iter([other.clone()]),
+        )),
+    });
+    strings.collect()
+}
+
+fn one_of<T>(
+    key: &'static str,
+    value: &Value,
+    words: &[&'static str],
+    from_word: fn(&str) -> Option<T>,
+) -> Result<T, Problem> {
+    let found = match value {
+        Value::Str(word) => from_word(word),
+        _ => None,
+    };
+    found.ok_or_else(|| Problem::NotOneOf {
+        key,
+        accepted: words.to_vec(),
+        got: value.shown(),
+    })
+}
+
+/// A time in seconds. `true` is no number, although it is one in Python.
+fn seconds(key: &'static str, value: &Value) -> Result<Duration, Problem> {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "whole numbers that lose precision are far beyond the longest time"
+    )]
+    let number = match value {
+        Value::Int(whole) => *whole as f64,
+        Value::Float(number) => *number,
+        other => return Err(unfit(key, "a number of seconds", other)),
+    };
+    if number <= 0.0 {
+        return Err(Problem::NotPositive {
+            key,
+            got: value.shown(),
+        });
+    }
+    // Not a number compares as neither, and infinity is too much.
+    if number.is_nan() || number > LONGEST {
+        return Err(unfit(key, "a number of seconds up to 1000000000", value));
+    }
+    // What rounds to nothing is nothing.
+    match Duration::try_from_secs_f64(number) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err(Problem::NotPositive {
+            key,
+            got: value.shown(),
+        }),
+    }
+}
+
+fn count(key: &'static str, value: &Value) -> Result<u32, Problem> {
+    let number = match value {
+        Value::Int(whole) => u32::try_from(*whole).ok(),
+        _ => None,
+    };
+    number.ok_or_else(|| unfit(key, "a whole number from 0", value))
+}
+
+fn bytes(key: &'static str, value: &Value) -> Result<u64, Problem> {
+    match value {
+        Value::Int(number) if *number <= 0 => Err(Problem::NotPositive {
+            key,
+            got: value.shown(),
+        }),
+        Value::Int(number) => Ok(number.unsigned_abs()),
+        other => Err(unfit(key, "a whole number of bytes", other)),
+    }
+}

@@ -1,0 +1,127 @@
+//! The words for how much an agent may do, and for how it is spoken to.
+
+/// What an agent may do without asking, from least to most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PermissionMode {
+    /// Nothing but plan.
+    Plan,
+    /// What changes nothing.
+    #[default]
+    Default,
+    /// Edit files.
+    AcceptEdits,
+    /// Anything.
+    BypassPermissions,
+}
+
+impl PermissionMode {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 4] = [
+        Self::Default,
+        Self::AcceptEdits,
+        Self::BypassPermissions,
+        Self::Plan,
+    ];
+
+    /// The word for it in `permission_mode` and `--permission-mode`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Default => "default",
+            Self::AcceptEdits => "acceptEdits",
+            Self::BypassPermissions => "bypassPermissions",
+        }
+    }
+
+    /// The mode that `word` stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
+    }
+}
+
+/// The same in Gemini's words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum ApprovalMode {
+    /// Edit files.
+    AutoEdit,
+    /// What changes nothing.
+    #[default]
+    Default,
+    /// Nothing but plan.
+    Plan,
+    /// Anything.
+    Yolo,
+}
+
+impl ApprovalMode {
+    /// All of them, sorted by their words.
+    pub const ALL: [Self; 4] = [Self::AutoEdit, Self::Default, Self::Plan, Self::Yolo];
+
+    /// The word for it in `approval_mode` and `--approval-mode`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AutoEdit => "auto_edit",
+            Self::Default => "default",
+            Self::Plan => "plan",
+            Self::Yolo => "yolo",
+        }
+    }
+
+    /// The mode that `word` stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
+    }
+}
+
+impl From<PermissionMode> for ApprovalMode {
+    fn from(mode: PermissionMode) -> Self {
+        match mode {
+            PermissionMode::Plan => Self::Plan,
+            PermissionMode::Default => Self::Default,
+            PermissionMode::AcceptEdits => Self::AutoEdit,
+            PermissionMode::BypassPermissions => Self::Yolo,
+        }
+    }
+}
+
+impl From<ApprovalMode> for PermissionMode {
+    fn from(mode: ApprovalMode) -> Self {
+        match mode {
+            ApprovalMode::Plan => Self::Plan,
+            ApprovalMode::Default => Self::Default,
+            ApprovalMode::AutoEdit => Self::AcceptEdits,
+            ApprovalMode::Yolo => Self::BypassPermissions,
+        }
+    }
+}
+
+/// How an agent is to be spoken to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum TransportChoice {
+    /// The best that the agent's version knows.
+    #[default]
+    Auto,
+    /// A line of JSON for each thing that happens.
+    StreamJson,
+    /// One JSON document at the end.
+    Json,
+}
+
+impl TransportChoice {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::StreamJson, Self::Json];
+
+    /// The word for it in `transport` and `--transport`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::StreamJson => "stream-json",
+            Self::Json => "json",
+        }
+    }
+
+    /// The choice that `word` stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.as_str() == word)
+    }
+}

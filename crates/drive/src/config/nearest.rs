@@ -1,0 +1,51 @@
+//! Guessing which key somebody meant.
+
+use super::keys::KEYS;
+
+/// No key of ours is so long that a longer word could have meant it.
+const LONGEST: usize = 40;
+
+/// The key that `word` resembles, if it resembles one: at most a third of its letters are wrong.
+pub(super) fn nearest(word: &str) -> Option<&'static str> {
+    if word.chars().count() > LONGEST {
+        return None;
+    }
+    let spellings = [in_snake_case(word), word.to_ascii_lowercase()];
+    let close = KEYS
+        .into_iter()
+        .flat_map(|key| spellings.iter().map(move |word| (distance(word, key), key)));
+    let (distance, key) = close.min()?;
+    (distance * 3 <= key.len()).then_some(key)
+}
+
+/// `approval-mode` and `approvalMode` are `approval_mode`.
+fn in_snake_case(word: &str) -> String {
+    let mut snake = String::new();
+    for letter in word.chars() {
+        if letter.is_ascii_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(if letter == '-' {
+            '_'
+        } else {
+            letter.to_ascii_lowercase()
+        });
+    }
+    snake
+}
+
+/// How many letters have to be added, removed or replaced to get from one word to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (above, letter) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = above + 1;
+        for (index, other) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[index + 1];
+            row[index + 1] = replaced.min(diagonal + 1).min(row[index] + 1);
+        }
+    }
+    row[to.len()]
+}

@@ -1,0 +1,249 @@
+//! What can be wrong with a configuration, and what is only worth a word.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a configuration is refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A file is there and cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file is not TOML.
+    #[error("{place}: {reason}")]
+    Syntax {
+        /// Where.
+        place: Place,
+        /// What the parser says, in one line.
+        reason: String,
+    },
+    /// A value in a file is refused.
+    #[error("{place}: {problem}")]
+    At {
+        /// Where.
+        place: Place,
+        /// What is wrong with it.
+        problem: Problem,
+    },
+    /// A value that came from no file is refused.
+    #[error("{0}")]
+    Refused(Problem),
+}
+
+impl ConfigError {
+    /// What is wrong with a value, if that is what is wrong.
+    pub fn problem(&self) -> Option<&Problem> {
+        match self {
+            Self::At { problem, .. } | Self::Refused(problem) => Some(problem),
+            Self::Read { .. } | Self::Syntax { .. } => None,
+        }
+    }
+
+    /// What the user can do about it, if we know.
+    pub fn hint(&self) -> Option<String> {
+        self.problem().map(Problem::hint)
+    }
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// The character in the line, from 1.
+    pub column: usize,
+}
+
+impl Place {
+    /// The place of a byte in the text of a file.
+    pub(super) fn of(path: PathBuf, text: &str, byte: usize) -> Self {
+        let before = text.get(..byte).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self {
+            path,
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.path.display(), self.line, self.column)
+    }
+}
+
+/// What is wrong with a value. Values are shown as Python shows them.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// A number that must be greater than 0 is not.
+    #[error("{key} must be > 0")]
+    NotPositive {
+        /// The key.
+        key: &'static str,
+        /// The value.
+        got: String,
+    },
+    /// A word that is none of those the key takes.
+    #[error("{key} must be one of {}, got: {got}", listed(accepted))]
+    NotOneOf {
+        /// The key.
+        key: &'static str,
+        /// The words that it takes.
+        accepted: Vec<&'static str>,
+        /// The value.
+        got: String,
+    },
+    /// Something else where a list belongs.
+    #[error("{key} must be a list, got: {got_type}")]
+    NotAList {
+        /// The key.
+        key: &'static str,
+        /// The type of the value.
+        got_type: &'static str,
+        /// The value.
+        got: String,
+    },
+    /// A value of another kind than the key takes.
+    #[error("{key} must be {accepted}, got: {got}")]
+    Unfit {
+        /// The key.
+        key: &'static str,
+        /// What the key takes.
+        accepted: &'static str,
+        /// The value.
+        got: String,
+    },
+    /// One setting was given under both its names.
+    #[error("approval_mode and permission_mode are one setting and were both given")]
+    TwoModes,
+    /// A program named a key that does not exist.
+    #[error("there is no key {key}")]
+    NoSuchKey {
+        /// The key as it was given, and the known one it resembles.
+        key: UnknownKey,
+    },
+}
+
+impl Problem {
+    /// What would be accepted.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NotPositive { key, got } => {
+                format!("`{key}` is {got}: leave it out for the default")
+            }
+            Self::NotOneOf { key, accepted, .. } => {
+                format!("`{key}` takes {}", accepted.join(", "))
+            }
+            Self::NotAList { key, got, .. } => {
+                format!("`{key}` takes strings in brackets: {key} = [{got}]")
+            }
+            Self::Unfit { key, accepted, .. } => format!("`{key}` takes {accepted}"),
+            Self::TwoModes => "keep one of them".to_owned(),
+            Self::NoSuchKey { .. } => format!("there are {}", super::KEYS.join(", ")),
+        }
+    }
+}
+
+/// What is worth a word but stops nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// Keys that nobody knows were ignored.
+    UnknownKeys {
+        /// The file, if they came from one.
+        origin: Option<PathBuf>,
+        /// The keys, in the order of the file.
+        keys: Vec<UnknownKey>,
+    },
+    /// A project's file asked for power that only the user can give. The key was ignored.
+    NotForProjects {
+        /// Where it stands.
+        place: Place,
+        /// The key.
+        key: &'static str,
+        /// What it asked for.
+        asked: String,
+    },
+    /// A project's file asked for more than the user's own file allows. The key was ignored.
+    WiderThanUser {
+        /// The project's file.
+        origin: PathBuf,
+        /// What it asked for.
+        asked: &'static str,
+        /// What the user's file says.
+        user: &'static str,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownKeys { origin, keys } => {
+                if let Some(origin) = origin {
+                    write!(f, "{}: ", origin.display())?;
+                }
+                f.write_str(if keys.len() == 1 {
+                    "unknown key ignored: "
+                } else {
+                    "unknown keys ignored: "
+                })?;
+                for (index, key) in keys.iter().enumerate() {
+                    write!(f, "{}{key}", if index > 0 { ", " } else { "" })?;
+                }
+                Ok(())
+            }
+            Self::NotForProjects { place, key, asked } => write!(
+                f,
+                "{place}: `{key} = {asked}` ignored: a project's file cannot grant this; put it into your own \
+                 {}, or on the command line",
+                super::FILE_NAME
+            ),
+            Self::WiderThanUser {
+                origin,
+                asked,
+                user,
+            } => write!(
+                f,
+                "{}: permission mode `{asked}` ignored: your own {} says `{user}`, and a project's file cannot widen that",
+                origin.display(),
+                super::FILE_NAME
+            ),
+        }
+    }
+}
+
+/// A key that nobody knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownKey {
+    /// The key.
+    pub key: String,
+    /// The key that was probably meant.
+    pub nearest: Option<&'static str>,
+}
+
+impl fmt::Display for UnknownKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.key.escape_debug())?;
+        match self.nearest {
+            Some(nearest) => write!(f, " (did you mean `{nearest}`?)"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Words as a list in Python.
+fn listed(words: &[&'static str]) -> String {
+    let words: super::Value = words.iter().copied().collect();
+    words.to_string()
+}

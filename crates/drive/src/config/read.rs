@@ -1,0 +1,137 @@
+//! From text to a configuration.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::nearest::nearest;
+use super::problem::{ConfigError, Place, Problem, UnknownKey, Warning};
+use super::value::Value;
+use super::{Config, keys};
+
+impl Config {
+    /// Reads TOML that the user wrote. `origin` is the file it came from: messages name it, and relative paths in it count from
+    /// the directory it lies in. For a project's file there is [`Config::from_project_toml`].
+    pub fn from_toml(text: &str, origin: &Path) -> Result<(Self, Vec<Warning>), ConfigError> {
+        let read = Reading::from_toml(text, origin)?;
+        Ok((read.config, read.warnings))
+    }
+
+    /// Reads a JSON object, such as a program has it. A `null` is as good as absent.
+    pub fn from_json(
+        members: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<(Self, Vec<Warning>), ConfigError> {
+        let mut config = Self::default();
+        let mut unknown = Vec::new();
+        for (name, value) in members {
+            match keys::known(name) {
+                Some(key) => keys::put(&mut config, key, &Value::from(value), None)
+                    .map_err(ConfigError::Refused)?,
+                None => unknown.push(unknown_key(name)),
+            }
+        }
+        let given = |key| members.get(key).is_some_and(|value| !value.is_null());
+        if given("approval_mode") && given("permission_mode") {
+            return Err(ConfigError::Refused(Problem::TwoModes));
+        }
+        Ok((config, one_warning(None, unknown)))
+    }
+}
+
+/// A file that was read, and where everything stood in it.
+#[derive(Debug)]
+pub(super) struct Reading {
+    pub(super) config: Config,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) written: BTreeMap<&'static str, Written>,
+}
+
+/// A value as it was written.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) place: Place,
+    pub(super) shown: String,
+}
+
+impl Reading {
+    pub(super) fn from_toml(text: &str, origin: &Path) -> Result<Self, ConfigError> {
+        let place = |byte| Place::of(origin.to_owned(), text, byte);
+        let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
+            place: place(error.span().map_or(0, |span| span.start)),
+            reason: error.message().replace('\n', ", "),
+        })?;
+        let mut read = Self {
+            config: Config::default(),
+            warnings: Vec::new(),
+            written: BTreeMap::new(),
+        };
+        let mut unknown = Vec::new();
+        for (name, value) in in_order(table.get_ref()) {
+            let Some(key) = keys::known(name.get_ref()) else {
+                unknown.push(unknown_key(name.get_ref()));
+                continue;
+            };
+            let place = place(value.span().start);
+            let value = Value::from_toml(value.get_ref());
+            read.put(key, &value, place, origin)?;
+        }
+        read.warnings = one_warning(Some(origin), unknown);
+        Ok(read)
+    }
+
+    fn put(
+        &mut self,
+        key: &'static str,
+        value: &Value,
+        place: Place,
+        origin: &Path,
+    ) -> Result<(), ConfigError> {
+        let other_name = match key {
+            "approval_mode" => Some("permission_mode"),
+            "permission_mode" => Some("approval_mode"),
+            _ => None,
+        };
+        let twice = other_name.is_some_and(|other| self.written.contains_key(other));
+        let put = if twice {
+            Err(Problem::TwoModes)
+        } else {
+            keys::put(&mut self.config, key, value, origin.parent())
+        };
+        if let Err(problem) = put {
+            return Err(ConfigError::At { place, problem });
+        }
+        let shown = value.shown();
+        self.written.insert(key, Written { place, shown });
+        Ok(())
+    }
+}
+
+/// The entries as they stand in the file; the parser sorts them by name.
+fn in_order<'a, 'i>(
+    table: &'a DeTable<'i>,
+) -> Vec<(
+    &'a Spanned<std::borrow::Cow<'i, str>>,
+    &'a Spanned<DeValue<'i>>,
+)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    entries
+}
+
+pub(super) fn unknown_key(name: &str) -> UnknownKey {
+    UnknownKey {
+        key: name.to_owned(),
+        nearest: nearest(name),
+    }
+}
+
+/// One warning, however many keys there are.
+fn one_warning(origin: Option<&Path>, keys: Vec<UnknownKey>) -> Vec<Warning> {
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let origin = origin.map(Path::to_owned);
+    vec![Warning::UnknownKeys { origin, keys }]
+}

@@ -1,0 +1,86 @@
+//! What can be wrong with a file that was to be a program.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::How;
+
+/// Why a place was passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There is nothing.
+    Missing,
+    /// There is a link to nothing.
+    BrokenLink {
+        /// Where it points.
+        target: PathBuf,
+    },
+    /// There is a directory.
+    Directory,
+    /// There is a pipe, a socket or a device.
+    NotAFile,
+    /// There is a file that we may not execute.
+    NotExecutable,
+    /// A part of PATH that is no absolute path. It would mean the directory somebody happens to be in, a cloned repository say.
+    Relative,
+    /// It could not be looked at.
+    Unreadable(io::ErrorKind),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("no such file"),
+            Self::BrokenLink { target } => {
+                write!(f, "a link to {}, which does not exist", target.display())
+            }
+            Self::Directory => f.write_str("a directory"),
+            Self::NotAFile => f.write_str("not a regular file"),
+            Self::NotExecutable => f.write_str("not executable"),
+            Self::Relative => f.write_str("a relative part of PATH is not followed"),
+            Self::Unreadable(kind) => write!(f, "cannot be looked at: {kind}"),
+        }
+    }
+}
+
+/// What is wrong with the file, if anything is.
+pub(super) fn check(path: &Path, how: &How) -> Option<Refusal> {
+    if *how == How::Path && !path.is_absolute() {
+        return Some(Refusal::Relative);
+    }
+    let about = match path.metadata() {
+        Ok(about) => about,
+        Err(error) => return Some(absent(path, &error)),
+    };
+    if about.is_dir() {
+        Some(Refusal::Directory)
+    } else if !about.is_file() {
+        Some(Refusal::NotAFile)
+    } else if !executable(path) {
+        Some(Refusal::NotExecutable)
+    } else {
+        None
+    }
+}
+
+fn absent(path: &Path, error: &io::Error) -> Refusal {
+    match (error.kind(), fs::read_link(path)) {
+        (io::ErrorKind::NotFound, Ok(target)) => Refusal::BrokenLink { target },
+        // A file where a directory was expected: there is nothing behind it either.
+        (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, _) => Refusal::Missing,
+        (kind, _) => Refusal::Unreadable(kind),
+    }
+}
+
+#[cfg(unix)]
+fn executable(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn executable(_: &Path) -> bool {
+    true
+}

@@ -1,0 +1,102 @@
+//! What an agent can do, and whether it is here: one object an agent.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Text;
+use crate::open_enum::open_enum;
+
+/// The version that capabilities carry in `schema`.
+pub const SCHEMA: &str = "lapidary.capabilities/1";
+
+/// What an agent can do on this machine. Where no version is known, what a current one can.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Capabilities {
+    /// The vocabulary and its version, `lapidary.capabilities/1`. Derived.
+    pub schema: Text,
+    /// The agent's name, as `--agent` takes it. Derived.
+    pub agent: String,
+    /// True if its program was found. Derived.
+    pub installed: bool,
+    /// The program that a run would start. Derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cli_path: Option<String>,
+    /// Where the program was looked for when it was found. Derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_by: Option<FoundBy>,
+    /// Its version, if its package says so; nothing is started to find out. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Where else it was looked for, and what was wrong there. Derived.
+    pub tried: Vec<TriedPlace>,
+    /// True if a prompt may be a slash command. Derived.
+    pub supports_slash_commands: bool,
+    /// True if the model can be chosen. Derived.
+    pub supports_models: bool,
+    /// Models to choose from; the agent may know more. Derived.
+    pub models: Vec<Model>,
+    /// True if it can search the web. Derived.
+    pub supports_web_search: bool,
+    /// True if it tells its thoughts, in its session files at least. Derived.
+    pub supports_thinking: bool,
+    /// True if it can tell what it does while it does it. Derived from the version.
+    pub supports_stream_json: bool,
+    /// True if it can continue an earlier session. Derived from the version.
+    pub supports_resume: bool,
+    /// True if it knows a mode in which it only plans. Derived from the version.
+    pub supports_plan_mode: bool,
+    /// True if it speaks the Agent Client Protocol. Derived.
+    pub supports_acp: bool,
+    /// The values of `--permission-mode` that it has a mode of its own for. Derived from the version.
+    pub permission_modes: Vec<String>,
+    /// The same agent as a provider in a workflow. Derived.
+    pub metadata: ProviderMetadata,
+}
+
+open_enum! {
+    /// Where a program was found.
+    pub enum FoundBy {
+        /// By a variable of the environment that names it.
+        Variable = "variable",
+        /// In a directory on PATH.
+        Path = "path",
+        /// In a place where installers like to put it.
+        CommonPlace = "common_place",
+    }
+}
+
+/// A place that was looked at in vain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TriedPlace {
+    /// The path. Derived.
+    pub path: String,
+    /// What was wrong there, in words. Derived.
+    pub refused: String,
+}
+
+/// A model to choose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Model {
+    /// What the agent calls it. Upstream.
+    pub id: String,
+    /// What people call it. Upstream.
+    pub name: String,
+}
+
+/// What a workflow engine wants to know about a provider before it configures one. Keys in `snake_case`, as such engines have them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProviderMetadata {
+    /// The provider's name. Derived.
+    pub name: String,
+    /// What it is, in one line. Derived.
+    pub description: String,
+    /// True if it does not work without a configuration. Derived.
+    pub requires_config: bool,
+    /// The keys that its configuration knows. Derived.
+    pub config_keys: Vec<String>,
+    /// How long a response may take, in seconds, unless configured otherwise. Derived.
+    pub default_response_timeout: u64,
+    /// What it can do to files: it writes them itself. Derived.
+    pub fs_ability: String,
+}
