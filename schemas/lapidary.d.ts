@@ -650,6 +650,7 @@ export interface RunEnd extends EventBase {
  * - `duplicate_key`: A key that stands twice: the last was taken.
  * - `protocol_violation`: Lines in an order that makes no sense, such as a result without its call.
  * - `retry`: The agent was started again.
+ * - `notice`: Something that we decided and that makes a difference, such as handing a large prompt over as a file.
  * - `session_records`: Records of a session file that are not in its final state.
  */
 export type DiagnosticKind =
@@ -662,6 +663,7 @@ export type DiagnosticKind =
   | "duplicate_key"
   | "protocol_violation"
   | "retry"
+  | "notice"
   | "session_records"
   | (string & {});
 
@@ -1080,6 +1082,42 @@ export interface CreateSession {
   prompt?: string;
   /** Everything else, as the agent's adapter understands it. Upstream. */
   options?: unknown;
+}
+
+/** `run.json` of a recording. */
+export interface Recording {
+  /** The format and its version, `lapidary.recording/1`. Derived. */
+  schema: string;
+  /** The run's id. Derived. */
+  run: string;
+  /** The agent's name, such as `gemini`. Derived. */
+  agent: string;
+  /** The protocol that it spoke: `stream-json`, `json`, or `unknown`. Derived. */
+  transport: string;
+  /** The program and its arguments. Derived. */
+  argv: string[];
+  /** The names of what was in its environment. Values may be secrets and are not recorded. Derived. */
+  environment: string[];
+  /** Where it ran. Derived. */
+  directory: string;
+  /** When it was started. Derived. */
+  startedAt: string;
+  /** How it ended. Absent while it runs, and if we were killed. Derived. */
+  end?: RecordedEnd;
+}
+
+/** How a recorded process ended. */
+export interface RecordedEnd {
+  /** How long it ran, in milliseconds. Derived. */
+  durationMs: number;
+  /** Its exit code. Upstream. */
+  exitCode?: number;
+  /** The signal that ended it, such as `SIGKILL`. Upstream. */
+  signal?: string;
+  /** How the run ended, if it was one of ours. Derived. */
+  outcome?: Outcome;
+  /** Why. Derived. */
+  cause?: Cause;
 }
 
 /** What an agent can do on this machine. Where no version is known, what a current one can. */
