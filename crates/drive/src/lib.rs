@@ -4,6 +4,7 @@ pub mod agents;
 pub mod config;
 pub mod detect;
 mod follow;
+pub mod headless;
 pub mod process;
 pub mod recording;
 pub mod run;

@@ -150,17 +150,17 @@ impl Recorder {
 }
 
 /// What may name a directory of ours.
-fn is_name(run: &str) -> bool {
+pub(crate) fn is_name(run: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     (1..=128).contains(&run.len()) && !run.starts_with('.') && run.chars().all(is_plain)
 }
 
 /// Agents append: two of them that share the file must not write over each other.
-fn private_file(path: &Path) -> io::Result<File> {
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o600).open(path)
 }
 
-fn private_directories(path: &Path) -> io::Result<()> {
+pub(crate) fn private_directories(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

@@ -26,6 +26,7 @@ mod waiting;
 use std::collections::VecDeque;
 use std::thread;
 
+use lapidary_normalize::{Options, Stopped};
 use lapidary_vocab::Event;
 use tokio::sync::mpsc;
 
@@ -51,11 +52,24 @@ impl Run {
         let (stopper, stops) = stop::channel();
         let body = move || match runtime() {
             Ok(runtime) => runtime.block_on(attempt::run(request, stops, sender)),
-            Err(error) => attempt::unable(&request, &error, &sender),
+            Err(error) => attempt::unable(&request.options, &error, &sender),
         };
         let name = "lapidary-run".to_owned();
         // Without a thread there is nothing that could report it: then the events end at once.
         let _ = thread::Builder::new().name(name).spawn(body);
+        Self {
+            batches,
+            events: VecDeque::new(),
+            stopper,
+        }
+    }
+
+    /// A run that was over before it began.
+    pub fn refused(options: &Options, stopped: Stopped) -> Self {
+        let (sender, batches) = mpsc::channel(1);
+        let (stopper, _) = stop::channel();
+        // There is room for one.
+        let _ = sender.try_send(attempt::refused(options, stopped));
         Self {
             batches,
             events: VecDeque::new(),

@@ -4,16 +4,14 @@ use std::fs;
 use std::io;
 use std::time::{Duration, SystemTime};
 
-use lapidary_normalize::Ending;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
-use lapidary_vocab::Cause;
+use lapidary_normalize::{Ending, Options, Stopped};
 use lapidary_vocab::event::{DiagnosticKind, RunEnd};
+use lapidary_vocab::{Cause, Json};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
-use super::ending::{
-    AttemptError, cancelled, cannot_record, disk_full, ending, not_started, recorded_end,
-};
+use super::ending::{AttemptError, cancelled, cannot_record, disk_full, ending, recorded_end};
 use super::oversee::{Overseer, is_full};
 use super::request::Request;
 use super::retry;
@@ -22,6 +20,9 @@ use super::translate::{Batch, Grown, Translator, now, stderr_tail};
 use super::waiting::Waiting;
 use crate::process::Stdio;
 use crate::recording::{self, Manifest, RecordError, Recorder, STDERR, STDOUT};
+
+/// The extension of `run_end` that says where the recording is.
+const RECORDING: &str = "lapidary.recording";
 
 /// Runs, and says how it went.
 pub(super) async fn run(
@@ -35,62 +36,95 @@ pub(super) async fn run(
         let _ = recording::prune(&request.records.root, limits, SystemTime::now());
     }
     let mut normalizer = StreamNormalizer::new(&request.options);
-    let mut batch = Batch::default();
+    let mut first = Batch::default();
     for notice in &request.notices {
-        normalizer.note(
-            DiagnosticKind::Notice,
-            notice.clone(),
-            &now(),
-            &mut batch.events,
-        );
+        let events = &mut first.events;
+        normalizer.note(DiagnosticKind::Notice, notice.clone(), &now(), events);
     }
+    // That nobody listens any more is no reason to stop: whoever wants that says so.
+    let _ = batches.send(first).await;
+    let ending = attempts(&request, &mut normalizer, &stops, &batches).await;
+    let _ = batches.send(last(&request, normalizer, ending)).await;
+}
+
+/// Tries until it works, or until there is no point in trying again.
+async fn attempts(
+    request: &Request,
+    normalizer: &mut StreamNormalizer,
+    stops: &watch::Receiver<Urgency>,
+    batches: &mpsc::Sender<Batch>,
+) -> Ending {
     let must_end = request.timeouts.total.map(|total| Instant::now() + total);
     let mut number = 1;
-    let ending = loop {
+    loop {
         let attempt = Attempt {
-            request: &request,
+            request,
             number,
             stops: stops.clone(),
-            batches: &batches,
+            batches,
             must_end,
         };
-        let _ = batches.send(std::mem::take(&mut batch)).await;
-        let tried = attempt.make(&mut normalizer).await;
-        let pause = tried.pause(&request, number);
+        let tried = attempt.make(normalizer).await;
+        let pause = tried.pause(request, number);
         let Some(pause) = pause.filter(|pause| fits(*pause, must_end)) else {
-            break tried.ending;
+            return tried.ending;
         };
+        let mut batch = Batch::default();
         normalizer.restart(&mut batch.events);
         let message = tried.told(number, request.retries, pause);
         normalizer.note(DiagnosticKind::Retry, message, &now(), &mut batch.events);
+        let _ = batches.send(batch).await;
         if waits_out(pause, stops.clone()).await {
-            break Ending {
+            return Ending {
                 stopped: Some(cancelled()),
                 ..Ending::default()
             };
         }
         number += 1;
-    };
-    normalizer.finish(
-        &Ending {
-            at: Some(now()),
-            ..ending
-        },
-        &mut batch.events,
-    );
-    let _ = batches.send(batch).await;
+    }
+}
+
+/// The `run_end`, which says where the recording is.
+fn last(request: &Request, normalizer: StreamNormalizer, mut ending: Ending) -> Batch {
+    if let Some(directory) = &request.prompt_directory
+        && !request.records.keep
+    {
+        let _ = fs::remove_dir_all(directory);
+    }
+    ending.at = Some(now());
+    let mut batch = Batch::default();
+    normalizer.finish(&ending, &mut batch.events);
+    let recording = request.records.root.join(&request.run);
+    if let Some(event) = batch.events.last_mut()
+        && recording.is_dir()
+    {
+        let path = Json::from_value(&recording.to_string_lossy());
+        let name = RECORDING.to_owned();
+        event.base.extensions.insert(name, path);
+    }
+    batch
 }
 
 /// Not even the runtime could be set up.
-pub(super) fn unable(request: &Request, error: &io::Error, batches: &mpsc::Sender<Batch>) {
+pub(super) fn unable(options: &Options, error: &io::Error, batches: &mpsc::Sender<Batch>) {
+    let stopped = Stopped {
+        cause: Cause::Internal,
+        message: format!("cannot run anything: {error}"),
+        hint: None,
+    };
+    let _ = batches.blocking_send(refused(options, stopped));
+}
+
+/// All that is to be said about a run that was not made.
+pub(super) fn refused(options: &Options, stopped: Stopped) -> Batch {
     let mut batch = Batch::default();
-    let ending = not_started(
-        Cause::Internal,
-        format!("cannot run anything: {error}"),
-        None,
-    );
-    StreamNormalizer::new(&request.options).finish(&ending, &mut batch.events);
-    let _ = batches.blocking_send(batch);
+    let ending = Ending {
+        at: Some(now()),
+        stopped: Some(stopped),
+        ..Ending::default()
+    };
+    StreamNormalizer::new(options).finish(&ending, &mut batch.events);
+    batch
 }
 
 /// One start of the agent.

@@ -61,7 +61,7 @@ fn cannot_start(error: &StartError) -> Ending {
     not_started(cause, with_sources(error), None)
 }
 
-pub(super) fn not_started(cause: Cause, message: String, hint: Option<&str>) -> Ending {
+fn not_started(cause: Cause, message: String, hint: Option<&str>) -> Ending {
     Ending {
         stopped: Some(Stopped {
             cause,

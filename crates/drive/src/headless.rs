@@ -1,0 +1,278 @@
+//! From what somebody wants to a [`Request`]: find the agent, lay out its arguments, hand the prompt over.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lapidary_normalize::{Options, Stopped};
+use lapidary_vocab::Cause;
+
+use crate::agents::gemini::{
+    self, Delivery, Invocation, Launch, LaunchError, Prompt, Stdin, Transport,
+};
+use crate::config::Config;
+use crate::detect::{self, Environment, NotFound};
+use crate::process::{Command, Supervisor};
+use crate::recording::TIMING;
+use crate::run::{Records, Request, Run, Speech, Timeouts};
+
+/// A run that somebody wants.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Which agent.
+    pub agent: Agent,
+    /// How it is to run.
+    pub config: Config,
+    /// What it is to do.
+    pub prompt: Prompt,
+    /// The session to continue: `latest`, a number or an id.
+    pub resume: Option<String>,
+    /// The id that a new session gets.
+    pub session_id: Option<String>,
+    /// Arguments for the agent, passed on behind ours.
+    pub extra_args: Vec<OsString>,
+    /// The variables that the agent inherits, and where the caller is.
+    pub environment: Environment,
+    /// The program that supervises it.
+    pub supervisor: Supervisor,
+    /// Where it is recorded.
+    pub records: Records,
+    /// How its words are translated; the run's id is among it.
+    pub options: Options,
+    /// What the reader should know from the start.
+    pub notices: Vec<String>,
+    /// Whether the agent's bytes are handed on too.
+    pub with_bytes: bool,
+}
+
+/// The agent of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Agent {
+    /// Gemini CLI, wherever it is found.
+    Gemini,
+    /// A program that writes what Gemini CLI writes, such as a replayed recording. It gets no arguments of ours.
+    Standin {
+        /// What it is called.
+        name: String,
+        /// The program.
+        program: PathBuf,
+        /// Its arguments.
+        args: Vec<OsString>,
+    },
+}
+
+impl Agent {
+    fn name(&self) -> &str {
+        match self {
+            Self::Gemini => gemini::NAME,
+            Self::Standin { name, .. } => name,
+        }
+    }
+}
+
+/// Why a job cannot be run at all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The agent is not installed.
+    #[error(transparent)]
+    NotFound(#[from] NotFound),
+    /// The agent cannot be started like this.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// There is no such directory to work in.
+    #[error("cannot work in `{}`: it is no directory", directory.display())]
+    Directory {
+        /// The one that was wanted.
+        directory: PathBuf,
+    },
+    /// A prompt that is too long for stdin cannot be written to a file.
+    #[error("cannot write the prompt to `{}`: {source}", path.display())]
+    PromptFile {
+        /// Where it was to be written.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl JobError {
+    fn cause(&self) -> Cause {
+        match self {
+            Self::NotFound(_) => Cause::AgentMissing,
+            Self::Launch(_) | Self::Directory { .. } => Cause::BadInput,
+            Self::PromptFile { .. } => Cause::Internal,
+        }
+    }
+
+    /// What the user can do about it, if we know.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotFound(error) => Some(error.hint()),
+            Self::Launch(error) => error.hint(),
+            Self::Directory { .. } | Self::PromptFile { .. } => None,
+        }
+    }
+}
+
+impl From<&JobError> for Stopped {
+    fn from(error: &JobError) -> Self {
+        Self {
+            cause: error.cause(),
+            message: error.to_string(),
+            hint: error.hint(),
+        }
+    }
+}
+
+impl Job {
+    /// Starts it. A job that cannot be run is a run too: one that has ended already, and says why.
+    pub fn start(&self) -> Run {
+        match self.request() {
+            Ok(request) => Run::start(request),
+            Err(error) => Run::refused(&self.options, (&error).into()),
+        }
+    }
+
+    /// What is to be run.
+    pub fn request(&self) -> Result<Request, JobError> {
+        let directory = self.config.working_dir_in(&self.environment.dir);
+        if !directory.is_dir() {
+            return Err(JobError::Directory { directory });
+        }
+        let mut request = match &self.agent {
+            Agent::Gemini => self.gemini()?,
+            Agent::Standin { program, args, .. } => {
+                let mut command = Command::new(program, directory);
+                command.args(args.clone());
+                self.with(command, self.standin_input()?, Speech::Stream, Vec::new())
+            }
+        };
+        request.command.envs([("LAPIDARY_RUN", &*self.options.run)]);
+        Ok(request)
+    }
+
+    fn gemini(&self) -> Result<Request, JobError> {
+        let found = detect::gemini(&self.environment)?;
+        let mut config = self.config.clone();
+        let mut prompt = self.prompt.clone();
+        let mut notices = Vec::new();
+        let mut prompt_directory = None;
+        let invocation = loop {
+            let launch = Launch {
+                config: &config,
+                dir: &self.environment.dir,
+                prompt,
+                resume: self.resume.as_deref(),
+                session_id: self.session_id.as_deref(),
+                extra_args: &self.extra_args,
+                version: found.version.as_ref(),
+            };
+            match gemini::prepare(&launch)? {
+                Delivery::Ready(invocation) => break invocation,
+                Delivery::NeedsFile { text, notice } => {
+                    let path = self.write_prompt(&text)?;
+                    let directory = path.parent().map(Path::to_owned).unwrap_or_default();
+                    let included = config.include_directories.get_or_insert_default();
+                    included.push(directory.clone());
+                    prompt_directory = Some(directory);
+                    prompt = Prompt::File(path);
+                    notices.push(notice);
+                }
+            }
+        };
+        if let Some(tried) = found.passed_over() {
+            let (path, refused) = (tried.path.display(), &tried.refused);
+            notices.push(format!("`{path}`, {}, is not used: {refused}", tried.how));
+        }
+        let mut request = self.launched(found.path, invocation, notices);
+        request.prompt_directory = prompt_directory;
+        Ok(request)
+    }
+
+    fn launched(
+        &self,
+        program: PathBuf,
+        invocation: Invocation,
+        mut notices: Vec<String>,
+    ) -> Request {
+        let mut command = Command::new(program, invocation.dir);
+        command
+            .args(invocation.args)
+            .envs(self.environment.vars.clone());
+        command.envs(invocation.env);
+        let input = match invocation.stdin {
+            Stdin::Empty => Vec::new(),
+            Stdin::Text(text) => text.into_bytes(),
+        };
+        let speech = match invocation.transport {
+            Transport::StreamJson => Speech::Stream,
+            Transport::Json => Speech::Document,
+        };
+        notices.extend(invocation.notices);
+        self.with(command, input, speech, notices)
+    }
+
+    fn standin_input(&self) -> Result<Vec<u8>, JobError> {
+        match &self.prompt {
+            Prompt::Text(text) if text.trim().is_empty() => Err(LaunchError::EmptyPrompt.into()),
+            Prompt::Text(text) => Ok(text.clone().into_bytes()),
+            Prompt::File(path) => fs::read(self.environment.dir.join(path)).map_err(|error| {
+                let (path, reason) = (path.clone(), error.to_string());
+                LaunchError::PromptFile { path, reason }.into()
+            }),
+        }
+    }
+
+    fn with(
+        &self,
+        command: Command,
+        input: Vec<u8>,
+        speech: Speech,
+        notices: Vec<String>,
+    ) -> Request {
+        let config = &self.config;
+        let usual = Timeouts::default();
+        let mut records = self.records.clone();
+        records.keep = config.record.unwrap_or(records.keep);
+        records.max_output = config.max_output.unwrap_or(records.max_output);
+        Request {
+            run: self.options.run.to_string(),
+            agent: self.agent.name().to_owned(),
+            command,
+            input,
+            speech,
+            supervisor: self.supervisor.clone(),
+            timeouts: Timeouts {
+                start: config.start_timeout.or(usual.start),
+                idle: config.idle_timeout.or(usual.idle),
+                total: Some(config.timeout_or_default()),
+            },
+            grace: config.grace_or_default(),
+            retries: config.retries.unwrap_or(0),
+            records,
+            options: self.options.clone(),
+            notices: self.notices.iter().cloned().chain(notices).collect(),
+            with_bytes: self.with_bytes,
+            prompt_directory: None,
+        }
+    }
+
+    /// Where the agent may read it: it gets the directory for itself. The empty `timing` makes it a recording to whoever cleans up.
+    fn write_prompt(&self, text: &str) -> Result<PathBuf, JobError> {
+        let directory = self
+            .records
+            .root
+            .join(format!("{}.prompt", self.options.run));
+        let path = directory.join("prompt.md");
+        let written = crate::recording::private_directories(&directory)
+            .and_then(|()| crate::recording::private_file(&directory.join(TIMING)))
+            .and_then(|_| crate::recording::private_file(&path))
+            .and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
+        match written {
+            Ok(()) => Ok(path),
+            Err(source) => Err(JobError::PromptFile { path, source }),
+        }
+    }
+}
