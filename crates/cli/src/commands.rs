@@ -3,7 +3,9 @@
 mod capabilities;
 mod completions;
 mod man;
+mod run;
 mod schema;
+mod sink;
 mod translate;
 
 use crate::exit::Exit;
@@ -28,6 +30,7 @@ Exit codes:
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    Run(Box<run::Args>),
     Translate(translate::Args),
     Capabilities(capabilities::Args),
     Schema(schema::Args),
@@ -35,8 +38,10 @@ pub(crate) enum Command {
     Man(man::Args),
 }
 
+/// Does what a command says.
 pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<Exit, Failure> {
     match command {
+        Command::Run(args) => run::run(args, out),
         Command::Translate(args) => translate::run(args, out),
         Command::Capabilities(args) => capabilities::run(args, out),
         Command::Schema(args) => schema::run(args, out),

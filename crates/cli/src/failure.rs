@@ -14,6 +14,8 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
     pub(crate) error: anyhow::Error,
     pub(crate) hint: Option<String>,
+    /// Whether the configuration is to blame.
+    pub(crate) is_config: bool,
 }
 
 impl Failure {
@@ -22,6 +24,22 @@ impl Failure {
             exit: Exit::BadInput,
             error: error.into(),
             hint: None,
+            is_config: false,
+        }
+    }
+
+    pub(crate) fn internal(error: impl Into<anyhow::Error>) -> Self {
+        Self {
+            exit: Exit::Internal,
+            ..Self::bad_input(error)
+        }
+    }
+
+    /// A configuration that cannot be used. Exits like bad input, which it is.
+    pub(crate) fn bad_config(error: impl Into<anyhow::Error>) -> Self {
+        Self {
+            is_config: true,
+            ..Self::bad_input(error)
         }
     }
 
@@ -30,6 +48,14 @@ impl Failure {
             exit: Exit::Usage,
             ..Self::bad_input(error)
         }
+    }
+
+    /// True if all that happened is that whoever read our output has had enough.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        self.error.chain().any(|cause| {
+            let io = cause.downcast_ref::<io::Error>();
+            io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+        })
     }
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -44,6 +70,7 @@ impl From<io::Error> for Failure {
             exit: Exit::Internal,
             error: anyhow::Error::new(error).context("cannot write the output"),
             hint: None,
+            is_config: false,
         }
     }
 }
@@ -70,11 +97,7 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
 
 /// Says what went wrong on stderr. A reader that closed the pipe has had enough: that is success.
 pub(crate) fn report(failure: &Failure) -> ExitCode {
-    let closed = failure.error.chain().any(|cause| {
-        let io = cause.downcast_ref::<io::Error>();
-        io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    });
-    if closed {
+    if failure.is_closed_pipe() {
         return Exit::Success.into();
     }
     complain(&format!("error: {:#}", failure.error));

@@ -15,6 +15,10 @@ use crate::failure::report;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
+    // First of all: as a supervisor this program has nothing to parse and nothing to print.
+    if let Some(exit) = lapidary::drive::process::supervisor::run_if_asked(std::env::args_os()) {
+        return exit;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return failure::report_usage(&error),

@@ -14,7 +14,7 @@ use crate::agents::gemini::{
 use crate::config::Config;
 use crate::detect::{self, Environment, NotFound};
 use crate::process::{Command, Supervisor};
-use crate::recording::TIMING;
+use crate::recording::{self, RecordError, TIMING};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
 
 /// A run that somebody wants.
@@ -81,6 +81,9 @@ pub enum JobError {
     /// The agent cannot be started like this.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// The run's id cannot name a recording.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// There is no such directory to work in.
     #[error("cannot work in `{}`: it is no directory", directory.display())]
     Directory {
@@ -101,7 +104,7 @@ impl JobError {
     fn cause(&self) -> Cause {
         match self {
             Self::NotFound(_) => Cause::AgentMissing,
-            Self::Launch(_) | Self::Directory { .. } => Cause::BadInput,
+            Self::Launch(_) | Self::Record(_) | Self::Directory { .. } => Cause::BadInput,
             Self::PromptFile { .. } => Cause::Internal,
         }
     }
@@ -111,7 +114,7 @@ impl JobError {
         match self {
             Self::NotFound(error) => Some(error.hint()),
             Self::Launch(error) => error.hint(),
-            Self::Directory { .. } | Self::PromptFile { .. } => None,
+            Self::Record(_) | Self::Directory { .. } | Self::PromptFile { .. } => None,
         }
     }
 }
@@ -137,6 +140,11 @@ impl Job {
 
     /// What is to be run.
     pub fn request(&self) -> Result<Request, JobError> {
+        let run = &self.options.run;
+        if !recording::is_name(run) {
+            let run = run.to_string();
+            return Err(RecordError::Name { run }.into());
+        }
         let directory = self.config.working_dir_in(&self.environment.dir);
         if !directory.is_dir() {
             return Err(JobError::Directory { directory });
@@ -266,9 +274,9 @@ impl Job {
             .root
             .join(format!("{}.prompt", self.options.run));
         let path = directory.join("prompt.md");
-        let written = crate::recording::private_directories(&directory)
-            .and_then(|()| crate::recording::private_file(&directory.join(TIMING)))
-            .and_then(|_| crate::recording::private_file(&path))
+        let written = recording::private_directories(&directory)
+            .and_then(|()| recording::private_file(&directory.join(TIMING)))
+            .and_then(|_| recording::private_file(&path))
             .and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
         match written {
             Ok(()) => Ok(path),

@@ -2,23 +2,22 @@
 
 mod input;
 mod progress;
-mod sink;
 
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use lapidary::normalize::gemini::stream::StreamNormalizer;
 use lapidary::normalize::gemini::{output, session_events, session_messages};
-use lapidary::normalize::{Deltas, Ending, Options};
+use lapidary::normalize::{Ending, Options};
 use lapidary::vocab::line;
 use lapidary::wire::detect::Format as Source;
 use lapidary::wire::gemini::session::{Log, MessageRecord};
 
+use super::sink::{self, DeltasArg, Format, Sink};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use input::Input;
-use sink::Sink;
 
 /// Translate a capture, a session file or a stream into events, messages and more
 ///
@@ -80,36 +79,6 @@ enum From {
     Session,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
-    /// One event a line: the canonical vocabulary
-    Events,
-    /// Claude-shaped messages, one a line
-    Messages,
-    /// Ticket-mode events, one a line
-    Runtime,
-    /// One object: outcome, response, files, usage
-    Result,
-    /// For reading on a terminal
-    Text,
-    /// A transcript in Markdown
-    Markdown,
-    /// A transcript as one self-contained page
-    Html,
-    /// The agent's own bytes, untouched
-    Raw,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum DeltasArg {
-    /// Each chunk as it comes
-    Only,
-    /// Whole texts
-    Final,
-    /// Each chunk, then the whole text
-    Both,
-}
-
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let format = args.format.unwrap_or(if out.is_terminal {
         Format::Text
@@ -156,21 +125,7 @@ fn refuse_what_makes_no_sense(args: &Args, format: Format) -> Result<(), Failure
 
 impl Args {
     fn options(&self, format: Format) -> Options {
-        let mut options = Options::new(&self.run_id);
-        // Messages always carry their originals, and transcripts have no use for them.
-        options.keep_raw = match format {
-            Format::Messages => true,
-            Format::Events | Format::Runtime => !self.no_raw,
-            _ => false,
-        };
-        if format == Format::Events {
-            options.deltas = match self.deltas {
-                DeltasArg::Only => Deltas::Only,
-                DeltasArg::Final => Deltas::Final,
-                DeltasArg::Both => Deltas::Both,
-            };
-        }
-        options
+        sink::options(&self.run_id, format, self.no_raw, self.deltas)
     }
 
     fn ending(&self) -> Ending {
@@ -189,7 +144,7 @@ fn stream(
     out: &mut Printer,
 ) -> Result<u64, Failure> {
     let mut normalizer = StreamNormalizer::new(&args.options(format));
-    let mut sink = Sink::new(format, args, out);
+    let mut sink = Sink::new(format, &args.run_id, args.extract_data, out);
     let mut events = Vec::new();
     let mut lines = input.lines(args.max_line);
     // What was read to find out the format came just now.
@@ -219,7 +174,7 @@ fn json(args: &Args, format: Format, mut input: Input, out: &mut Printer) -> Res
     let bytes = input.read_all()?;
     let mut events = Vec::new();
     output::events(&bytes, &args.options(format), &args.ending(), &mut events);
-    let mut sink = Sink::new(format, args, out);
+    let mut sink = Sink::new(format, &args.run_id, args.extract_data, out);
     sink.take(&mut events, out)?;
     sink.finish(out)
 }
@@ -260,7 +215,7 @@ fn session(
             out.note(&format!("records that could not be read: {left_out}"))?;
         }
     } else {
-        let mut sink = Sink::new(format, args, out);
+        let mut sink = Sink::new(format, &args.run_id, args.extract_data, out);
         let mut written = Ok(());
         session_events::events(&log, &args.options(format), |event| {
             if written.is_ok() {

@@ -5,6 +5,7 @@ use std::io;
 use lapidary::normalize::views::messages::MessageFold;
 use lapidary::normalize::views::result::ResultFold;
 use lapidary::normalize::views::runtime::RuntimeFold;
+use lapidary::normalize::{Deltas, Options};
 use lapidary::render::Renderer;
 use lapidary::render::html::HtmlRenderer;
 use lapidary::render::markdown::MarkdownRenderer;
@@ -12,9 +13,58 @@ use lapidary::render::text::{self, TextRenderer};
 use lapidary::vocab::event::{Body, DiagnosticKind, Event};
 use lapidary::vocab::line;
 
-use super::{Args, Format};
 use crate::failure::Failure;
 use crate::printer::Printer;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// One event a line: the canonical vocabulary
+    Events,
+    /// Claude-shaped messages, one a line
+    Messages,
+    /// Ticket-mode events, one a line
+    Runtime,
+    /// One object: outcome, response, files, usage
+    Result,
+    /// For reading on a terminal
+    Text,
+    /// A transcript in Markdown
+    Markdown,
+    /// A transcript as one self-contained page
+    Html,
+    /// The agent's own bytes, untouched
+    Raw,
+}
+
+/// What becomes of text that arrives in chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum DeltasArg {
+    /// Each chunk as it comes
+    Only,
+    /// Whole texts
+    Final,
+    /// Each chunk, then the whole text
+    Both,
+}
+
+/// How events are made for a format.
+pub(super) fn options(run: &str, format: Format, no_raw: bool, deltas: DeltasArg) -> Options {
+    let mut options = Options::new(run);
+    // Messages always carry their originals, and transcripts have no use for them.
+    options.keep_raw = match format {
+        Format::Messages => true,
+        Format::Events | Format::Runtime => !no_raw,
+        _ => false,
+    };
+    if format == Format::Events {
+        options.deltas = match deltas {
+            DeltasArg::Only => Deltas::Only,
+            DeltasArg::Final => Deltas::Final,
+            DeltasArg::Both => Deltas::Both,
+        };
+    }
+    options
+}
 
 /// Prints events in one of the formats, and counts what was odd.
 pub(super) struct Sink {
@@ -32,11 +82,11 @@ enum Target {
 }
 
 impl Sink {
-    pub(super) fn new(format: Format, args: &Args, out: &Printer) -> Self {
+    pub(super) fn new(format: Format, run: &str, extract_data: bool, out: &Printer) -> Self {
         let target = match format {
             Format::Events | Format::Raw => Target::Events,
-            Format::Messages => Target::Messages(MessageFold::new(&args.run_id)),
-            Format::Runtime => Target::Runtime(Box::new(RuntimeFold::new(&args.run_id))),
+            Format::Messages => Target::Messages(MessageFold::new(run)),
+            Format::Runtime => Target::Runtime(Box::new(RuntimeFold::new(run))),
             Format::Result => Target::Result(Box::default()),
             Format::Text => Target::People(Box::new(TextRenderer::new(text::Options {
                 colour: out.colour,
@@ -46,7 +96,7 @@ impl Sink {
         };
         Self {
             target,
-            extract_data: args.extract_data,
+            extract_data,
             oddities: 0,
         }
     }
@@ -112,7 +162,7 @@ fn is_odd(event: &Event) -> bool {
     match &event.body {
         Body::Diagnostic(diagnostic) => !matches!(
             diagnostic.kind,
-            DiagnosticKind::Retry | DiagnosticKind::SessionRecords
+            DiagnosticKind::Retry | DiagnosticKind::Notice | DiagnosticKind::SessionRecords
         ),
         _ => false,
     }

@@ -1,0 +1,55 @@
+//! `run`: an agent on a prompt, with an outcome that can be trusted.
+
+mod args;
+mod job;
+mod present;
+mod signals;
+
+pub(super) use args::Args;
+
+use lapidary::drive::headless::Job;
+use lapidary::drive::run::Run;
+use lapidary::normalize::Stopped;
+use lapidary::vocab::Cause;
+
+use super::sink::{self, Format};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let format = args.format(out);
+    let id = args.run_id.clone().unwrap_or_else(job::fresh_id);
+    let options = sink::options(&id, format, args.no_raw, args.deltas);
+    let run = match job::of(args, format, options.clone()) {
+        Ok(job) => Job::start(&job),
+        Err(failure) if failure.exit == Exit::Usage => return Err(failure),
+        // A run that cannot be made has one ending all the same, for whoever reads the events.
+        Err(failure) => Run::refused(&options, refusal(&failure)),
+    };
+    present::present(run, format, args, &id, out)
+}
+
+fn refusal(failure: &Failure) -> Stopped {
+    Stopped {
+        cause: match failure.exit {
+            Exit::BadInput if failure.is_config => Cause::BadConfig,
+            Exit::BadInput => Cause::BadInput,
+            _ => Cause::Internal,
+        },
+        message: format!("{:#}", failure.error),
+        hint: failure.hint.clone(),
+    }
+}
+
+impl Args {
+    /// Text for people, events for programs.
+    fn format(&self, out: &Printer) -> Format {
+        let usual = if out.is_terminal {
+            Format::Text
+        } else {
+            Format::Events
+        };
+        self.format.unwrap_or(usual)
+    }
+}

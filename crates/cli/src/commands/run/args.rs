@@ -1,0 +1,180 @@
+//! What `run` can be told.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::super::sink::{DeltasArg, Format};
+
+/// Run an agent on a prompt, and say how it went
+///
+/// The agent runs under a supervisor: nothing that it starts outlives the run. Everything that it writes is recorded and
+/// translated; the last event is the one `run_end`, and the exit code follows from it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary run --agent demo 'what can you do?'
+  lapidary run --permission-mode acceptEdits 'fix the failing test'
+  lapidary run --format result --timeout 300 --prompt-file task.md | jq .response
+  git diff | lapidary run --format events - > review.jsonl
+  lapidary run --resume latest 'and now the documentation'
+
+Settings come from flags, then from `lapidary.toml` in the project, then from the user's own in
+$XDG_CONFIG_HOME/lapidary. A project's file cannot grant power: see the documentation of `permission_mode`.
+
+Ctrl-C cancels the run; a second one ends it at once.
+
+Exit codes:
+  0 completed             10 agent missing or not startable   15 crashed, no result, protocol
+  1 API, tool, internal   11 not signed in                    16 rate limit or quota
+  2 wrong usage           12 folder not trusted               17 turns, tokens, loop, budget
+  130 cancelled           13 input, configuration, sandbox    18 refused
+                          14 timeout")]
+pub(crate) struct Args {
+    /// What the agent is to do; `-` or nothing reads it from stdin
+    #[arg(value_name = "PROMPT", allow_hyphen_values = true)]
+    pub(super) prompt: Option<String>,
+    /// A file that holds the prompt; the agent reads it itself
+    #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
+    pub(super) prompt_file: Option<PathBuf>,
+    /// Said to the agent before the prompt
+    #[arg(long, value_name = "TEXT")]
+    pub(super) system_prompt: Option<String>,
+
+    /// The agent: `gemini`, or `demo` for a recorded one that needs nothing installed [default: gemini]
+    #[arg(long, value_name = "NAME", help_heading = "Agent")]
+    pub(super) agent: Option<String>,
+    /// How the agent is spoken to: auto, stream-json or json [default: auto]
+    #[arg(long, value_name = "HOW", help_heading = "Agent")]
+    pub(super) transport: Option<String>,
+    /// The model
+    #[arg(short, long, help_heading = "Agent")]
+    pub(super) model: Option<String>,
+    /// Switch the agent's own sandbox on
+    #[arg(short, long, help_heading = "Agent")]
+    pub(super) sandbox: bool,
+    /// Another directory for the agent's workspace; may be repeated
+    #[arg(
+        long = "include-directories",
+        value_name = "DIR",
+        help_heading = "Agent"
+    )]
+    pub(super) include_directories: Vec<PathBuf>,
+    /// Continue a session: `latest`, its number or its id
+    #[arg(
+        long,
+        value_name = "SESSION",
+        help_heading = "Agent",
+        conflicts_with = "session_id"
+    )]
+    pub(super) resume: Option<String>,
+    /// The id of the new session
+    #[arg(long, value_name = "ID", help_heading = "Agent")]
+    pub(super) session_id: Option<String>,
+    /// Arguments for the agent itself
+    #[arg(last = true, value_name = "ARGS")]
+    pub(super) extra_args: Vec<OsString>,
+
+    /// What the agent may do without asking: default, acceptEdits, bypassPermissions or plan [default: default]
+    #[arg(long, value_name = "MODE", help_heading = "Permissions")]
+    pub(super) permission_mode: Option<String>,
+    /// The same in Gemini's words: default, auto_edit, yolo or plan
+    #[arg(
+        long,
+        value_name = "MODE",
+        help_heading = "Permissions",
+        conflicts_with = "permission_mode"
+    )]
+    pub(super) approval_mode: Option<String>,
+    /// The agent may do everything: short for --permission-mode bypassPermissions
+    #[arg(short, long, help_heading = "Permissions", conflicts_with_all = ["permission_mode", "approval_mode"])]
+    pub(super) yolo: bool,
+    /// A tool that runs without confirmation; may be repeated
+    #[arg(
+        long = "allowed-tools",
+        value_name = "TOOL",
+        help_heading = "Permissions"
+    )]
+    pub(super) allowed_tools: Vec<String>,
+    /// The folder counts as trusted, for this run only
+    #[arg(long, help_heading = "Permissions")]
+    pub(super) trust_workspace: bool,
+
+    /// Where the agent works [default: here]
+    #[arg(
+        short = 'C',
+        long = "working-dir",
+        value_name = "DIR",
+        help_heading = "Bounds"
+    )]
+    pub(super) working_dir: Option<PathBuf>,
+    /// How long the whole run may take [default: 600]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        help_heading = "Bounds",
+        allow_negative_numbers = true
+    )]
+    pub(super) timeout: Option<f64>,
+    /// How long the first line may take [default: 60]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        help_heading = "Bounds",
+        allow_negative_numbers = true
+    )]
+    pub(super) start_timeout: Option<f64>,
+    /// How long the agent may be silent [default: as long as it likes]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        help_heading = "Bounds",
+        allow_negative_numbers = true
+    )]
+    pub(super) idle_timeout: Option<f64>,
+    /// How long the agent may take to end once it is asked to [default: 5]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        help_heading = "Bounds",
+        allow_negative_numbers = true
+    )]
+    pub(super) grace: Option<f64>,
+    /// Start again after a failure to start or a passing rate limit, as long as nothing was said or done [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub(super) retries: Option<u32>,
+    /// How many bytes the agent may write [default: 1 GiB]
+    #[arg(long, value_name = "BYTES", help_heading = "Bounds")]
+    pub(super) max_output: Option<u64>,
+
+    /// What to print [default: text on a terminal, events when piped]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub(super) format: Option<Format>,
+    /// Leave out what the agent wrote (`raw`); diagnostics keep it, and messages their `_original`
+    #[arg(long, help_heading = "Output")]
+    pub(super) no_raw: bool,
+    /// What becomes of text that arrives in chunks
+    #[arg(long, value_enum, default_value_t = DeltasArg::Only, help_heading = "Output")]
+    pub(super) deltas: DeltasArg,
+    /// With --format result: put JSON found in the response into `data`
+    #[arg(long, help_heading = "Output")]
+    pub(super) extract_data: bool,
+    /// Show what the agent writes to stderr
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) verbose: bool,
+
+    /// The run's id, from which event ids are made and by which it is recorded [default: time and chance]
+    #[arg(long, value_name = "ID", help_heading = "Recording")]
+    pub(super) run_id: Option<String>,
+    /// Keep no recording
+    #[arg(long, help_heading = "Recording")]
+    pub(super) no_record: bool,
+    /// Where runs are recorded [default: $XDG_STATE_HOME/lapidary/runs]
+    #[arg(long, value_name = "DIR", help_heading = "Recording")]
+    pub(super) record_dir: Option<PathBuf>,
+    /// Read this file instead of the project's `lapidary.toml`
+    #[arg(long, value_name = "FILE", help_heading = "Configuration")]
+    pub(super) config: Option<PathBuf>,
+    /// Read no configuration
+    #[arg(long, help_heading = "Configuration", conflicts_with = "config")]
+    pub(super) no_config: bool,
+}

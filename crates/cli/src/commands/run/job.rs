@@ -1,0 +1,220 @@
+//! From arguments, files and surroundings to a job.
+
+use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::agents::gemini::Prompt;
+use lapidary::drive::config::{self, Config, ConfigError};
+use lapidary::drive::detect::Environment;
+use lapidary::drive::headless::{Agent, Job};
+use lapidary::drive::process::Supervisor;
+use lapidary::drive::run::Records;
+use lapidary::normalize::Options;
+
+use super::super::sink::Format;
+use super::Args;
+use crate::failure::Failure;
+use crate::printer::complain;
+
+/// How long a prompt from stdin may be.
+const LONGEST_PROMPT: u64 = 1 << 30;
+
+/// The agent that needs nothing installed.
+const DEMO: &str = "demo";
+
+/// An id that sorts by time and meets no other.
+pub(super) fn fresh_id() -> String {
+    let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S");
+    let chance = RandomState::new().hash_one(std::process::id());
+    format!("{time}-{:08x}", chance & 0xffff_ffff)
+}
+
+/// What is to be run.
+pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, Failure> {
+    let here = std::env::current_dir().context("cannot tell where this is");
+    let here = here.map_err(Failure::bad_input)?;
+    let environment = Environment::from_vars(std::env::vars_os(), &here);
+    let flags = flags(args).map_err(|error| Failure::usage(anyhow!(error)))?;
+    let config = flags.over(configured(args, &here, &environment)?);
+    let program = std::env::current_exe().context("cannot tell where this program is");
+    let program = program.map_err(Failure::internal)?;
+    Ok(Job {
+        agent: agent(config.agent.as_deref(), &program)?,
+        prompt: prompt(args)?,
+        resume: args.resume.clone(),
+        session_id: args.session_id.clone(),
+        extra_args: args.extra_args.clone(),
+        records: records(args, &config, &environment),
+        supervisor: Supervisor::at(program),
+        options,
+        notices: Vec::new(),
+        with_bytes: format == Format::Raw || args.verbose,
+        environment,
+        config,
+    })
+}
+
+/// Flags go through the same table as files, so a mistake has the same words.
+fn flags(args: &Args) -> Result<Config, ConfigError> {
+    let mut builder = Config::builder();
+    let mode = args.yolo.then_some("bypassPermissions");
+    let texts = [
+        ("agent", args.agent.as_deref()),
+        ("transport", args.transport.as_deref()),
+        ("model", args.model.as_deref()),
+        ("permission_mode", args.permission_mode.as_deref().or(mode)),
+        ("approval_mode", args.approval_mode.as_deref()),
+        ("system_prompt", args.system_prompt.as_deref()),
+    ];
+    for (key, value) in texts {
+        if let Some(value) = value {
+            builder = builder.set(key, value);
+        }
+    }
+    let times = [
+        ("timeout", args.timeout),
+        ("start_timeout", args.start_timeout),
+        ("idle_timeout", args.idle_timeout),
+        ("grace", args.grace),
+    ];
+    for (key, value) in times {
+        if let Some(value) = value {
+            builder = builder.set(key, value);
+        }
+    }
+    let switches = [
+        ("sandbox", args.sandbox, true),
+        ("trust_workspace", args.trust_workspace, true),
+        ("record", args.no_record, false),
+    ];
+    for (key, is_given, value) in switches {
+        if is_given {
+            builder = builder.set(key, value);
+        }
+    }
+    for dir in &args.include_directories {
+        builder = builder.include_directory(dir);
+    }
+    for tool in &args.allowed_tools {
+        builder = builder.allowed_tool(tool);
+    }
+    if let Some(dir) = &args.working_dir {
+        builder = builder.working_dir(dir);
+    }
+    let mut config = builder.build()?;
+    config.retries = args.retries;
+    config.max_output = args.max_output;
+    Ok(config)
+}
+
+fn configured(args: &Args, here: &Path, environment: &Environment) -> Result<Config, Failure> {
+    if args.no_config {
+        return Ok(Config::default());
+    }
+    let user = user_directory(environment, "XDG_CONFIG_HOME", ".config");
+    let user = user.map(|directory| directory.join(config::FILE_NAME));
+    let from = args
+        .working_dir
+        .as_ref()
+        .map_or_else(|| here.to_owned(), |dir| here.join(dir));
+    let loaded = match &args.config {
+        // Whoever names a file means it: it is as good as the user's own.
+        Some(file) if !here.join(file).exists() => {
+            let error = anyhow!("there is no `{}`", file.display());
+            return Err(Failure::bad_config(error));
+        }
+        Some(file) => config::load(Some(&here.join(file)), None),
+        None => config::load(user.as_deref(), config::find_project_file(&from).as_deref()),
+    };
+    let loaded = loaded.map_err(|error| {
+        let hint = error.hint();
+        let failure = Failure::bad_config(anyhow!(error));
+        hint.into_iter().fold(failure, Failure::with_hint)
+    })?;
+    for warning in &loaded.warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    Ok(loaded.config)
+}
+
+fn agent(name: Option<&str>, program: &Path) -> Result<Agent, Failure> {
+    match name {
+        None | Some("gemini") => Ok(Agent::Gemini),
+        Some(DEMO) => Ok(Agent::Standin {
+            name: DEMO.to_owned(),
+            program: program.to_owned(),
+            args: ["replay", DEMO].map(OsString::from).to_vec(),
+        }),
+        Some(other) => {
+            let failure = Failure::bad_input(anyhow!("`{other}` is no agent that is known"));
+            Err(failure.with_hint("known are `gemini` and `demo`"))
+        }
+    }
+}
+
+fn prompt(args: &Args) -> Result<Prompt, Failure> {
+    if let Some(file) = &args.prompt_file {
+        return Ok(Prompt::File(file.clone()));
+    }
+    match args.prompt.as_deref() {
+        None if io::stdin().is_terminal() => {
+            let failure = Failure::usage(anyhow!("no prompt was given"));
+            Err(failure.with_hint("say what the agent should do: lapidary run 'fix the tests'"))
+        }
+        None | Some("-") => from_stdin(),
+        Some(text) => Ok(Prompt::Text(text.to_owned())),
+    }
+}
+
+fn from_stdin() -> Result<Prompt, Failure> {
+    let mut bytes = Vec::new();
+    let read = io::stdin()
+        .lock()
+        .take(LONGEST_PROMPT + 1)
+        .read_to_end(&mut bytes);
+    read.context("cannot read the prompt from stdin")
+        .map_err(Failure::bad_input)?;
+    if bytes.len() as u64 > LONGEST_PROMPT {
+        return Err(Failure::bad_input(anyhow!(
+            "the prompt on stdin goes on behind 1 GiB"
+        )));
+    }
+    let text = String::from_utf8(bytes).context("the prompt on stdin is not UTF-8");
+    text.map(Prompt::Text).map_err(Failure::bad_input)
+}
+
+/// A run that is not to be recorded needs a place for its files all the same, but not for long.
+fn records(args: &Args, config: &Config, environment: &Environment) -> Records {
+    let keep = config.record.unwrap_or(true);
+    let root = match (&args.record_dir, keep) {
+        (Some(directory), _) => environment.dir.join(directory),
+        (None, true) => state_directory(environment).join("runs"),
+        (None, false) => std::env::temp_dir().join("lapidary-runs"),
+    };
+    Records {
+        keep,
+        ..Records::below(root)
+    }
+}
+
+fn state_directory(environment: &Environment) -> PathBuf {
+    let named = environment.vars.get(OsStr::new("LAPIDARY_STATE_DIR"));
+    let named = named.filter(|value| !value.is_empty()).map(PathBuf::from);
+    let usual = || user_directory(environment, "XDG_STATE_HOME", ".local/state");
+    let somewhere = || std::env::temp_dir().join("lapidary");
+    named.or_else(usual).unwrap_or_else(somewhere)
+}
+
+/// Our own below one of the user's directories, as the XDG specification has it: a relative path there counts for nothing.
+fn user_directory(environment: &Environment, variable: &str, usual: &str) -> Option<PathBuf> {
+    let named = environment
+        .vars
+        .get(OsStr::new(variable))
+        .map(PathBuf::from);
+    let named = named.filter(|path| path.is_absolute());
+    let base = named.or_else(|| Some(environment.home.as_ref()?.join(usual)))?;
+    Some(base.join("lapidary"))
+}

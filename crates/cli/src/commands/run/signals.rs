@@ -1,0 +1,69 @@
+//! Ctrl-C and its like. They are heard on a thread of their own: the main one may be held up by whoever reads our output.
+
+use std::time::Duration;
+
+use lapidary::drive::run::Stopper;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::exit::Exit;
+use crate::printer::complain;
+
+/// When nobody reads our output any more, the run is ended this long after it was to be killed.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Listens. The number tells how often somebody wanted it to end.
+pub(super) fn listen(stopper: Stopper) -> watch::Receiver<u32> {
+    let (sender, heard) = watch::channel(0);
+    let body = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        if let Ok(runtime) = runtime {
+            runtime.block_on(obey(&stopper, &sender));
+        }
+    };
+    // Without it signals do what they always do, and the supervisor cleans up.
+    let _ = std::thread::Builder::new()
+        .name("lapidary-signals".to_owned())
+        .spawn(body);
+    heard
+}
+
+async fn obey(stopper: &Stopper, heard: &watch::Sender<u32>) {
+    let kinds = [
+        SignalKind::interrupt(),
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+    ];
+    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else {
+        return;
+    };
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+        heard.send_modify(|count| *count += 1);
+        match *heard.borrow() {
+            1 => stopper.cancel(),
+            2 => {
+                stopper.kill();
+                tokio::spawn(leave());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The agent is dead by now. If we are still here, we are stuck on a reader who does not read.
+async fn leave() {
+    tokio::time::sleep(PATIENCE).await;
+    complain("error: nobody reads the output: giving up");
+    #[expect(
+        clippy::exit,
+        reason = "the main thread hangs in a write that may never end"
+    )]
+    std::process::exit(Exit::Cancelled as i32);
+}
