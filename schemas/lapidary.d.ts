@@ -630,6 +630,8 @@ export interface RunEnd extends EventBase {
   exitCode?: number;
   /** The signal that ended the agent. Upstream. */
   signal?: string;
+  /** How long the run took, in milliseconds, if it was live. Derived. */
+  durationMs?: number;
   /** What went wrong, in the agent's words if it said any. Upstream or derived. */
   message?: string;
   /** What led to this verdict. Derived. */
@@ -953,7 +955,7 @@ export interface RunResult {
   exitCode?: number;
   /** The agent's session. Upstream. */
   sessionId?: string;
-  /** How long it took, in milliseconds. Upstream. */
+  /** How long it took, in milliseconds: the whole run if it was live, else what the agent says. Derived or upstream. */
   durationMs?: number;
   /** What the assistant said, all of it, joined without separator. Upstream. */
   response: string;

@@ -5,7 +5,6 @@ mod exit;
 mod failure;
 mod printer;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -25,7 +24,7 @@ fn main() -> ExitCode {
     };
     let mut printer = Printer::new();
     let ended = commands::run(&cli.command, &mut printer);
-    match ended.and_then(|exit| printer.flush().map(|()| exit).map_err(Into::into)) {
+    match ended.and_then(|exit| printer.close().map(|()| exit).map_err(Into::into)) {
         Ok(exit) => exit.into(),
         Err(failure) => report(&failure),
     }

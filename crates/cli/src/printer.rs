@@ -28,6 +28,14 @@ impl Printer {
         }
     }
 
+    /// Writes what is left. Whether anybody is there to read it does not change how the command went.
+    pub(crate) fn close(&mut self) -> io::Result<()> {
+        match self.out.flush() {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            flushed => flushed,
+        }
+    }
+
     /// A remark to the user, beside the data.
     pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
         self.out.flush()?;

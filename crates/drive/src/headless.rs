@@ -157,7 +157,7 @@ impl Job {
                 self.with(command, self.standin_input()?, Speech::Stream, Vec::new())
             }
         };
-        request.command.envs([("LAPIDARY_RUN", &*self.options.run)]);
+        request.command.mark("LAPIDARY_RUN", &*self.options.run);
         Ok(request)
     }
 

@@ -3,8 +3,10 @@
 //! The two can disagree: Gemini CLI exits with 0 after an empty response, after a loop, and when it was interrupted. Success
 //! needs a clean exit and the agent's own word. The exit code is looked at first, words in messages last and as whole words.
 
+use std::time::Duration;
+
 use lapidary_vocab::event::RunEnd;
-use lapidary_vocab::{Cause, Text};
+use lapidary_vocab::{Cause, Number, Text};
 
 /// How the agent's process ended, as far as the caller knows.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +21,8 @@ pub struct Ending {
     pub remarks: Vec<String>,
     /// When that was, for a run that is live.
     pub at: Option<String>,
+    /// How long the run took, if it was live.
+    pub duration: Option<Duration>,
     /// Why the caller ended it, or could not start it. This decides.
     pub stopped: Option<Stopped>,
 }
@@ -106,6 +110,9 @@ impl Verdict {
             outcome: cause.outcome(),
             exit_code: ending.exit_code,
             signal: ending.signal.clone(),
+            duration_ms: ending
+                .duration
+                .map(|time| Number::from(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))),
             message: failed.then(|| self.message(&cause, ending)),
             evidence: self.evidence(ending),
             hint: special.or_else(|| cause.hint().map(str::to_owned)),

@@ -105,6 +105,7 @@ pub(crate) struct Totals {
     turn_tokens: Tokens,
     step_tokens: Tokens,
     turn_millis: u64,
+    run_millis: Option<u64>,
     first: Option<String>,
     last: Option<String>,
     pub(crate) tool_calls: u64,
@@ -134,6 +135,9 @@ impl Totals {
             Body::UsageUpdate(usage) => self
                 .step_tokens
                 .add(Tokens::of_step(usage.step_usage.token())),
+            Body::RunEnd(end) => {
+                self.run_millis = end.duration_ms.as_ref().and_then(Number::u64);
+            }
             Body::ConfigOptions(_) => self.hide("configuration"),
             Body::AvailableCommands(_) => self.hide("command list"),
             Body::RateLimitUpdate(_) => self.hide("rate limit"),
@@ -168,12 +172,11 @@ impl Totals {
         }
     }
 
-    /// How long it took: the turns' own word, else from the first to the last timestamp.
+    /// How long it took: the whole run if it was live, else the turns' own word, else from the first to the last timestamp.
     pub(crate) fn millis(&self) -> Option<u64> {
         let span = || words::millis_between(self.first.as_deref()?, self.last.as_deref()?);
-        Some(self.turn_millis)
-            .filter(|millis| *millis > 0)
-            .or_else(span)
+        let turns = Some(self.turn_millis).filter(|millis| *millis > 0);
+        self.run_millis.or(turns).or_else(span)
     }
 
     /// When it began.

@@ -30,7 +30,7 @@ pub struct RunResult {
     /// The agent's session. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Text>,
-    /// How long it took, in milliseconds. Upstream.
+    /// How long it took, in milliseconds: the whole run if it was live, else what the agent says. Derived or upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<Number>,
     /// What the assistant said, all of it, joined without separator. Upstream.

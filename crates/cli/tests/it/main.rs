@@ -8,6 +8,7 @@ mod bad_input;
 mod examples;
 mod golden;
 mod help;
+mod run;
 mod streaming;
 mod support;
 mod usage;

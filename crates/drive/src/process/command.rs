@@ -15,6 +15,7 @@ pub struct Command {
     pub(super) args: Vec<OsString>,
     pub(super) directory: PathBuf,
     pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) mark: Option<(OsString, OsString)>,
 }
 
 impl Command {
@@ -25,7 +26,16 @@ impl Command {
             args: Vec::new(),
             directory: directory.into(),
             environment: Vec::new(),
+            mark: None,
         }
+    }
+
+    /// Adds a variable that nothing else has: by it everything that the program starts is found even if the supervisor is lost.
+    pub fn mark(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> &mut Self {
+        let mark = (name.into(), value.into());
+        self.environment.push(mark.clone());
+        self.mark = Some(mark);
+        self
     }
 
     /// Adds arguments.

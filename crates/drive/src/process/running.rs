@@ -1,5 +1,6 @@
 //! An agent that runs, seen from our side.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -7,12 +8,17 @@ use std::path::PathBuf;
 use std::process::Stdio as StdStdio;
 use std::time::Duration;
 
+use rustix::process::{Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::protocol::{Exit, Order, Report, Start, line, read, send_start};
-use super::{Command, Stdio, Supervisor};
+use super::{Command, Stdio, Supervisor, tree};
+
+/// How often, and how far apart, what lost its supervisor is looked for.
+const HUNTS: u32 = 100;
+const HUNT: Duration = Duration::from_millis(10);
 
 /// Why nothing was started.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +75,7 @@ pub struct Running {
     reports: Lines<BufReader<OwnedReadHalf>>,
     orders: OwnedWriteHalf,
     supervisor: tokio::process::Child,
+    mark: Option<(OsString, OsString)>,
 }
 
 impl Supervisor {
@@ -101,6 +108,7 @@ impl Supervisor {
             reports: BufReader::new(reports).lines(),
             orders,
             supervisor: supervisor_process,
+            mark: command.mark.clone(),
         };
         match running.report().await {
             Some(Report::Started { pid }) => running.pid = pid,
@@ -140,7 +148,7 @@ impl Running {
                 }
                 Some(Report::Gone { leftover, immortal }) => (leftover, immortal),
                 Some(Report::Started { .. } | Report::Refused { .. }) => continue,
-                None => (0, 0),
+                None => (0, self.hunt().await),
             };
             let _ = self.supervisor.wait().await;
             return Ended {
@@ -149,6 +157,24 @@ impl Running {
                 immortal,
             };
         }
+    }
+
+    /// The supervisor is lost, and the agent has no parent of ours any more: all that carry the mark are ended. Returns how many
+    /// would not die.
+    async fn hunt(&self) -> u32 {
+        let mut left = 0;
+        for _ in 0..HUNTS {
+            let found = self.mark.as_ref().map(tree::marked).unwrap_or_default();
+            left = u32::try_from(found.len()).unwrap_or(u32::MAX);
+            if found.is_empty() {
+                break;
+            }
+            for pid in found {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            tokio::time::sleep(HUNT).await;
+        }
+        left
     }
 
     /// If the supervisor is gone, so is the agent, and [`Running::wait`] will say so.

@@ -1,6 +1,7 @@
 //! The processes below one.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 
 use rustix::process::Pid;
 
@@ -63,6 +64,30 @@ fn children_by_parent(parent: Pid) -> Vec<Pid> {
 fn parent_in(stat: &str) -> Option<Pid> {
     let (_, rest) = stat.rsplit_once(')')?;
     pid(rest.split_ascii_whitespace().nth(1)?)
+}
+
+/// Every process that carries this variable. Those of other users cannot be asked.
+#[cfg(target_os = "linux")]
+pub(super) fn marked((name, value): &(OsString, OsString)) -> Vec<Pid> {
+    let mut mark = name.clone();
+    mark.push("=");
+    mark.push(value);
+    let carries = |pid: &Pid| {
+        let environment = std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero()));
+        let environment = environment.unwrap_or_default();
+        environment
+            .split(|byte| *byte == 0)
+            .any(|pair| pair == mark.as_encoded_bytes())
+    };
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = all.filter_map(|entry| pid(entry.file_name().to_str()?));
+    pids.filter(carries).collect()
+}
+
+/// Elsewhere the environment of others is not for us to see.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn marked(_: &(OsString, OsString)) -> Vec<Pid> {
+    Vec::new()
 }
 
 /// Without `/proc`, `ps` has to tell.

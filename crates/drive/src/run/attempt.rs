@@ -43,7 +43,9 @@ pub(super) async fn run(
     }
     // That nobody listens any more is no reason to stop: whoever wants that says so.
     let _ = batches.send(first).await;
-    let ending = attempts(&request, &mut normalizer, &stops, &batches).await;
+    let started = Instant::now();
+    let mut ending = attempts(&request, &mut normalizer, &stops, &batches).await;
+    ending.duration = Some(started.elapsed());
     let _ = batches.send(last(&request, normalizer, ending)).await;
 }
 

@@ -93,8 +93,7 @@ pub(super) fn ending(ended: Option<Ended>, stopped: Option<Stopped>) -> Ending {
         None => {
             ending.stopped.get_or_insert(Stopped {
                 cause: Cause::Internal,
-                message: "the supervisor was lost: whether the agent still runs is not known"
-                    .to_owned(),
+                message: "the supervisor of the agent was lost".to_owned(),
                 hint: None,
             });
         }

@@ -85,9 +85,12 @@ impl ResultFold {
             success: cause == Cause::EndTurn,
             outcome: cause.outcome(),
             cause,
-            exit_code: self.end.and_then(|end| end.exit_code),
+            exit_code: self.end.as_ref().and_then(|end| end.exit_code),
             session_id: self.session_id,
-            duration_ms: self.turn.duration_ms,
+            duration_ms: self
+                .end
+                .and_then(|end| end.duration_ms)
+                .or(self.turn.duration_ms),
             data: extract_data
                 .then(|| extract::json(&response.to_str()))
                 .flatten(),

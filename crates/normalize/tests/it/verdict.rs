@@ -330,6 +330,7 @@ fn a_verdict_can_be_asked_for_without_a_stream() {
         cause: lapidary_vocab::Cause::ApiError,
         exit_code: Some(1),
         signal: None,
+        duration_ms: None,
         message: Some("half way".into()),
         evidence: vec![
             "the agent exited with code 1".to_owned(),

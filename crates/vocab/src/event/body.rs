@@ -399,6 +399,9 @@ pub struct RunEnd {
     /// The signal that ended the agent. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
+    /// How long the run took, in milliseconds, if it was live. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<Number>,
     /// What went wrong, in the agent's words if it said any. Upstream or derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Text>,

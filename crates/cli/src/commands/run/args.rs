@@ -30,8 +30,8 @@ Exit codes:
   130 cancelled           13 input, configuration, sandbox    18 refused
                           14 timeout")]
 pub(crate) struct Args {
-    /// What the agent is to do; `-` or nothing reads it from stdin
-    #[arg(value_name = "PROMPT", allow_hyphen_values = true)]
+    /// What the agent is to do; `-` or nothing reads it from stdin. Put `--` before one that begins with a hyphen
+    #[arg(value_name = "PROMPT")]
     pub(super) prompt: Option<String>,
     /// A file that holds the prompt; the agent reads it itself
     #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
@@ -70,8 +70,13 @@ pub(crate) struct Args {
     /// The id of the new session
     #[arg(long, value_name = "ID", help_heading = "Agent")]
     pub(super) session_id: Option<String>,
-    /// Arguments for the agent itself
-    #[arg(last = true, value_name = "ARGS")]
+    /// An argument for the agent itself; may be repeated
+    #[arg(
+        long = "agent-arg",
+        value_name = "ARG",
+        help_heading = "Agent",
+        allow_hyphen_values = true
+    )]
     pub(super) extra_args: Vec<OsString>,
 
     /// What the agent may do without asking: default, acceptEdits, bypassPermissions or plan [default: default]

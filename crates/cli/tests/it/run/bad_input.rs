@@ -1,0 +1,206 @@
+//! What cannot be run: one clear message, the right cause, nothing lost.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::world::{Told, World};
+
+const FINE: &str = "cat > ../got; init; say a; success";
+
+fn check(told: &Told, cause: &str, code: i32, words: &str) {
+    assert_eq!(told.verdict(), (cause, Some(code)), "{told:?}");
+    assert!(told.message().contains(words), "{}", told.message());
+    assert!(told.stderr.contains(words), "{}", told.stderr);
+}
+
+#[test]
+fn the_agent_is_missing() {
+    let world = World::with_agent(FINE);
+    let mut command = world.lapidary(&["run", "go"]);
+    command
+        .env("GEMINI_CLI_PATH", "")
+        .env("PATH", world.path("nowhere"));
+    let told = world.told(command);
+    check(
+        &told,
+        "agent_missing",
+        10,
+        "Gemini CLI not found. Install from: https://github.com/google-gemini/gemini-cli",
+    );
+    assert!(
+        told.stderr
+            .contains("hint: install it with `npm install -g @google/gemini-cli`")
+    );
+}
+
+#[test]
+fn the_agent_cannot_be_executed() {
+    let world = World::with_agent(FINE);
+    fs::write(world.path("gemini"), "#!/no/such/interpreter\n").unwrap();
+    let told = world.run(&["go"]);
+    check(&told, "spawn_failed", 10, "cannot start `");
+}
+
+#[test]
+fn the_agent_prints_its_help() {
+    let told = World::with_agent("echo 'Usage: gemini [options]'; echo '  -h  help'").run(&["go"]);
+    check(&told, "no_result", 15, "without a result");
+    assert_eq!(
+        told.events
+            .iter()
+            .filter(|event| event["kind"] == "noise")
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn there_is_no_such_directory() {
+    let told = World::with_agent(FINE).run(&["-C", "nowhere", "go"]);
+    check(&told, "bad_input", 13, "it is no directory");
+}
+
+#[test]
+fn the_configuration_cannot_be_read() {
+    let world = World::with_agent(FINE);
+    fs::write(world.path("project/lapidary.toml"), "model = \n").unwrap();
+    let told = world.run(&["go"]);
+    check(&told, "bad_config", 13, "lapidary.toml:1:");
+    assert!(!world.path("got").exists());
+}
+
+#[test]
+fn the_configuration_is_wrong() {
+    let world = World::with_agent(FINE);
+    fs::write(world.path("project/lapidary.toml"), "timeout = \"long\"\n").unwrap();
+    check(&world.run(&["go"]), "bad_config", 13, "timeout");
+}
+
+#[test]
+fn the_prompt_is_empty() {
+    for prompt in ["", "  \n"] {
+        check(
+            &World::with_agent(FINE).run(&[prompt]),
+            "bad_input",
+            13,
+            "the prompt is empty",
+        );
+    }
+    // Nothing on stdin is an empty prompt too.
+    check(
+        &World::with_agent(FINE).run(&["-"]),
+        "bad_input",
+        13,
+        "the prompt is empty",
+    );
+    check(
+        &World::with_agent(FINE).run(&[]),
+        "bad_input",
+        13,
+        "the prompt is empty",
+    );
+}
+
+#[test]
+fn a_prompt_may_begin_with_a_hyphen() {
+    for prompt in ["-x marks the spot", "--yolo"] {
+        let world = World::with_agent(FINE);
+        let told = world.run(&["--", prompt]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert_eq!(fs::read_to_string(world.path("got")).unwrap(), prompt);
+    }
+}
+
+#[test]
+fn two_ways_to_say_what_is_allowed_are_one_too_many() {
+    let world = World::with_agent(FINE);
+    for two in [
+        ["--yolo", "--permission-mode", "plan"],
+        ["--yolo", "--approval-mode", "plan"],
+        ["--approval-mode=plan", "--permission-mode", "plan"],
+    ] {
+        let told = world.run(&[&two[..], &["go"]].concat());
+        assert_eq!(told.code, Some(2), "{told:?}");
+        assert!(
+            told.stderr.contains("cannot be used with"),
+            "{}",
+            told.stderr
+        );
+    }
+}
+
+#[test]
+fn nothing_can_be_recorded() {
+    let world = World::with_agent(FINE);
+    fs::write(world.path("state"), "a file").unwrap();
+    let told = world.run(&["go"]);
+    check(&told, "internal", 1, "cannot record in");
+    assert!(
+        told.stderr
+            .contains("hint: record elsewhere, or keep no recording")
+    );
+    assert_eq!(world.run(&["--no-record", "go"]).code, Some(0));
+}
+
+#[test]
+fn an_id_cannot_leave_its_directory() {
+    for id in ["../escape", ".hidden", "a/b", ""] {
+        let told = World::with_agent(FINE).run(&["--run-id", id, "go"]);
+        check(&told, "bad_input", 13, "cannot name a recording");
+    }
+}
+
+#[test]
+fn two_runs_cannot_have_one_name() {
+    let world = World::with_agent(FINE);
+    assert_eq!(world.run(&["--run-id", "x", "go"]).code, Some(0));
+    check(
+        &world.run(&["--run-id", "x", "go"]),
+        "bad_input",
+        13,
+        "there is a recording of `x` already",
+    );
+}
+
+#[test]
+fn an_unknown_agent_is_named() {
+    check(
+        &World::with_agent(FINE).run(&["--agent", "mona", "go"]),
+        "bad_input",
+        13,
+        "`mona` is no agent that is known",
+    );
+}
+
+#[test]
+fn a_full_disk_ends_the_run() {
+    // A file system of our own takes a user namespace or root; where neither is to be had there is nothing to test with.
+    let world = World::with_agent(
+        "init; i=0; while [ $i -lt 40000 ]; do say aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa || exit 1; i=$((i+1)); done; success",
+    );
+    fs::create_dir(world.path("small")).unwrap();
+    let small = world.path("small");
+    let script = format!(
+        "mount -t tmpfs -o size=1m none '{0}' && exec '{1}' run --record-dir '{0}/runs' --no-raw go",
+        small.display(),
+        env!("CARGO_BIN_EXE_lapidary")
+    );
+    let mut command = world.lapidary(&[]);
+    let environment: Vec<_> = command
+        .get_envs()
+        .map(|(k, v)| (k.to_owned(), v.map(ToOwned::to_owned)))
+        .collect();
+    command = std::process::Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
+    command.current_dir(world.path("project"));
+    for (name, value) in environment {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
+    let told = world.told(command);
+    check(&told, "internal", 1, "no space is left");
+    world.assert_nothing_is_left();
+    let mode = fs::metadata(&small).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755, "the mount went with its namespace");
+}

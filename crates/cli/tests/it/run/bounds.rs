@@ -1,0 +1,197 @@
+//! Every wait has a deadline, every buffer a bound, and whoever wants a run to end gets their way.
+
+use std::io::Read as _;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::world::{Told, World};
+use crate::support::ended;
+
+const WAITS: &str = "init; say a; call c1 run_shell_command; touch ../ready; exec sleep 600";
+const STUBBORN: &str = "trap '' TERM INT HUP; init; touch ../ready; while :; do sleep 600; done";
+
+/// Starts a run and waits until its agent is at work.
+fn at_work(world: &World, args: &[&str]) -> Child {
+    let mut all = vec!["run"];
+    all.extend(args);
+    all.push("go");
+    let mut command = world.lapidary(&all);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    world.wait_for("ready");
+    child
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+}
+
+/// Ends a run with a signal, and says how that went.
+fn ended_by(world: &World, child: Child, by: Signal) -> Told {
+    let asked = Instant::now();
+    signal(&child, by);
+    let told = Told::of(ended(child), asked.elapsed());
+    world.assert_nothing_is_left();
+    told
+}
+
+#[test]
+fn a_timeout_says_what_was_waited_for() {
+    let cases = [
+        (
+            "exec sleep 600",
+            "--start-timeout",
+            "did not say a first line in 0.2 s",
+        ),
+        (
+            WAITS,
+            "--idle-timeout",
+            "was silent for 0.2 s, waiting for the result of `run_shell_command`",
+        ),
+        (
+            WAITS,
+            "--timeout",
+            "took longer than 0.2 s, and was waiting for the result of `run_shell_command`",
+        ),
+        (
+            "init; say a; exec sleep 600",
+            "--timeout",
+            "and was waiting for the model",
+        ),
+    ];
+    for (script, flag, words) in cases {
+        let world = World::with_agent(script);
+        let told = world.run(&[flag, "0.2", "go"]);
+        assert_eq!(told.code, Some(14));
+        assert!(told.message().contains(words), "{told:?}");
+        world.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn half_a_line_is_no_first_line() {
+    let told = World::with_agent("printf '{\"type\":'; exec sleep 600").run(&[
+        "--start-timeout",
+        "0.2",
+        "go",
+    ]);
+    assert_eq!(told.verdict(), ("timeout_start", Some(14)));
+}
+
+#[test]
+fn a_document_has_no_first_line_to_wait_for() {
+    let world = World::with_agent(
+        "sleep 0.4; echo '{\"session_id\":\"s\",\"response\":\"hi\",\"stats\":{}}'",
+    );
+    let told = world.run(&["--transport", "json", "--start-timeout", "0.1", "go"]);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)));
+}
+
+#[test]
+fn a_run_is_cancelled_within_a_second_if_the_agent_obeys() {
+    for by in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let world = World::with_agent(WAITS);
+        let child = at_work(&world, &[]);
+        let told = ended_by(&world, child, by);
+        assert_eq!(told.verdict(), ("cancelled_by_client", Some(130)));
+        assert!(told.took < Duration::from_secs(1), "{told:?}");
+    }
+}
+
+#[test]
+fn an_agent_that_does_not_obey_has_its_grace_and_no_more() {
+    let world = World::with_agent(STUBBORN);
+    let child = at_work(&world, &["--grace", "0.5"]);
+    let told = ended_by(&world, child, Signal::SIGINT);
+    assert_eq!(told.verdict(), ("cancelled_by_client", Some(130)));
+    assert_eq!(told.end()["signal"], "SIGKILL");
+    assert!(told.took > Duration::from_millis(450), "{told:?}");
+    assert!(told.took < Duration::from_millis(1500), "{told:?}");
+}
+
+#[test]
+fn a_second_ctrl_c_does_not_wait_for_the_grace() {
+    let world = World::with_agent(STUBBORN);
+    let child = at_work(&world, &["--grace", "60"]);
+    signal(&child, Signal::SIGINT);
+    // The two must not melt into one.
+    std::thread::sleep(Duration::from_millis(100));
+    let told = ended_by(&world, child, Signal::SIGINT);
+    assert_eq!(told.verdict(), ("cancelled_by_client", Some(130)));
+    assert!(told.took < Duration::from_secs(1), "{told:?}");
+}
+
+#[test]
+fn a_reader_who_has_had_enough_ends_the_run() {
+    let world = World::with_agent("init; while :; do say a; sleep 0.01; done");
+    let mut command = world.lapidary(&["run", "go"]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut first = [0; 10];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(130));
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn deadlines_are_kept_while_nobody_reads() {
+    let world = World::with_agent(
+        "init; i=0; while [ $i -lt 3000 ]; do say aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; i=$((i+1)); done; touch ../ready; exec sleep 600",
+    );
+    let mut child = at_work(&world, &["--timeout", "1"]);
+    let mut stdout = child.stdout.take().unwrap();
+    // Nobody has read a byte, and the pipe is full long since. The agent is gone all the same.
+    let last = Instant::now() + Duration::from_secs(5);
+    while world
+        .processes()
+        .iter()
+        .any(|(_, line)| line.contains("sleep 600"))
+    {
+        assert!(Instant::now() < last, "the agent outlived its deadline");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut text = String::new();
+    stdout.read_to_string(&mut text).unwrap();
+    assert_eq!(ended(child).status.code(), Some(14));
+    assert_eq!(text.lines().count(), 1 + 3000 + 1, "and every line arrives");
+    assert!(
+        text.lines()
+            .last()
+            .unwrap()
+            .contains(r#""cause":"timeout_total""#)
+    );
+}
+
+#[test]
+fn an_agent_that_writes_without_end_is_ended() {
+    for to in ["", " >&2"] {
+        let world = World::with_agent(&format!(
+            "init; while :; do say aaaaaaaaaaaaaaaaaaaaaaaaaaaaa{to}; done"
+        ));
+        let told = world.run(&[
+            "--max-output",
+            "200000",
+            "--format",
+            "events",
+            "--no-raw",
+            "go",
+        ]);
+        assert_eq!(told.verdict(), ("budget", Some(17)));
+        assert!(
+            told.message().contains("more than 200000 bytes"),
+            "{}",
+            told.message()
+        );
+        world.assert_nothing_is_left();
+    }
+}

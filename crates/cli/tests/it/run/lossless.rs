@@ -1,0 +1,121 @@
+//! Every line arrives, however large the output, however slow the reader, and however the agent leaves.
+
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use super::world::{World, names};
+use crate::support::ended;
+
+/// About 3 MB in 20,000 lines, then gone at once.
+const LARGE: &str = r#"
+    init
+    text=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    line=$(say $text)
+    i=0; while [ $i -lt 20000 ]; do echo "$line"; i=$((i + 1)); done
+    success; kill -KILL $$"#;
+
+#[test]
+fn a_slow_reader_gets_every_line_of_an_agent_that_is_long_gone() {
+    let world = World::with_agent(LARGE);
+    let mut command = world.lapidary(&["run", "--format", "raw", "go"]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let mut all = Vec::new();
+    let mut chunk = vec![0; 100_000];
+    loop {
+        let count = stdout.read(&mut chunk).unwrap();
+        if count == 0 {
+            break;
+        }
+        all.extend_from_slice(&chunk[..count]);
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(
+        ended(child).status.code(),
+        Some(15),
+        "it was killed, whatever it said"
+    );
+    let recorded = fs::read(world.recording().join("stdout")).unwrap();
+    assert!(all.len() > 3_000_000);
+    assert_eq!(all, recorded);
+    assert_eq!(all.iter().filter(|byte| **byte == b'\n').count(), 20_002);
+}
+
+#[test]
+fn a_recording_holds_everything_and_is_private() {
+    let world = World::with_agent("cat > ../got; init; say a; echo oops >&2; sleep 0.05; success");
+    let told = world.run(&["--run-id", "first", "do it"]);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)));
+    let recording = world.path("state/runs/first");
+    assert_eq!(
+        told.end()["extensions"]["lapidary.recording"],
+        recording.to_str().unwrap()
+    );
+    assert_eq!(
+        names(&recording),
+        ["run.json", "stderr", "stdin", "stdout", "timing"]
+    );
+    for name in names(&recording) {
+        let mode = fs::metadata(recording.join(name))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    assert_eq!(
+        fs::metadata(&recording).unwrap().permissions().mode() & 0o777,
+        0o700
+    );
+    assert_eq!(fs::read(recording.join("stdin")).unwrap(), b"do it");
+    assert_eq!(fs::read(world.path("got")).unwrap(), b"do it");
+    assert_eq!(fs::read(recording.join("stderr")).unwrap(), b"oops\n");
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&fs::read(recording.join("run.json")).unwrap()).unwrap();
+    assert_eq!(manifest["schema"], "lapidary.recording/1");
+    assert_eq!(manifest["end"]["exitCode"], 0);
+    assert_eq!(manifest["end"]["cause"], "end_turn");
+    let environment = manifest["environment"].to_string();
+    assert!(environment.contains("\"HOME\"") && !environment.contains("/home"));
+    let timing = fs::read_to_string(recording.join("timing")).unwrap();
+    let accounted: u64 = timing
+        .lines()
+        .filter_map(|line| line.split_once(" out ")?.1.parse::<u64>().ok())
+        .sum();
+    assert_eq!(
+        accounted,
+        fs::metadata(recording.join("stdout")).unwrap().len()
+    );
+}
+
+#[test]
+fn a_run_that_is_not_recorded_leaves_no_file() {
+    let world = World::with_agent("init; say a; success");
+    let mut command = world.lapidary(&["run", "--no-record", "go"]);
+    command.env("TMPDIR", world.path("tmp"));
+    let told = world.told(command);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)));
+    assert!(told.end()["extensions"].is_null());
+    assert!(!world.path("state").exists());
+    assert_eq!(names(&world.path("tmp/lapidary-runs")), [""; 0]);
+}
+
+#[test]
+fn raw_is_what_the_agent_wrote() {
+    let world = World::with_agent(r"init; printf '\377\000 no newline'");
+    let mut command = world.lapidary(&["run", "--format", "raw", "go"]);
+    command.stdin(Stdio::null());
+    let output = command.output().unwrap();
+    assert!(
+        output.stdout.ends_with(b"}\n\xff\0 no newline"),
+        "{output:?}"
+    );
+    assert_eq!(output.status.code(), Some(15));
+}

@@ -1,0 +1,142 @@
+//! How a run ended, from everything that is known about it.
+
+use super::world::World;
+
+#[test]
+fn exit_codes_have_meanings() {
+    let cases = [
+        (1, "agent_crashed", 15),
+        (41, "auth_required", 11),
+        (42, "bad_input", 13),
+        (44, "sandbox", 13),
+        (52, "bad_config", 13),
+        (53, "max_turns", 17),
+        (54, "tool_fatal", 1),
+        (55, "untrusted_folder", 12),
+        (127, "agent_missing", 10),
+        (130, "cancelled_by_client", 130),
+        (144, "api_error", 1),
+        (145, "auth_required", 11),
+        (147, "auth_required", 11),
+        (173, "quota_retryable", 16),
+    ];
+    for (code, cause, ours) in cases {
+        let told = World::with_agent(&format!("init; exit {code}")).run(&["go"]);
+        assert_eq!(told.verdict(), (cause, Some(ours)), "exit {code}");
+        assert_eq!(told.end()["exitCode"], code);
+    }
+}
+
+#[test] // P41, U38, O23
+fn what_it_complained_about_is_the_message() {
+    let told = World::with_agent("echo 'something broke' >&2; exit 3").run(&["go"]);
+    assert_eq!(
+        told.message(),
+        "Gemini CLI failed (exit 3): something broke"
+    );
+    assert!(
+        told.stderr
+            .contains("error: Gemini CLI failed (exit 3): something broke")
+    );
+}
+
+#[test] // P42, P63
+fn an_authentication_error_says_how_to_sign_in() {
+    let told = World::with_agent("echo 'Please configure auth first.' >&2; exit 1").run(&["go"]);
+    assert_eq!(told.verdict(), ("auth_required", Some(11)));
+    let words =
+        "Gemini CLI authentication error. Run: gemini auth login\nPlease configure auth first.";
+    assert_eq!(told.message(), words);
+    assert!(told.end()["hint"].as_str().unwrap().contains("sign in"));
+    let told = World::with_agent("exit 41").run(&["go"]);
+    assert_eq!(
+        told.message(),
+        "Gemini CLI authentication error. Run: gemini auth login"
+    );
+}
+
+#[test]
+fn only_whole_words_are_about_authentication() {
+    for words in ["the author is unknown", "at /src/auth/login.js:3", "blogin"] {
+        let told = World::with_agent(&format!("echo '{words}' >&2; exit 1")).run(&["go"]);
+        assert_eq!(told.verdict(), ("agent_crashed", Some(15)), "{words}");
+    }
+}
+
+#[test] // P44
+fn a_shell_that_finds_no_agent_means_that_it_is_missing() {
+    let told = World::with_agent("exec no-such-program").run(&["go"]);
+    assert_eq!(told.verdict(), ("agent_missing", Some(10)));
+    assert!(
+        told.message()
+            .contains("Install from: https://github.com/google-gemini/gemini-cli")
+    );
+}
+
+#[test] // O21
+fn the_agents_own_words_come_before_what_it_complained_about() {
+    let told =
+        World::with_agent("init; echo noise >&2; failure ApiError 'it broke'; exit 1").run(&["go"]);
+    assert_eq!(
+        (told.verdict().0, told.message()),
+        ("api_error", "it broke")
+    );
+    let told = World::with_agent("init; failure ApiError ''; exit 1").run(&["go"]);
+    assert_eq!(told.message(), "ApiError");
+}
+
+#[test]
+fn a_start_that_failed_is_tried_again_if_that_was_asked_for() {
+    let script = "if [ ! -e ../tried ]; then touch ../tried; exit 9; fi; init; say a; success";
+    let world = World::with_agent(script);
+    let told = world.run(&["--retries", "2", "--run-id", "again", "go"]);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)));
+    let retry = told
+        .events
+        .iter()
+        .find(|event| event["kind"] == "retry")
+        .unwrap();
+    let words = "attempt 1 of 3 failed (agent_crashed): Gemini CLI failed (exit 9); the next one starts in 0.5 s";
+    assert_eq!(retry["message"], words);
+    let numbers: Vec<_> = told
+        .events
+        .iter()
+        .map(|event| event["seq"].as_u64().unwrap())
+        .collect();
+    assert_eq!(numbers, (0..told.events.len() as u64).collect::<Vec<_>>());
+    assert!(world.path("state/runs/again").is_dir() && world.path("state/runs/again.2").is_dir());
+    assert_eq!(
+        World::with_agent(script).run(&["go"]).verdict(),
+        ("agent_crashed", Some(15))
+    );
+}
+
+#[test]
+fn nothing_is_tried_again_once_something_was_done() {
+    for done in ["call c1 write_file", "say a"] {
+        let world = World::with_agent(&format!("echo x >> ../tried; init; {done}; exit 173"));
+        let told = world.run(&["--retries", "3", "go"]);
+        assert_eq!(told.verdict(), ("quota_retryable", Some(16)));
+        let tried = std::fs::read_to_string(world.path("tried")).unwrap();
+        assert_eq!(tried.lines().count(), 1, "{done}");
+    }
+}
+
+#[test]
+fn retries_end_too() {
+    let told = World::with_agent("exit 9").run(&["--retries", "1", "go"]);
+    assert_eq!(told.verdict(), ("agent_crashed", Some(15)));
+    assert_eq!(
+        told.events
+            .iter()
+            .filter(|event| event["kind"] == "retry")
+            .count(),
+        1
+    );
+}
+
+#[test] // O24
+fn the_agents_input_has_an_end() {
+    let world = World::with_agent("cat > /dev/null; init; say a; success");
+    assert_eq!(world.run(&["go"]).verdict(), ("end_turn", Some(0)));
+}

@@ -1,0 +1,210 @@
+//! A world for a run: a scripted agent, a state directory, and a mark by which all that it starts can be found again.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::{ended, lapidary};
+
+/// Every process of a world carries this variable.
+const MARK: &str = "LAPIDARY_TEST_WORLD";
+
+/// What scripts have at hand: the lines of a stream.
+const LINES: &str = r#"
+t='"timestamp":"2026-01-01T00:00:00.000Z"'
+init() { echo "{\"type\":\"init\",$t,\"session_id\":\"s-1\",\"model\":\"m\"}"; }
+user() { echo "{\"type\":\"message\",$t,\"role\":\"user\",\"content\":\"go\"}"; }
+say() { echo "{\"type\":\"message\",$t,\"role\":\"assistant\",\"content\":\"$1\",\"delta\":true}"; }
+call() { echo "{\"type\":\"tool_use\",$t,\"tool_name\":\"$2\",\"tool_id\":\"$1\",\"parameters\":{}}"; }
+answer() { echo "{\"type\":\"tool_result\",$t,\"tool_id\":\"$1\",\"status\":\"success\",\"output\":\"$2\"}"; }
+success() { echo "{\"type\":\"result\",$t,\"status\":\"success\",\"stats\":{\"total_tokens\":3,\"input_tokens\":1,\"output_tokens\":2}}"; }
+failure() { echo "{\"type\":\"result\",$t,\"status\":\"error\",\"error\":{\"type\":\"$1\",\"message\":\"$2\"}}"; }
+"#;
+
+pub(crate) struct World {
+    directory: tempfile::TempDir,
+    mark: String,
+}
+
+impl World {
+    /// A world whose `gemini` is this shell script.
+    pub(crate) fn with_agent(script: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let world = Self {
+            directory: tempfile::tempdir().unwrap(),
+            mark: format!("{}-{count}", std::process::id()),
+        };
+        fs::create_dir(world.path("project")).unwrap();
+        world.agent(script);
+        world
+    }
+
+    /// Replaces the agent. A file that is being written cannot be executed, so it comes by renaming.
+    pub(crate) fn agent(&self, script: &str) {
+        let fresh = self.path("gemini.new");
+        fs::write(&fresh, format!("#!/bin/sh\n{LINES}\n{script}")).unwrap();
+        fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::rename(fresh, self.path("gemini")).unwrap();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The command, in the project of this world.
+    pub(crate) fn lapidary(&self, args: &[&str]) -> Command {
+        let mut command = lapidary(args);
+        command
+            .current_dir(self.path("project"))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.path("home"))
+            .env("GEMINI_CLI_PATH", self.path("gemini"))
+            .env("LAPIDARY_STATE_DIR", self.path("state"))
+            .env(MARK, &self.mark);
+        command
+    }
+
+    /// Runs the agent.
+    pub(crate) fn run(&self, args: &[&str]) -> Told {
+        let mut all = vec!["run"];
+        all.extend(args);
+        self.told(self.lapidary(&all))
+    }
+
+    /// Runs a command that prints events.
+    pub(crate) fn told(&self, mut command: Command) -> Told {
+        let started = Instant::now();
+        command
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        let output = ended(command.spawn().unwrap());
+        Told::of(output, started.elapsed())
+    }
+
+    /// Asserts that nothing of this world runs any more. A process that was killed may take a moment to vanish.
+    pub(crate) fn assert_nothing_is_left(&self) {
+        let last = Instant::now() + Duration::from_secs(2);
+        loop {
+            let left = self.processes();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < last, "still there: {left:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// What runs in this world, by its mark: pid and command line.
+    pub(crate) fn processes(&self) -> Vec<(i32, String)> {
+        let mark = format!("{MARK}={}", self.mark);
+        let mut found = Vec::new();
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let Some(pid) = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok())
+            else {
+                continue;
+            };
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            let is_ours = environment
+                .split(|byte| *byte == 0)
+                .any(|pair| pair == mark.as_bytes());
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            if is_ours && !line.is_empty() {
+                found.push((pid, String::from_utf8_lossy(&line).replace('\0', " ")));
+            }
+        }
+        found
+    }
+
+    /// Waits until the agent has made a file.
+    pub(crate) fn wait_for(&self, name: &str) {
+        let last = Instant::now() + Duration::from_secs(20);
+        while !self.path(name).exists() {
+            assert!(Instant::now() < last, "`{name}` never came");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// The recording of the only run so far.
+    pub(crate) fn recording(&self) -> PathBuf {
+        let runs = fs::read_dir(self.path("state/runs")).unwrap().flatten();
+        let mut runs: Vec<_> = runs.filter(|run| run.path().is_dir()).collect();
+        assert_eq!(runs.len(), 1, "there is one recording");
+        runs.remove(0).path()
+    }
+}
+
+/// What a run printed and how it ended.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) code: Option<i32>,
+    pub(crate) events: Vec<Value>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) took: Duration,
+}
+
+impl Told {
+    pub(crate) fn of(output: Output, took: Duration) -> Self {
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let events = stdout
+            .lines()
+            .map_while(|line| serde_json::from_str(line).ok());
+        Self {
+            code: output.status.code(),
+            events: events.collect(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+            stdout,
+            took,
+        }
+    }
+
+    /// The one `run_end`, which is last.
+    pub(crate) fn end(&self) -> &Value {
+        let ends = self
+            .events
+            .iter()
+            .filter(|event| event["event"] == "run_end");
+        assert_eq!(ends.count(), 1, "one run_end: {self:?}");
+        let last = self.events.last().unwrap();
+        assert_eq!(last["event"], "run_end", "it is last: {self:?}");
+        last
+    }
+
+    /// Cause and exit code.
+    pub(crate) fn verdict(&self) -> (&str, Option<i32>) {
+        (self.end()["cause"].as_str().unwrap(), self.code)
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        self.end()["message"].as_str().unwrap_or_default()
+    }
+
+    pub(crate) fn count(&self, name: &str) -> usize {
+        self.events
+            .iter()
+            .filter(|event| event["event"] == name)
+            .count()
+    }
+}
+
+/// The files in a directory.
+pub(crate) fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap().flatten();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
