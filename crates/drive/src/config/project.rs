@@ -1,19 +1,4 @@
 //! What a project's file may not say.
-//!
-//! A `lapidary.toml` comes with a cloned repository, written by whoever wrote that. It may choose a model, a timeout or a prompt
-//! and may narrow what the agent can do. It cannot grant power, nor choose what is started:
-//!
-//! | key | refused |
-//! |---|---|
-//! | `permission_mode`, `approval_mode` | `acceptEdits`/`auto_edit`, `bypassPermissions`/`yolo`; and `default` where the user's file says `plan` |
-//! | `allowed_tools` | any tool |
-//! | `trust_workspace` | `true` |
-//! | `sandbox` | `false` |
-//! | `agent` | always: it decides which program is started |
-//! | `include_directories`, `working_dir` | a directory outside the project, links followed |
-//! | `record` | `false`: nobody switches off the record of what they are about to do |
-//!
-//! What is refused is ignored with a warning each, and never an error: a repository cannot be made unusable either.
 
 use std::path::Path;
 
@@ -22,7 +7,22 @@ use super::read::Reading;
 use super::{Config, PermissionMode};
 
 impl Config {
-    /// Reads the file of the project that it lies in, without what such a file may not say. `origin` is where it lies.
+    /// Reads the file of a project, without what such a file may not say. `origin` is where it lies.
+    ///
+    /// It comes with a cloned repository, written by whoever wrote that. It may choose a model, a timeout or a prompt, and may
+    /// narrow what the agent can do. It cannot grant power, nor choose what is started:
+    ///
+    /// | key | refused |
+    /// |---|---|
+    /// | `permission_mode`, `approval_mode` | `acceptEdits`/`auto_edit` and `bypassPermissions`/`yolo`; by [`load`](super::load) also `default` where the user's file says `plan` |
+    /// | `allowed_tools` | any tool |
+    /// | `trust_workspace` | `true` |
+    /// | `sandbox` | `false` |
+    /// | `agent` | always: it decides which program is started |
+    /// | `include_directories`, `working_dir` | a directory outside the project, links followed, or one that is not there |
+    /// | `record` | `false`: nobody switches off the record of what they are about to do |
+    ///
+    /// What is refused is ignored, with a warning for each key. It is no error: a repository cannot make itself unusable.
     pub fn from_project_toml(
         text: &str,
         origin: &Path,

@@ -291,6 +291,9 @@ fn what_is_not_toml_is_refused_where_it_stops_being_toml() {
         "{error}"
     );
     assert!(!error.to_string().contains('\n'), "{error}");
+    let error = Config::from_toml("model = 'ää' 'x'", Path::new(FILE)).unwrap_err();
+    let place = "/etc/lapidary.toml:1:14: ";
+    assert!(error.to_string().starts_with(place), "{error}");
     check_refused("# ä\nmodel = 'x'\nmodel = 'y'", "3:1", "duplicate key");
 }
 
@@ -380,4 +383,19 @@ fn a_program_can_say_all_that_a_file_can() {
     let text = "model = 'm'\napproval_mode = 'yolo'\ntimeout = 3\ninclude_directories = ['/a', '/b']\n\
                 allowed_tools = ['glob']\nretries = 2";
     assert_eq!(built, read(text));
+}
+
+#[test]
+fn the_documentation_names_every_key_and_its_example_works() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for key in KEYS {
+        assert!(
+            page.contains(&format!("| `{key}` |")),
+            "`{key}` is not documented"
+        );
+    }
+    let example = page.split("```toml\n").nth(1).unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    assert_ne!(read(example), Config::default());
 }

@@ -168,6 +168,16 @@ fn not_found_says_where_it_was_looked_for_and_where_to_get_it() {
 }
 
 #[test]
+fn a_place_that_is_named_twice_is_looked_at_once() {
+    let mut machine = Machine::new();
+    let everywhere = machine.tried().len();
+    machine.set_path(&["home/.bun/bin", "usr/local/bin", "usr/local/bin"]);
+    let tried = machine.tried();
+    assert_eq!(tried.len(), everywhere);
+    assert_eq!(tried[0].path, machine.at("home/.bun/bin/gemini"));
+}
+
+#[test]
 fn each_place_that_is_wrong_says_what_is_wrong() {
     let mut machine = Machine::new();
     machine.set_path(&["a", "b", "c", "d", "e"]);
