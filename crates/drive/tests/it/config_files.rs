@@ -187,8 +187,24 @@ fn a_project_includes_its_own_directories_only_and_links_do_not_help() {
     assert_eq!(loaded.config.include_directories, Some(vec![docs.clone()]));
     assert_eq!(loaded.config.working_dir, Some(docs));
     let said: Vec<_> = loaded.warnings.iter().map(ToString::to_string).collect();
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains("'../other'"), "{said:?}");
+    let project = files.project_dir();
+    let expected = format!(
+        "{0}/lapidary.toml:1:23: `include_directories = ['{0}/link', '{0}/../other', '{0}/missing', '/etc']` ignored: a \
+         project's file cannot grant this; put it into your own lapidary.toml, or on the command line",
+        project.display()
+    );
+    assert_eq!(said, [expected]);
+}
+
+#[test]
+fn what_a_project_may_not_include_does_not_hide_what_its_user_includes() {
+    let files = Files::new(
+        "include_directories = ['/srv']",
+        "include_directories = ['/etc']",
+    );
+    let loaded = files.load().unwrap();
+    assert_eq!(loaded.config.include_directories, Some(vec!["/srv".into()]));
+    assert_eq!(loaded.warnings.len(), 1);
 }
 
 #[test]
