@@ -1163,7 +1163,7 @@ export interface Capabilities {
 }
 
 /**
- * Where a program was found. Open: readers must accept words that are not listed here.
+ * Where a program was looked for. Open: readers must accept words that are not listed here.
  * 
  * - `variable`: By a variable of the environment that names it.
  * - `path`: In a directory on PATH.
@@ -1175,6 +1175,8 @@ export type FoundBy = "variable" | "path" | "common_place" | (string & {});
 export interface TriedPlace {
   /** The path. Derived. */
   path: string;
+  /** Why it was looked at. Derived. */
+  place: FoundBy;
   /** What was wrong there, in words. Derived. */
   refused: string;
 }

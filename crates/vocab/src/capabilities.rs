@@ -55,7 +55,7 @@ pub struct Capabilities {
 }
 
 open_enum! {
-    /// Where a program was found.
+    /// Where a program was looked for.
     pub enum FoundBy {
         /// By a variable of the environment that names it.
         Variable = "variable",
@@ -71,6 +71,8 @@ open_enum! {
 pub struct TriedPlace {
     /// The path. Derived.
     pub path: String,
+    /// Why it was looked at. Derived.
+    pub place: FoundBy,
     /// What was wrong there, in words. Derived.
     pub refused: String,
 }

@@ -3,8 +3,9 @@
 use std::io::{self, Write as _};
 
 use lapidary::drive::agents::gemini;
-use lapidary::drive::detect::{self, Environment};
+use lapidary::drive::detect::{self, Environment, Refusal};
 use lapidary::render::plain::sanitize;
+use lapidary::vocab::capabilities::{FoundBy, TriedPlace};
 use lapidary::vocab::{Capabilities, line};
 
 use crate::exit::Exit;
@@ -68,7 +69,7 @@ fn text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
         Some(path) => writeln!(out, "{} {version}: {}", agent.agent, sanitize(path))?,
         None => writeln!(out, "{}: not installed", agent.agent)?,
     }
-    for tried in &agent.tried {
+    for tried in agent.tried.iter().filter(|tried| is_news(tried, agent)) {
         let (path, refused) = (sanitize(&tried.path), sanitize(&tried.refused));
         writeln!(out, "  tried {path}: {refused}")?;
     }
@@ -84,6 +85,12 @@ fn text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
         writeln!(out, "  cannot       {}", cannot.join(", "))?;
     }
     Ok(())
+}
+
+/// Where it was looked for matters if it was not found. Else only where somebody would have expected it.
+fn is_news(tried: &TriedPlace, agent: &Capabilities) -> bool {
+    let nothing_there = tried.refused == Refusal::Missing.to_string();
+    !agent.installed || tried.place == FoundBy::Variable || !nothing_there
 }
 
 /// What it can do, or what it cannot.

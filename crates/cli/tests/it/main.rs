@@ -5,6 +5,7 @@
 )]
 
 mod bad_input;
+mod capabilities;
 mod examples;
 mod golden;
 mod help;

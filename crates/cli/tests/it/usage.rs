@@ -141,3 +141,14 @@ fn the_names_of_the_schemas_are_listed_for_people() {
     let all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&piped).unwrap();
     assert!(all.keys().eq(names.iter()));
 }
+
+#[test]
+fn a_terminal_gets_capabilities_to_read() {
+    let nowhere = [("GEMINI_CLI_PATH", "/nowhere"), ("HOME", "/nowhere")];
+    let (shown, code) = on_a_terminal(&["capabilities"], &nowhere, b"");
+    assert_eq!(code, Some(0));
+    assert!(
+        shown.contains("tried /nowhere: no such file\r\n"),
+        "{shown:?}"
+    );
+}

@@ -4,11 +4,13 @@ mod arguments;
 mod capabilities;
 mod extra;
 mod launch;
+mod problem;
 mod prompt;
 
 pub use crate::config::{ApprovalMode, PermissionMode};
 pub use capabilities::{capabilities, metadata};
-pub use launch::{Delivery, Invocation, Launch, LaunchError, Stdin, Transport, prepare};
+pub use launch::{Delivery, Invocation, Launch, Stdin, Transport, prepare};
+pub use problem::LaunchError;
 pub use prompt::{Prompt, STDIN_LIMIT};
 
 /// Its name, as `--agent` takes it.

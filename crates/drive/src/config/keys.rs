@@ -170,17 +170,10 @@ fn seconds(key: &'static str, value: &Value) -> Result<Duration, Problem> {
         Value::Float(number) => *number,
         other => return Err(unfit(key, "a number of seconds", other)),
     };
-    if number <= 0.0 {
-        return Err(Problem::NotPositive {
-            key,
-            got: value.shown(),
-        });
-    }
-    // Not a number compares as neither, and infinity is too much.
     if number.is_nan() || number > LONGEST {
         return Err(unfit(key, "a number of seconds up to 1000000000", value));
     }
-    // What rounds to nothing is nothing.
+    // Below nothing there is no time, and what rounds to nothing is none.
     match Duration::try_from_secs_f64(number) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err(Problem::NotPositive {

@@ -5,7 +5,10 @@ use super::keys::KEYS;
 /// No key of ours is so long that a longer word could have meant it.
 const LONGEST: usize = 40;
 
-/// The key that `word` resembles, if it resembles one: at most a third of its letters are wrong.
+/// Two letters that changed places are two mistakes.
+const SLIPS: usize = 2;
+
+/// The key that `word` resembles, if it resembles one: no more than a third of its letters are wrong.
 pub(super) fn nearest(word: &str) -> Option<&'static str> {
     if word.chars().count() > LONGEST {
         return None;
@@ -15,7 +18,7 @@ pub(super) fn nearest(word: &str) -> Option<&'static str> {
         .into_iter()
         .flat_map(|key| spellings.iter().map(move |word| (distance(word, key), key)));
     let (distance, key) = close.min()?;
-    (distance * 3 <= key.len()).then_some(key)
+    (distance <= SLIPS.max(key.len() / 3)).then_some(key)
 }
 
 /// `approval-mode` and `approvalMode` are `approval_mode`.

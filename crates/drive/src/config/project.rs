@@ -1,28 +1,29 @@
 //! What a project's file may not say.
-//!
-//! A `lapidary.toml` comes with a cloned repository, written by whoever wrote that. It may choose a model, a timeout or a prompt
-//! and may narrow what the agent can do. It cannot grant power, nor choose what is started:
-//!
-//! | key | refused |
-//! |---|---|
-//! | `permission_mode`, `approval_mode` | `acceptEdits`/`auto_edit`, `bypassPermissions`/`yolo`; and `default` where the user's file says `plan` |
-//! | `allowed_tools` | any tool |
-//! | `trust_workspace` | `true` |
-//! | `sandbox` | `false` |
-//! | `agent` | always: it decides which program is started |
-//! | `include_directories`, `working_dir` | a directory outside the project, links followed |
-//! | `record` | `false`: nobody switches off the record of what they are about to do |
-//!
-//! What is refused is ignored with a warning each, and never an error: a repository cannot be made unusable either.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::problem::{ConfigError, Warning};
 use super::read::Reading;
+use super::value::Value;
 use super::{Config, PermissionMode};
 
 impl Config {
-    /// Reads the file of the project that it lies in, without what such a file may not say. `origin` is where it lies.
+    /// Reads the file of a project, without what such a file may not say. `origin` is where it lies.
+    ///
+    /// It comes with a cloned repository, written by whoever wrote that. It may choose a model, a timeout or a prompt, and may
+    /// narrow what the agent can do. It cannot grant power, nor choose what is started:
+    ///
+    /// | key | refused |
+    /// |---|---|
+    /// | `permission_mode`, `approval_mode` | `acceptEdits`/`auto_edit` and `bypassPermissions`/`yolo`; by [`load`](super::load) also `default` where the user's file says `plan` |
+    /// | `allowed_tools` | any tool |
+    /// | `trust_workspace` | `true` |
+    /// | `sandbox` | `false` |
+    /// | `agent` | always: it decides which program is started |
+    /// | `include_directories`, `working_dir` | a directory outside the project, links followed, or one that is not there |
+    /// | `record` | `false`: nobody switches off the record of what they are about to do |
+    ///
+    /// What is refused is ignored, with a warning for each key. It is no error: a repository cannot make itself unusable.
     pub fn from_project_toml(
         text: &str,
         origin: &Path,
@@ -37,59 +38,64 @@ impl Config {
 impl Reading {
     fn refuse_power(&mut self, project: &Path) {
         let config = &mut self.config;
-        let mut refused = Vec::new();
-        if config.agent.take().is_some() {
-            refused.push("agent");
+        let outside = |dir: &PathBuf| !lies_inside(dir, project);
+        let beyond = |mode: &PermissionMode| *mode > PermissionMode::Default;
+        // The mode has two names, and only the one that was written will be found below.
+        let mode = took(&mut config.permission_mode, beyond);
+        let refused = [
+            ("agent", took(&mut config.agent, |_| true)),
+            ("sandbox", took(&mut config.sandbox, |on| !on)),
+            ("record", took(&mut config.record, |on| !on)),
+            (
+                "trust_workspace",
+                took(&mut config.trust_workspace, |on| *on),
+            ),
+            (
+                "allowed_tools",
+                took(&mut config.allowed_tools, |tools| !tools.is_empty()),
+            ),
+            ("approval_mode", mode),
+            ("permission_mode", mode),
+            ("working_dir", took(&mut config.working_dir, outside)),
+        ];
+        for (key, _) in refused.into_iter().filter(|(_, refused)| *refused) {
+            self.warn(key, None);
         }
-        if config.sandbox.take_if(|on| !*on).is_some() {
-            refused.push("sandbox");
-        }
-        if config.record.take_if(|on| !*on).is_some() {
-            refused.push("record");
-        }
-        if config.trust_workspace.take_if(|on| *on).is_some() {
-            refused.push("trust_workspace");
-        }
-        if (config.allowed_tools)
-            .take_if(|tools| !tools.is_empty())
-            .is_some()
-        {
-            refused.push("allowed_tools");
-        }
-        if (config.permission_mode)
-            .take_if(|mode| *mode > PermissionMode::Default)
-            .is_some()
-        {
-            refused.extend(["approval_mode", "permission_mode"]);
-        }
-        if (config.working_dir)
-            .take_if(|dir| !lies_inside(dir, project))
-            .is_some()
-        {
-            refused.push("working_dir");
-        }
-        if let Some(dirs) = &mut config.include_directories {
-            let asked = dirs.len();
-            dirs.retain(|dir| lies_inside(dir, project));
-            if dirs.len() < asked {
-                refused.push("include_directories");
-            }
-        }
-        for key in refused {
-            self.warn(key);
-        }
+        self.refuse_directories(outside);
     }
 
-    /// Nothing, for the name of the permission mode that was not used.
-    fn warn(&mut self, key: &'static str) {
+    /// One by one: those inside the project stay.
+    fn refuse_directories(&mut self, outside: impl Fn(&PathBuf) -> bool) {
+        let Some(dirs) = &mut self.config.include_directories else {
+            return;
+        };
+        let refused: Vec<_> = dirs.extract_if(.., |dir| outside(dir)).collect();
+        if refused.is_empty() {
+            return;
+        }
+        if dirs.is_empty() {
+            self.config.include_directories = None;
+        }
+        let names = refused.iter().map(|dir| dir.to_string_lossy().into_owned());
+        let names: Value = names.collect();
+        self.warn("include_directories", Some(names.shown()));
+    }
+
+    /// Says that a key is ignored, or only what it `asked` for too much.
+    fn warn(&mut self, key: &'static str, asked: Option<String>) {
         if let Some(written) = self.written.get(key) {
             self.warnings.push(Warning::NotForProjects {
                 place: written.place.clone(),
                 key,
-                asked: written.shown.clone(),
+                asked: asked.unwrap_or_else(|| written.shown.clone()),
             });
         }
     }
+}
+
+/// Takes a setting away if it is to be refused, and says whether it did.
+fn took<T>(setting: &mut Option<T>, refuse: impl Fn(&T) -> bool) -> bool {
+    setting.take_if(|value| refuse(value)).is_some()
 }
 
 /// True if the directory is there and inside the project once all links are followed. What is not there yet may become a link.

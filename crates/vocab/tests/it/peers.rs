@@ -69,7 +69,7 @@ fn peers() -> PathBuf {
 /// The samples as TypeScript, one constant per published type.
 fn samples_module() -> String {
     let mut module =
-        "import type { Command, Event, Message, RunResult, RuntimeEvent } from \"lapidary\";\n"
+        "import type { Capabilities, Command, Event, Message, RunResult, RuntimeEvent } from \"lapidary\";\n"
             .to_owned();
     declare(&mut module, "events: Event[]", &samples::events());
     declare(&mut module, "messages: Message[]", &samples::messages());
@@ -80,6 +80,11 @@ fn samples_module() -> String {
     );
     declare(&mut module, "result: RunResult", &samples::result());
     declare(&mut module, "commands: Command[]", &samples::commands());
+    declare(
+        &mut module,
+        "capabilities: Capabilities",
+        &samples::capabilities(),
+    );
     module
 }
 

@@ -165,3 +165,8 @@ fn a_full_result_is_valid_and_survives_reading_and_writing() {
 fn every_command_is_valid_and_survives_reading_and_writing() {
     check_plain("commands", &samples::commands());
 }
+
+#[test]
+fn full_capabilities_are_valid_and_survive_reading_and_writing() {
+    check_plain("capabilities", &[samples::capabilities()]);
+}

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use lapidary_vocab::capabilities::{Capabilities, FoundBy, Model, ProviderMetadata, TriedPlace};
 use lapidary_vocab::command::{self, Command};
 use lapidary_vocab::content::*;
 use lapidary_vocab::event::*;
@@ -476,4 +477,41 @@ pub(crate) fn commands() -> Vec<Command> {
             options: Some(json(r#"{"model":"auto"}"#)),
         }),
     ]
+}
+
+pub(crate) fn capabilities() -> Capabilities {
+    Capabilities {
+        schema: lapidary_vocab::capabilities::SCHEMA.into(),
+        agent: "gemini".to_owned(),
+        installed: true,
+        cli_path: Some("/usr/local/bin/gemini".to_owned()),
+        found_by: Some(FoundBy::Path),
+        version: Some("0.61.0".to_owned()),
+        tried: vec![TriedPlace {
+            path: "/opt/gemini".to_owned(),
+            place: FoundBy::Variable,
+            refused: "no such file".to_owned(),
+        }],
+        supports_slash_commands: false,
+        supports_models: true,
+        models: vec![Model {
+            id: "gemini-2.5-pro".to_owned(),
+            name: "Gemini 2.5 Pro".to_owned(),
+        }],
+        supports_web_search: true,
+        supports_thinking: true,
+        supports_stream_json: true,
+        supports_resume: true,
+        supports_plan_mode: true,
+        supports_acp: true,
+        permission_modes: vec!["default".to_owned()],
+        metadata: ProviderMetadata {
+            name: "gemini-cli".to_owned(),
+            description: "Gemini CLI".to_owned(),
+            requires_config: false,
+            config_keys: vec!["model".to_owned()],
+            default_response_timeout: 600,
+            fs_ability: "local-write".to_owned(),
+        },
+    }
 }

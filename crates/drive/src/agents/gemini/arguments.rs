@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use super::launch::LaunchError;
+use super::problem::LaunchError;
 
 /// A list of arguments that grows.
 #[derive(Debug, Default)]

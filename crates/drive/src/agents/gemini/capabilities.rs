@@ -73,6 +73,7 @@ fn found_by(how: &How) -> FoundBy {
 fn tried_place(tried: &Tried) -> TriedPlace {
     TriedPlace {
         path: tried.path.to_string_lossy().into_owned(),
+        place: found_by(&tried.how),
         refused: tried.refused.to_string(),
     }
 }

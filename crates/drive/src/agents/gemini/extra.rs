@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::launch::LaunchError;
+use super::problem::LaunchError;
 
 /// Flags that decide what the run is, which is ours to decide: a second one would break it.
 const RESERVED: &[(&str, &[&str], &str)] = &[

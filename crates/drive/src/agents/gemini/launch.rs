@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::arguments::Arguments;
 use super::extra::Extra;
+use super::problem::LaunchError;
 use super::prompt::{self, Carried, Prompt};
 use super::{PLAN, RESUME, STREAM_JSON, has};
 use crate::agents::Version;
@@ -79,75 +80,6 @@ pub enum Delivery {
         /// What the user should know about it.
         notice: String,
     },
-}
-
-/// Why a run cannot be started as asked.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LaunchError {
-    /// There is nothing to do.
-    #[error("the prompt is empty")]
-    EmptyPrompt,
-    /// A file that was to be the prompt is none.
-    #[error("cannot use {} as the prompt: {reason}", path.display())]
-    PromptFile {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// The system prompt is longer than the agent can be given.
-    #[error("the system prompt has {size} bytes, more than the {limit} that Gemini CLI reads", limit = prompt::STDIN_LIMIT)]
-    SystemPromptTooLong {
-        /// How long it is.
-        size: usize,
-    },
-    /// The agent is too old for what was asked for.
-    #[error("Gemini CLI {version} has no {what}: it came with {since}")]
-    TooOld {
-        /// The version that is installed.
-        version: Version,
-        /// What was asked for.
-        what: &'static str,
-        /// The version that brought it.
-        since: &'static str,
-    },
-    /// A session can be continued or begun, not both.
-    #[error("a session cannot be resumed and given a new id at once")]
-    ResumeAndSessionId,
-    /// A value cannot be an argument: it is empty, or holds what cannot be passed.
-    #[error("`{what}` cannot be {value:?}: {reason}")]
-    BadValue {
-        /// What it is the value of.
-        what: &'static str,
-        /// The value.
-        value: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// An argument of the user's would take the run out of our hands.
-    #[error("`{argument}` cannot be passed on: {reason}")]
-    Reserved {
-        /// The argument.
-        argument: String,
-        /// Why.
-        reason: &'static str,
-    },
-}
-
-impl LaunchError {
-    /// What the user can do about it, if we know.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::EmptyPrompt => Some("say what the agent should do".to_owned()),
-            Self::TooOld { since, .. } => Some(format!("update Gemini CLI to {since} or newer")),
-            Self::ResumeAndSessionId => Some("keep one of them".to_owned()),
-            Self::PromptFile { .. }
-            | Self::SystemPromptTooLong { .. }
-            | Self::BadValue { .. }
-            | Self::Reserved { .. } => None,
-        }
-    }
 }
 
 /// Prepares a run. Files are looked at and nothing is written.

@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::launch::{Launch, LaunchError};
+use super::launch::Launch;
+use super::problem::LaunchError;
 
 /// How many bytes the CLI reads from its stdin. It drops the rest with a mere warning.
 pub const STDIN_LIMIT: usize = 8 * 1024 * 1024;

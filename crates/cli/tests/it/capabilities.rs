@@ -1,0 +1,123 @@
+//! Which agents are here: a machine of our own, with a home of our own.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{Ran, lapidary, output};
+
+/// A home with nothing in it, and nothing on PATH.
+struct Machine {
+    home: TempDir,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        Self { home }
+    }
+
+    /// A Gemini CLI in its package, as npm installs it.
+    fn install(&self, version: &str) -> PathBuf {
+        let package = self.home.path().join("gemini-cli");
+        fs::create_dir(&package).unwrap();
+        let about = format!(r#"{{"name": "@google/gemini-cli", "version": "{version}"}}"#);
+        fs::write(package.join("package.json"), about).unwrap();
+        let program = package.join("gemini");
+        // Whoever starts it hangs the test.
+        fs::write(&program, "#!/bin/sh\nsleep 1000\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        program
+    }
+
+    fn run(&self, gemini: &Path, args: &[&str]) -> Ran {
+        let mut command = lapidary([&["capabilities"], args].concat());
+        command
+            .env("HOME", self.home.path())
+            .env("PATH", self.home.path())
+            .env("GEMINI_CLI_PATH", gemini);
+        let ran = output(command, b"");
+        Ran {
+            code: ran.status.code(),
+            stdout: String::from_utf8(ran.stdout).unwrap(),
+            stderr: String::from_utf8(ran.stderr).unwrap(),
+        }
+    }
+}
+
+#[test]
+fn a_pipe_gets_one_object_that_says_where_the_agent_is() {
+    let machine = Machine::new();
+    let program = machine.install("0.61.0");
+    let ran = machine.run(&program, &[]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!(ran.stdout.lines().count(), 1);
+    assert!(
+        ran.stdout
+            .starts_with(r#"{"schema":"lapidary.capabilities/1","agent":"gemini","#)
+    );
+    let said: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(said["cliPath"], program.to_str().unwrap());
+    assert_eq!(said["version"], "0.61.0");
+    let asked = machine.run(&program, &["--agent", "gemini", "--format", "json"]);
+    assert_eq!(asked, ran);
+}
+
+#[test]
+fn people_read_what_was_found() {
+    let machine = Machine::new();
+    let program = machine.install("0.24.0");
+    let ran = machine.run(&program, &["--format", "text"]);
+    let expected = format!(
+        "gemini 0.24.0: {}\n  \
+           models       gemini-2.5-pro, gemini-2.5-flash\n  \
+           permissions  default, acceptEdits, bypassPermissions\n  \
+           can          stream-json, ACP, resume, choose models, web search, thinking\n  \
+           cannot       plan, slash commands\n",
+        program.display()
+    );
+    assert_eq!((ran.code, ran.stdout), (Some(0), expected));
+}
+
+/// Places outside of any home are those of the machine that the tests run on.
+fn is_there_for_everyone() -> bool {
+    ["/usr/local", "/opt/homebrew", "/home/linuxbrew/.linuxbrew"]
+        .iter()
+        .any(|prefix| Path::new(prefix).join("bin/gemini").exists())
+}
+
+#[test]
+fn an_agent_that_is_not_installed_is_an_answer() {
+    if is_there_for_everyone() {
+        return;
+    }
+    let machine = Machine::new();
+    let ran = machine.run(Path::new("/nowhere/gemini"), &[]);
+    let said: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (ran.code, &said["installed"]),
+        (Some(0), &Value::Bool(false))
+    );
+
+    let ran = machine.run(Path::new("/nowhere/\u{1b}[2Jgemini"), &["--format", "text"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let mut lines = ran.stdout.lines();
+    assert_eq!(lines.next(), Some("gemini: not installed"));
+    let tried = lines.next().unwrap();
+    assert!(tried.starts_with("  tried /nowhere/"), "{tried:?}");
+    assert!(tried.ends_with(": no such file"), "{tried:?}");
+    assert!(!ran.stdout.contains('\u{1b}'), "{:?}", ran.stdout);
+    assert!(
+        ran.stdout
+            .contains("  install it from https://github.com/google-gemini/gemini-cli\n")
+    );
+}
+
+#[test]
+fn an_agent_that_nobody_knows_is_wrong_usage() {
+    let ran = Machine::new().run(Path::new(""), &["--agent", "nobody"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+}
