@@ -115,7 +115,7 @@ END
         sh ../breed.sh 1 &
         sleep 0.3; touch ../ready; exec sleep 607"#,
     );
-    let mut command = world.lapidary(&["run", "--grace", "0", "go"]);
+    let mut command = world.lapidary(&["run", "--grace", "0.01", "go"]);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -129,7 +129,7 @@ END
 
 #[test]
 fn leftovers_are_reported() {
-    let world = World::with_agent("init; setsid sleep 608 & say a; success");
+    let world = World::with_agent("init; setsid sleep 608 & sleep 0.2; say a; success");
     let told = world.run(&["go"]);
     assert_eq!(told.verdict(), ("end_turn", Some(0)));
     let evidence = told.end()["evidence"].to_string();
