@@ -261,7 +261,8 @@ fn complained(cause: &Cause, ending: &Ending) -> Option<String> {
             "Gemini CLI not found. Install from: https://github.com/google-gemini/gemini-cli"
                 .to_owned()
         }
-        _ if stderr.is_empty() => format!("Gemini CLI failed (exit {code})"),
+        Cause::AgentCrashed if stderr.is_empty() => format!("Gemini CLI failed (exit {code})"),
+        _ if stderr.is_empty() => return None,
         _ => format!("Gemini CLI failed (exit {code}): {stderr}"),
     })
 }

@@ -134,6 +134,7 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "runtime",
             "result",
             "commands",
+            "recording",
             "capabilities"
         ]
     );
