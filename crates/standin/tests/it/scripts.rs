@@ -7,8 +7,8 @@ use lapidary_standin::api::{After, ApiError, Chunk, Kind, Rule, Script, Turn, Us
 use serde_json::json;
 
 #[track_caller]
-fn check(text: &str, expected: Script) {
-    assert_eq!(Script::from_json(text).unwrap(), expected);
+fn check(text: &str, expected: &Script) {
+    assert_eq!(&Script::from_json(text).unwrap(), expected);
 }
 
 #[track_caller]
@@ -19,14 +19,14 @@ fn refused(text: &str) -> String {
 
 #[test]
 fn a_list_of_texts_is_a_script() {
-    check(r#"["a", "b"]"#, Script::new().stream("a").stream("b"));
+    check(r#"["a", "b"]"#, &Script::new().stream("a").stream("b"));
 }
 
 #[test]
 fn the_words_of_a_turn_come_in_one_order() {
     check(
         r#"[{"calls": [{"name": "ls"}, {"name": "cat", "args": {"f": 1}}], "text": "b", "thought": "a"}]"#,
-        Script::new().stream(
+        &Script::new().stream(
             Turn::thought("a")
                 .and_text("b")
                 .and_call("ls", json!({}))
@@ -45,7 +45,7 @@ fn everything_about_a_turn_can_be_written() {
     check(
         r#"[{"text": "a", "finish": "SAFETY", "usage": {"prompt": 1, "output": 2}, "model_version": "m",
              "delay_ms": 5, "hang": true}]"#,
-        Script::new().stream(
+        &Script::new().stream(
             Turn::text("a")
                 .finish("SAFETY")
                 .usage(usage)
@@ -56,11 +56,11 @@ fn everything_about_a_turn_can_be_written() {
     );
     check(
         r#"[{"text": "a", "finish": null, "drop": true}]"#,
-        Script::new().stream(Turn::text("a").no_finish().drop_connection()),
+        &Script::new().stream(Turn::text("a").no_finish().drop_connection()),
     );
     check(
         r#"[{"text": "a", "hang_ms": 9}]"#,
-        Script::new().stream(Turn::text("a").hang_for(Duration::from_millis(9))),
+        &Script::new().stream(Turn::text("a").hang_for(Duration::from_millis(9))),
     );
 }
 
@@ -73,7 +73,7 @@ fn chunks_can_be_written_one_by_one() {
         r#"[{"chunks": [{"text": "b", "thought": "a", "delay_ms": 3},
                         {"call": {"name": "ls", "id": "7", "signature": "s"}},
                         {"raw": {"x": 1}}, {"sse_raw": "oops"}]}]"#,
-        Script::new().stream(Turn::chunks([
+        &Script::new().stream(Turn::chunks([
             both.delay(Duration::from_millis(3)),
             Chunk::part(call),
             Chunk::object(json!({ "x": 1 })),
@@ -86,7 +86,7 @@ fn chunks_can_be_written_one_by_one() {
 fn errors_and_verbatim_answers_can_be_written() {
     check(
         r#"[{"status": 429, "message": "slow down", "error": {"details": [{"x": 1}]}}, {"raw": "<p>", "status": 502, "content_type": "text/html"}]"#,
-        Script::new()
+        &Script::new()
             .stream(
                 ApiError::new(429)
                     .message("slow down")
@@ -100,7 +100,7 @@ fn errors_and_verbatim_answers_can_be_written() {
 fn a_script_has_side_turns_rules_and_an_end() {
     check(
         r#"{"generate": ["a"], "rules": [{"when": {"kind": "generate", "body": "x"}, "turn": "b", "times": 2}], "after": "error"}"#,
-        Script::new()
+        &Script::new()
             .generate("a")
             .rule(Rule::new("b").kind(Kind::Generate).body("x").times(2))
             .after(After::Error),
