@@ -1,6 +1,8 @@
-//! What the tests of several crates share: captures of real agents with golden files beside them, and fuzz targets.
+//! What the tests of several crates share: captures of real agents with golden files beside them, the real agents themselves, and
+//! fuzz targets.
 
 pub mod captures;
 pub mod fuzz;
+pub mod gemini;
 pub mod golden;
 pub mod mutate;

@@ -1,0 +1,65 @@
+//! Where in its script the model is.
+
+use super::error::ApiError;
+use super::request::{Kind, Request, Source};
+use super::script::{After, Script};
+use super::turn::Turn;
+
+/// A script that is being played.
+#[derive(Debug)]
+pub(super) struct Playhead {
+    script: Script,
+    streamed: usize,
+    generated: usize,
+    /// How often each rule was used.
+    used: Vec<u64>,
+}
+
+impl Playhead {
+    pub(super) fn new(script: Script) -> Self {
+        Self {
+            used: vec![0; script.rules.len()],
+            script,
+            streamed: 0,
+            generated: 0,
+        }
+    }
+
+    /// The turn for a request, and where it stands; none if the script has nothing to say.
+    pub(super) fn next(&mut self, request: &Request, body: &str) -> (Option<Turn>, Source) {
+        if let Some(place) = self.rule_for(request, body) {
+            self.used[place] += 1;
+            return (
+                Some(self.script.rules[place].turn.clone()),
+                Source::Rule(place),
+            );
+        }
+        let (turns, place) = match request.kind {
+            Kind::Stream => (&self.script.stream, &mut self.streamed),
+            Kind::Generate => (&self.script.generate, &mut self.generated),
+            Kind::Count | Kind::Embed | Kind::Other => return (None, Source::Default),
+        };
+        if let Some(turn) = turns.get(*place) {
+            *place += 1;
+            return (Some(turn.clone()), Source::Turn(*place - 1));
+        }
+        match (self.script.after, turns.split_last()) {
+            (After::Repeat, Some((last, before))) => {
+                (Some(last.clone()), Source::Turn(before.len()))
+            }
+            (After::Error, _) => {
+                let error = ApiError::new(500).message("the stand-in's script has no turn left");
+                (Some(error.into()), Source::Default)
+            }
+            (After::Default | After::Repeat, _) => (None, Source::Default),
+        }
+    }
+
+    fn rule_for(&self, request: &Request, body: &str) -> Option<usize> {
+        let rules = self.script.rules.iter().zip(&self.used);
+        let mut rules = rules.map(|(rule, used)| {
+            rule.times.is_none_or(|times| *used < times) && rule.when.matches(request, body)
+        });
+        rules.position(|applies| applies)
+    }
+}

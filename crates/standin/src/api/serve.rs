@@ -1,0 +1,138 @@
+//! Connections: from the socket to a request, and back.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Limited};
+use hyper::body::{Body, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request as HttpRequest, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::error::ApiError;
+use super::log::Log;
+use super::playback::Playback;
+use super::playhead::Playhead;
+use super::reply;
+use super::request::Request;
+use super::script::Script;
+
+/// A request larger than this is refused. The real service refuses far smaller ones.
+const LARGEST_BODY: usize = 64 * 1024 * 1024;
+/// How long a peer may take to send a request, and how long a connection may idle.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Further connections wait until one of these is closed.
+const MOST_CONNECTIONS: usize = 128;
+/// What `accept` reports, such as too many open files, often passes.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What all connections share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    playhead: Mutex<Playhead>,
+    log: Mutex<Log>,
+    /// How many requests there were.
+    count: watch::Sender<u64>,
+}
+
+impl Shared {
+    pub(super) fn new(script: Script) -> Self {
+        Self {
+            playhead: Mutex::new(Playhead::new(script)),
+            log: Mutex::default(),
+            count: watch::Sender::new(0),
+        }
+    }
+
+    pub(super) fn requests(&self) -> Vec<Request> {
+        lock(&self.log).requests()
+    }
+
+    pub(super) fn count(&self) -> watch::Receiver<u64> {
+        self.count.subscribe()
+    }
+
+    /// Keeps a request and tells those who wait for it. Returns how many there were so far.
+    fn keep(&self, request: Request, bytes: usize) -> u64 {
+        let count = lock(&self.log).add(request, bytes);
+        self.count.send_replace(count);
+        count
+    }
+}
+
+/// Serves until it is dropped; all connections end with it.
+pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    loop {
+        // Both arms may be dropped at any time: a connection is either accepted or still waiting, a task reaped or not.
+        tokio::select! {
+            accepted = listener.accept(), if connections.len() < MOST_CONNECTIONS => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(connection(stream, Arc::clone(&shared)));
+                }
+                Err(_) => sleep(ACCEPT_PAUSE).await,
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, shared: Arc<Shared>) {
+    // Without this the pieces of an answer wait for each other.
+    let _ = stream.set_nodelay(true);
+    let answer = service_fn(|request| answer(request, &shared));
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .serve_connection(TokioIo::new(stream), answer)
+        .await;
+    // A peer that left, or that was cut off by the script: nobody is there to be told.
+    drop(served);
+}
+
+async fn answer(
+    request: HttpRequest<Incoming>,
+    shared: &Shared,
+) -> Result<Response<Playback>, Infallible> {
+    let (head, body) = request.into_parts();
+    let body = match read(body).await {
+        Ok(body) => body,
+        Err(error) => return Ok(reply::failed(&error)),
+    };
+    let mut request = Request::read(&head, &body);
+    let (turn, source) = lock(&shared.playhead).next(&request, &body);
+    request.answered_by = source;
+    let id = format!("stand-in-{}", shared.keep(request.clone(), body.len()));
+    Ok(match turn {
+        Some(turn) => {
+            sleep(turn.delay).await;
+            reply::play(&turn, &request, &id)
+        }
+        None => reply::unscripted(&request, &id),
+    })
+}
+
+/// The whole body, unless it is too large or too slow.
+async fn read(body: Incoming) -> Result<String, ApiError> {
+    let too_large = || ApiError::new(413).message("the request is too large, or breaks off");
+    if body.size_hint().lower() > LARGEST_BODY as u64 {
+        return Err(too_large());
+    }
+    let body = Limited::new(body, LARGEST_BODY).collect();
+    match timeout(PATIENCE, body).await {
+        Ok(Ok(body)) => Ok(String::from_utf8_lossy(&body.to_bytes()).into_owned()),
+        Ok(Err(_)) => Err(too_large()),
+        Err(_) => Err(ApiError::new(408).message("the request takes too long")),
+    }
+}
+
+/// A panic elsewhere leaves nothing half done here: each lock is held for one complete change.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

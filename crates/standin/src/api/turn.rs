@@ -1,0 +1,212 @@
+//! What the model does when it is asked once.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::chunk::{Chunk, Data, Usage};
+use super::error::ApiError;
+
+/// What the model does when it is asked once: it answers, fails, dawdles or breaks off.
+///
+/// Each piece of an answer is a chunk of its own. Methods that add to an answer, asked of a turn that is an error, make it an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    pub(super) delay: Duration,
+    pub(super) answer: Answer,
+    pub(super) ending: Ending,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Answer {
+    Speech(Speech),
+    Error(ApiError),
+    Verbatim {
+        status: u16,
+        content_type: String,
+        body: String,
+    },
+}
+
+/// What the model says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Speech {
+    chunks: Vec<Chunk>,
+    finish: Option<String>,
+    usage: Usage,
+    pub(super) model_version: Option<String>,
+}
+
+/// What happens after the last byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The body ends as it should.
+    Complete,
+    /// The connection stays open and silent: until the peer leaves, or for a while.
+    Hang(Option<Duration>),
+    /// The connection is cut before the body ends.
+    Drop,
+}
+
+impl Turn {
+    /// Answers with some text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::chunks([Chunk::text(text)])
+    }
+
+    /// Thinks. Gemini CLI wants a thought's subject in `**`, at its start.
+    pub fn thought(text: impl Into<String>) -> Self {
+        Self::chunks([Chunk::thought(text)])
+    }
+
+    /// Calls a tool.
+    pub fn call(tool: impl Into<String>, args: Value) -> Self {
+        Self::chunks([Chunk::call(tool, args)])
+    }
+
+    /// Answers chunk by chunk. No chunk at all is an empty answer, which is an error to Gemini CLI.
+    pub fn chunks(chunks: impl IntoIterator<Item = Chunk>) -> Self {
+        let speech = Speech {
+            chunks: chunks.into_iter().collect(),
+            ..Speech::default()
+        };
+        Self::new(Answer::Speech(speech))
+    }
+
+    /// Answers with exactly this body, which need not be JSON: what a proxy in between might say.
+    pub fn verbatim(status: u16, content_type: impl Into<String>, body: impl Into<String>) -> Self {
+        Self::new(Answer::Verbatim {
+            status,
+            content_type: content_type.into(),
+            body: body.into(),
+        })
+    }
+
+    /// Then says some text.
+    pub fn and_text(self, text: impl Into<String>) -> Self {
+        self.and(Chunk::text(text))
+    }
+
+    /// Then thinks.
+    pub fn and_thought(self, text: impl Into<String>) -> Self {
+        self.and(Chunk::thought(text))
+    }
+
+    /// Then calls a tool.
+    pub fn and_call(self, tool: impl Into<String>, args: Value) -> Self {
+        self.and(Chunk::call(tool, args))
+    }
+
+    /// Then says this.
+    pub fn and(self, chunk: Chunk) -> Self {
+        self.speaking(|speech| speech.chunks.push(chunk))
+    }
+
+    /// Ends the answer for another reason than `STOP`: `MAX_TOKENS`, `SAFETY`.
+    pub fn finish(self, reason: impl Into<String>) -> Self {
+        self.speaking(|speech| speech.finish = Some(reason.into()))
+    }
+
+    /// Ends the answer without saying why, which the real service never does.
+    pub fn no_finish(self) -> Self {
+        self.speaking(|speech| speech.finish = None)
+    }
+
+    /// Counts these tokens instead of a few.
+    pub fn usage(self, usage: Usage) -> Self {
+        self.speaking(|speech| speech.usage = usage)
+    }
+
+    /// Names another model than the one that was asked.
+    pub fn model_version(self, model: impl Into<String>) -> Self {
+        self.speaking(|speech| speech.model_version = Some(model.into()))
+    }
+
+    /// Waits before the first byte of the answer.
+    pub fn delay(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+
+    /// Keeps the connection open after the last chunk, and says nothing more.
+    pub fn hang(mut self) -> Self {
+        self.ending = Ending::Hang(None);
+        self
+    }
+
+    /// Says nothing for a while after the last chunk, then ends the answer.
+    pub fn hang_for(mut self, duration: Duration) -> Self {
+        self.ending = Ending::Hang(Some(duration));
+        self
+    }
+
+    /// Cuts the connection after the last chunk.
+    pub fn drop_connection(mut self) -> Self {
+        self.ending = Ending::Drop;
+        self
+    }
+
+    fn new(answer: Answer) -> Self {
+        Self {
+            delay: Duration::ZERO,
+            answer,
+            ending: Ending::Complete,
+        }
+    }
+
+    fn speaking(mut self, change: impl FnOnce(&mut Speech)) -> Self {
+        let mut speech = match self.answer {
+            Answer::Speech(speech) => speech,
+            Answer::Error(_) | Answer::Verbatim { .. } => Speech::default(),
+        };
+        change(&mut speech);
+        self.answer = Answer::Speech(speech);
+        self
+    }
+}
+
+impl Speech {
+    /// The chunks as they are sent: the last one says why it is the last, unless there is no end.
+    pub(super) fn played(&self, ending: Ending) -> Vec<Chunk> {
+        let mut chunks = self.chunks.clone();
+        if chunks.is_empty() {
+            chunks.push(Chunk::content(super::chunk::Content::default()));
+        }
+        if ending == Ending::Complete
+            && let Some(Data::Content(last)) = chunks.last_mut().map(|chunk| &mut chunk.data)
+        {
+            last.finish = last.finish.take().or_else(|| self.finish.clone());
+            last.usage = last.usage.or(Some(self.usage));
+        }
+        chunks
+    }
+}
+
+impl Default for Speech {
+    fn default() -> Self {
+        Self {
+            chunks: Vec::new(),
+            finish: Some("STOP".to_owned()),
+            usage: Usage::default(),
+            model_version: None,
+        }
+    }
+}
+
+impl From<&str> for Turn {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Turn {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<ApiError> for Turn {
+    fn from(error: ApiError) -> Self {
+        Self::new(Answer::Error(error))
+    }
+}

@@ -1,0 +1,325 @@
+//! The real Gemini CLI, of two generations, talks to the stand-in.
+//!
+//! Each run costs seconds of CPU, so each shows several things at once.
+
+use std::fs::{self, File};
+use std::process::{Child, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lapidary_standin::api::{After, ApiError, FakeApi, Script, Turn};
+use lapidary_testkit::gemini::Version::{V0_24_0, V0_61_0};
+use lapidary_testkit::gemini::{Version, World};
+use serde_json::{Value, json};
+
+/// No run takes longer, on the slowest machine; the CLI is killed after it.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn text_arrives_in_the_pieces_it_was_sent_in() {
+    for version in [V0_24_0, V0_61_0] {
+        let turn = Turn::thought("**Greeting** I will greet.")
+            .and_text("Hello")
+            .and_text(", ")
+            .and_text("world.");
+        check(
+            version,
+            Script::new().stream(turn),
+            &[
+                "init gemini-2.5-flash",
+                "user hi",
+                "assistant Hello",
+                "assistant , ",
+                "assistant world.",
+                "result success",
+            ],
+            0,
+        );
+    }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_tool_is_called_and_its_output_comes_back_to_the_model() {
+    for version in [V0_24_0, V0_61_0] {
+        let script = Script::new()
+            .stream(Turn::call(
+                "run_shell_command",
+                json!({ "command": "echo from the tool" }),
+            ))
+            .stream("Done.");
+        let api = check(
+            version,
+            script,
+            &[
+                "init gemini-2.5-flash",
+                "user hi",
+                "tool_use run_shell_command",
+                "tool_result success from the tool",
+                "assistant Done.",
+                "result success",
+            ],
+            0,
+        );
+        let requests = api.requests();
+        let last = requests.last().unwrap().last_content().unwrap().to_string();
+        assert!(
+            last.contains("functionResponse") && last.contains("from the tool"),
+            "{last}"
+        );
+    }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn an_answer_cut_short_for_safety_looks_like_any_other() {
+    for version in [V0_24_0, V0_61_0] {
+        check(
+            version,
+            Script::new().stream(Turn::text("First you").finish("SAFETY")),
+            &[
+                "init gemini-2.5-flash",
+                "user hi",
+                "assistant First you",
+                "result success",
+            ],
+            0,
+        );
+    }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_rate_limit_is_waited_for() {
+    let limited = ApiError::rate_limited(Duration::from_secs(1));
+    let api = check(
+        V0_61_0,
+        Script::new().stream(limited).stream("Recovered."),
+        &[
+            "init gemini-2.5-flash",
+            "user hi",
+            "assistant Recovered.",
+            "result success",
+        ],
+        0,
+    );
+    assert_eq!(api.requests().len(), 2);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn an_exhausted_quota_ends_the_run() {
+    let script = Script::new()
+        .stream(ApiError::daily_quota_exhausted())
+        .after(After::Repeat);
+    let api = check(
+        V0_61_0,
+        script,
+        &[
+            "init gemini-2.5-flash",
+            "user hi",
+            "result error: [API Error: You have exhausted your daily quota on this model.]",
+        ],
+        173,
+    );
+    assert_eq!(api.requests().len(), 1);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn an_invalid_key_ends_the_run() {
+    let told = json!({ "error": {
+        "code": 400,
+        "message": "API key not valid. Please pass a valid API key.",
+        "status": "INVALID_ARGUMENT",
+        "details": [{
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            "reason": "API_KEY_INVALID",
+            "domain": "googleapis.com",
+        }],
+    } });
+    let result = format!("result error: [API Error: {told}]");
+    for version in [V0_24_0, V0_61_0] {
+        let script = Script::new()
+            .stream(ApiError::invalid_key())
+            .after(After::Repeat);
+        check(
+            version,
+            script,
+            &["init gemini-2.5-flash", "user hi", &result],
+            144,
+        );
+    }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_connection_that_breaks_off_is_an_error() {
+    for version in [V0_24_0, V0_61_0] {
+        let script = Script::new().stream(Turn::text("I was about to").drop_connection());
+        check(
+            version,
+            script.after(After::Repeat),
+            &[
+                "init gemini-2.5-flash",
+                "user hi",
+                "assistant I was about to",
+                "result error: [API Error: terminated]",
+            ],
+            1,
+        );
+    }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_model_that_falls_silent_is_waited_for() {
+    for version in [V0_24_0, V0_61_0] {
+        let api = start(Script::new().stream(Turn::text("Let me think").hang()));
+        let world = World::new();
+        let mut run = Run::start(version, &world, &api);
+        run.wait_for("Let me think");
+        assert_eq!(run.child.try_wait().unwrap(), None, "it is still waiting");
+        run.child.kill().unwrap();
+        run.finish();
+        assert_eq!(
+            run.outline(),
+            ["init gemini-2.5-flash", "user hi", "assistant Let me think"]
+        );
+    }
+}
+
+/// Runs the CLI to its end and compares what it said, and its exit code.
+#[track_caller]
+fn check(version: Version, script: Script, expected: &[&str], code: i32) -> FakeApi {
+    let api = start(script);
+    let world = World::new();
+    let mut run = Run::start(version, &world, &api);
+    let status = run.finish();
+    assert_eq!(run.outline(), expected, "{version:?}: {}", run.stderr());
+    assert_eq!(status.code(), Some(code), "{version:?}: {}", run.stderr());
+    api
+}
+
+fn start(script: Script) -> FakeApi {
+    FakeApi::start_in_thread(script).unwrap()
+}
+
+/// A run of the CLI, which does not outlive its test.
+struct Run<'a> {
+    child: Child,
+    world: &'a World,
+    deadline: Instant,
+}
+
+impl<'a> Run<'a> {
+    /// Its output goes to files: the CLI loses what a slow reader of a pipe has not taken when it ends.
+    fn start(version: Version, world: &'a World, api: &FakeApi) -> Self {
+        let file = |name: &str| File::create(world.root().join(name)).unwrap();
+        let child = world
+            .command(version, &api.base_url())
+            .args(["-m", "gemini-2.5-flash", "-o", "stream-json"])
+            .args(["--approval-mode", "yolo", "-p", "hi"])
+            .stdout(file("stdout"))
+            .stderr(file("stderr"))
+            .spawn()
+            .unwrap();
+        Self {
+            child,
+            world,
+            deadline: Instant::now() + PATIENCE,
+        }
+    }
+
+    fn finish(&mut self) -> ExitStatus {
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            self.pause();
+        }
+    }
+
+    fn wait_for(&self, text: &str) {
+        while !self.read("stdout").contains(text) {
+            self.pause();
+        }
+    }
+
+    fn pause(&self) {
+        assert!(
+            Instant::now() < self.deadline,
+            "too slow: {}",
+            self.stderr()
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.world.root().join(name)).unwrap()
+    }
+
+    fn stderr(&self) -> String {
+        self.read("stderr")
+    }
+
+    fn outline(&self) -> Vec<String> {
+        let stdout = self.read("stdout");
+        let lines = stdout.lines();
+        lines
+            .map(|line| outline(&serde_json::from_str(line).unwrap()))
+            .collect()
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What matters about an event, in a line.
+fn outline(event: &Value) -> String {
+    let field = |name: &str| event[name].as_str().unwrap_or_default();
+    match field("type") {
+        "init" => format!("init {}", field("model")),
+        "message" => format!("{} {}", field("role"), field("content")),
+        "tool_use" => format!("tool_use {}", field("tool_name")),
+        "tool_result" => format!("tool_result {} {}", field("status"), field("output")),
+        "result" => match event["error"]["message"].as_str() {
+            Some(message) => format!(
+                "result {}: {}",
+                field("status"),
+                message.lines().next().unwrap_or_default()
+            ),
+            None => format!("result {}", field("status")),
+        },
+        other => format!("{other}: {event}"),
+    }
+}
