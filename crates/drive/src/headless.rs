@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use lapidary_normalize::{Options, Stopped};
 use lapidary_vocab::Cause;
 
+use crate::Host;
 use crate::agents::gemini::{
     self, Delivery, Invocation, Launch, LaunchError, Prompt, Stdin, Transport,
 };
@@ -130,6 +131,24 @@ impl From<&JobError> for Stopped {
 }
 
 impl Job {
+    /// A job for Gemini CLI, with nothing special about it.
+    pub fn gemini(host: &Host, config: Config, prompt: Prompt, run: &str) -> Self {
+        Self {
+            agent: Agent::Gemini,
+            config,
+            prompt,
+            resume: None,
+            session_id: None,
+            extra_args: Vec::new(),
+            environment: host.environment.clone(),
+            supervisor: host.supervisor.clone(),
+            records: host.records.clone(),
+            options: Options::new(run),
+            notices: Vec::new(),
+            with_bytes: false,
+        }
+    }
+
     /// Starts it. A job that cannot be run is a run too: one that has ended already, and says why.
     pub fn start(&self) -> Run {
         match self.request() {
@@ -150,7 +169,7 @@ impl Job {
             return Err(JobError::Directory { directory });
         }
         let mut request = match &self.agent {
-            Agent::Gemini => self.gemini()?,
+            Agent::Gemini => self.for_gemini()?,
             Agent::Standin { program, args, .. } => {
                 let mut command = Command::new(program, directory);
                 command.args(args.clone());
@@ -161,7 +180,7 @@ impl Job {
         Ok(request)
     }
 
-    fn gemini(&self) -> Result<Request, JobError> {
+    fn for_gemini(&self) -> Result<Request, JobError> {
         let found = detect::gemini(&self.environment)?;
         let mut config = self.config.clone();
         let mut prompt = self.prompt.clone();

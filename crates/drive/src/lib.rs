@@ -1,10 +1,17 @@
 //! Running agents: start one, follow what it writes, end it with everything it started, and say how it went.
 
 pub mod agents;
+pub mod chat;
 pub mod config;
 pub mod detect;
+pub mod execute;
 mod follow;
 pub mod headless;
+mod host;
 pub mod process;
+pub mod provider;
 pub mod recording;
 pub mod run;
+pub mod ticket;
+
+pub use host::{Host, fresh_run};

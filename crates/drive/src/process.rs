@@ -5,12 +5,12 @@
 //! everything that it started. Killing the process group would not do: Gemini CLI runs shell commands in sessions of their own.
 //!
 //! ```no_run
-//! # async fn demo() -> Result<(), lapidary_drive::process::StartError> {
+//! # async fn demo() -> Result<(), Box<dyn std::error::Error>> {
 //! use lapidary_drive::process::{Command, Stdio, Supervisor};
 //!
 //! let mut command = Command::new("gemini", "/home/me/project");
 //! command.args(["--version"]);
-//! let mut agent = Supervisor::at("/usr/local/bin/lapidary").start(command, Stdio::null()).await?;
+//! let mut agent = Supervisor::at("/usr/local/bin/lapidary").start(command, Stdio::null()?).await?;
 //! let exit = agent.wait().await;
 //! # Ok(()) }
 //! ```

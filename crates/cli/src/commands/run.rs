@@ -19,7 +19,10 @@ use crate::printer::Printer;
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let format = args.format(out);
-    let id = args.run_id.clone().unwrap_or_else(job::fresh_id);
+    let id = args
+        .run_id
+        .clone()
+        .unwrap_or_else(lapidary::drive::fresh_run);
     let options = sink::options(&id, format, args.no_raw, args.deltas);
     let run = match job::of(args, format, options.clone()) {
         Ok(job) => Job::start(&job),

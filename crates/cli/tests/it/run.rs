@@ -4,6 +4,8 @@ mod bad_input;
 mod bounds;
 mod faults;
 mod leftovers;
+mod library;
 mod lossless;
 mod outcome;
+mod prompt;
 mod world;

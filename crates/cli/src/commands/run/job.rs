@@ -1,7 +1,6 @@
 //! From arguments, files and surroundings to a job.
 
 use std::ffi::{OsStr, OsString};
-use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -24,13 +23,6 @@ const LONGEST_PROMPT: u64 = 1 << 30;
 
 /// The agent that needs nothing installed.
 const DEMO: &str = "demo";
-
-/// An id that sorts by time and meets no other.
-pub(super) fn fresh_id() -> String {
-    let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S");
-    let chance = RandomState::new().hash_one(std::process::id());
-    format!("{time}-{:08x}", chance & 0xffff_ffff)
-}
 
 /// What is to be run.
 pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, Failure> {

@@ -37,7 +37,10 @@ fn the_agent_is_missing() {
 fn the_agent_cannot_be_executed() {
     let world = World::with_agent(FINE);
     fs::write(world.path("gemini"), "#!/no/such/interpreter\n").unwrap();
-    let told = world.run(&["go"]);
+    fs::set_permissions(world.path("gemini"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = world.lapidary(&["run", "go"]);
+    command.env("GEMINI_CLI_PATH", world.path("gemini"));
+    let told = world.told(command);
     check(&told, "spawn_failed", 10, "cannot start `");
 }
 

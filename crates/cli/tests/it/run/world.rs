@@ -1,19 +1,24 @@
 //! A world for a run: a scripted agent, a state directory, and a mark by which all that it starts can be found again.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lapidary::drive::Host;
+use lapidary::drive::process::Supervisor;
+use lapidary::drive::run::Records;
 use serde_json::Value;
 
 use crate::support::{ended, lapidary};
 
 /// Every process of a world carries this variable.
 const MARK: &str = "LAPIDARY_TEST_WORLD";
+
+/// The program that is every world's agent.
+const AGENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/run/agent.sh");
 
 /// What scripts have at hand: the lines of a stream.
 const LINES: &str = r#"
@@ -46,12 +51,9 @@ impl World {
         world
     }
 
-    /// Replaces the agent. A file that is being written cannot be executed, so it comes by renaming.
+    /// Replaces the agent.
     pub(crate) fn agent(&self, script: &str) {
-        let fresh = self.path("gemini.new");
-        fs::write(&fresh, format!("#!/bin/sh\n{LINES}\n{script}")).unwrap();
-        fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755)).unwrap();
-        fs::rename(fresh, self.path("gemini")).unwrap();
+        fs::write(self.path("agent.sh"), format!("{LINES}\n{script}")).unwrap();
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -66,10 +68,27 @@ impl World {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.path("home"))
-            .env("GEMINI_CLI_PATH", self.path("gemini"))
+            .env("GEMINI_CLI_PATH", AGENT)
+            .env("LAPIDARY_TEST_AGENT", self.path("agent.sh"))
             .env("LAPIDARY_STATE_DIR", self.path("state"))
             .env(MARK, &self.mark);
         command
+    }
+
+    /// What a program needs to run the agent of this world through the library.
+    pub(crate) fn host(&self) -> Host {
+        let vars = self.lapidary(&[]);
+        let vars = vars
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.into(), value?.into())));
+        let supervisor = Supervisor::at(env!("CARGO_BIN_EXE_lapidary"));
+        let records = Records::below(self.path("state/runs"));
+        Host::new(
+            vars.collect::<Vec<_>>(),
+            self.path("project"),
+            supervisor,
+            records,
+        )
     }
 
     /// Runs the agent.

@@ -1,0 +1,262 @@
+//! The library as programs use it: providers, executions, chats and tickets, with the real supervisor.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use lapidary::drive::agents::gemini::Prompt;
+use lapidary::drive::chat::{Chat, ChatError};
+use lapidary::drive::config::Config;
+use lapidary::drive::execute::{Data, execute};
+use lapidary::drive::headless::Job;
+use lapidary::drive::provider::{Context, Provider, ProviderError};
+use lapidary::drive::ticket::Ticket;
+use lapidary::vocab::{Body, Cause, RuntimeEvent};
+
+use super::world::World;
+
+/// Writes down what it is given, and answers.
+const NOTES: &str = r#"
+    printf '%s\n' "$@" > ../args; cat > ../stdin; pwd > ../pwd
+    init; say 'the answer'
+    echo "{\"type\":\"tool_use\",$t,\"tool_name\":\"write_file\",\"tool_id\":\"w\",\"parameters\":{\"file_path\":\"a.txt\"}}"
+    answer w ok; success"#;
+
+fn provider(world: &World, config: Config) -> Provider {
+    Provider::new(config, world.host())
+}
+
+fn written(world: &World, name: &str) -> String {
+    fs::read_to_string(world.path(name)).unwrap()
+}
+
+#[test] // P31 (by stdin), P34, P35
+fn a_provider_returns_the_response_and_the_files() {
+    let world = World::with_agent(NOTES);
+    let provider = provider(&world, Config::default());
+    provider.validate().unwrap();
+    let generated = provider
+        .generate("the question", &Context::default())
+        .unwrap();
+    assert_eq!(generated.response, "the answer");
+    assert_eq!(
+        serde_json::to_value(&generated.files).unwrap(),
+        serde_json::json!({"a.txt": null})
+    );
+    assert_eq!(written(&world, "stdin"), "the question");
+    assert_eq!(
+        written(&world, "args"),
+        "-o\nstream-json\n--approval-mode\ndefault\n"
+    );
+}
+
+#[test] // P32, P33, P36
+fn a_file_is_used_instead_of_the_text_and_the_system_prompt_comes_first() {
+    let world = World::with_agent(NOTES);
+    fs::write(world.path("project/task.md"), "do it").unwrap();
+    let context = Context {
+        prompt_file: Some("task.md".into()),
+        system_prompt: Some("Be brief.".to_owned()),
+        ..Context::default()
+    };
+    provider(&world, Config::default())
+        .generate("ignored", &context)
+        .unwrap();
+    let args = written(&world, "args");
+    let file = world.path("project/task.md");
+    assert!(
+        args.ends_with(&format!(
+            "-p\nBe brief.\n\nProcess the prompt in {}\n",
+            file.display()
+        )),
+        "{args}"
+    );
+    assert_eq!(written(&world, "stdin"), "");
+    let context = Context {
+        system_prompt: Some("Be brief.".to_owned()),
+        ..Context::default()
+    };
+    provider(&world, Config::default())
+        .generate("the question", &context)
+        .unwrap();
+    assert_eq!(written(&world, "stdin"), "Be brief.\n\nthe question");
+}
+
+#[test] // P38, P39
+fn the_configured_directory_comes_before_the_projects() {
+    let world = World::with_agent(&NOTES.replace("../", "$HOME/../"));
+    fs::create_dir(world.path("one")).unwrap();
+    fs::create_dir(world.path("two")).unwrap();
+    fs::create_dir(world.path("home")).unwrap();
+    let context = Context {
+        project_root: Some(world.path("one")),
+        ..Context::default()
+    };
+    provider(&world, Config::default())
+        .generate("x", &context)
+        .unwrap();
+    assert!(written(&world, "pwd").ends_with("/one\n"));
+    let config = Config::builder()
+        .working_dir(world.path("two"))
+        .build()
+        .unwrap();
+    provider(&world, config).generate("x", &context).unwrap();
+    assert!(written(&world, "pwd").ends_with("/two\n"));
+}
+
+#[test] // P37, P40, P64
+fn a_provider_that_takes_too_long_names_the_seconds_and_leaves_nothing() {
+    let world = World::with_agent("init; exec sleep 600");
+    let config = Config::builder().set("timeout", 0.3).build().unwrap();
+    let error = provider(&world, config)
+        .generate("x", &Context::default())
+        .unwrap_err();
+    assert!(matches!(error, ProviderError::Timeout(_)));
+    assert_eq!(
+        error.to_string(),
+        "the run took longer than 0.3 s, and was waiting for the model"
+    );
+    assert_eq!(error.hint().unwrap(), "`timeout` gives it more time");
+    world.assert_nothing_is_left();
+}
+
+#[test] // P41, P42, P43, P44, P63
+fn a_provider_fails_in_the_words_of_its_specification() {
+    let cases = [
+        (
+            "echo broken >&2; exit 1",
+            "Gemini CLI failed (exit 1): broken",
+        ),
+        (
+            "echo 'no auth' >&2; exit 1",
+            "Gemini CLI authentication error. Run: gemini auth login\nno auth",
+        ),
+        (
+            "exit 41",
+            "Gemini CLI authentication error. Run: gemini auth login\n",
+        ),
+        (
+            "exit 127",
+            "Gemini CLI not found. Install from: https://github.com/google-gemini/gemini-cli",
+        ),
+    ];
+    for (script, words) in cases {
+        let world = World::with_agent(script);
+        let error = provider(&world, Config::default())
+            .generate("x", &Context::default())
+            .unwrap_err();
+        assert_eq!(error.to_string(), words);
+    }
+    let world = World::with_agent("exit 0");
+    let mut host = world.host();
+    host.environment.vars.clear();
+    host.environment.path.clear();
+    host.environment.root = world.path("nowhere");
+    host.environment.home = None;
+    let provider = Provider::new(Config::default(), host);
+    let words = "Gemini CLI not found. Install from: https://github.com/google-gemini/gemini-cli";
+    assert_eq!(provider.validate().unwrap_err().to_string(), words);
+    assert_eq!(
+        provider
+            .generate("x", &Context::default())
+            .unwrap_err()
+            .to_string(),
+        words
+    );
+}
+
+fn job(world: &World, prompt: &str) -> Job {
+    Job::gemini(
+        &world.host(),
+        Config::default(),
+        Prompt::Text(prompt.to_owned()),
+        "run-1",
+    )
+}
+
+#[test] // U38
+fn an_execution_that_fails_says_why() {
+    let world = World::with_agent("init; say 'half'; echo oops >&2; exit 3");
+    let executed = execute(&job(&world, "x"), Data::Text, |_| {});
+    assert!(!executed.success);
+    assert_eq!(
+        (executed.exit_code, executed.cause),
+        (Some(3), Cause::AgentCrashed)
+    );
+    assert_eq!(
+        executed.error.as_deref(),
+        Some("Gemini CLI failed (exit 3): oops")
+    );
+    assert_eq!(executed.data, Some("half".into()));
+    assert_eq!(executed.messages.len(), 1);
+
+    let world = World::with_agent("init; success; kill -KILL $$");
+    let executed = execute(&job(&world, "x"), Data::Text, |_| {});
+    assert_eq!((executed.success, executed.exit_code), (false, None));
+}
+
+#[test] // O27
+fn dropping_a_run_ends_the_agent() {
+    let world = World::with_agent("init; touch ../ready; exec sleep 600");
+    let run = job(&world, "x").start();
+    world.wait_for("ready");
+    drop(run);
+    world.assert_nothing_is_left();
+}
+
+#[test] // O33
+fn a_second_prompt_during_a_turn_is_refused() {
+    let world = World::with_agent("init; touch ../ready; exec sleep 600");
+    let mut chat = Chat::new(world.host(), Config::default());
+    let turn = chat.send("one").unwrap();
+    world.wait_for("ready");
+    assert_eq!(chat.send("two").unwrap_err(), ChatError::Busy);
+    drop(turn);
+    world.assert_nothing_is_left();
+    world.agent(NOTES);
+    let mut turn = chat.send("three").unwrap();
+    while turn.blocking_next().is_some() {}
+    assert_eq!(written(&world, "stdin"), "three");
+}
+
+#[test]
+fn a_ticket_ends_in_a_turn_that_completed_or_failed() {
+    for (script, last) in [(NOTES, "turn_completed"), ("init; exit 9", "turn_failed")] {
+        let world = World::with_agent(script);
+        let mut ticket = Ticket::start(&job(&world, "x"));
+        let events: Vec<RuntimeEvent> = std::iter::from_fn(|| ticket.blocking_next()).collect();
+        let event = serde_json::to_value(events.last().unwrap()).unwrap();
+        assert_eq!(event["event"], last);
+    }
+}
+
+#[test]
+fn events_can_be_awaited() {
+    let world = World::with_agent("init; say a; success");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let mut run = job(&world, "x").start();
+    let last = runtime.block_on(async {
+        let mut last = None;
+        while let Some(event) = run.next().await {
+            last = Some(event.body);
+        }
+        last
+    });
+    assert!(matches!(last, Some(Body::RunEnd(end)) if end.cause == Cause::EndTurn));
+}
+
+#[test]
+fn a_run_can_be_stopped_from_elsewhere() {
+    let world =
+        World::with_agent("trap '' TERM; init; touch ../ready; while :; do sleep 600; done");
+    let mut run = job(&world, "x").start();
+    let stopper = run.stopper();
+    world.wait_for("ready");
+    let asked = Instant::now();
+    stopper.kill();
+    let last = std::iter::from_fn(|| run.blocking_next()).last().unwrap();
+    assert!(matches!(last.body, Body::RunEnd(end) if end.cause == Cause::CancelledByClient));
+    assert!(asked.elapsed() < Duration::from_secs(1));
+    world.assert_nothing_is_left();
+}

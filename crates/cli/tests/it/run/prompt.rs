@@ -1,0 +1,91 @@
+//! How a prompt reaches the agent: whole, at once, and as what it is.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
+
+use super::world::{Told, World};
+use crate::support::ended;
+
+const NOTES: &str = r#"printf '%s\n' "$@" > ../args; cat > ../stdin; init; say a; success"#;
+
+#[test]
+fn seven_megabytes_arrive_whole() {
+    let world = World::with_agent(NOTES);
+    let prompt = "0123456789abcdef".repeat(7 << 16);
+    let told = from_stdin(&world, prompt.as_bytes());
+    assert_eq!(told.verdict(), ("end_turn", Some(0)));
+    assert!(fs::read_to_string(world.path("stdin")).unwrap() == prompt);
+}
+
+#[test]
+fn what_the_agent_would_cut_goes_by_file_and_that_is_said() {
+    let world = World::with_agent(NOTES);
+    let prompt = "0123456789abcdef".repeat(9 << 16);
+    let told = from_stdin(&world, prompt.as_bytes());
+    assert_eq!(told.verdict(), ("end_turn", Some(0)));
+    let args = fs::read_to_string(world.path("args")).unwrap();
+    let (_, file) = args
+        .trim_end()
+        .rsplit_once("Process the prompt in ")
+        .unwrap();
+    assert!(fs::read_to_string(file).unwrap() == prompt);
+    let directory = file.strip_suffix("/prompt.md").unwrap();
+    assert!(args.contains(&format!("--include-directories\n{directory}\n")));
+    let notice = told
+        .events
+        .iter()
+        .find(|event| event["kind"] == "notice")
+        .unwrap();
+    assert!(
+        notice["message"]
+            .as_str()
+            .unwrap()
+            .contains("passed as a file"),
+        "{notice}"
+    );
+    assert_eq!(fs::read_to_string(world.path("stdin")).unwrap(), "");
+}
+
+#[test]
+fn a_large_prompt_goes_with_a_run_that_is_not_recorded() {
+    let world = World::with_agent(NOTES);
+    let mut command = world.lapidary(&["run", "--no-record", "-"]);
+    command.env("TMPDIR", world.path("tmp"));
+    let told = fed(command, &vec![b'x'; 9 << 20]);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)));
+    assert_eq!(
+        fs::read_dir(world.path("tmp/lapidary-runs"))
+            .unwrap()
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn a_prompt_that_is_not_utf_8_is_refused() {
+    let told = from_stdin(&World::with_agent(NOTES), b"caf\xe9");
+    assert_eq!(told.verdict(), ("bad_input", Some(13)));
+    assert!(told.message().contains("not UTF-8"));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let told = World::with_agent(NOTES).run(&["--prompt-file", "nowhere.md"]);
+    assert_eq!(told.verdict(), ("bad_input", Some(13)));
+    assert!(told.message().contains("nowhere.md"), "{}", told.message());
+}
+
+fn from_stdin(world: &World, prompt: &[u8]) -> Told {
+    fed(world.lapidary(&["run", "-"]), prompt)
+}
+
+fn fed(mut command: std::process::Command, prompt: &[u8]) -> Told {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(prompt).unwrap();
+    Told::of(ended(child), std::time::Duration::ZERO)
+}

@@ -1,0 +1,161 @@
+//! Chat mode: one turn after the other in the same session. Each turn is a run, and its events are its transcript.
+//!
+//! ```standalone_crate
+//! use lapidary_drive::chat::{Chat, ChatError};
+//! use lapidary_drive::config::Config;
+//! use lapidary_drive::process::Supervisor;
+//! use lapidary_drive::{Host, run::Records};
+//! use lapidary_vocab::Body;
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     if lapidary_drive::process::supervisor::run_if_asked(std::env::args_os()).is_some() {
+//!         return Ok(());
+//!     }
+//! #   let world = std::env::temp_dir().join(format!("lapidary-doc-chat-{}", std::process::id()));
+//! #   std::fs::create_dir_all(&world)?;
+//! #   let gemini = world.join("gemini");
+//! #   std::fs::write(&gemini, "#!/bin/sh\necho '{\"type\":\"init\",\"session_id\":\"s-1\",\"model\":\"m\"}'\necho \"{\\\"type\\\":\\\"message\\\",\\\"role\\\":\\\"assistant\\\",\\\"content\\\":\\\"$*\\\",\\\"delta\\\":true}\"\necho '{\"type\":\"result\",\"status\":\"success\"}'\n")?;
+//! #   std::fs::set_permissions(&gemini, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+//! #   let state = world.join("runs");
+//!     let vars = std::env::vars_os();
+//! #   let vars = vars.chain([("GEMINI_CLI_PATH".into(), gemini.into()), ("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into())]);
+//!     let host = Host::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), Records::below(state));
+//!     let mut chat = Chat::new(host, Config::default());
+//!
+//!     let mut turn = chat.send("hello")?;
+//!     assert!(matches!(chat.send("and?"), Err(ChatError::Busy))); // one turn at a time
+//!     while let Some(event) = turn.blocking_next() {
+//!         if let Body::RunEnd(end) = event.body {
+//!             assert_eq!(end.outcome.as_str(), "completed");
+//!         }
+//!     }
+//!     drop(turn);
+//!     assert_eq!(chat.session().as_deref(), Some("s-1"));
+//!     let mut turn = chat.send("and?")?; // goes on in the same session
+//! #   let said: Vec<_> = std::iter::from_fn(|| turn.blocking_next()).map(|event| event.to_json()).collect();
+//! #   assert!(said.join("").contains("--resume s-1"));
+//! #   std::fs::remove_dir_all(world)?;
+//!     Ok(())
+//! }
+//! ```
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lapidary_vocab::{Body, Event};
+
+use crate::agents::gemini::Prompt;
+use crate::config::Config;
+use crate::headless::Job;
+use crate::run::{Run, Stopper};
+use crate::{Host, fresh_run};
+
+/// A conversation with Gemini CLI.
+#[derive(Debug)]
+pub struct Chat {
+    host: Host,
+    config: Config,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    session: Option<String>,
+    is_busy: bool,
+}
+
+/// Why nothing was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChatError {
+    /// The last turn is not over yet.
+    #[error("a turn is still going on")]
+    Busy,
+}
+
+impl Chat {
+    /// A conversation that has not begun.
+    pub fn new(host: Host, config: Config) -> Self {
+        Self {
+            host,
+            config,
+            state: Arc::default(),
+        }
+    }
+
+    /// Goes on with a session that there is already.
+    pub fn resume(host: Host, config: Config, session: impl Into<String>) -> Self {
+        let chat = Self::new(host, config);
+        lock(&chat.state).session = Some(session.into());
+        chat
+    }
+
+    /// The agent's session, once it has begun.
+    pub fn session(&self) -> Option<String> {
+        lock(&self.state).session.clone()
+    }
+
+    /// Says something. A second prompt during a turn is refused.
+    pub fn send(&mut self, prompt: &str) -> Result<Turn, ChatError> {
+        let mut state = lock(&self.state);
+        if std::mem::replace(&mut state.is_busy, true) {
+            return Err(ChatError::Busy);
+        }
+        let prompt = Prompt::Text(prompt.to_owned());
+        let mut job = Job::gemini(&self.host, self.config.clone(), prompt, &fresh_run());
+        job.resume.clone_from(&state.session);
+        Ok(Turn {
+            run: job.start(),
+            state: Arc::clone(&self.state),
+        })
+    }
+}
+
+/// A turn that is going on. Dropping it ends it.
+#[derive(Debug)]
+pub struct Turn {
+    run: Run,
+    state: Arc<Mutex<State>>,
+}
+
+impl Turn {
+    /// The next event, or none after the `run_end`. Can be cancelled.
+    pub async fn next(&mut self) -> Option<Event> {
+        let event = self.run.next().await;
+        self.note(event)
+    }
+
+    /// The next event, for callers without a runtime.
+    pub fn blocking_next(&mut self) -> Option<Event> {
+        let event = self.run.blocking_next();
+        self.note(event)
+    }
+
+    /// What ends the turn from elsewhere.
+    pub fn stopper(&self) -> Stopper {
+        self.run.stopper()
+    }
+
+    /// The session is known from its first event, the turn is over with its last.
+    fn note(&self, event: Option<Event>) -> Option<Event> {
+        let mut state = lock(&self.state);
+        match event
+            .as_ref()
+            .map(|event| (&event.body, &event.base.session_id))
+        {
+            Some((Body::SessionInit(_), Some(id))) => state.session = Some(id.to_string()),
+            Some((Body::RunEnd(_), _)) | None => state.is_busy = false,
+            Some(_) => {}
+        }
+        event
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        lock(&self.state).is_busy = false;
+    }
+}
+
+fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,110 @@
+//! One execution, as the specification `0-session-to-messages` has it: options in, callbacks on the way, one result.
+//!
+//! ```standalone_crate
+//! use lapidary_drive::agents::gemini::Prompt;
+//! use lapidary_drive::config::Config;
+//! use lapidary_drive::execute::{Data, execute};
+//! use lapidary_drive::headless::Job;
+//! use lapidary_drive::process::Supervisor;
+//! use lapidary_drive::{Host, run::Records};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     if lapidary_drive::process::supervisor::run_if_asked(std::env::args_os()).is_some() {
+//!         return Ok(());
+//!     }
+//! #   let world = std::env::temp_dir().join(format!("lapidary-doc-execute-{}", std::process::id()));
+//! #   std::fs::create_dir_all(&world)?;
+//! #   let gemini = world.join("gemini");
+//! #   std::fs::write(&gemini, "#!/bin/sh\necho '{\"type\":\"init\",\"session_id\":\"s-1\",\"model\":\"m\"}'\necho '{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"{\\\"ok\\\": true}\",\"delta\":true}'\necho '{\"type\":\"result\",\"status\":\"success\"}'\n")?;
+//! #   std::fs::set_permissions(&gemini, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+//! #   let state = world.join("runs");
+//!     let vars = std::env::vars_os();
+//! #   let vars = vars.chain([("GEMINI_CLI_PATH".into(), gemini.into()), ("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into())]);
+//!     let host = Host::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), Records::below(state));
+//!     let config = Config::builder().set("permission_mode", "acceptEdits").build()?;
+//!     let job = Job::gemini(&host, config, Prompt::Text("answer in JSON".to_owned()), "run-1");
+//!
+//!     let mut seen = 0;
+//!     let executed = execute(&job, Data::Json, |_event| seen += 1);
+//!     assert!(executed.success);
+//!     assert_eq!(executed.session_id.as_deref(), Some("s-1"));
+//!     assert_eq!(executed.messages.len(), 1);
+//!     assert_eq!(executed.data.unwrap()["ok"], true);
+//! #   std::fs::remove_dir_all(world)?;
+//!     Ok(())
+//! }
+//! ```
+
+use std::time::{Duration, Instant};
+
+use lapidary_normalize::views::messages::MessageFold;
+use lapidary_normalize::views::result::ResultFold;
+use lapidary_vocab::{Cause, Event, Message};
+use serde_json::Value;
+
+use crate::headless::Job;
+
+/// What [`Executed::data`] is to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// What the agent said, as text.
+    Text,
+    /// JSON found in what it said; the text, if there is none.
+    Json,
+}
+
+/// What came of an execution.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Executed {
+    /// True only if the agent said so *and* nothing contradicts it.
+    pub success: bool,
+    /// Why it ended as it did.
+    pub cause: Cause,
+    /// The agent's exit code. None if it was killed, or never started.
+    pub exit_code: Option<i32>,
+    /// The agent's session.
+    pub session_id: Option<String>,
+    /// How long it took.
+    pub duration: Duration,
+    /// What was said.
+    pub messages: Vec<Message>,
+    /// What it all came to. None if nothing was said.
+    pub data: Option<Value>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// What the user can do about it.
+    pub hint: Option<String>,
+}
+
+/// Runs a job to its end. `watch` sees every event as it comes; for a stream of them instead use [`Job::start`].
+pub fn execute(job: &Job, data: Data, mut watch: impl FnMut(&Event)) -> Executed {
+    let started = Instant::now();
+    let mut run = job.start();
+    let mut messages = MessageFold::new(&job.options.run);
+    let mut folded = Vec::new();
+    let mut result = ResultFold::default();
+    while let Some(event) = run.blocking_next() {
+        watch(&event);
+        folded.extend(messages.push(&event));
+        result.push(&event);
+    }
+    folded.extend(messages.finish());
+    let result = result.finish(data == Data::Json);
+    let found = result
+        .data
+        .as_ref()
+        .and_then(|json| serde_json::to_value(json).ok());
+    let said = result.response.to_str();
+    let said = (!said.is_empty()).then(|| Value::from(said.as_ref()));
+    Executed {
+        success: result.success,
+        cause: result.cause,
+        exit_code: result.exit_code,
+        session_id: result.session_id.map(|id| id.to_string()),
+        duration: started.elapsed(),
+        messages: folded,
+        data: found.or(said),
+        hint: result.error.as_ref().and_then(|error| error.hint.clone()),
+        error: result.error.map(|error| error.message.to_string()),
+    }
+}

@@ -1,0 +1,43 @@
+//! What a run needs from whoever asks for it: the library asks nobody else.
+
+use std::ffi::OsString;
+use std::hash::{BuildHasher as _, RandomState};
+use std::path::PathBuf;
+
+use crate::detect::Environment;
+use crate::process::Supervisor;
+use crate::run::Records;
+
+/// Where runs are made.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// The variables that the agent inherits, and where the caller is.
+    pub environment: Environment,
+    /// The program that supervises agents.
+    pub supervisor: Supervisor,
+    /// Where runs are recorded.
+    pub records: Records,
+}
+
+impl Host {
+    /// A host with these variables, in this directory.
+    pub fn new(
+        vars: impl IntoIterator<Item = (OsString, OsString)>,
+        directory: impl Into<PathBuf>,
+        supervisor: Supervisor,
+        records: Records,
+    ) -> Self {
+        Self {
+            environment: Environment::from_vars(vars, directory),
+            supervisor,
+            records,
+        }
+    }
+}
+
+/// An id for a run that sorts by time and meets no other.
+pub fn fresh_run() -> String {
+    let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S");
+    let chance = RandomState::new().hash_one(std::process::id());
+    format!("{time}-{:08x}", chance & 0xffff_ffff)
+}

@@ -1,0 +1,176 @@
+//! The response provider of the specification `1-headless-provider`: check, describe, generate.
+//!
+//! ```standalone_crate
+//! use lapidary_drive::process::Supervisor;
+//! use lapidary_drive::provider::{Context, Provider};
+//! use lapidary_drive::{Host, config::Config, run::Records};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // A program that names itself as the supervisor begins with this.
+//!     if lapidary_drive::process::supervisor::run_if_asked(std::env::args_os()).is_some() {
+//!         return Ok(());
+//!     }
+//! #   let world = std::env::temp_dir().join(format!("lapidary-doc-provider-{}", std::process::id()));
+//! #   std::fs::create_dir_all(&world)?;
+//! #   let gemini = world.join("gemini");
+//! #   std::fs::write(&gemini, "#!/bin/sh\necho '{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"42\",\"delta\":true}'\necho '{\"type\":\"result\",\"status\":\"success\"}'\n")?;
+//! #   std::fs::set_permissions(&gemini, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+//! #   let state = world.join("runs");
+//!     let vars = std::env::vars_os();
+//! #   let vars = vars.chain([("GEMINI_CLI_PATH".into(), gemini.into()), ("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into())]);
+//!     let host = Host::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), Records::below(state));
+//!     let provider = Provider::new(Config::builder().set("timeout", 30).build()?, host);
+//!     provider.validate()?;
+//!     let generated = provider.generate("what is the answer?", &Context::default())?;
+//!     assert_eq!(generated.response, "42");
+//! #   std::fs::remove_dir_all(world)?;
+//!     Ok(())
+//! }
+//! ```
+
+use std::path::PathBuf;
+
+use lapidary_normalize::views::result::ResultFold;
+use lapidary_vocab::capabilities::ProviderMetadata;
+use lapidary_vocab::event::RunEnd;
+use lapidary_vocab::result::Files;
+use lapidary_vocab::{Body, Cause};
+
+use crate::agents::gemini::{self, Prompt};
+use crate::config::Config;
+use crate::detect::{self, NotFound};
+use crate::headless::Job;
+use crate::{Host, fresh_run};
+
+/// Gemini CLI as a provider of responses.
+#[derive(Debug, Clone)]
+pub struct Provider {
+    config: Config,
+    host: Host,
+}
+
+/// What goes with a prompt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Context {
+    /// A file that holds the prompt. It is used instead of the text.
+    pub prompt_file: Option<PathBuf>,
+    /// Where the agent works, unless the configuration says where.
+    pub project_root: Option<PathBuf>,
+    /// Said before the prompt. It is used instead of the configured one.
+    pub system_prompt: Option<String>,
+}
+
+/// What came of a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Generated {
+    /// What the agent said.
+    pub response: String,
+    /// What it wrote, on disk already.
+    pub files: Files,
+}
+
+/// Why there is no response.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProviderError {
+    /// The CLI is not installed.
+    #[error(transparent)]
+    NotFound(#[from] NotFound),
+    /// Nobody is signed in.
+    #[error("Gemini CLI authentication error. Run: gemini auth login\n{}", message(.0))]
+    Authentication(Box<RunEnd>),
+    /// It took too long.
+    #[error("{}", message(.0))]
+    Timeout(Box<RunEnd>),
+    /// The run ended in any other way than well.
+    #[error("{}", message(.0))]
+    Failed(Box<RunEnd>),
+}
+
+impl ProviderError {
+    /// What the user can do about it, if we know.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotFound(error) => Some(error.hint()),
+            Self::Authentication(end) | Self::Timeout(end) | Self::Failed(end) => end.hint.clone(),
+        }
+    }
+}
+
+impl Provider {
+    /// A provider with this configuration.
+    pub fn new(config: Config, host: Host) -> Self {
+        Self { config, host }
+    }
+
+    /// Checks that the CLI is there. Starts nothing.
+    pub fn validate(&self) -> Result<(), ProviderError> {
+        detect::gemini(&self.host.environment)?;
+        Ok(())
+    }
+
+    /// What it is, and what it can be told.
+    pub fn metadata() -> ProviderMetadata {
+        gemini::metadata()
+    }
+
+    /// Runs the agent on a prompt and waits for its end.
+    pub fn generate(&self, prompt: &str, context: &Context) -> Result<Generated, ProviderError> {
+        let mut run = self.job(prompt, context).start();
+        let mut fold = ResultFold::default();
+        let mut end = None;
+        while let Some(event) = run.blocking_next() {
+            fold.push(&event);
+            if let Body::RunEnd(said) = event.body {
+                end = Some(said);
+            }
+        }
+        if let Some(end) = end.filter(|end| end.cause != Cause::EndTurn) {
+            return Err(failed(end));
+        }
+        let result = fold.finish(false);
+        Ok(Generated {
+            response: result.response.to_str().into_owned(),
+            files: result.files,
+        })
+    }
+
+    fn job(&self, prompt: &str, context: &Context) -> Job {
+        let mut config = self.config.clone();
+        config.working_dir = config.working_dir.or_else(|| context.project_root.clone());
+        if let Some(system) = &context.system_prompt {
+            config.system_prompt = Some(system.clone());
+        }
+        let prompt = match &context.prompt_file {
+            Some(file) => Prompt::File(file.clone()),
+            None => Prompt::Text(prompt.to_owned()),
+        };
+        Job::gemini(&self.host, config, prompt, &fresh_run())
+    }
+}
+
+fn failed(end: RunEnd) -> ProviderError {
+    match end.cause {
+        Cause::AgentMissing => ProviderError::NotFound(NotFound { tried: Vec::new() }),
+        Cause::AuthRequired => ProviderError::Authentication(Box::new(end)),
+        Cause::TimeoutStart | Cause::TimeoutIdle | Cause::TimeoutTotal => {
+            ProviderError::Timeout(Box::new(end))
+        }
+        _ => ProviderError::Failed(Box::new(end)),
+    }
+}
+
+/// The message of a failed run. The one about authentication stands in its error already.
+fn message(end: &RunEnd) -> String {
+    let message = end
+        .message
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let spec = "Gemini CLI authentication error. Run: gemini auth login";
+    message
+        .strip_prefix(spec)
+        .unwrap_or(&message)
+        .trim_start()
+        .to_owned()
+}
