@@ -34,8 +34,10 @@ pub enum After {
 /// A turn for requests that look a certain way, whenever they come. Rules are tried before anything else, in their order.
 ///
 /// Texts are compared as they stand: a request matches if it contains each of them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rule {
+    #[serde(default)]
     pub(super) when: When,
     pub(super) turn: Turn,
     pub(super) times: Option<u64>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::chunk::{Chunk, Data, Usage};
+use super::chunk::{Chunk, Content, Data, Usage};
 use super::error::ApiError;
 
 /// What the model does when it is asked once: it answers, fails, dawdles or breaks off.
@@ -128,7 +128,7 @@ impl Turn {
         self
     }
 
-    /// Keeps the connection open after the last chunk, and says nothing more.
+    /// Keeps the connection open after the last chunk, and says nothing more: not even why the answer ends.
     pub fn hang(mut self) -> Self {
         self.ending = Ending::Hang(None);
         self
@@ -140,7 +140,7 @@ impl Turn {
         self
     }
 
-    /// Cuts the connection after the last chunk.
+    /// Cuts the connection after the last chunk, which does not say that the answer ends.
     pub fn drop_connection(mut self) -> Self {
         self.ending = Ending::Drop;
         self
@@ -170,11 +170,10 @@ impl Speech {
     pub(super) fn played(&self, ending: Ending) -> Vec<Chunk> {
         let mut chunks = self.chunks.clone();
         if chunks.is_empty() {
-            chunks.push(Chunk::content(super::chunk::Content::default()));
+            chunks.push(Chunk::content(Content::default()));
         }
-        if ending == Ending::Complete
-            && let Some(Data::Content(last)) = chunks.last_mut().map(|chunk| &mut chunk.data)
-        {
+        let ends = matches!(ending, Ending::Complete | Ending::Hang(Some(_)));
+        if ends && let Some(Data::Content(last)) = chunks.last_mut().map(|chunk| &mut chunk.data) {
             last.finish = last.finish.take().or_else(|| self.finish.clone());
             last.usage = last.usage.or(Some(self.usage));
         }

@@ -178,6 +178,7 @@ fn delays_hold_back_the_answer_its_chunks_and_its_end() {
     let answer = ask(&api, STREAM);
     assert!(asked.elapsed() >= pause * 3, "{:?}", asked.elapsed());
     assert!(answer.complete);
+    assert_eq!(answer.events()[0]["candidates"][0]["finishReason"], "STOP");
 }
 
 #[test]
