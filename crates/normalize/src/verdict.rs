@@ -45,6 +45,8 @@ pub struct Verdict {
     last_error: Option<Text>,
     /// A warning that takes back a success, and what it means.
     spoiler: Option<(Cause, Text)>,
+    /// By its own count no model was asked, and nothing was said.
+    is_hollow: bool,
 }
 
 /// What an agent reported at the end of a turn.
@@ -93,6 +95,12 @@ impl Verdict {
         }
     }
 
+    /// The agent's own statistics tell whether any model was asked. Gemini CLI 0.61 reports success without asking one when the
+    /// prompt is larger than the model can take.
+    pub fn asked(&mut self, asked: bool) {
+        self.is_hollow = !asked;
+    }
+
     /// True once the agent has reported how it went.
     pub fn has_result(&self) -> bool {
         self.result.is_some()
@@ -102,10 +110,10 @@ impl Verdict {
     pub fn judge(&self, ending: &Ending) -> RunEnd {
         let cause = self.cause(ending);
         let failed = cause != Cause::EndTurn;
-        let special = ending
-            .stopped
-            .as_ref()
-            .and_then(|stopped| stopped.hint.clone());
+        let special = match &ending.stopped {
+            Some(stopped) => stopped.hint.clone(),
+            None => self.is_hollow_success(&cause).then(|| TOO_LARGE.to_owned()),
+        };
         RunEnd {
             outcome: cause.outcome(),
             exit_code: ending.exit_code,
@@ -132,10 +140,11 @@ impl Verdict {
         }
         let clean = matches!(ending.exit_code, None | Some(0));
         match &self.result {
-            Some(result) if result.is_success() && clean => self
-                .spoiler
-                .as_ref()
-                .map_or(Cause::EndTurn, |(cause, _)| cause.clone()),
+            Some(result) if result.is_success() && clean => match &self.spoiler {
+                Some((cause, _)) => cause.clone(),
+                None if self.is_hollow => Cause::EmptyResponse,
+                None => Cause::EndTurn,
+            },
             Some(result) if result.is_success() => Cause::AgentCrashed,
             Some(result) => self
                 .cause_of_code(result.code)
@@ -209,6 +218,9 @@ impl Verdict {
         if let Some(stopped) = &ending.stopped {
             return stopped.message.clone().into();
         }
+        if self.is_hollow_success(cause) {
+            return Text::from("the agent reported success, but asked no model and said nothing");
+        }
         let spoilt = self
             .spoiler
             .as_ref()
@@ -218,6 +230,11 @@ impl Verdict {
             .or_else(|| self.reported_message())
             .or_else(|| complained(cause, ending).map(Text::from))
             .unwrap_or_else(|| cause.described().to_owned().into())
+    }
+
+    fn is_hollow_success(&self, cause: &Cause) -> bool {
+        let is_success = self.result.as_ref().is_some_and(Reported::is_success);
+        is_success && self.is_hollow && *cause == Cause::EmptyResponse
     }
 
     fn evidence(&self, ending: &Ending) -> Vec<String> {
@@ -246,6 +263,9 @@ impl Verdict {
         evidence
     }
 }
+
+const TOO_LARGE: &str =
+    "is the prompt, with all that belongs to it, larger than the model can take?";
 
 /// What is to be said when only the exit code and stderr speak, in the words of the provider's specification.
 fn complained(cause: &Cause, ending: &Ending) -> Option<String> {

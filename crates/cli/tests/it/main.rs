@@ -9,6 +9,7 @@ mod capabilities;
 mod examples;
 mod golden;
 mod help;
+mod real;
 mod run;
 mod streaming;
 mod support;

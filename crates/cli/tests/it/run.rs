@@ -8,4 +8,4 @@ mod library;
 mod lossless;
 mod outcome;
 mod prompt;
-mod world;
+pub(crate) mod world;

@@ -189,12 +189,12 @@ impl<'a> Overseer<'a> {
             return Some((give_up, Late::GiveUp));
         }
         let timeouts = &self.request.timeouts;
-        let says_first_line = self.request.speech == Speech::Stream && self.searched.is_some();
-        let start = timeouts.start.filter(|_| says_first_line);
+        // Until the first line it is starting, after that it may fall silent; a document has no first line.
+        let is_starting = self.request.speech == Speech::Stream && self.searched.is_some();
+        let start = timeouts.start.filter(|_| is_starting);
         let start = start.map(|time| (self.started + time, Late::Start(time)));
-        let idle = timeouts
-            .idle
-            .map(|time| (self.last_sign + time, Late::Idle(time)));
+        let idle = timeouts.idle.filter(|_| !is_starting);
+        let idle = idle.map(|time| (self.last_sign + time, Late::Idle(time)));
         let total = self.must_end.zip(timeouts.total);
         let total = total.map(|(when, time)| (when, Late::Total(time)));
         let all = [start, idle, total].into_iter().flatten();

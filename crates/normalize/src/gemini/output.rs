@@ -153,6 +153,8 @@ impl Output<'_> {
         };
         if let Some(stats) = document.stats {
             turn::output_stats(stats, &mut turn);
+            let has_spoken = string(document.response).is_some_and(|text| !text.is(""));
+            self.verdict.asked(has_spoken || turn.usage.is_some());
         }
         let mut event = self
             .stamp

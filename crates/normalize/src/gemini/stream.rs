@@ -40,6 +40,8 @@ pub struct StreamNormalizer {
     /// The files that calls concern, until their results come.
     calls: Pending<Vec<Text>>,
     verdict: Verdict,
+    /// True once the model has said or called anything.
+    has_spoken: bool,
     reported: Reported,
 }
 
@@ -61,6 +63,7 @@ impl StreamNormalizer {
             pending_since: None,
             calls: Pending::default(),
             verdict: Verdict::default(),
+            has_spoken: false,
             reported: Reported::default(),
         }
     }
@@ -121,6 +124,7 @@ impl StreamNormalizer {
         self.flush(out);
         self.calls = Pending::default();
         self.verdict = Verdict::default();
+        self.has_spoken = false;
     }
 
     /// Ends the stream: joined text that is still held back, then the one `run_end`.
@@ -181,6 +185,7 @@ impl StreamNormalizer {
     /// A chunk that is just passed on. It has nothing that could be odd.
     fn plain_chunk(&mut self, text: &Arc<str>, chunk: &Chunk<'_>, out: &mut Events) {
         let shared = |token| Text::from_token(SharedToken::of(text, token));
+        self.has_spoken = true;
         self.stamp.timestamp = Some(shared(chunk.timestamp));
         let mut raw = self.stamp.keep_raw.then(|| Raw::line(text, chunk.whole));
         out.push(self.stamp.event(delta(shared(chunk.content)), &mut raw));
@@ -228,9 +233,11 @@ impl StreamNormalizer {
             && is_chunk(message)
         {
             let text = current.required("content", message.content)?;
+            self.has_spoken = true;
             return Ok(self.chunk(text, current));
         }
         self.flush(out);
+        self.has_spoken |= matches!(line, StreamLine::ToolUse(_)) || is_answer(line);
         match line {
             StreamLine::Init(init) => self.init(init, current).map(Some),
             StreamLine::Message(message) => Self::message(message, current).map(Some),
@@ -423,6 +430,7 @@ impl StreamNormalizer {
         if let Some(counts) = counts {
             current.extend("stats", counts);
             turn::stream_stats(counts, &mut turn);
+            self.verdict.asked(self.has_spoken || turn.usage.is_some());
         }
         Ok(Body::TurnComplete(Box::new(turn)))
     }
@@ -432,6 +440,14 @@ impl StreamNormalizer {
 fn is_chunk(message: &Message<'_>) -> bool {
     let delta = message.delta.and_then(Token::bool) == Some(true);
     delta && message.role.is_some_and(|role| role.is("assistant"))
+}
+
+/// True for anything else that the assistant said.
+fn is_answer(line: &StreamLine<'_>) -> bool {
+    match line {
+        StreamLine::Message(message) => message.role.is_some_and(|role| role.is("assistant")),
+        _ => false,
+    }
 }
 
 fn delta(text: Text) -> Body {

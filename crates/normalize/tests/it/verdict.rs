@@ -421,3 +421,24 @@ fn a_rate_limit_is_one_whatever_its_result_says() {
     assert_eq!(end(&[], &exit(173))["cause"], "quota_retryable");
     assert_eq!(end(&[error], &exit(144))["cause"], "api_error");
 }
+
+#[test]
+fn a_success_that_asked_no_model_and_said_nothing_is_none() {
+    let hollow = r#"{"type":"result","status":"success","stats":{"total_tokens":0,"input_tokens":0,"output_tokens":0,"models":{}}}"#;
+    let said = r#"{"type":"message","role":"assistant","content":"Hi","delta":true}"#;
+    let called = r#"{"type":"tool_use","tool_name":"glob","tool_id":"1","parameters":{}}"#;
+    check(&[hollow], &exit(0), "failed", "empty_response");
+    check(&[said, hollow], &exit(0), "completed", "end_turn");
+    check(&[called, hollow], &exit(0), "completed", "end_turn");
+    let end = end(&[hollow], &exit(0));
+    assert_eq!(
+        end["message"],
+        "the agent reported success, but asked no model and said nothing"
+    );
+    assert!(
+        end["hint"]
+            .as_str()
+            .unwrap()
+            .contains("larger than the model can take")
+    );
+}

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::support::{ended, lapidary};
 
 /// Every process of a world carries this variable.
-const MARK: &str = "LAPIDARY_TEST_WORLD";
+pub(crate) const MARK: &str = "LAPIDARY_TEST_WORLD";
 
 /// The program that is every world's agent.
 const AGENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/run/agent.sh");
@@ -34,17 +34,15 @@ failure() { echo "{\"type\":\"result\",$t,\"status\":\"error\",\"error\":{\"type
 
 pub(crate) struct World {
     directory: tempfile::TempDir,
-    mark: String,
+    mark: Mark,
 }
 
 impl World {
     /// A world whose `gemini` is this shell script.
     pub(crate) fn with_agent(script: &str) -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let world = Self {
             directory: tempfile::tempdir().unwrap(),
-            mark: format!("{}-{count}", std::process::id()),
+            mark: Mark::fresh(),
         };
         fs::create_dir(world.path("project")).unwrap();
         world.agent(script);
@@ -71,7 +69,7 @@ impl World {
             .env("GEMINI_CLI_PATH", AGENT)
             .env("LAPIDARY_TEST_AGENT", self.path("agent.sh"))
             .env("LAPIDARY_STATE_DIR", self.path("state"))
-            .env(MARK, &self.mark);
+            .env(MARK, self.mark.value());
         command
     }
 
@@ -99,51 +97,17 @@ impl World {
     }
 
     /// Runs a command that prints events.
-    pub(crate) fn told(&self, mut command: Command) -> Told {
-        let started = Instant::now();
-        command
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped());
-        let output = ended(command.spawn().unwrap());
-        Told::of(output, started.elapsed())
+    pub(crate) fn told(&self, command: Command) -> Told {
+        Told::by(command)
     }
 
-    /// Asserts that nothing of this world runs any more. A process that was killed may take a moment to vanish.
     pub(crate) fn assert_nothing_is_left(&self) {
-        let last = Instant::now() + Duration::from_secs(2);
-        loop {
-            let left = self.processes();
-            if left.is_empty() {
-                return;
-            }
-            assert!(Instant::now() < last, "still there: {left:?}");
-            thread::sleep(Duration::from_millis(5));
-        }
+        self.mark.assert_nothing_is_left();
     }
 
-    /// What runs in this world, by its mark: pid and command line.
+    /// What runs in this world: pid and command line.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
-        let mark = format!("{MARK}={}", self.mark);
-        let mut found = Vec::new();
-        for entry in fs::read_dir("/proc").unwrap().flatten() {
-            let Some(pid) = entry
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse().ok())
-            else {
-                continue;
-            };
-            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-            let is_ours = environment
-                .split(|byte| *byte == 0)
-                .any(|pair| pair == mark.as_bytes());
-            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            if is_ours && !line.is_empty() {
-                found.push((pid, String::from_utf8_lossy(&line).replace('\0', " ")));
-            }
-        }
-        found
+        self.mark.processes()
     }
 
     /// Waits until the agent has made a file.
@@ -164,6 +128,58 @@ impl World {
     }
 }
 
+/// A value that only the processes of one world carry in their environment.
+pub(crate) struct Mark(String);
+
+impl Mark {
+    pub(crate) fn fresh() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self(format!("{}-{count}", std::process::id()))
+    }
+
+    pub(crate) fn value(&self) -> &str {
+        &self.0
+    }
+
+    /// Asserts that nothing that carries it runs any more. A process that was killed may take a moment to vanish.
+    pub(crate) fn assert_nothing_is_left(&self) {
+        let last = Instant::now() + Duration::from_secs(2);
+        loop {
+            let left = self.processes();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < last, "still there: {left:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// What carries it: pid and command line.
+    pub(crate) fn processes(&self) -> Vec<(i32, String)> {
+        let mark = format!("{MARK}={}", self.0);
+        let mut found = Vec::new();
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let Some(pid) = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok())
+            else {
+                continue;
+            };
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            let is_ours = environment
+                .split(|byte| *byte == 0)
+                .any(|pair| pair == mark.as_bytes());
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            if is_ours && !line.is_empty() {
+                found.push((pid, String::from_utf8_lossy(&line).replace('\0', " ")));
+            }
+        }
+        found
+    }
+}
+
 /// What a run printed and how it ended.
 #[derive(Debug)]
 pub(crate) struct Told {
@@ -175,6 +191,17 @@ pub(crate) struct Told {
 }
 
 impl Told {
+    /// Runs a command that prints events.
+    pub(crate) fn by(mut command: Command) -> Self {
+        let started = Instant::now();
+        command
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        let output = ended(command.spawn().unwrap());
+        Self::of(output, started.elapsed())
+    }
+
     pub(crate) fn of(output: Output, took: Duration) -> Self {
         let stdout = String::from_utf8(output.stdout).unwrap();
         let events = stdout

@@ -1,0 +1,11 @@
+//! `lapidary run` with the real Gemini CLI, on a scripted model: what it proves is not about scripts of ours.
+//!
+//! A start of the CLI costs seconds of CPU, so each run shows several things at once.
+
+mod answers;
+mod failures;
+mod leftovers;
+mod lossless;
+mod sessions;
+mod tools;
+mod world;
