@@ -191,7 +191,6 @@ fn turns_are_played_in_order_and_rules_go_first() {
         .stream("first")
         .stream("second")
         .rule(rule.times(1))
-        .rule(Rule::new("never").body("nobody says this"))
         .after(After::Repeat);
     let api = start(script);
     let said: Vec<_> = (0..4)
@@ -210,6 +209,21 @@ fn turns_are_played_in_order_and_rules_go_first() {
             Source::Turn(1)
         ]
     );
+}
+
+#[test]
+fn a_rule_wants_everything_that_it_names() {
+    let rule = || Rule::new("never").kind(Kind::Stream);
+    let script = Script::new()
+        .rule(rule().kind(Kind::Generate))
+        .rule(rule().model("gemini-3"))
+        .rule(rule().path("/v1/"))
+        .rule(rule().body("nobody says this"))
+        .rule(rule().last("bye"))
+        .rule(rule().path("/v1beta/").body("\"user\"").last("\"hi\""));
+    let api = start(script);
+    ask(&api, STREAM);
+    assert_eq!(api.requests()[0].answered_by, Source::Rule(5));
 }
 
 #[test]

@@ -2,18 +2,15 @@
 //!
 //! Each run costs seconds of CPU, so each shows several things at once.
 
-use std::fs::{self, File};
-use std::process::{Child, ExitStatus};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lapidary_standin::api::{After, ApiError, FakeApi, Script, Turn};
 use lapidary_testkit::gemini::Version::{V0_24_0, V0_61_0};
 use lapidary_testkit::gemini::{Version, World};
-use serde_json::{Value, json};
+use serde_json::json;
 
-/// No run takes longer, on the slowest machine; the CLI is killed after it.
-const PATIENCE: Duration = Duration::from_secs(90);
+use crate::client::start;
+use crate::run::Run;
 
 #[test]
 #[cfg_attr(
@@ -204,9 +201,8 @@ fn a_model_that_falls_silent_is_waited_for() {
         let world = World::new();
         let mut run = Run::start(version, &world, &api);
         run.wait_for("Let me think");
-        assert_eq!(run.child.try_wait().unwrap(), None, "it is still waiting");
-        run.child.kill().unwrap();
-        run.finish();
+        assert_eq!(run.ended(), None, "it is still waiting");
+        run.kill();
         assert_eq!(
             run.outline(),
             ["init gemini-2.5-flash", "user hi", "assistant Let me think"]
@@ -224,102 +220,4 @@ fn check(version: Version, script: Script, expected: &[&str], code: i32) -> Fake
     assert_eq!(run.outline(), expected, "{version:?}: {}", run.stderr());
     assert_eq!(status.code(), Some(code), "{version:?}: {}", run.stderr());
     api
-}
-
-fn start(script: Script) -> FakeApi {
-    FakeApi::start_in_thread(script).unwrap()
-}
-
-/// A run of the CLI, which does not outlive its test.
-struct Run<'a> {
-    child: Child,
-    world: &'a World,
-    deadline: Instant,
-}
-
-impl<'a> Run<'a> {
-    /// Its output goes to files: the CLI loses what a slow reader of a pipe has not taken when it ends.
-    fn start(version: Version, world: &'a World, api: &FakeApi) -> Self {
-        let file = |name: &str| File::create(world.root().join(name)).unwrap();
-        let child = world
-            .command(version, &api.base_url())
-            .args(["-m", "gemini-2.5-flash", "-o", "stream-json"])
-            .args(["--approval-mode", "yolo", "-p", "hi"])
-            .stdout(file("stdout"))
-            .stderr(file("stderr"))
-            .spawn()
-            .unwrap();
-        Self {
-            child,
-            world,
-            deadline: Instant::now() + PATIENCE,
-        }
-    }
-
-    fn finish(&mut self) -> ExitStatus {
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            self.pause();
-        }
-    }
-
-    fn wait_for(&self, text: &str) {
-        while !self.read("stdout").contains(text) {
-            self.pause();
-        }
-    }
-
-    fn pause(&self) {
-        assert!(
-            Instant::now() < self.deadline,
-            "too slow: {}",
-            self.stderr()
-        );
-        thread::sleep(Duration::from_millis(20));
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.world.root().join(name)).unwrap()
-    }
-
-    fn stderr(&self) -> String {
-        self.read("stderr")
-    }
-
-    fn outline(&self) -> Vec<String> {
-        let stdout = self.read("stdout");
-        let lines = stdout.lines();
-        lines
-            .map(|line| outline(&serde_json::from_str(line).unwrap()))
-            .collect()
-    }
-}
-
-impl Drop for Run<'_> {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// What matters about an event, in a line.
-fn outline(event: &Value) -> String {
-    let field = |name: &str| event[name].as_str().unwrap_or_default();
-    match field("type") {
-        "init" => format!("init {}", field("model")),
-        "message" => format!("{} {}", field("role"), field("content")),
-        "tool_use" => format!("tool_use {}", field("tool_name")),
-        "tool_result" => format!("tool_result {} {}", field("status"), field("output")),
-        "result" => match event["error"]["message"].as_str() {
-            Some(message) => format!(
-                "result {}: {}",
-                field("status"),
-                message.lines().next().unwrap_or_default()
-            ),
-            None => format!("result {}", field("status")),
-        },
-        other => format!("{other}: {event}"),
-    }
 }

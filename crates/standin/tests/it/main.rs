@@ -8,4 +8,5 @@ mod answers;
 mod bounds;
 mod client;
 mod gemini_cli;
+mod run;
 mod scripts;
