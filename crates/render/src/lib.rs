@@ -24,9 +24,11 @@
 
 mod diff;
 mod echo;
+mod ink;
 mod json_text;
 mod link;
 mod notice;
+mod preview;
 mod tool;
 mod totals;
 mod transcript;
