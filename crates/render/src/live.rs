@@ -60,10 +60,12 @@ pub struct Options {
 const MOST_ROWS: usize = 8;
 
 const ANSWER: Voice = Voice {
+    sort: Sort::Answer,
     margin: "  ",
     style: Style::new(),
 };
 const THOUGHT: Voice = Voice {
+    sort: Sort::Thought,
     margin: "┆ ",
     style: Style::new().dimmed().italic(),
 };
@@ -78,7 +80,7 @@ pub struct Narrator {
     calls: Calls,
     prose: Option<Prose>,
     settled: Vec<Row>,
-    /// What was told last: a blank row stands between things of different sorts.
+    /// What was told last.
     last: Option<Sort>,
     doing: &'static str,
     last_error: Option<String>,
@@ -143,13 +145,12 @@ impl Narrator {
                 self.end_prose();
             }
             Body::ToolInvocation(call) => {
-                self.turn_to(Sort::Tools);
+                self.end_prose();
                 self.calls.begin(call, event, now);
             }
             Body::ToolCompletion(done) => {
-                self.turn_to(Sort::Tools);
-                self.settled.extend(self.calls.end(done, event, &self.page));
-                self.doing = THINKING;
+                let rows = self.calls.end(done, event, &self.page);
+                self.tell(Sort::Tools, rows);
             }
             Body::TurnComplete(turn) => self.end_turn(turn),
             Body::RunEnd(end) => self.end_run(end),
@@ -166,7 +167,8 @@ impl Narrator {
     /// The rows that are settled, since this was last asked.
     pub fn take_rows(&mut self) -> Vec<Row> {
         if let Some(prose) = &mut self.prose {
-            self.settled.extend(prose.take_rows());
+            let (sort, rows) = (prose.voice.sort, prose.take_rows());
+            self.settle(sort, rows);
         }
         std::mem::take(&mut self.settled)
     }
@@ -175,13 +177,18 @@ impl Narrator {
     pub fn changing_rows(&self, frame: usize, now: Duration) -> Vec<Row> {
         let spinner = self.page.marks.spinner();
         let spinner = spinner[frame % spinner.len()];
-        let mut rows = self
-            .prose
-            .as_ref()
-            .map(|prose| prose.tail(&self.page))
-            .unwrap_or_default();
-        rows.extend(self.calls.rows(spinner, now, &self.page));
-        rows
+        let prose = self.prose.as_ref();
+        let tail = prose.map(|prose| (prose.voice.sort, prose.tail(&self.page)));
+        let calls = (Sort::Tools, self.calls.rows(spinner, now, &self.page));
+        let mut last = self.last;
+        let mut all = Vec::new();
+        for (sort, rows) in tail.into_iter().chain([calls]) {
+            if !rows.is_empty() {
+                all.extend(distance(last.replace(sort), sort));
+                all.extend(rows);
+            }
+        }
+        all
     }
 
     /// The status line: for how long it has been going on, and what `doing` or else the agent is at.
@@ -190,7 +197,7 @@ impl Narrator {
         let spinner = spinner[frame % spinner.len()];
         let running = || self.calls.doing().unwrap_or_else(|| self.doing.to_owned());
         let doing = doing.map_or_else(running, str::to_owned);
-        let time = words::duration(now.as_secs() * 1000);
+        let time = words::clock(now);
         self.page.row(&[
             (Ink::Tool, spinner),
             (Ink::Faint, &format!(" {time} · {doing}")),
@@ -202,19 +209,17 @@ const THINKING: &str = "thinking";
 
 impl Narrator {
     fn session(&mut self, init: &SessionInit, event: &Event) {
-        self.turn_to(Sort::Start);
         let facts = [&init.model, &event.base.session_id, &init.cwd];
         let facts = facts
             .into_iter()
             .flatten()
             .map(|fact| format!("  {}", plain::first_line(&fact.to_str(), 200)));
         let line = format!("session{}", facts.collect::<String>());
-        self.settled.push(self.page.row(&[(Ink::Faint, &line)]));
-        self.doing = THINKING;
+        let row = self.page.row(&[(Ink::Faint, &line)]);
+        self.tell(Sort::Start, vec![row]);
     }
 
     fn user(&mut self, input: &UserInput) {
-        self.turn_to(Sort::Prompt);
         let text = input.text.to_str();
         let images = match input.images.len() {
             0 => String::new(),
@@ -226,11 +231,11 @@ impl Narrator {
             vec![self.page.row(&[(Ink::Faint, &folded)])]
         } else {
             let said = format!("{}{images}", text.trim_end());
-            self.page.hanging("> ", "> ", Ink::Prompt, &said)
+            let mark = (Ink::Prompt, "> ");
+            self.page.hanging([mark; 2], Ink::Prompt, &said)
         };
-        self.settled
-            .extend(self.page.at_most(MOST_ROWS, "> ", rows));
-        self.doing = THINKING;
+        let rows = self.page.at_most(MOST_ROWS, "> ", rows);
+        self.tell(Sort::Prompt, rows);
     }
 
     fn delta(&mut self, delta: &StreamDelta) {
@@ -245,13 +250,13 @@ impl Narrator {
     fn say(&mut self, kind: &str, text: &Text) {
         let is_answer = kind == "text";
         self.has_answered |= is_answer;
-        let (voice, sort, doing) = if is_answer {
-            (ANSWER, Sort::Answer, "writing")
+        let (voice, doing) = if is_answer {
+            (ANSWER, "writing")
         } else {
-            (THOUGHT, Sort::Thought, THINKING)
+            (THOUGHT, THINKING)
         };
         if self.prose.as_ref().is_none_or(|prose| prose.voice != voice) {
-            self.turn_to(sort);
+            self.end_prose();
             self.prose = Some(Prose::new(voice));
         }
         self.doing = doing;
@@ -263,22 +268,27 @@ impl Narrator {
     fn end_prose(&mut self) {
         if let Some(mut prose) = self.prose.take() {
             prose.finish(&self.page);
-            self.settled.extend(prose.take_rows());
+            self.settle(prose.voice.sort, prose.take_rows());
             self.doing = THINKING;
         }
     }
 
-    /// Ends what was being said, and keeps a distance to what comes if that is of another sort.
-    fn turn_to(&mut self, sort: Sort) {
+    /// Ends what was being said, and tells something else.
+    fn tell(&mut self, sort: Sort, rows: Vec<Row>) {
         self.end_prose();
-        let before = self.last.replace(sort);
-        if before.is_some_and(|before| before != sort) {
-            self.settled.push(Row::default());
+        self.settle(sort, rows);
+        self.doing = THINKING;
+    }
+
+    fn settle(&mut self, sort: Sort, rows: Vec<Row>) {
+        if !rows.is_empty() {
+            let before = self.last.replace(sort);
+            self.settled.extend(distance(before, sort));
+            self.settled.extend(rows);
         }
     }
 
     fn notice(&mut self, notice: &Notice) {
-        self.turn_to(Sort::Notice);
         let (mark, ink) = match notice.level {
             Level::Info => ("· ", Ink::Faint),
             Level::Warning => ("! ", Ink::Warning),
@@ -292,13 +302,19 @@ impl Narrator {
             "" => label,
             text => format!("{label}: {text}"),
         };
-        self.mark_rows(mark, ink, &text);
+        self.tell_marked(Sort::Notice, mark, ink, &text);
     }
 
-    /// Rows of ours behind a mark. What continues them is marked too, because the agent may have written it.
-    fn mark_rows(&mut self, mark: &str, ink: Ink, text: &str) {
-        let rows = self.page.hanging(mark, "│ ", ink, text);
-        self.settled
-            .extend(self.page.at_most(MOST_ROWS, "│ ", rows));
+    /// Tells a text of ours behind a mark. What continues it is marked too, because the agent may have written it.
+    fn tell_marked(&mut self, sort: Sort, mark: &str, ink: Ink, text: &str) {
+        let marks = [(ink, mark), (Ink::Faint, "│ ")];
+        let rows = self.page.hanging(marks, ink, text);
+        let rows = self.page.at_most(MOST_ROWS, "│ ", rows);
+        self.tell(sort, rows);
     }
+}
+
+/// A blank row stands between things of different sorts.
+fn distance(before: Option<Sort>, next: Sort) -> Option<Row> {
+    before.filter(|before| *before != next).map(|_| Row::default())
 }

@@ -1,5 +1,6 @@
-//! What the tests of several crates share: captures of real agents with golden files beside them, and fuzz targets.
+//! What the tests of several crates share: captures of real agents with golden files beside them, attacks and fuzz targets.
 
+pub mod attacks;
 pub mod captures;
 pub mod fuzz;
 pub mod golden;

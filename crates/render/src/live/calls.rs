@@ -20,6 +20,11 @@ const MOST_FILES: usize = 1000;
 /// A subject is not cut shorter than this for what comes after it.
 const SHORTEST_SUBJECT: usize = 12;
 
+/// A line that needs more rows than this is cut.
+const MOST_ROWS_OF_A_LINE: usize = 4;
+/// What stands before what a tool said.
+const BAR: (Ink, &str) = (Ink::Faint, "│ ");
+
 const LIMITS: Limits = Limits {
     change: 12,
     output: 4,
@@ -92,9 +97,8 @@ impl Calls {
             self.open.len()
         };
         let row = |call: &Call| {
-            let waited = now.saturating_sub(call.since).as_secs();
-            let waited = (waited > 0).then(|| words::duration(waited * 1000));
-            headline((Ink::Tool, spinner), &call.tool, &waited.unwrap_or_default(), page)
+            let waited = words::clock(now.saturating_sub(call.since));
+            headline((Ink::Tool, spinner), &call.tool, &waited, page)
         };
         let mut rows: Vec<_> = self.open[..shown].iter().map(row).collect();
         match self.open.len() - shown {
@@ -137,7 +141,8 @@ fn told(tool: &Tool, page: &Page) -> Vec<Row> {
         None => rows.push(headline((ink, mark), tool, &facts, page)),
     }
     for (ink, line) in glance {
-        rows.extend(page.at_most(4, "│ ", page.hanging("│ ", "│ ", ink, &line)));
+        let lines = page.hanging([BAR; 2], ink, &line);
+        rows.extend(page.at_most(MOST_ROWS_OF_A_LINE, BAR.1, lines));
     }
     rows
 }

@@ -20,10 +20,10 @@ impl Narrator {
         self.end_prose();
         self.has_answered = false;
         self.turn_ended = true;
-        self.doing = "finishing";
         for error in &turn.errors {
             self.tell_error(&error.to_str());
         }
+        self.doing = "finishing";
     }
 
     pub(super) fn close_turn(&mut self) {
@@ -34,8 +34,7 @@ impl Narrator {
         } else {
             facts.join(" · ")
         };
-        self.turn_to(Sort::Closing);
-        self.mark_rows("— ", Ink::Faint, &facts);
+        self.tell_marked(Sort::Closing, "— ", Ink::Faint, &facts);
     }
 
     pub(super) fn end_run(&mut self, end: &RunEnd) {
@@ -45,16 +44,15 @@ impl Narrator {
         if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
             self.tell_error(&message.to_str());
         }
-        self.turn_to(Sort::Closing);
         let ink = if is_good { Ink::Good } else { Ink::Error };
         let verdict = self.totals.verdict(end);
-        self.mark_rows("— ", ink, &verdict);
+        self.tell_marked(Sort::Closing, "— ", ink, &verdict);
         self.name_files();
         for evidence in end.evidence.iter().filter(|_| !is_good) {
-            self.mark_rows("│ ", Ink::Faint, evidence);
+            self.tell_marked(Sort::Closing, "│ ", Ink::Faint, evidence);
         }
         if let Some(hint) = &end.hint {
-            self.mark_rows("hint: ", Ink::Plain, hint);
+            self.tell_marked(Sort::Closing, "hint: ", Ink::Plain, hint);
         }
     }
 
@@ -64,23 +62,17 @@ impl Narrator {
         self.give_up_calls();
         let facts = self.totals.facts();
         if !self.is_over && !facts.is_empty() {
-            self.turn_to(Sort::Closing);
-            self.mark_rows("— ", Ink::Faint, &facts.join(" · "));
+                self.tell_marked(Sort::Closing, "— ", Ink::Faint, &facts.join(" · "));
             self.name_files();
         }
         if let Some(hidden) = self.totals.not_shown() {
-            self.turn_to(Sort::Closing);
-            self.mark_rows("· ", Ink::Faint, &hidden);
+                self.tell_marked(Sort::Closing, "· ", Ink::Faint, &hidden);
         }
     }
 
     fn give_up_calls(&mut self) {
-        self.end_prose();
         let rows = self.calls.give_up(&self.page);
-        if !rows.is_empty() {
-            self.turn_to(Sort::Tools);
-            self.settled.extend(rows);
-        }
+        self.tell(Sort::Tools, rows);
     }
 
     fn name_files(&mut self) {
@@ -95,7 +87,7 @@ impl Narrator {
         }
         let count = words::count(files.len() as u64, "file");
         let line = format!("{count} written: {}", names.join(", "));
-        self.mark_rows("· ", Ink::Faint, &line);
+        self.tell_marked(Sort::Closing, "· ", Ink::Faint, &line);
     }
 
     /// Errors are often told twice, by the turn and by the run. People read them once.
@@ -104,7 +96,6 @@ impl Narrator {
             return;
         }
         self.last_error = Some(error.to_owned());
-        self.turn_to(Sort::Notice);
-        self.mark_rows("✘ ", Ink::Error, &format!("error: {error}"));
+        self.tell_marked(Sort::Notice, "✘ ", Ink::Error, &format!("error: {error}"));
     }
 }

@@ -92,19 +92,20 @@ impl Page {
         glyphs
     }
 
-    /// Rows with a mark before the first and another before those that follow.
-    pub(super) fn hanging(&self, mark: &str, next: &str, ink: Ink, text: &str) -> Vec<Row> {
+    /// Rows with one mark before the first and another before those that follow.
+    pub(super) fn hanging(&self, marks: [(Ink, &str); 2], ink: Ink, text: &str) -> Vec<Row> {
+        let [first, next] = marks;
         let mut rows = Vec::new();
         for line in sanitize(text.trim_end()).split('\n') {
             let words = self.glyphs(&[(ink, line)]);
-            let room = self.room().saturating_sub(self.measure(mark)).max(1);
+            let room = self.room().saturating_sub(self.measure(first.1)).max(1);
             let mut ranges = wrap::rows(&words.all, room, Break::Words);
             if ranges.is_empty() {
                 ranges.push(0..0);
             }
             for range in ranges {
-                let mark = if rows.is_empty() { mark } else { next };
-                let mut glyphs = self.glyphs(&[(ink, mark)]);
+                let mark = if rows.is_empty() { first } else { next };
+                let mut glyphs = self.glyphs(&[mark]);
                 glyphs.extend(&words.all[range]);
                 glyphs.trim_end();
                 rows.push(glyphs.row(self.colour));

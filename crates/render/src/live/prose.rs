@@ -32,6 +32,7 @@ const RULE: &str = "────────────────────
 /// Whose words they are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Voice {
+    pub(super) sort: super::Sort,
     /// What stands before each row. Two columns, so that no words of an agent ever stand where our own lines begin.
     pub(super) margin: &'static str,
     pub(super) style: Style,
