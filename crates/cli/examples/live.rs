@@ -2,9 +2,12 @@
 //!
 //! `cargo run -p lapidary-cli --example live -- fixtures/gemini-0.61.0/tool-replace.stdout.jsonl [MILLISECONDS]`
 
-#[expect(dead_code, reason = "playing needs less than running")]
-#[path = "../src/live.rs"]
-mod live;
+/// The view belongs to the binary, so it is taken from there.
+#[path = "../src"]
+mod binary {
+    #[expect(dead_code, reason = "playing needs less than running")]
+    pub(crate) mod live;
+}
 
 use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
@@ -13,6 +16,8 @@ use lapidary::normalize::gemini::stream::StreamNormalizer;
 use lapidary::normalize::{Ending, Options};
 use lapidary::render::live::Options as Look;
 use lapidary::wire::lines::LineBuffer;
+
+use binary::live;
 
 /// How long a frame of the spinner lasts.
 const FRAME: Duration = Duration::from_millis(125);
@@ -26,9 +31,9 @@ fn main() -> io::Result<()> {
     let mut view = live::LiveView::new(
         io::stdout(),
         Look {
-            size: live::size(),
+            size: live::terminal::size(),
             colour: env::var_os("NO_COLOR").is_none(),
-            marks: live::marks(),
+            marks: live::terminal::marks(),
         },
     );
     for event in &events(&fs::read(path)?) {

@@ -6,7 +6,7 @@
 
 mod screen;
 #[cfg_attr(test, expect(dead_code, reason = "tests bring their own terminal"))]
-mod terminal;
+pub(crate) mod terminal;
 #[cfg(test)]
 mod tests;
 
@@ -17,8 +17,6 @@ use lapidary::render::live::{Narrator, Options, Row, Size};
 use lapidary::vocab::Event;
 
 use screen::Screen;
-#[cfg_attr(test, expect(unused_imports, reason = "tests bring their own terminal"))]
-pub(crate) use terminal::{marks, size};
 
 /// How often a second the spinner turns.
 const FRAMES_PER_SECOND: u128 = 8;

@@ -232,9 +232,8 @@ impl Narrator {
         } else {
             let said = format!("{}{images}", text.trim_end());
             let mark = (Ink::Prompt, "> ");
-            self.page.hanging([mark; 2], Ink::Prompt, &said)
+            self.page.hanging([mark; 2], Ink::Prompt, &said, MOST_ROWS)
         };
-        let rows = self.page.at_most(MOST_ROWS, "> ", rows);
         self.tell(Sort::Prompt, rows);
     }
 
@@ -308,13 +307,14 @@ impl Narrator {
     /// Tells a text of ours behind a mark. What continues it is marked too, because the agent may have written it.
     fn tell_marked(&mut self, sort: Sort, mark: &str, ink: Ink, text: &str) {
         let marks = [(ink, mark), (Ink::Faint, "│ ")];
-        let rows = self.page.hanging(marks, ink, text);
-        let rows = self.page.at_most(MOST_ROWS, "│ ", rows);
+        let rows = self.page.hanging(marks, ink, text, MOST_ROWS);
         self.tell(sort, rows);
     }
 }
 
 /// A blank row stands between things of different sorts.
 fn distance(before: Option<Sort>, next: Sort) -> Option<Row> {
-    before.filter(|before| *before != next).map(|_| Row::default())
+    before
+        .filter(|before| *before != next)
+        .map(|_| Row::default())
 }

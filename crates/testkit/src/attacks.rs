@@ -82,7 +82,9 @@ pub fn everywhere(attack: &str) -> Vec<String> {
         r#"{"event":"turn_complete","result":$}"#,
         r#"{"event":"run_end","outcome":$,"cause":$,"message":$,"evidence":[$],"hint":$}"#,
     ];
-    let quoted = lapidary_vocab::Json::from_value(&attack).as_str().to_owned();
+    let quoted = lapidary_vocab::Json::from_value(&attack)
+        .as_str()
+        .to_owned();
     templates
         .iter()
         .map(|template| template.replace('$', &quoted))

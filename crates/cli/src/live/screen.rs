@@ -3,6 +3,7 @@
 //! Only rows that differ are written, over what was there, each in one go: nothing is erased to be drawn again, so nothing flickers.
 //! The cursor stays visible, at the end of the last row: a program that is killed must not take it along.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use lapidary::render::live::{Row, Size};
@@ -41,18 +42,18 @@ impl<W: Write> Screen<W> {
         // What has scrolled away cannot be drawn again.
         let most = usize::from(self.size.height).max(1);
         let changing = changing.split_off(changing.len().saturating_sub(most));
-        let mut bytes = String::new();
+        let mut bytes = Vec::new();
         if !settled.is_empty() || changing.len() != self.shown.len() || self.is_stale {
-            self.redraw(settled, &changing, &mut bytes);
+            self.redraw(settled, &changing, &mut bytes)?;
         } else {
-            self.touch_up(&changing, &mut bytes);
+            self.touch_up(&changing, &mut bytes)?;
         }
         self.shown = changing;
         self.is_stale = false;
         if bytes.is_empty() {
             return Ok(());
         }
-        self.out.write_all(bytes.as_bytes())?;
+        self.out.write_all(&bytes)?;
         self.out.flush()
     }
 
@@ -74,48 +75,63 @@ impl<W: Write> Screen<W> {
     }
 
     /// Writes everything anew, from the first row on.
-    fn redraw(&self, settled: &[Row], changing: &[Row], bytes: &mut String) {
-        bytes.push_str(&up(self.shown.len().saturating_sub(1)));
-        bytes.push('\r');
+    fn redraw(&self, settled: &[Row], changing: &[Row], out: &mut Vec<u8>) -> io::Result<()> {
+        write!(out, "{}\r", Up(self.shown.len().saturating_sub(1)))?;
         for row in settled {
-            bytes.push_str(&format!("{}{ERASE_ROW}\r\n", row.text));
+            write!(out, "{}{ERASE_ROW}\r\n", row.text)?;
         }
-        let rows: Vec<_> = changing
-            .iter()
-            .map(|row| format!("{CUT_ROWS}{}{WRAP_ROWS}{ERASE_ROW}", row.text))
-            .collect();
-        bytes.push_str(&rows.join("\r\n"));
-        // Fewer rows than before: the others are still there.
-        if self.shown.len() > settled.len() + changing.len() || self.is_stale || changing.is_empty()
-        {
-            bytes.push_str(ERASE_BELOW);
+        for (at, row) in changing.iter().enumerate() {
+            let break_before = if at == 0 { "" } else { "\r\n" };
+            write!(out, "{break_before}{}", Cut(row))?;
         }
+        // Rows that were there before and are not written over.
+        let is_shorter = self.shown.len() > settled.len() + changing.len();
+        if is_shorter || self.is_stale || changing.is_empty() {
+            write!(out, "{ERASE_BELOW}")?;
+        }
+        Ok(())
     }
 
     /// Writes the rows that differ, each where it stands.
-    fn touch_up(&self, changing: &[Row], bytes: &mut String) {
-        let last = changing.len().saturating_sub(1);
-        for (at, (old, new)) in self.shown.iter().zip(changing).enumerate() {
-            if old != new {
-                let (up, down) = (up(last - at), down(last - at));
-                let row = format!("{CUT_ROWS}{}{WRAP_ROWS}{ERASE_ROW}", new.text);
-                bytes.push_str(&format!("{up}\r{row}{down}"));
-            }
+    fn touch_up(&self, changing: &[Row], out: &mut Vec<u8>) -> io::Result<()> {
+        let pairs = self.shown.iter().zip(changing).enumerate();
+        for (at, (_, new)) in pairs.filter(|(_, (old, new))| old != new) {
+            let below = changing.len() - 1 - at;
+            write!(out, "{}\r{}{}", Up(below), Cut(new), Down(below))?;
+        }
+        Ok(())
+    }
+}
+
+/// A row that is cut at the margin if need be.
+struct Cut<'r>(&'r Row);
+
+impl fmt::Display for Cut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{CUT_ROWS}{}{WRAP_ROWS}{ERASE_ROW}", self.0.text)
+    }
+}
+
+/// Moves the cursor so many rows up.
+struct Up(usize);
+
+impl fmt::Display for Up {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            rows => write!(f, "\x1b[{rows}A"),
         }
     }
 }
 
-fn up(rows: usize) -> String {
-    moved(rows, 'A')
-}
+/// Moves the cursor so many rows down.
+struct Down(usize);
 
-fn down(rows: usize) -> String {
-    moved(rows, 'B')
-}
-
-fn moved(rows: usize, direction: char) -> String {
-    match rows {
-        0 => String::new(),
-        rows => format!("\x1b[{rows}{direction}"),
+impl fmt::Display for Down {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            rows => write!(f, "\x1b[{rows}B"),
+        }
     }
 }

@@ -37,8 +37,8 @@ fn asked() -> Option<Size> {
 /// The signs that the locale allows.
 pub(crate) fn marks() -> Marks {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
-    let values = names.iter().filter_map(|name| env::var(name).ok());
-    marks_of(values.filter(|value| !value.is_empty()).next().as_deref())
+    let mut values = names.iter().filter_map(|name| env::var(name).ok());
+    marks_of(values.find(|value| !value.is_empty()).as_deref())
 }
 
 /// A locale that names another encoding than UTF-8 means it. One that names none is taken for a modern terminal's.

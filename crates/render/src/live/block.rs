@@ -77,7 +77,7 @@ pub(super) fn classify(line: &str, within: Option<&Fence>, looks: Looks) -> Bloc
         .or_else(|| quote(line, indent, looks))
         .or_else(|| item(line, indent, looks))
         .or_else(|| table(line, indent))
-        .map_or_else(|| plain(line, indent), |block| block)
+        .unwrap_or_else(|| plain(line, indent))
         .shown(looks)
 }
 
@@ -175,7 +175,9 @@ fn table(line: &str, indent: usize) -> Option<Block> {
 fn is_rule(rest: &str) -> bool {
     let marks = || rest.chars().filter(|c| *c != ' ');
     let first = marks().next();
-    matches!(first, Some('-' | '*' | '_')) && marks().count() > 2 && marks().all(|c| Some(c) == first)
+    matches!(first, Some('-' | '*' | '_'))
+        && marks().count() > 2
+        && marks().all(|c| Some(c) == first)
 }
 
 fn fence(rest: &str, indent: usize) -> Option<Fence> {
@@ -269,7 +271,12 @@ mod tests {
         let Sort::Fence(fence) = classify("~~~~ text", None, Looks::Styled).sort else {
             panic!("a fence")
         };
-        let ends = |line| matches!(classify(line, Some(&fence), Looks::Styled).sort, Sort::Fence(_));
+        let ends = |line| {
+            matches!(
+                classify(line, Some(&fence), Looks::Styled).sort,
+                Sort::Fence(_)
+            )
+        };
         assert!(ends("~~~~~"));
         assert!(!ends("~~~"));
         assert!(!ends("````"));

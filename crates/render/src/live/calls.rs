@@ -141,8 +141,7 @@ fn told(tool: &Tool, page: &Page) -> Vec<Row> {
         None => rows.push(headline((ink, mark), tool, &facts, page)),
     }
     for (ink, line) in glance {
-        let lines = page.hanging([BAR; 2], ink, &line);
-        rows.extend(page.at_most(MOST_ROWS_OF_A_LINE, BAR.1, lines));
+        rows.extend(page.hanging([BAR; 2], ink, &line, MOST_ROWS_OF_A_LINE));
     }
     rows
 }
@@ -163,7 +162,9 @@ fn facts(tool: &Tool, parts: &[Part]) -> String {
 /// `✔ read_file  a.txt  0.8 s`
 fn headline((ink, mark): (Ink, &str), tool: &Tool, facts: &str, page: &Page) -> Row {
     let name = name(tool);
-    let left = page.room().saturating_sub(page.measure(&format!("{mark} {name}    {facts}")));
+    let left = page
+        .room()
+        .saturating_sub(page.measure(&format!("{mark} {name}    {facts}")));
     let subject = tool.subject().unwrap_or_default();
     let subject = spaced(&page.fitted(&subject, left.max(SHORTEST_SUBJECT)));
     page.row(&[

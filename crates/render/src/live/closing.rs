@@ -3,6 +3,7 @@
 use lapidary_vocab::Outcome;
 use lapidary_vocab::event::{RunEnd, TurnComplete};
 
+use super::row::UNBROKEN;
 use super::{Narrator, Sort};
 use crate::ink::Ink;
 use crate::plain;
@@ -34,7 +35,7 @@ impl Narrator {
         } else {
             facts.join(" · ")
         };
-        self.tell_marked(Sort::Closing, "— ", Ink::Faint, &facts);
+        self.tell_facts(Ink::Faint, &facts);
     }
 
     pub(super) fn end_run(&mut self, end: &RunEnd) {
@@ -46,11 +47,11 @@ impl Narrator {
         }
         let ink = if is_good { Ink::Good } else { Ink::Error };
         let verdict = self.totals.verdict(end);
-        self.tell_marked(Sort::Closing, "— ", ink, &verdict);
-        self.name_files();
+        self.tell_facts(ink, &verdict);
         for evidence in end.evidence.iter().filter(|_| !is_good) {
             self.tell_marked(Sort::Closing, "│ ", Ink::Faint, evidence);
         }
+        self.name_files();
         if let Some(hint) = &end.hint {
             self.tell_marked(Sort::Closing, "hint: ", Ink::Plain, hint);
         }
@@ -62,11 +63,11 @@ impl Narrator {
         self.give_up_calls();
         let facts = self.totals.facts();
         if !self.is_over && !facts.is_empty() {
-                self.tell_marked(Sort::Closing, "— ", Ink::Faint, &facts.join(" · "));
+            self.tell_facts(Ink::Faint, &facts.join(" · "));
             self.name_files();
         }
         if let Some(hidden) = self.totals.not_shown() {
-                self.tell_marked(Sort::Closing, "· ", Ink::Faint, &hidden);
+            self.tell_marked(Sort::Closing, "· ", Ink::Faint, &hidden);
         }
     }
 
@@ -75,13 +76,26 @@ impl Narrator {
         self.tell(Sort::Tools, rows);
     }
 
+    /// Facts stay whole where rows end, if they are short enough.
+    fn tell_facts(&mut self, ink: Ink, facts: &str) {
+        let unbroken = |fact: &str| {
+            if fact.len() * 2 < self.page.room() {
+                fact.replace(' ', &UNBROKEN.to_string())
+            } else {
+                fact.to_owned()
+            }
+        };
+        let facts: Vec<_> = facts.split(" · ").map(unbroken).collect();
+        self.tell_marked(Sort::Closing, "— ", ink, &facts.join(" · "));
+    }
+
     fn name_files(&mut self) {
         let files = &self.calls.files;
         if files.is_empty() {
             return;
         }
-        let named = files.iter().take(MOST_FILES);
-        let mut names: Vec<_> = named.map(|path| plain::first_line(path, 200)).collect();
+        let shown = files.iter().take(MOST_FILES);
+        let mut names: Vec<_> = shown.map(|path| plain::first_line(path, 200)).collect();
         if files.len() > MOST_FILES {
             names.push(format!("{} more", files.len() - MOST_FILES));
         }

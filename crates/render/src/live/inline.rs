@@ -112,7 +112,7 @@ impl Parser<'_> {
         while let Some(ch) = self.source[at..range.end].chars().next() {
             let end = match ch {
                 '\\' => self.escape(at, text),
-                '`' => self.code(at, text, range.end),
+                '`' => Some(self.code(at, text, range.end)),
                 '[' if self.links == Links::Followed => self.link(at, text, range.end),
                 '<' => self.address(at, text, range.end),
                 '*' | '_' | '~' => self.delimiter(at, text, ch),
@@ -146,25 +146,20 @@ impl Parser<'_> {
         Some(at + 2)
     }
 
-    fn code(&mut self, at: usize, text: usize, end: usize) -> Option<usize> {
+    fn code(&mut self, at: usize, text: usize, end: usize) -> usize {
         let run = run_length(&self.source[at..]);
         let closing = self.code_ends.get(&at).filter(|ticks| ticks.end <= end);
         let Some(closing) = closing.cloned() else {
             self.opens(at);
             // The whole run is text: its second tick begins nothing.
-            return self.plain(at, text, at + run);
+            self.text(text..at + run);
+            return at + run;
         };
         self.text(text..at);
         let whole = at..closing.end;
         let inner = at + run..closing.start;
         self.pieces.push(Piece::Code { whole, inner });
-        Some(closing.end)
-    }
-
-    fn plain(&mut self, at: usize, text: usize, end: usize) -> Option<usize> {
-        self.text(text..at);
-        self.text(at..end);
-        Some(end)
+        closing.end
     }
 
     fn link(&mut self, at: usize, text: usize, end: usize) -> Option<usize> {

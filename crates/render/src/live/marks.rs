@@ -1,5 +1,7 @@
 //! The signs a terminal can show.
 
+use super::row::UNBROKEN;
+
 /// Which signs may be used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Marks {
@@ -23,7 +25,7 @@ impl Marks {
     /// A character in ASCII: a sign of ours by one that looks like it, any other by its number.
     pub(super) fn spelled(ch: char, add: &mut impl FnMut(char)) {
         let alike = match ch {
-            ' '..='~' => return add(ch),
+            ' '..='~' | UNBROKEN => return add(ch),
             '·' | '−' | '⊘' | '─' => "-",
             '…' => "...",
             '—' => "--",

@@ -2,10 +2,11 @@
 
 use super::Marks;
 use super::block::Looks;
-use super::row::{Glyphs, Row};
+use super::row::{Glyph, Glyphs, Row};
 use super::wrap::{self, Break};
 use crate::ink::Ink;
 use crate::plain::sanitize;
+use crate::words;
 
 /// A terminal's size, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,9 @@ pub struct Size {
 
 /// No terminal is taken to be narrower: there would be no room between the margins.
 const NARROWEST: usize = 12;
+
+/// Where words wrap on a terminal that is wider.
+const WIDEST_PROSE: usize = 100;
 
 /// A terminal's size and abilities.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +61,11 @@ impl Page {
         self.width - 1
     }
 
+    /// Columns that words are written to: longer rows are hard to read.
+    pub(super) fn measure_of_prose(&self) -> usize {
+        self.room().min(WIDEST_PROSE)
+    }
+
     pub(super) fn looks(&self) -> Looks {
         if self.colour {
             Looks::Styled
@@ -92,36 +101,64 @@ impl Page {
         glyphs
     }
 
-    /// Rows with one mark before the first and another before those that follow.
-    pub(super) fn hanging(&self, marks: [(Ink, &str); 2], ink: Ink, text: &str) -> Vec<Row> {
+    /// A text in at most so many rows, with one mark before the first and another before those that follow. A last row
+    /// says how many more there are.
+    pub(super) fn hanging(
+        &self,
+        marks: [(Ink, &str); 2],
+        ink: Ink,
+        text: &str,
+        most: usize,
+    ) -> Vec<Row> {
         let [first, next] = marks;
+        let room = self.room().saturating_sub(self.measure(first.1)).max(1);
         let mut rows = Vec::new();
-        for line in sanitize(text.trim_end()).split('\n') {
-            let words = self.glyphs(&[(ink, line)]);
-            let room = self.room().saturating_sub(self.measure(first.1)).max(1);
-            let mut ranges = wrap::rows(&words.all, room, Break::Words);
-            if ranges.is_empty() {
-                ranges.push(0..0);
+        let mut more = 0;
+        for line in text.trim_end().lines() {
+            // A text of any size may come here: only what can be shown is looked at.
+            if rows.len() > most {
+                more += 1;
+                continue;
             }
-            for range in ranges {
+            let (start, rest) = split(line, room * (most + 2));
+            more += rest.chars().count().div_ceil(room);
+            for words in self.wrapped(ink, start, room) {
                 let mark = if rows.is_empty() { first } else { next };
-                let mut glyphs = self.glyphs(&[mark]);
-                glyphs.extend(&words.all[range]);
-                glyphs.trim_end();
-                rows.push(glyphs.row(self.colour));
+                rows.push(self.marked(mark, &words));
             }
+        }
+        // A note about a single row would be as long as the row.
+        if rows.len() + more > most + 1 {
+            more += rows.split_off(most.min(rows.len())).len();
+            let more = words::count(more as u64, "more line");
+            rows.push(self.row(&[next, (Ink::Faint, &format!("… {more}"))]));
         }
         rows
     }
 
-    /// At most so many rows, and how many more there are.
-    pub(super) fn at_most(&self, most: usize, mark: &str, mut rows: Vec<Row>) -> Vec<Row> {
-        // A note about a single row would be as long as the row.
-        if rows.len() > most + 1 {
-            let more = rows.split_off(most).len() as u64;
-            let more = crate::words::count(more, "more line");
-            rows.push(self.row(&[(Ink::Faint, mark), (Ink::Faint, &format!("… {more}"))]));
+    fn wrapped(&self, ink: Ink, line: &str, room: usize) -> Vec<Vec<Glyph>> {
+        let mut rows = Vec::new();
+        for line in sanitize(line).split('\n') {
+            let words = self.glyphs(&[(ink, line)]).all;
+            let ranges = wrap::rows(&words, room, Break::Words);
+            if ranges.is_empty() {
+                rows.push(Vec::new());
+            }
+            rows.extend(ranges.into_iter().map(|range| words[range].to_vec()));
         }
         rows
     }
+
+    fn marked(&self, mark: (Ink, &str), words: &[Glyph]) -> Row {
+        let mut glyphs = self.glyphs(&[mark]);
+        glyphs.extend(words);
+        glyphs.trim_end();
+        glyphs.row(self.colour)
+    }
+}
+
+/// The first characters of a text, and the others.
+fn split(text: &str, characters: usize) -> (&str, &str) {
+    let at = text.char_indices().nth(characters);
+    text.split_at(at.map_or(text.len(), |(at, _)| at))
 }

@@ -10,11 +10,12 @@ use std::ops::Range;
 
 use anstyle::Style;
 
+use super::Marks;
 use super::block::{self, Block, Fence, Looks, Sort};
 use super::inline;
 use super::page::Page;
 use super::row::{Glyph, Glyphs, Row};
-use super::{Marks, wrap};
+use super::wrap::{self, Break};
 use crate::plain::Chunks;
 
 /// After how much text without a space a line is looked at.
@@ -67,10 +68,8 @@ struct Laid {
 impl Laid {
     /// The last place where the line can be cut: how many rows are before it, and where it is in the text.
     fn last_cut(&self) -> Option<(usize, usize)> {
-        let places = self.cuts.iter().enumerate().rev();
-        places
-            .filter_map(|(row, at)| at.map(|at| (row + 1, at)))
-            .next()
+        let mut places = self.cuts.iter().enumerate().rev();
+        places.find_map(|(row, at)| at.map(|at| (row + 1, at)))
     }
 }
 
@@ -139,7 +138,7 @@ impl Prose {
 
     /// Hands out the rows of the line that are settled.
     fn look(&mut self, page: &Page) {
-        if self.pending.len() + MARGINS < page.room() && page.marks == Marks::Unicode {
+        if self.pending.len() + MARGINS < page.measure_of_prose() && page.marks == Marks::Unicode {
             return;
         }
         let laid = self.lay(page);
@@ -244,11 +243,20 @@ impl Prose {
         };
         let mark = narrowed(&block.mark, page);
         let hang = narrowed(&block.hang, page);
-        let room = page.room().saturating_sub(MARGIN + mark.chars().count());
+        let room = match block.breaks {
+            Break::Words => page.measure_of_prose(),
+            Break::Anywhere => page.room(),
+        };
+        let room = room.saturating_sub(MARGIN + mark.chars().count());
         let ranges = wrap::rows(&inline.glyphs.all, room.max(1), block.breaks);
         let row = |(index, range): (usize, &Range<usize>)| {
             let mark = if index == 0 { mark } else { hang };
-            self.row(mark, block.mark_style, &inline.glyphs.all[range.clone()], page)
+            self.row(
+                mark,
+                block.mark_style,
+                &inline.glyphs.all[range.clone()],
+                page,
+            )
         };
         let mut rows: Vec<_> = ranges.iter().enumerate().map(row).collect();
         if rows.is_empty() && !block.mark.trim().is_empty() {

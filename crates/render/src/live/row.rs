@@ -56,7 +56,8 @@ impl Glyphs {
 
     fn glyph(&mut self, ch: char, style: Style, at: usize) {
         let mut add = |ch: char| {
-            let ch = if ch.is_whitespace() { ' ' } else { ch };
+            let is_space = ch.is_whitespace() && ch != UNBROKEN;
+            let ch = if is_space { ' ' } else { ch };
             let glyph = Glyph {
                 ch,
                 style,
@@ -118,18 +119,22 @@ impl Glyphs {
         let mut current = Style::new();
         for glyph in &self.all {
             if colour && glyph.style != current {
-                text.push_str(&format!("{current:#}{}", glyph.style));
+                text += &current.render_reset().to_string();
+                text += &glyph.style.render().to_string();
                 current = glyph.style;
             }
-            text.push(glyph.ch);
+            text.push(if glyph.ch == UNBROKEN { ' ' } else { glyph.ch });
         }
-        text.push_str(&format!("{current:#}"));
+        text += &current.render_reset().to_string();
         Row {
             text,
             width: self.width(),
         }
     }
 }
+
+/// A space where no row ends.
+pub(super) const UNBROKEN: char = '\u{a0}';
 
 /// Asks for the picture instead of the sign.
 const EMOJI_STYLE: char = '\u{fe0f}';

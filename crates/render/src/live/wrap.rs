@@ -97,7 +97,10 @@ fn unit(glyphs: &[Glyph], how: Break) -> usize {
                 && glyph.width < 2
                 && (glyph.ch == ' ') == (first.ch == ' ')
     };
-    1 + glyphs[1..].iter().take_while(|glyph| is_same(glyph)).count()
+    1 + glyphs[1..]
+        .iter()
+        .take_while(|glyph| is_same(glyph))
+        .count()
 }
 
 #[cfg(test)]
@@ -132,7 +135,12 @@ mod tests {
     fn wide_characters_break_anywhere_and_marks_stay_with_theirs() {
         check("你好世界", 5, Break::Words, &["你好", "世界"]);
         check("ab你好", 3, Break::Words, &["ab", "你", "好"]);
-        check("e\u{301}e\u{301}e", 2, Break::Words, &["e\u{301}e\u{301}", "e"]);
+        check(
+            "e\u{301}e\u{301}e",
+            2,
+            Break::Words,
+            &["e\u{301}e\u{301}", "e"],
+        );
         check("😀😀", 2, Break::Words, &["😀", "😀"]);
     }
 

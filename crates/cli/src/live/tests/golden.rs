@@ -90,7 +90,7 @@ const EDIT: &str = r#"{"event":"tool_invocation","callId":"e","toolName":"replac
 
 #[test]
 fn a_long_answer_and_a_long_diff_on_a_terminal() {
-    let lines: String = (0..40).map(|line| format!("line {line}\\n")).collect();
+    let lines = "another line\\n".repeat(40);
     let mut bodies = vec![
         r#"{"event":"session_init","model":"gemini-2.5-flash"}"#.to_owned(),
         r#"{"event":"user_input","text":"Explain,\nthen change it."}"#.to_owned(),

@@ -100,7 +100,10 @@ fn a_line_grows_and_takes_on_its_style_when_its_marks_are_closed() {
     show(&mut view, &[delta("tle\nsome **bo")]);
     check(&terminal, &["  A title", "  some **bo", "⠋ 0 s · writing"]);
     show(&mut view, &[delta("ld** words")]);
-    check(&terminal, &["  A title", "  some bold words", "⠋ 0 s · writing"]);
+    check(
+        &terminal,
+        &["  A title", "  some bold words", "⠋ 0 s · writing"],
+    );
     assert!(terminal.styled().contains("  some ‹bold›bold‹› words"));
 }
 
@@ -121,8 +124,14 @@ fn a_tick_writes_the_status_line_and_nothing_else() {
 fn another_size_takes_effect_at_once() {
     let (mut view, terminal) = view(WIDE, false);
     let words = "word ".repeat(12);
-    show(&mut view, &[delta(&words), call("a", "a command that is not short")]);
-    let size = Size { width: 20, height: 8 };
+    show(
+        &mut view,
+        &[delta(&words), call("a", "a command that is not short")],
+    );
+    let size = Size {
+        width: 20,
+        height: 8,
+    };
     terminal.resize(size);
     view.resize(size).unwrap();
     show(&mut view, &[result("a"), delta(&words)]);
@@ -152,9 +161,20 @@ fn another_size_takes_effect_at_once() {
 #[test]
 fn without_utf8_everything_is_spelled_in_ascii() {
     let terminal = Terminal::new(WIDE);
-    let options = Options { size: WIDE, colour: true, marks: Marks::Ascii };
+    let options = Options {
+        size: WIDE,
+        colour: true,
+        marks: Marks::Ascii,
+    };
     let mut view = LiveView::new(terminal.clone(), options);
-    show(&mut view, &[delta("- caf\u{e9} \u{96db}…"), call("a", "echo \u{9b}2J雛"), result("a")]);
+    show(
+        &mut view,
+        &[
+            delta("- caf\u{e9} \u{96db}…"),
+            call("a", "echo \u{9b}2J雛"),
+            result("a"),
+        ],
+    );
     view.finish().unwrap();
     assert!(terminal.bytes.borrow().is_ascii());
     let expected = "  * caf\\u{e9} \\u{96db}...\n\n+ run_shell_command  echo \\u{96db}  0.3 s\n\n-- 0.6 s - 1 tool call\n";

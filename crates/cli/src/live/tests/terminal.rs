@@ -45,7 +45,12 @@ impl Terminal {
 
     /// What is on the screen now, without empty rows at its end.
     pub(super) fn screen(&self) -> String {
-        self.parser.borrow().screen().contents().trim_end().to_owned()
+        self.parser
+            .borrow()
+            .screen()
+            .contents()
+            .trim_end()
+            .to_owned()
     }
 
     /// The screen and all that has scrolled out of it.
@@ -97,15 +102,22 @@ fn styled_row(screen: &vt100::Screen, row: usize) -> String {
     let mut text = String::new();
     let mut current = String::new();
     for column in 0..screen.size().1.get() {
-        let Some(cell) = screen.cell(row, column).filter(|cell| !cell.is_wide_continuation()) else {
+        let Some(cell) = screen
+            .cell(row, column)
+            .filter(|cell| !cell.is_wide_continuation())
+        else {
             continue;
         };
         let new = style(cell);
         if new != current {
-            text += &format!("‹{new}›");
+            text.extend(["‹", &new, "›"]);
             current = new;
         }
-        text += if cell.has_contents() { cell.contents() } else { " " };
+        text += if cell.has_contents() {
+            cell.contents()
+        } else {
+            " "
+        };
     }
     text.trim_end().trim_end_matches("‹›").to_owned()
 }
@@ -127,7 +139,10 @@ fn style(cell: &vt100::Cell) -> String {
         (cell.underline(), "underlined"),
     ];
     let effects = named.iter().filter(|(has, _)| *has).map(|(_, name)| *name);
-    let words: Vec<_> = effects.chain([colour]).filter(|word| !word.is_empty()).collect();
+    let words: Vec<_> = effects
+        .chain([colour])
+        .filter(|word| !word.is_empty())
+        .collect();
     words.join(" ")
 }
 
@@ -156,7 +171,8 @@ pub(super) fn played(events: &[Event], size: Size, colour: bool) -> Terminal {
     let (mut view, terminal) = view(size, colour);
     for (index, event) in events.iter().enumerate() {
         view.event(event).unwrap();
-        view.tick(Duration::from_millis(300 * index as u64)).unwrap();
+        view.tick(Duration::from_millis(300 * index as u64))
+            .unwrap();
     }
     view.finish().unwrap();
     terminal
