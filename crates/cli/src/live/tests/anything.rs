@@ -116,6 +116,19 @@ proptest! {
     }
 
     #[test]
+    fn there_is_one_status_line_and_it_is_the_last(text in markdown(), places in prop::collection::vec(any::<usize>(), 0..12)) {
+        for (size, colour) in [(NARROW, true), (TINY, true), (WIDE, false)] {
+            let (mut view, terminal) = view(size, colour);
+            for chunk in cut(&text, &places) {
+                view.event(&events(&[delta(&chunk)])[0]).unwrap();
+                let shown = terminal.everything();
+                prop_assert_eq!(shown.matches(" · writing").count(), 1, "{}", shown);
+                prop_assert!(shown.ends_with(" · writing\n"), "{}", shown);
+            }
+        }
+    }
+
+    #[test]
     fn words_without_marks_are_shown_as_they_are(text in "[a-z0-9,.äöü世界😀 \n]{0,600}", places in prop::collection::vec(any::<usize>(), 0..12)) {
         let expected = letters(&text);
         for size in [WIDE, NARROW, TINY] {

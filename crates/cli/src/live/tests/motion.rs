@@ -108,6 +108,39 @@ fn a_line_grows_and_takes_on_its_style_when_its_marks_are_closed() {
 }
 
 #[test]
+fn emphasis_that_goes_over_a_row_is_waited_for_but_not_for_ever() {
+    let (mut view, terminal) = view(NARROW, true);
+    let words = "The words that matter **come at the end of it** and then some more of them.\n";
+    show(&mut view, &[delta(words)]);
+    let expected = [
+        "  The words that matter ‹bold›come at the end",
+        "  ‹bold›of it‹› and then some more of them.",
+        "‹bold blue›⠋‹dim› 0 s · writing",
+        "",
+    ];
+    assert_eq!(terminal.styled(), expected.join("\n"));
+    show(
+        &mut view,
+        &[delta(&format!("**{}", "never closed ".repeat(9)))],
+    );
+    assert!(
+        terminal
+            .everything()
+            .contains("\n  **never closed never closed never\n")
+    );
+}
+
+#[test]
+fn a_line_that_becomes_shorter_leaves_nothing_behind() {
+    let (mut view, terminal) = view(NARROW, true);
+    let address = "https://an.example/that/is/not/short";
+    show(&mut view, &[delta(&format!("[{address}]({address}"))]);
+    assert_eq!(terminal.screen().lines().count(), 3);
+    show(&mut view, &[delta(")")]);
+    check(&terminal, &[&format!("  {address}"), "⠋ 0 s · writing"]);
+}
+
+#[test]
 fn a_tick_writes_the_status_line_and_nothing_else() {
     let (mut view, terminal) = view(WIDE, false);
     show(&mut view, &[delta("some words"), call("a", "sleep 5")]);
