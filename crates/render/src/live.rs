@@ -18,6 +18,7 @@
 mod block;
 mod calls;
 mod closing;
+mod halves;
 mod inline;
 mod marks;
 mod page;
@@ -260,7 +261,7 @@ impl Narrator {
         }
         self.doing = doing;
         if let Some(prose) = &mut self.prose {
-            prose.push(&text.to_str(), &self.page);
+            prose.push(text, &self.page);
         }
     }
 

@@ -9,9 +9,11 @@
 use std::ops::Range;
 
 use anstyle::Style;
+use lapidary_vocab::Text;
 
 use super::Marks;
 use super::block::{self, Block, Fence, Looks, Sort};
+use super::halves::Halves;
 use super::inline;
 use super::page::Page;
 use super::row::{Glyph, Glyphs, Row};
@@ -20,8 +22,9 @@ use crate::plain::Chunks;
 
 /// After how much text without a space a line is looked at.
 const LONGEST_WORD: usize = 64;
-/// How much text may wait for the end of its line, whatever its width: there are characters that take no room.
-const LONGEST_LINE: usize = 8 * 1024;
+/// How many bytes a column is worth: of lines with more than fit the tail at this rate, the marks are not waited for. There
+/// are characters that take no room, and marks that hide what they enclose.
+const BYTES_PER_COLUMN: usize = 4;
 /// A longer line is neither a fence nor a rule.
 const LONGEST_MARK: usize = 256;
 /// The margin of a voice.
@@ -43,6 +46,7 @@ pub(super) struct Voice {
 #[derive(Debug)]
 pub(super) struct Prose {
     pub(super) voice: Voice,
+    halves: Halves,
     chunks: Chunks,
     /// The line so far, without what was handed out already.
     pending: String,
@@ -77,6 +81,7 @@ impl Prose {
     pub(super) fn new(voice: Voice) -> Self {
         Self {
             voice,
+            halves: Halves::default(),
             chunks: Chunks::default(),
             pending: String::new(),
             next_look: LONGEST_WORD,
@@ -89,14 +94,14 @@ impl Prose {
     }
 
     /// Takes the next chunk.
-    pub(super) fn push(&mut self, chunk: &str, page: &Page) {
-        let clean = self.chunks.push(chunk);
+    pub(super) fn push(&mut self, chunk: &Text, page: &Page) {
+        let clean = self.chunks.push(&self.halves.push(chunk));
         self.take(&clean, page);
     }
 
     /// Ends the text.
     pub(super) fn finish(&mut self, page: &Page) {
-        let rest = self.chunks.finish();
+        let rest = self.chunks.push(&self.halves.finish()) + &self.chunks.finish();
         self.take(&rest, page);
         self.end_line(page);
         self.is_gap = false;
@@ -146,9 +151,10 @@ impl Prose {
         if !is_decided && self.pending.len() < LONGEST_MARK {
             return;
         }
+        let longest = page.most_tail * page.width * BYTES_PER_COLUMN;
         if let Some(cut) = laid.last_cut().filter(|_| is_decided) {
             self.commit(laid, cut, page);
-        } else if laid.rows.len() > page.most_tail || self.pending.len() > LONGEST_LINE {
+        } else if laid.rows.len() > page.most_tail || self.pending.len() > longest {
             self.give_up(page);
         }
     }
