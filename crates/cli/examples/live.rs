@@ -28,17 +28,20 @@ fn main() -> io::Result<()> {
     let pause = args.next().and_then(|millis| millis.parse().ok());
     let pause = Duration::from_millis(pause.unwrap_or(400));
     let started = Instant::now();
-    let mut view = live::LiveView::new(
-        io::stdout(),
-        Look {
-            size: live::terminal::size(),
-            colour: env::var_os("NO_COLOR").is_none(),
-            marks: live::terminal::marks(),
-        },
-    );
+    let mut size = live::terminal::size();
+    let look = Look {
+        size,
+        colour: env::var_os("NO_COLOR").is_none(),
+        marks: live::terminal::marks(),
+    };
+    let mut view = live::LiveView::new(io::stdout(), look);
     for event in &events(&fs::read(path)?) {
         let next = Instant::now() + pause;
         while Instant::now() < next {
+            if live::terminal::size() != size {
+                size = live::terminal::size();
+                view.resize(size)?;
+            }
             view.tick(started.elapsed())?;
             thread::sleep(FRAME.min(next.saturating_duration_since(Instant::now())));
         }

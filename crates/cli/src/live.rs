@@ -58,6 +58,9 @@ impl<W: Write> LiveView<W> {
     }
 
     /// The terminal has another size. What is settled stays as it is.
+    ///
+    /// To be called before anything else is shown: what is drawn for the old size ends up in the wrong place. Asking
+    /// for the size before each tick is cheap, and safer than to wait for a signal.
     pub(crate) fn resize(&mut self, size: Size) -> io::Result<()> {
         self.narrator.resize(size);
         self.screen.resize(size);

@@ -77,6 +77,10 @@ impl<W: Write> Screen<W> {
     /// Writes everything anew, from the first row on.
     fn redraw(&self, settled: &[Row], changing: &[Row], out: &mut Vec<u8>) -> io::Result<()> {
         write!(out, "{}\r", Up(self.shown.len().saturating_sub(1)))?;
+        if self.is_stale {
+            // Rows that the terminal has broken remember that they belong together, even when they are written over.
+            write!(out, "{ERASE_BELOW}")?;
+        }
         for row in settled {
             write!(out, "{}{ERASE_ROW}\r\n", row.text)?;
         }
@@ -86,7 +90,7 @@ impl<W: Write> Screen<W> {
         }
         // Rows that were there before and are not written over.
         let is_shorter = self.shown.len() > settled.len() + changing.len();
-        if is_shorter || self.is_stale || changing.is_empty() {
+        if is_shorter || changing.is_empty() {
             write!(out, "{ERASE_BELOW}")?;
         }
         Ok(())

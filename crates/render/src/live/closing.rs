@@ -12,6 +12,8 @@ use crate::words;
 /// How many files are named.
 const MOST_FILES: usize = 5;
 
+const FINISHING: &str = "finishing";
+
 impl Narrator {
     pub(super) fn end_turn(&mut self, turn: &TurnComplete) {
         if let Some(result) = turn.result.as_ref().filter(|_| !self.has_answered) {
@@ -24,7 +26,7 @@ impl Narrator {
         for error in &turn.errors {
             self.tell_error(&error.to_str());
         }
-        self.doing = "finishing";
+        self.doing = FINISHING;
     }
 
     pub(super) fn close_turn(&mut self) {
@@ -55,6 +57,7 @@ impl Narrator {
         if let Some(hint) = &end.hint {
             self.tell_marked(Sort::Closing, "hint: ", Ink::Plain, hint);
         }
+        self.doing = FINISHING;
     }
 
     /// Tells what is left to tell. To be called once, after the last event.
