@@ -25,6 +25,9 @@ const MOST_ROWS_OF_A_LINE: usize = 4;
 /// What stands before what a tool said.
 const BAR: (Ink, &str) = (Ink::Faint, "│ ");
 
+/// What stands between the parts of a row.
+const GAP: &str = "  ";
+
 const LIMITS: Limits = Limits {
     change: 12,
     output: 4,
@@ -159,19 +162,24 @@ fn facts(tool: &Tool, parts: &[Part]) -> String {
     facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// `✔ read_file  a.txt  0.8 s`
+/// `✔ read_file  a.txt  0.8 s`; the facts only if they leave room for what the call is about.
 fn headline((ink, mark): (Ink, &str), tool: &Tool, facts: &str, page: &Page) -> Row {
     let name = name(tool);
-    let left = page
-        .room()
-        .saturating_sub(page.measure(&format!("{mark} {name}    {facts}")));
     let subject = tool.subject().unwrap_or_default();
-    let subject = spaced(&page.fitted(&subject, left.max(SHORTEST_SUBJECT)));
+    let before = page.measure(&format!("{mark} {name}{GAP}"));
+    let facts = spaced(facts);
+    let left = page.room().saturating_sub(before + page.measure(&facts));
+    let least = page.measure(&subject).min(SHORTEST_SUBJECT);
+    let (left, facts) = if left < least {
+        (page.room().saturating_sub(before).max(1), "")
+    } else {
+        (left, facts.as_str())
+    };
     page.row(&[
         (ink, mark),
         (Ink::Tool, &format!(" {name}")),
-        (Ink::Plain, &subject),
-        (Ink::Faint, &spaced(facts)),
+        (Ink::Plain, &spaced(&page.fitted(&subject, left))),
+        (Ink::Faint, facts),
     ])
 }
 
@@ -200,6 +208,6 @@ fn spaced(text: &str) -> String {
     if text.is_empty() {
         String::new()
     } else {
-        format!("  {text}")
+        format!("{GAP}{text}")
     }
 }

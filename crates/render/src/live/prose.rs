@@ -162,8 +162,11 @@ impl Prose {
     /// What is open stays open for too long: the marks so far are taken as text.
     fn give_up(&mut self, page: &Page) {
         let mut block = self.block(page);
-        block.sort = Sort::Verbatim;
-        let laid = self.lay_as(block, page);
+        let sort = std::mem::replace(&mut block.sort, Sort::Verbatim);
+        let mut laid = self.lay_as(block, page);
+        if sort == Sort::Words {
+            laid.block.sort = sort; // what follows may have marks of its own
+        }
         let whole = (laid.rows.len(), self.pending.len());
         let cut = laid.last_cut().unwrap_or(whole);
         self.commit(laid, cut, page);

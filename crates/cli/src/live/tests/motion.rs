@@ -121,13 +121,17 @@ fn emphasis_that_goes_over_a_row_is_waited_for_but_not_for_ever() {
     assert_eq!(terminal.styled(), expected.join("\n"));
     show(
         &mut view,
-        &[delta(&format!("**{}", "never closed ".repeat(9)))],
+        &[delta(&format!(
+            "**{}and `code`\n",
+            "never closed ".repeat(9)
+        ))],
     );
     assert!(
         terminal
             .everything()
             .contains("\n  **never closed never closed never\n")
     );
+    assert!(terminal.styled().contains(" and ‹cyan›code\n"));
 }
 
 #[test]
