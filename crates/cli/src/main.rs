@@ -3,6 +3,8 @@
 mod commands;
 mod exit;
 mod failure;
+#[cfg_attr(not(test), expect(dead_code, reason = "`run` will show it"))]
+mod live;
 mod printer;
 
 use std::process::ExitCode;

@@ -5,6 +5,7 @@
 //! | [`text`] | a terminal | every event is written as it comes |
 //! | [`markdown`] | a pull request, a wiki, an issue | folded into a transcript, written at the end |
 //! | [`html`] | a browser, a printer, an archive | the same transcript as one self-contained page |
+//! | [`live`] | a terminal that somebody watches | rows, some of them redrawn until they are settled |
 //! | [`plain`] | all of them | what an agent said, without what a terminal or a reader could be fooled by |
 //!
 //! Everything an agent said is hostile here: file contents, web pages and model output all end up in a transcript. Each
@@ -24,15 +25,18 @@
 
 mod diff;
 mod echo;
+mod ink;
 mod json_text;
 mod link;
 mod notice;
+mod preview;
 mod tool;
 mod totals;
 mod transcript;
 mod words;
 
 pub mod html;
+pub mod live;
 pub mod markdown;
 pub mod plain;
 pub mod text;

@@ -14,7 +14,6 @@
 
 mod closing;
 mod pen;
-mod preview;
 
 use std::collections::VecDeque;
 use std::io;
@@ -26,16 +25,25 @@ use lapidary_vocab::{Body, Event, Text};
 
 use crate::Renderer;
 use crate::echo::Echo;
+use crate::ink::Ink;
 use crate::notice::{self, Level, Notice};
 use crate::plain;
+use crate::preview::{self, Limits};
 use crate::tool::{State, parts};
 use crate::totals::Totals;
 use crate::transcript::Tool;
 use crate::words;
-use pen::{Ink, Pen};
+use pen::Pen;
 
 /// How many calls may wait for their results: behind more, the result of the oldest is told without its call's name.
 const MOST_OPEN: usize = 256;
+
+/// What is shown of a call: less of what went well, because more of it can be asked for.
+const LIMITS: Limits = Limits {
+    change: 8,
+    output: 8,
+    failure: 20,
+};
 
 /// How to write.
 #[derive(Debug, Clone, Copy, Default)]
@@ -265,6 +273,9 @@ impl TextRenderer {
             format!("  {} {}", tool.state().mark(), facts.join(" · ")).trim_end(),
             out,
         )?;
-        preview::write(&tool, &parts, &mut self.pen, out)
+        for (ink, line) in preview::lines(&tool, &parts, LIMITS) {
+            self.pen.line(ink, &format!("  │ {line}"), out)?;
+        }
+        Ok(())
     }
 }

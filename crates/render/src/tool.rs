@@ -139,7 +139,7 @@ impl Tool {
     }
 
     /// The file it concerns.
-    fn path(&self) -> Option<String> {
+    pub(crate) fn path(&self) -> Option<String> {
         let from_location =
             || Some(self.call.as_ref()?.locations.first().map(Text::to_string)).flatten();
         ["file_path", "absolute_path", "path"]

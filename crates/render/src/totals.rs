@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use lapidary_json::Token;
-use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, TurnComplete};
+use lapidary_vocab::event::{RunEnd, ToolCallStatus, ToolCompletion, TurnComplete};
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
-use lapidary_vocab::{Body, Event, Number};
+use lapidary_vocab::{Body, Event, Number, Outcome};
 
-use crate::words;
+use crate::{plain, words};
 
 /// Token counts. What nobody reported is absent, never zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -201,6 +201,17 @@ impl Totals {
             .into_iter()
             .flatten()
             .collect()
+    }
+
+    /// How a run ended and what it cost: `completed · 220 tokens (200 in, 20 out) · 1.3 s`.
+    pub(crate) fn verdict(&self, end: &RunEnd) -> String {
+        let cause = || plain::first_line(end.cause.described(), 100);
+        let outcome = plain::first_line(end.outcome.as_str(), 40);
+        let verdict = match end.outcome {
+            Outcome::Completed => outcome,
+            _ => format!("{outcome}: {}", cause()),
+        };
+        [vec![verdict], self.facts()].concat().join(" · ")
     }
 
     /// What happened but is not for people to read, so that its absence is no secret.

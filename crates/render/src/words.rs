@@ -1,5 +1,7 @@
 //! Numbers, times and lengths in words.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 /// A whole number with thousands set apart: `1,234,567`.
@@ -37,6 +39,14 @@ pub(crate) fn duration(millis: u64) -> String {
         9950..59_500 => format!("{seconds} s"),
         59_500..3_599_500 => two_units(seconds, 60, "min", "s"),
         _ => two_units((seconds + 30) / 60, 60, "h", "min"),
+    }
+}
+
+/// A time that is running, in whole seconds: `0 s`, `12 s`, `2 min 5 s`.
+pub(crate) fn clock(running: Duration) -> String {
+    match running.as_secs() {
+        seconds @ 0..10 => format!("{seconds} s"),
+        seconds => duration(seconds.saturating_mul(1000)),
     }
 }
 

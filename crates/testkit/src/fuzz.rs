@@ -9,6 +9,7 @@
 )]
 
 use std::io;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,6 +21,7 @@ use lapidary_normalize::views::runtime::RuntimeFold;
 use lapidary_normalize::{Deltas, Ending, Options};
 use lapidary_render::Renderer;
 use lapidary_render::html::HtmlRenderer;
+use lapidary_render::live::{self, Narrator};
 use lapidary_render::markdown::MarkdownRenderer;
 use lapidary_render::text::{self, TextRenderer};
 use lapidary_vocab::event::DiagnosticKind;
@@ -227,6 +229,38 @@ fn check_renderers(events: &[Event]) {
     assert!(!plain.contains(control), "a terminal would obey: {plain:?}");
     render(TextRenderer::new(text::Options { colour: true }), events);
     render(MarkdownRenderer::default(), events);
+    check_rows(events);
+}
+
+/// On a terminal, no row is wider than it says, and nothing in it moves the cursor.
+fn check_rows(events: &[Event]) {
+    let mut narrator = Narrator::new(live::Options {
+        size: live::Size {
+            width: 30,
+            height: 8,
+        },
+        colour: false,
+        marks: live::Marks::Unicode,
+    });
+    let check = |narrator: &mut Narrator| {
+        let settled = narrator.take_rows();
+        for row in settled
+            .iter()
+            .chain(&narrator.changing_rows(0, Duration::ZERO))
+        {
+            assert!(row.width < 30, "too wide: {row:?}");
+            assert!(
+                !row.text.contains(char::is_control),
+                "a terminal would obey: {row:?}"
+            );
+        }
+    };
+    for event in events {
+        narrator.event(event, Duration::ZERO);
+        check(&mut narrator);
+    }
+    narrator.finish();
+    check(&mut narrator);
 }
 
 fn check_page(events: &[Event], size: usize) {

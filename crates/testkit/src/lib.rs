@@ -1,6 +1,7 @@
-//! What the tests of several crates share: captures of real agents with golden files beside them, the real agents themselves, and
-//! fuzz targets.
+//! What the tests of several crates share: captures of real agents with golden files beside them, the real agents themselves,
+//! attacks and fuzz targets.
 
+pub mod attacks;
 pub mod captures;
 pub mod fuzz;
 pub mod gemini;

@@ -6,8 +6,7 @@ use lapidary_vocab::Outcome;
 use lapidary_vocab::event::{RunEnd, TurnComplete};
 
 use super::TextRenderer;
-use super::pen::Ink;
-use crate::plain;
+use crate::ink::Ink;
 
 impl TextRenderer {
     pub(super) fn end_turn(
@@ -46,14 +45,7 @@ impl TextRenderer {
         if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
             self.tell_error(&message.to_str(), out)?;
         }
-        let cause = (!is_good).then(|| plain::first_line(end.cause.described(), 100));
-        let outcome = plain::first_line(end.outcome.as_str(), 40);
-        let verdict = [Some(outcome), cause]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(": ");
-        let line = [vec![verdict], self.totals.facts()].concat().join(" · ");
+        let line = self.totals.verdict(end);
         self.pen.line(
             if is_good { Ink::Good } else { Ink::Error },
             &format!("— {line}"),

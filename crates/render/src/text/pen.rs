@@ -2,40 +2,10 @@
 
 use std::io::{self, Write};
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 
+use crate::ink::Ink;
 use crate::plain::{Chunks, sanitize};
-
-/// What a piece of text is, which decides its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ink {
-    Plain,
-    Prompt,
-    Thought,
-    Tool,
-    Faint,
-    Good,
-    Warning,
-    Error,
-    Added,
-    Removed,
-}
-
-impl Ink {
-    fn style(self) -> Style {
-        let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
-        match self {
-            Self::Plain => Style::new(),
-            Self::Prompt => colour(AnsiColor::Cyan).bold(),
-            Self::Thought => Style::new().dimmed().italic(),
-            Self::Tool => colour(AnsiColor::Blue).bold(),
-            Self::Faint => Style::new().dimmed(),
-            Self::Good | Self::Added => colour(AnsiColor::Green),
-            Self::Warning => colour(AnsiColor::Yellow),
-            Self::Error | Self::Removed => colour(AnsiColor::Red),
-        }
-    }
-}
 
 /// Knows where on the line it stands, so that chunks continue and lines begin where they should.
 #[derive(Debug)]

@@ -1,21 +1,26 @@
 //! A glance at what a tool changed or returned: a few lines, and how many more there are.
 
-use std::io::{self, Write};
-
-use super::pen::{Ink, Pen};
 use crate::diff;
+use crate::ink::Ink;
 use crate::tool::{Part, State};
 use crate::transcript::Tool;
 use crate::words;
 
-/// Lines shown of what went well.
-const LINES: usize = 8;
-/// Lines shown of what went wrong: there they matter more.
-const LINES_OF_FAILURE: usize = 20;
 const CHARACTERS: usize = 240;
 
+/// How many lines are shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Of a change that was made.
+    pub(crate) change: usize,
+    /// Of what came back.
+    pub(crate) output: usize,
+    /// Of what went wrong: there they matter more.
+    pub(crate) failure: usize,
+}
+
 /// What fits behind the check mark: the size of a change or of a file that was read.
-pub(super) fn summary(tool: &Tool, parts: &[Part]) -> Option<String> {
+pub(crate) fn summary(tool: &Tool, parts: &[Part]) -> Option<String> {
     parts.iter().find_map(|part| match part {
         Part::Diff { diff, .. } if tool.state() == State::Done => {
             let (added, removed) = diff::sizes(diff);
@@ -28,40 +33,37 @@ pub(super) fn summary(tool: &Tool, parts: &[Part]) -> Option<String> {
     })
 }
 
-/// Writes the glance.
-pub(super) fn write(
-    tool: &Tool,
-    parts: &[Part],
-    pen: &mut Pen,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let limit = if tool.state() == State::Done {
-        LINES
+/// The glance, line by line. Hostile as the parts are.
+pub(crate) fn lines(tool: &Tool, parts: &[Part], limits: Limits) -> Vec<(Ink, String)> {
+    let is_done = tool.state() == State::Done;
+    let limit = if is_done {
+        limits.output
     } else {
-        LINES_OF_FAILURE
+        limits.failure
     };
+    let mut lines = Vec::new();
     for part in parts {
         match part {
-            Part::Diff { diff, .. } if tool.state() == State::Done => {
-                write_some(&diff_lines(diff), limit, pen, out)?;
-            }
+            Part::Diff { diff, .. } if is_done => some(diff_lines(diff), limits.change, &mut lines),
             Part::Terminal {
                 output: Some(text),
                 note,
                 ..
             } => {
-                write_some(&text_lines(text), limit, pen, out)?;
-                if let Some(note) = note {
-                    pen.line(Ink::Faint, &format!("  │ ({note})"), out)?;
-                }
+                some(text_lines(text), limit, &mut lines);
+                lines.extend(note.iter().map(aside));
             }
-            Part::Output(text) => write_some(&text_lines(text), limit, pen, out)?,
-            Part::Note(note) => pen.line(Ink::Faint, &format!("  │ ({note})"), out)?,
+            Part::Output(text) => some(text_lines(text), limit, &mut lines),
+            Part::Note(note) => lines.push(aside(note)),
             // Arguments are in the headline as far as they fit; files are only counted.
             _ => {}
         }
     }
-    Ok(())
+    lines
+}
+
+fn aside(note: &String) -> (Ink, String) {
+    (Ink::Faint, format!("({note})"))
 }
 
 fn diff_lines(diff: &str) -> Vec<(Ink, &str)> {
@@ -83,28 +85,19 @@ fn text_lines(text: &str) -> Vec<(Ink, &str)> {
         .collect()
 }
 
-fn write_some(
-    lines: &[(Ink, &str)],
-    limit: usize,
-    pen: &mut Pen,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+/// Adds the first of these lines, and how many there are besides.
+fn some(mut of: Vec<(Ink, &str)>, limit: usize, lines: &mut Vec<(Ink, String)>) {
     // A note about a single line would be as long as the line.
-    let shown = if lines.len() <= limit + 1 {
-        lines.len()
+    let shown = if of.len() <= limit + 1 {
+        of.len()
     } else {
         limit
     };
-    for (ink, line) in &lines[..shown] {
-        pen.line(*ink, &format!("  │ {}", shortened(line)), out)?;
-    }
-    match lines.len() - shown {
-        0 => Ok(()),
-        more => pen.line(
-            Ink::Faint,
-            &format!("  │ … {}", words::count(more as u64, "more line")),
-            out,
-        ),
+    let more = of.split_off(shown).len();
+    lines.extend(of.into_iter().map(|(ink, line)| (ink, shortened(line))));
+    if more > 0 {
+        let more = words::count(more as u64, "more line");
+        lines.push((Ink::Faint, format!("… {more}")));
     }
 }
 

@@ -1,0 +1,100 @@
+//! What a person sees while an agent works: what is settled scrolls by, and below it the line that is being said, the
+//! calls that are running and a status line are redrawn in place.
+//!
+//! The words are `render`'s, see [`lapidary::render::live`]; here they meet the terminal. Nothing clears the screen, and nothing leaves
+//! it: when the run is over, its story stands in the scrollback like the output of any other command.
+
+mod screen;
+#[cfg_attr(test, expect(dead_code, reason = "tests bring their own terminal"))]
+pub(crate) mod terminal;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use lapidary::render::live::{Narrator, Options, Row, Size};
+use lapidary::vocab::Event;
+
+use screen::Screen;
+
+/// How often a second the spinner turns.
+const FRAMES_PER_SECOND: u128 = 8;
+
+/// What is shown below all else.
+const CANCELLING: &str = "cancelling… (Ctrl-C again to kill)";
+
+/// The live view of one run.
+#[derive(Debug)]
+pub(crate) struct LiveView<W: Write> {
+    narrator: Narrator,
+    screen: Screen<W>,
+    /// How long the run has taken, as far as we were told.
+    elapsed: Duration,
+    is_cancelling: bool,
+}
+
+impl<W: Write> LiveView<W> {
+    /// A view that writes to a terminal, whose cursor stands at the beginning of a line.
+    pub(crate) fn new(out: W, options: Options) -> Self {
+        Self {
+            narrator: Narrator::new(options),
+            screen: Screen::new(out, options.size),
+            elapsed: Duration::ZERO,
+            is_cancelling: false,
+        }
+    }
+
+    /// Shows the next event.
+    pub(crate) fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.narrator.event(event, self.elapsed);
+        self.draw()
+    }
+
+    /// Says how long the run has taken. To be called several times a second: it turns the spinner.
+    pub(crate) fn tick(&mut self, elapsed: Duration) -> io::Result<()> {
+        self.elapsed = elapsed;
+        self.draw()
+    }
+
+    /// The terminal has another size. What is settled stays as it is.
+    ///
+    /// To be called before anything else is shown: what is drawn for the old size ends up in the wrong place. Asking
+    /// for the size before each tick is cheap, and safer than to wait for a signal.
+    pub(crate) fn resize(&mut self, size: Size) -> io::Result<()> {
+        self.narrator.resize(size);
+        self.screen.resize(size);
+        self.draw()
+    }
+
+    /// The user has asked for an end, and can ask again.
+    pub(crate) fn cancelling(&mut self) -> io::Result<()> {
+        self.is_cancelling = true;
+        // The terminal has shown `^C`, somewhere.
+        self.screen.forget();
+        self.draw()
+    }
+
+    /// Shows what is left to show, and leaves the cursor below it, at the beginning of a line.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        self.narrator.finish();
+        self.screen.draw(&self.narrator.take_rows(), Vec::new())
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        let settled = self.narrator.take_rows();
+        let mut changing = self.narrator.changing_rows(self.frame(), self.elapsed);
+        changing.push(self.status());
+        self.screen.draw(&settled, changing)
+    }
+
+    fn status(&self) -> Row {
+        let doing = self.is_cancelling.then_some(CANCELLING);
+        self.narrator.status(self.frame(), self.elapsed, doing)
+    }
+
+    fn frame(&self) -> usize {
+        let frame = self.elapsed.as_millis() * FRAMES_PER_SECOND / 1000;
+        usize::try_from(frame).unwrap_or_default()
+    }
+}

@@ -1,0 +1,141 @@
+//! The bottom of a terminal, redrawn in place.
+//!
+//! Only rows that differ are written, over what was there, each in one go: nothing is erased to be drawn again, so nothing flickers.
+//! The cursor stays visible, at the end of the last row: a program that is killed must not take it along.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use lapidary::render::live::{Row, Size};
+
+/// Erases the rest of the row.
+const ERASE_ROW: &str = "\x1b[K";
+/// Erases all that is below and to the right.
+const ERASE_BELOW: &str = "\x1b[J";
+/// Rows that are wider than we think are cut at the margin, instead of becoming two, which would put all others out of place.
+const CUT_ROWS: &str = "\x1b[?7l";
+const WRAP_ROWS: &str = "\x1b[?7h";
+
+/// A terminal that is written from where its cursor stands.
+#[derive(Debug)]
+pub(super) struct Screen<W: Write> {
+    out: W,
+    size: Size,
+    /// The rows that may be redrawn, with the cursor at the end of the last one.
+    shown: Vec<Row>,
+    /// What they look like is not known any more.
+    is_stale: bool,
+}
+
+impl<W: Write> Screen<W> {
+    pub(super) fn new(out: W, size: Size) -> Self {
+        Self {
+            out,
+            size,
+            shown: Vec::new(),
+            is_stale: false,
+        }
+    }
+
+    /// Writes rows for good, and below them rows that will be drawn again.
+    pub(super) fn draw(&mut self, settled: &[Row], mut changing: Vec<Row>) -> io::Result<()> {
+        // What has scrolled away cannot be drawn again.
+        let most = usize::from(self.size.height).max(1);
+        let changing = changing.split_off(changing.len().saturating_sub(most));
+        let mut bytes = Vec::new();
+        if !settled.is_empty() || changing.len() != self.shown.len() || self.is_stale {
+            self.redraw(settled, &changing, &mut bytes)?;
+        } else {
+            self.touch_up(&changing, &mut bytes)?;
+        }
+        self.shown = changing;
+        self.is_stale = false;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.out.write_all(&bytes)?;
+        self.out.flush()
+    }
+
+    /// What is on the screen is to be drawn again, whatever it looks like.
+    pub(super) fn forget(&mut self) {
+        self.is_stale = true;
+    }
+
+    /// Terminals break rows that have become too wide, so there may be more of them now.
+    pub(super) fn resize(&mut self, size: Size) {
+        let width = usize::from(size.width).max(1);
+        let broken = |row: &Row| row.width.div_ceil(width).max(1);
+        let rows = self.shown.iter().map(broken).sum();
+        if !self.shown.is_empty() {
+            self.shown.resize(rows, Row::default());
+        }
+        self.size = size;
+        self.is_stale = true;
+    }
+
+    /// Writes everything anew, from the first row on.
+    fn redraw(&self, settled: &[Row], changing: &[Row], out: &mut Vec<u8>) -> io::Result<()> {
+        write!(out, "{}\r", Up(self.shown.len().saturating_sub(1)))?;
+        if self.is_stale {
+            // Rows that the terminal has broken remember that they belong together, even when they are written over.
+            write!(out, "{ERASE_BELOW}")?;
+        }
+        for row in settled {
+            write!(out, "{}{ERASE_ROW}\r\n", row.text)?;
+        }
+        for (at, row) in changing.iter().enumerate() {
+            let break_before = if at == 0 { "" } else { "\r\n" };
+            write!(out, "{break_before}{}", Cut(row))?;
+        }
+        // Rows that were there before and are not written over.
+        let is_shorter = self.shown.len() > settled.len() + changing.len();
+        if is_shorter || changing.is_empty() {
+            write!(out, "{ERASE_BELOW}")?;
+        }
+        Ok(())
+    }
+
+    /// Writes the rows that differ, each where it stands.
+    fn touch_up(&self, changing: &[Row], out: &mut Vec<u8>) -> io::Result<()> {
+        let pairs = self.shown.iter().zip(changing).enumerate();
+        for (at, (_, new)) in pairs.filter(|(_, (old, new))| old != new) {
+            let below = changing.len() - 1 - at;
+            write!(out, "{}\r{}{}", Up(below), Cut(new), Down(below))?;
+        }
+        Ok(())
+    }
+}
+
+/// A row that is cut at the margin if need be.
+struct Cut<'r>(&'r Row);
+
+impl fmt::Display for Cut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{CUT_ROWS}{}{WRAP_ROWS}{ERASE_ROW}", self.0.text)
+    }
+}
+
+/// Moves the cursor so many rows up.
+struct Up(usize);
+
+impl fmt::Display for Up {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            rows => write!(f, "\x1b[{rows}A"),
+        }
+    }
+}
+
+/// Moves the cursor so many rows down.
+struct Down(usize);
+
+impl fmt::Display for Down {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            rows => write!(f, "\x1b[{rows}B"),
+        }
+    }
+}

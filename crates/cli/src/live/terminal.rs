@@ -1,0 +1,70 @@
+//! What is known about the terminal at hand.
+
+use std::env;
+
+use lapidary::render::live::{Marks, Size};
+
+/// What a terminal has that does not tell.
+const USUAL: Size = Size {
+    width: 80,
+    height: 24,
+};
+
+/// The size of the terminal that stdout is.
+pub(crate) fn size() -> Size {
+    asked().unwrap_or(USUAL)
+}
+
+#[cfg(unix)]
+fn asked() -> Option<Size> {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
+    let is_known = size.ws_col > 0 && size.ws_row > 0;
+    is_known.then_some(Size {
+        width: size.ws_col,
+        height: size.ws_row,
+    })
+}
+
+#[cfg(not(unix))]
+fn asked() -> Option<Size> {
+    let number = |name| env::var(name).ok()?.parse().ok().filter(|n| *n > 0);
+    Some(Size {
+        width: number("COLUMNS")?,
+        height: number("LINES")?,
+    })
+}
+
+/// The signs that the locale allows.
+pub(crate) fn marks() -> Marks {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"];
+    let mut values = names.iter().filter_map(|name| env::var(name).ok());
+    marks_of(values.find(|value| !value.is_empty()).as_deref())
+}
+
+/// A locale that names another encoding than UTF-8 means it. One that names none is taken for a modern terminal's.
+fn marks_of(locale: Option<&str>) -> Marks {
+    let encoding = locale.and_then(|locale| locale.split_once('.'));
+    let encoding = encoding.map(|(_, encoding)| encoding.to_ascii_lowercase());
+    match encoding.as_deref() {
+        Some(other) if !other.starts_with("utf-8") && !other.starts_with("utf8") => Marks::Ascii,
+        _ => Marks::Unicode,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_another_encoding_takes_the_signs_away() {
+        for (locale, expected) in [
+            (None, Marks::Unicode),
+            (Some("C"), Marks::Unicode),
+            (Some("C.UTF-8"), Marks::Unicode),
+            (Some("de_DE.utf8"), Marks::Unicode),
+            (Some("de_DE.ISO-8859-1"), Marks::Ascii),
+        ] {
+            assert_eq!(marks_of(locale), expected, "{locale:?}");
+        }
+    }
+}

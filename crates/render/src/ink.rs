@@ -1,0 +1,34 @@
+//! The colours of a terminal, by what is said in them.
+
+use anstyle::{AnsiColor, Style};
+
+/// What a piece of text is, which decides its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ink {
+    Plain,
+    Prompt,
+    Thought,
+    Tool,
+    Faint,
+    Good,
+    Warning,
+    Error,
+    Added,
+    Removed,
+}
+
+impl Ink {
+    pub(crate) fn style(self) -> Style {
+        let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+        match self {
+            Self::Plain => Style::new(),
+            Self::Prompt => colour(AnsiColor::Cyan).bold(),
+            Self::Thought => Style::new().dimmed().italic(),
+            Self::Tool => colour(AnsiColor::Blue).bold(),
+            Self::Faint => Style::new().dimmed(),
+            Self::Good | Self::Added => colour(AnsiColor::Green),
+            Self::Warning => colour(AnsiColor::Yellow),
+            Self::Error | Self::Removed => colour(AnsiColor::Red),
+        }
+    }
+}

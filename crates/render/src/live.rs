@@ -1,0 +1,321 @@
+//! What a person sees while an agent works, as rows for a terminal.
+//!
+//! A [`Narrator`] takes events and tells two sorts of rows apart: those that are written for good, and those that are drawn anew
+//! until they are settled, namely the line that is being said and the calls that are running. Where they stand on the
+//! screen, and when they are drawn, is up to the caller.
+//!
+//! ```text
+//! ✔ write_file  new.txt  +2 −0  0.6 s
+//! │ +one
+//! │ +two
+//!
+//!   Written. Two lines, as you
+//! ⠹ run_shell_command  cargo test  12 s
+//! ```
+//!
+//! The first column is ours: an agent's words begin in the third one, so that no answer can pass for a line of ours.
+
+mod block;
+mod calls;
+mod closing;
+mod halves;
+mod inline;
+mod marks;
+mod page;
+mod prose;
+mod row;
+mod wrap;
+
+use std::time::Duration;
+
+use anstyle::Style;
+use lapidary_vocab::event::{SessionInit, StreamDelta, StreamDeltaKind, UserInput};
+use lapidary_vocab::{Body, Event, Text};
+
+use crate::echo::Echo;
+use crate::ink::Ink;
+use crate::notice::{self, Level, Notice};
+use crate::plain;
+use crate::totals::Totals;
+use crate::words;
+use calls::Calls;
+use page::Page;
+use prose::{Prose, Voice};
+
+pub use marks::Marks;
+pub use page::Size;
+pub use row::Row;
+
+/// How to show a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The terminal's size.
+    pub size: Size,
+    /// Use colours; without them, Markdown is shown as it was written.
+    pub colour: bool,
+    /// The signs that the terminal can show.
+    pub marks: Marks,
+}
+
+/// How many rows of a prompt or a notice are shown.
+const MOST_ROWS: usize = 8;
+
+const ANSWER: Voice = Voice {
+    sort: Sort::Answer,
+    margin: "  ",
+    style: Style::new(),
+};
+const THOUGHT: Voice = Voice {
+    sort: Sort::Thought,
+    margin: "┆ ",
+    style: Style::new().dimmed().italic(),
+};
+
+/// Tells a run.
+#[derive(Debug)]
+pub struct Narrator {
+    page: Page,
+    echo: Echo,
+    totals: Totals,
+    turn: Totals,
+    calls: Calls,
+    prose: Option<Prose>,
+    settled: Vec<Row>,
+    /// What was told last.
+    last: Option<Sort>,
+    doing: &'static str,
+    last_error: Option<String>,
+    has_answered: bool,
+    turn_ended: bool,
+    is_over: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Start,
+    Prompt,
+    Answer,
+    Thought,
+    Tools,
+    Notice,
+    Closing,
+}
+
+impl Narrator {
+    /// A narrator for one run.
+    pub fn new(options: Options) -> Self {
+        Self {
+            page: Page::new(options.size, options.colour, options.marks),
+            echo: Echo::default(),
+            totals: Totals::default(),
+            turn: Totals::default(),
+            calls: Calls::default(),
+            prose: None,
+            settled: Vec::new(),
+            last: None,
+            doing: "starting",
+            last_error: None,
+            has_answered: false,
+            turn_ended: false,
+            is_over: false,
+        }
+    }
+
+    /// Takes the next event, which came when the run had taken `now`.
+    pub fn event(&mut self, event: &Event, now: Duration) {
+        if self.turn_ended && !matches!(event.body, Body::RunEnd(_)) {
+            self.close_turn();
+        }
+        self.totals.note(event);
+        self.turn.note(event);
+        if self.echo.repeats(&event.body) {
+            return;
+        }
+        if let Some(notice) = notice::of(event) {
+            return self.notice(&notice);
+        }
+        match &event.body {
+            Body::SessionInit(init) => self.session(init, event),
+            // Tool results on their way back to the model: the calls show them.
+            Body::UserInput(input) if input.is_synthetic && input.text.is_empty() => {}
+            Body::UserInput(input) => self.user(input),
+            Body::StreamDelta(delta) => self.delta(delta),
+            Body::Text(text) => {
+                self.end_prose();
+                self.say(text.kind.as_str(), &text.text);
+                self.end_prose();
+            }
+            Body::ToolInvocation(call) => {
+                self.end_prose();
+                self.calls.begin(call, event, now);
+            }
+            Body::ToolCompletion(done) => {
+                let rows = self.calls.end(done, event, &self.page);
+                self.tell(Sort::Tools, rows);
+            }
+            Body::TurnComplete(turn) => self.end_turn(turn),
+            Body::RunEnd(end) => self.end_run(end),
+            // Facts for programs: the totals count them, and say so.
+            _ => {}
+        }
+    }
+
+    /// The terminal has another size from now on.
+    pub fn resize(&mut self, size: Size) {
+        self.page.resize(size);
+    }
+
+    /// The rows that are settled, since this was last asked.
+    pub fn take_rows(&mut self) -> Vec<Row> {
+        if let Some(prose) = &mut self.prose {
+            let (sort, rows) = (prose.voice.sort, prose.take_rows());
+            self.settle(sort, rows);
+        }
+        std::mem::take(&mut self.settled)
+    }
+
+    /// The rows that may still change, and a last one that says what is going on.
+    pub fn changing_rows(&self, frame: usize, now: Duration) -> Vec<Row> {
+        let spinner = self.page.marks.spinner();
+        let spinner = spinner[frame % spinner.len()];
+        let prose = self.prose.as_ref();
+        let tail = prose.map(|prose| (prose.voice.sort, prose.tail(&self.page)));
+        let calls = (Sort::Tools, self.calls.rows(spinner, now, &self.page));
+        let mut last = self.last;
+        let mut all = Vec::new();
+        for (sort, rows) in tail.into_iter().chain([calls]) {
+            if !rows.is_empty() {
+                all.extend(distance(last.replace(sort), sort));
+                all.extend(rows);
+            }
+        }
+        all
+    }
+
+    /// The status line: for how long it has been going on, and what `doing` or else the agent is at.
+    pub fn status(&self, frame: usize, now: Duration, doing: Option<&str>) -> Row {
+        let spinner = self.page.marks.spinner();
+        let spinner = spinner[frame % spinner.len()];
+        let running = || self.calls.doing().unwrap_or_else(|| self.doing.to_owned());
+        let doing = doing.map_or_else(running, str::to_owned);
+        let time = words::clock(now);
+        self.page.row(&[
+            (Ink::Tool, spinner),
+            (Ink::Faint, &format!(" {time} · {doing}")),
+        ])
+    }
+}
+
+const THINKING: &str = "thinking";
+
+impl Narrator {
+    fn session(&mut self, init: &SessionInit, event: &Event) {
+        let facts = [&init.model, &event.base.session_id, &init.cwd];
+        let facts = facts
+            .into_iter()
+            .flatten()
+            .map(|fact| format!("  {}", plain::first_line(&fact.to_str(), 200)));
+        let line = format!("session{}", facts.collect::<String>());
+        let row = self.page.row(&[(Ink::Faint, &line)]);
+        self.tell(Sort::Start, vec![row]);
+    }
+
+    fn user(&mut self, input: &UserInput) {
+        let text = input.text.to_str();
+        let images = match input.images.len() {
+            0 => String::new(),
+            images => format!("\n({})", words::count(images as u64, "image")),
+        };
+        let rows = if input.is_synthetic {
+            let lines = words::count(text.lines().count() as u64, "line");
+            let folded = format!("> (context, {lines}) {}", plain::first_line(&text, 200));
+            vec![self.page.row(&[(Ink::Faint, &folded)])]
+        } else {
+            let said = format!("{}{images}", text.trim_end());
+            let mark = (Ink::Prompt, "> ");
+            self.page.hanging([mark; 2], Ink::Prompt, &said, MOST_ROWS)
+        };
+        self.tell(Sort::Prompt, rows);
+    }
+
+    fn delta(&mut self, delta: &StreamDelta) {
+        match (&delta.kind, &delta.text_delta) {
+            (StreamDeltaKind::MessageStart | StreamDeltaKind::MessageStop, _) => self.end_prose(),
+            (kind, Some(chunk)) => self.say(kind.as_str(), chunk),
+            // A tool's arguments come whole with its invocation.
+            (_, None) => {}
+        }
+    }
+
+    fn say(&mut self, kind: &str, text: &Text) {
+        let is_answer = kind == "text";
+        self.has_answered |= is_answer;
+        let (voice, doing) = if is_answer {
+            (ANSWER, "writing")
+        } else {
+            (THOUGHT, THINKING)
+        };
+        if self.prose.as_ref().is_none_or(|prose| prose.voice != voice) {
+            self.end_prose();
+            self.prose = Some(Prose::new(voice));
+        }
+        self.doing = doing;
+        if let Some(prose) = &mut self.prose {
+            prose.push(text, &self.page);
+        }
+    }
+
+    fn end_prose(&mut self) {
+        if let Some(mut prose) = self.prose.take() {
+            prose.finish(&self.page);
+            self.settle(prose.voice.sort, prose.take_rows());
+            self.doing = THINKING;
+        }
+    }
+
+    /// Ends what was being said, and tells something else.
+    fn tell(&mut self, sort: Sort, rows: Vec<Row>) {
+        self.end_prose();
+        self.settle(sort, rows);
+        self.doing = THINKING;
+    }
+
+    fn settle(&mut self, sort: Sort, rows: Vec<Row>) {
+        if !rows.is_empty() {
+            let before = self.last.replace(sort);
+            self.settled.extend(distance(before, sort));
+            self.settled.extend(rows);
+        }
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        let (mark, ink) = match notice.level {
+            Level::Info => ("· ", Ink::Faint),
+            Level::Warning => ("! ", Ink::Warning),
+            Level::Error => ("✘ ", Ink::Error),
+        };
+        if notice.level != Level::Info {
+            self.last_error = Some(notice.text.clone());
+        }
+        let label = plain::first_line(&notice.label, 100);
+        let text = match notice.text.trim() {
+            "" => label,
+            text => format!("{label}: {text}"),
+        };
+        self.tell_marked(Sort::Notice, mark, ink, &text);
+    }
+
+    /// Tells a text of ours behind a mark. What continues it is marked too, because the agent may have written it.
+    fn tell_marked(&mut self, sort: Sort, mark: &str, ink: Ink, text: &str) {
+        let marks = [(ink, mark), (Ink::Faint, "│ ")];
+        let rows = self.page.hanging(marks, ink, text, MOST_ROWS);
+        self.tell(sort, rows);
+    }
+}
+
+/// A blank row stands between things of different sorts.
+fn distance(before: Option<Sort>, next: Sort) -> Option<Row> {
+    before
+        .filter(|before| *before != next)
+        .map(|_| Row::default())
+}

@@ -1,0 +1,286 @@
+//! What a line of Markdown is: a heading, an item, code or plain words. Told from its beginning, as it comes.
+
+use anstyle::{AnsiColor, Style};
+
+use super::wrap::Break;
+
+/// How a line is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Block {
+    pub(super) sort: Sort,
+    /// What stands before the first row.
+    pub(super) mark: String,
+    pub(super) mark_style: Style,
+    /// What stands before the other rows: as wide as the mark.
+    pub(super) hang: String,
+    /// Where the words begin in the source.
+    pub(super) body: usize,
+    pub(super) style: Style,
+    pub(super) breaks: Break,
+}
+
+/// What a line is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// Words with marks in them.
+    Words,
+    /// Words that stay as they are.
+    Verbatim,
+    /// The beginning of code, or its end.
+    Fence(Fence),
+    /// A line across.
+    Rule,
+}
+
+/// What code is fenced with: only the same, at least as long, ends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fence {
+    ch: char,
+    length: usize,
+    /// How far the fence is indented: the code has no more than that to lose.
+    indent: usize,
+    /// The language, or what else is said there.
+    pub(super) label: String,
+}
+
+/// Whether marks are shown as they stand or by what they mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Looks {
+    /// Marks become colours and signs.
+    Styled,
+    /// Without colours nothing is more readable than the source itself.
+    Source,
+}
+
+/// How far a mark or an indentation may push the words to the right.
+const WIDEST_MARK: usize = 12;
+
+const CODE_MARGIN: &str = "  ";
+
+/// What `line` is, if `within` code or not.
+pub(super) fn classify(line: &str, within: Option<&Fence>, looks: Looks) -> Block {
+    if let Some(fence) = within {
+        return code(line, fence, looks);
+    }
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    let rest = &line[indent..];
+    if let Some(fence) = fence(rest, indent) {
+        return fenced(line, fence, looks);
+    }
+    if looks == Looks::Styled && is_rule(rest) {
+        return Block {
+            sort: Sort::Rule,
+            ..plain(line, indent)
+        };
+    }
+    heading(line, indent, looks)
+        .or_else(|| quote(line, indent, looks))
+        .or_else(|| item(line, indent, looks))
+        .or_else(|| table(line, indent))
+        .unwrap_or_else(|| plain(line, indent))
+        .shown(looks)
+}
+
+impl Block {
+    /// Without colours, words stay as they are.
+    fn shown(mut self, looks: Looks) -> Self {
+        if looks == Looks::Source {
+            self.sort = Sort::Verbatim;
+        }
+        self
+    }
+}
+
+fn plain(line: &str, indent: usize) -> Block {
+    let indent = indent.min(WIDEST_MARK).min(line.len());
+    Block {
+        sort: Sort::Words,
+        mark: " ".repeat(indent),
+        mark_style: Style::new(),
+        hang: " ".repeat(indent),
+        body: indent,
+        style: Style::new(),
+        breaks: Break::Words,
+    }
+}
+
+/// A block whose words begin at `body`, with its mark as it stands or as `sign`.
+fn marked(line: &str, indent: usize, body: usize, sign: Option<&str>) -> Block {
+    let indent = " ".repeat(indent.min(WIDEST_MARK));
+    let own = line[..body].trim_start_matches(' ');
+    let mark = indent + sign.unwrap_or(own);
+    Block {
+        hang: " ".repeat(mark.chars().count()),
+        mark,
+        body,
+        mark_style: Style::new().dimmed(),
+        ..plain(line, 0)
+    }
+}
+
+fn heading(line: &str, indent: usize, looks: Looks) -> Option<Block> {
+    let rest = &line[indent..];
+    let level = rest.len() - rest.trim_start_matches('#').len();
+    let is_heading = (1..=6).contains(&level) && rest[level..].starts_with(' ');
+    let style = match level {
+        1 | 2 => AnsiColor::Cyan.on_default().bold(),
+        _ => Style::new().bold(),
+    };
+    is_heading.then(|| match looks {
+        Looks::Source => plain(line, 0),
+        Looks::Styled => Block {
+            style,
+            ..marked(line, 0, indent + level + 1, Some(""))
+        },
+    })
+}
+
+fn quote(line: &str, indent: usize, looks: Looks) -> Option<Block> {
+    let rest = line[indent..].strip_prefix('>')?;
+    let body = indent + 1 + usize::from(rest.starts_with(' '));
+    let sign = match looks {
+        Looks::Styled => "▎ ",
+        Looks::Source => "> ",
+    };
+    let block = marked(line, indent, body, Some(sign));
+    Some(Block {
+        hang: block.mark.clone(),
+        style: Style::new().italic(),
+        ..block
+    })
+}
+
+fn item(line: &str, indent: usize, looks: Looks) -> Option<Block> {
+    let rest = &line[indent..];
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (length, sign) = match rest.as_bytes().get(digits) {
+        Some(b'-' | b'*' | b'+') if digits == 0 => (1, "• "),
+        Some(b'.' | b')') if (1..=4).contains(&digits) => (digits + 1, ""),
+        _ => return None,
+    };
+    let body = indent + length + 1;
+    let sign = Some(sign).filter(|sign| looks == Looks::Styled && !sign.is_empty());
+    (line.as_bytes().get(body - 1) == Some(&b' ')).then(|| marked(line, indent, body, sign))
+}
+
+/// A table keeps its columns, so it keeps its marks.
+fn table(line: &str, indent: usize) -> Option<Block> {
+    line[indent..].starts_with('|').then(|| Block {
+        sort: Sort::Verbatim,
+        breaks: Break::Anywhere,
+        ..plain(line, indent)
+    })
+}
+
+fn is_rule(rest: &str) -> bool {
+    let marks = || rest.chars().filter(|c| *c != ' ');
+    let first = marks().next();
+    matches!(first, Some('-' | '*' | '_'))
+        && marks().count() > 2
+        && marks().all(|c| Some(c) == first)
+}
+
+fn fence(rest: &str, indent: usize) -> Option<Fence> {
+    let ch = rest.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let label = rest.trim_start_matches(ch);
+    let length = rest.len() - label.len();
+    // ```this``` is code within a line.
+    (length > 2 && !label.contains('`')).then(|| Fence {
+        ch,
+        length,
+        indent,
+        label: label.trim().to_owned(),
+    })
+}
+
+fn fenced(line: &str, fence: Fence, looks: Looks) -> Block {
+    let sort = Sort::Fence(fence);
+    match looks {
+        Looks::Source => Block {
+            sort,
+            ..plain(line, 0)
+        },
+        Looks::Styled => Block {
+            sort,
+            style: Style::new().dimmed().italic(),
+            ..marked(line, 0, line.len() - label_length(line), Some(CODE_MARGIN))
+        },
+    }
+}
+
+fn label_length(line: &str) -> usize {
+    line.trim_start_matches([' ', '`', '~']).len()
+}
+
+fn code(line: &str, within: &Fence, looks: Looks) -> Block {
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    let ends = fence(&line[indent..], indent).filter(|fence| {
+        fence.ch == within.ch && fence.length >= within.length && fence.label.is_empty()
+    });
+    if let Some(fence) = ends {
+        return fenced(line, fence, looks);
+    }
+    let (margin, style) = match looks {
+        Looks::Styled => (CODE_MARGIN, AnsiColor::Cyan.on_default()),
+        Looks::Source => ("", Style::new()),
+    };
+    let body = match looks {
+        Looks::Styled => indent.min(within.indent),
+        Looks::Source => 0,
+    };
+    Block {
+        sort: Sort::Verbatim,
+        style,
+        breaks: Break::Anywhere,
+        ..marked(line, 0, body, Some(margin))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outline(line: &str) -> (String, String) {
+        let block = classify(line, None, Looks::Styled);
+        (block.mark, line[block.body..].to_owned())
+    }
+
+    #[test]
+    fn a_line_is_known_by_its_beginning() {
+        for (line, mark, body) in [
+            ("words", "", "words"),
+            ("  words", "  ", "words"),
+            ("## Title", "", "Title"),
+            ("#hash", "", "#hash"),
+            ("- item", "• ", "item"),
+            ("  * item", "  • ", "item"),
+            ("12. item", "12. ", "item"),
+            ("1.5 times", "", "1.5 times"),
+            ("-dash", "", "-dash"),
+            ("> said", "▎ ", "said"),
+            ("| a | b |", "", "| a | b |"),
+            ("```rust", "  ", "rust"),
+            ("```", "  ", ""),
+        ] {
+            assert_eq!(outline(line), (mark.to_owned(), body.to_owned()), "{line}");
+        }
+    }
+
+    #[test]
+    fn code_ends_with_its_own_fence_only() {
+        let Sort::Fence(fence) = classify("~~~~ text", None, Looks::Styled).sort else {
+            panic!("a fence")
+        };
+        let ends = |line| {
+            matches!(
+                classify(line, Some(&fence), Looks::Styled).sort,
+                Sort::Fence(_)
+            )
+        };
+        assert!(ends("~~~~~"));
+        assert!(!ends("~~~"));
+        assert!(!ends("````"));
+        assert!(!ends("~~~~ more"));
+        assert!(!ends("# no heading"));
+    }
+}

@@ -1,0 +1,213 @@
+//! Tool calls: a row each while they run, and what became of them.
+
+use std::time::Duration;
+
+use lapidary_vocab::event::{ToolCompletion, ToolInvocation, ToolKind};
+use lapidary_vocab::{Event, Text};
+
+use super::page::Page;
+use super::row::Row;
+use crate::ink::Ink;
+use crate::preview::{self, Limits};
+use crate::tool::{Part, State, parts};
+use crate::transcript::Tool;
+use crate::words;
+
+/// How many calls may wait for their results: of more, the oldest is told without its call's name.
+const MOST_OPEN: usize = 256;
+/// How many files that were written are remembered by name.
+const MOST_FILES: usize = 1000;
+/// A subject is not cut shorter than this for what comes after it.
+const SHORTEST_SUBJECT: usize = 12;
+
+/// A line that needs more rows than this is cut.
+const MOST_ROWS_OF_A_LINE: usize = 4;
+/// What stands before what a tool said.
+const BAR: (Ink, &str) = (Ink::Faint, "│ ");
+
+/// What stands between the parts of a row.
+const GAP: &str = "  ";
+
+const LIMITS: Limits = Limits {
+    change: 12,
+    output: 4,
+    failure: 6,
+};
+
+/// The calls of a run.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    open: Vec<Call>,
+    /// Files that were written, in order.
+    pub(super) files: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Call {
+    id: Text,
+    tool: Tool,
+    since: Duration,
+}
+
+impl Calls {
+    pub(super) fn begin(&mut self, call: &ToolInvocation, event: &Event, now: Duration) {
+        self.open.push(Call {
+            id: call.call_id.clone(),
+            tool: Tool::called(call, event),
+            since: now,
+        });
+        if self.open.len() > MOST_OPEN {
+            self.open.remove(0);
+        }
+    }
+
+    /// What became of a call, for good.
+    pub(super) fn end(&mut self, done: &ToolCompletion, event: &Event, page: &Page) -> Vec<Row> {
+        let place = self.open.iter().rposition(|call| call.id == done.call_id);
+        let mut tool = place
+            .map(|place| self.open.remove(place).tool)
+            .unwrap_or_default();
+        tool.complete(done, event);
+        self.note_file(&tool);
+        told(&tool, page)
+    }
+
+    /// Calls that will not be answered any more.
+    pub(super) fn give_up(&mut self, page: &Page) -> Vec<Row> {
+        let open = std::mem::take(&mut self.open);
+        open.iter()
+            .flat_map(|call| told(&call.tool, page))
+            .collect()
+    }
+
+    fn note_file(&mut self, tool: &Tool) {
+        let is_edit = tool
+            .call
+            .as_ref()
+            .is_some_and(|call| call.kind == ToolKind::Edit);
+        let path = tool
+            .path()
+            .filter(|_| is_edit && tool.state() == State::Done);
+        let path = path.filter(|path| !self.files.contains(path) && self.files.len() < MOST_FILES);
+        self.files.extend(path);
+    }
+
+    /// A row for each running call, the newest left out if there are too many.
+    pub(super) fn rows(&self, spinner: &str, now: Duration, page: &Page) -> Vec<Row> {
+        let shown = if self.open.len() > page.most_calls {
+            page.most_calls - 1
+        } else {
+            self.open.len()
+        };
+        let row = |call: &Call| {
+            let waited = words::clock(now.saturating_sub(call.since));
+            headline((Ink::Tool, spinner), &call.tool, &waited, page)
+        };
+        let mut rows: Vec<_> = self.open[..shown].iter().map(row).collect();
+        match self.open.len() - shown {
+            0 => {}
+            more => rows.push(page.row(&[(Ink::Faint, &format!("+{more} more"))])),
+        }
+        rows
+    }
+
+    /// What is running, in a few words.
+    pub(super) fn doing(&self) -> Option<String> {
+        match self.open.as_slice() {
+            [] => None,
+            [only] => Some(format!("running {}", only.tool.name())),
+            several => Some(format!("running {} tools", several.len())),
+        }
+    }
+}
+
+/// A call that is over.
+fn told(tool: &Tool, page: &Page) -> Vec<Row> {
+    let parts = parts(tool);
+    let (mark, ink) = match tool.state() {
+        State::Done => ("✔", Ink::Good),
+        State::Failed => ("✘", Ink::Error),
+        State::Cancelled => ("⊘", Ink::Warning),
+        State::Unanswered => ("✘", Ink::Warning),
+    };
+    let mut glance = preview::lines(tool, &parts, LIMITS);
+    glance.retain(|_| is_worth_a_glance(tool, &parts));
+    let facts = facts(tool, &parts);
+    let mut rows = Vec::new();
+    let first = glance.first().map(|(_, line)| line.as_str());
+    // The reason of a failure stands behind it, if it fits.
+    match first.filter(|line| tool.state() != State::Done && fits(tool, line, page)) {
+        Some(reason) => {
+            rows.push(failed((ink, mark), tool, reason, page));
+            glance.remove(0);
+        }
+        None => rows.push(headline((ink, mark), tool, &facts, page)),
+    }
+    for (ink, line) in glance {
+        rows.extend(page.hanging([BAR; 2], ink, &line, MOST_ROWS_OF_A_LINE));
+    }
+    rows
+}
+
+/// What a successful search or fetch returned is for the model; what a command printed is for people too.
+fn is_worth_a_glance(tool: &Tool, parts: &[Part]) -> bool {
+    let tells = |part: &Part| matches!(part, Part::Diff { .. } | Part::Terminal { .. });
+    tool.state() != State::Done || parts.iter().any(tells)
+}
+
+fn facts(tool: &Tool, parts: &[Part]) -> String {
+    let state = (tool.state() != State::Done).then(|| tool.state().word().to_owned());
+    let time = tool.millis().map(words::duration);
+    let facts = [state, preview::summary(tool, parts), time];
+    facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// `✔ read_file  a.txt  0.8 s`; the facts only if they leave room for what the call is about.
+fn headline((ink, mark): (Ink, &str), tool: &Tool, facts: &str, page: &Page) -> Row {
+    let name = name(tool);
+    let subject = tool.subject().unwrap_or_default();
+    let before = page.measure(&format!("{mark} {name}{GAP}"));
+    let facts = spaced(facts);
+    let left = page.room().saturating_sub(before + page.measure(&facts));
+    let least = page.measure(&subject).min(SHORTEST_SUBJECT);
+    let (left, facts) = if left < least {
+        (page.room().saturating_sub(before).max(1), "")
+    } else {
+        (left, facts.as_str())
+    };
+    page.row(&[
+        (ink, mark),
+        (Ink::Tool, &format!(" {name}")),
+        (Ink::Plain, &spaced(&page.fitted(&subject, left))),
+        (Ink::Faint, facts),
+    ])
+}
+
+/// `✘ read_file  missing.txt  File not found`
+fn failed((ink, mark): (Ink, &str), tool: &Tool, reason: &str, page: &Page) -> Row {
+    page.row(&[
+        (ink, mark),
+        (Ink::Tool, &format!(" {}", name(tool))),
+        (Ink::Plain, &spaced(&tool.subject().unwrap_or_default())),
+        (Ink::Error, &spaced(reason)),
+    ])
+}
+
+fn fits(tool: &Tool, reason: &str, page: &Page) -> bool {
+    let subject = spaced(&tool.subject().unwrap_or_default());
+    let line = format!("✘ {}{subject}{}", name(tool), spaced(reason));
+    page.measure(&line) <= page.room()
+}
+
+fn name(tool: &Tool) -> String {
+    let nested = if tool.is_nested() { "↳ " } else { "" };
+    format!("{nested}{}", tool.name())
+}
+
+fn spaced(text: &str) -> String {
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("{GAP}{text}")
+    }
+}

@@ -1,0 +1,118 @@
+//! The ends of turns and of the run.
+
+use lapidary_vocab::Outcome;
+use lapidary_vocab::event::{RunEnd, TurnComplete};
+
+use super::row::UNBROKEN;
+use super::{Narrator, Sort};
+use crate::ink::Ink;
+use crate::plain;
+use crate::words;
+
+/// How many files are named.
+const MOST_FILES: usize = 5;
+
+const FINISHING: &str = "finishing";
+
+impl Narrator {
+    pub(super) fn end_turn(&mut self, turn: &TurnComplete) {
+        if let Some(result) = turn.result.as_ref().filter(|_| !self.has_answered) {
+            self.end_prose();
+            self.say("text", result);
+        }
+        self.end_prose();
+        self.has_answered = false;
+        self.turn_ended = true;
+        for error in &turn.errors {
+            self.tell_error(&error.to_str());
+        }
+        self.doing = FINISHING;
+    }
+
+    pub(super) fn close_turn(&mut self) {
+        self.turn_ended = false;
+        let facts = std::mem::take(&mut self.turn).facts();
+        let facts = if facts.is_empty() {
+            "turn complete".to_owned()
+        } else {
+            facts.join(" · ")
+        };
+        self.tell_facts(Ink::Faint, &facts);
+    }
+
+    pub(super) fn end_run(&mut self, end: &RunEnd) {
+        self.is_over = true;
+        self.give_up_calls();
+        let is_good = end.outcome == Outcome::Completed;
+        if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
+            self.tell_error(&message.to_str());
+        }
+        let ink = if is_good { Ink::Good } else { Ink::Error };
+        let verdict = self.totals.verdict(end);
+        self.tell_facts(ink, &verdict);
+        for evidence in end.evidence.iter().filter(|_| !is_good) {
+            self.tell_marked(Sort::Closing, "│ ", Ink::Faint, evidence);
+        }
+        self.name_files();
+        if let Some(hint) = &end.hint {
+            self.tell_marked(Sort::Closing, "hint: ", Ink::Plain, hint);
+        }
+        self.doing = FINISHING;
+    }
+
+    /// Tells what is left to tell. To be called once, after the last event.
+    pub fn finish(&mut self) {
+        self.end_prose();
+        self.give_up_calls();
+        let facts = self.totals.facts();
+        if !self.is_over && !facts.is_empty() {
+            self.tell_facts(Ink::Faint, &facts.join(" · "));
+            self.name_files();
+        }
+        if let Some(hidden) = self.totals.not_shown() {
+            self.tell_marked(Sort::Closing, "· ", Ink::Faint, &hidden);
+        }
+    }
+
+    fn give_up_calls(&mut self) {
+        let rows = self.calls.give_up(&self.page);
+        self.tell(Sort::Tools, rows);
+    }
+
+    /// Facts stay whole where rows end, if they are short enough.
+    fn tell_facts(&mut self, ink: Ink, facts: &str) {
+        let unbroken = |fact: &str| {
+            if fact.len() * 2 < self.page.room() {
+                fact.replace(' ', &UNBROKEN.to_string())
+            } else {
+                fact.to_owned()
+            }
+        };
+        let facts: Vec<_> = facts.split(" · ").map(unbroken).collect();
+        self.tell_marked(Sort::Closing, "— ", ink, &facts.join(" · "));
+    }
+
+    fn name_files(&mut self) {
+        let files = &self.calls.files;
+        if files.is_empty() {
+            return;
+        }
+        let shown = files.iter().take(MOST_FILES);
+        let mut names: Vec<_> = shown.map(|path| plain::first_line(path, 200)).collect();
+        if files.len() > MOST_FILES {
+            names.push(format!("{} more", files.len() - MOST_FILES));
+        }
+        let count = words::count(files.len() as u64, "file");
+        let line = format!("{count} written: {}", names.join(", "));
+        self.tell_marked(Sort::Closing, "· ", Ink::Faint, &line);
+    }
+
+    /// Errors are often told twice, by the turn and by the run. People read them once.
+    fn tell_error(&mut self, error: &str) {
+        if self.last_error.as_deref() == Some(error) {
+            return;
+        }
+        self.last_error = Some(error.to_owned());
+        self.tell_marked(Sort::Notice, "✘ ", Ink::Error, &format!("error: {error}"));
+    }
+}

@@ -1,0 +1,366 @@
+//! The Markdown within a line: emphasis, code and links, read while the line is still growing.
+//!
+//! What has no end yet is shown as it stands, and [`Inline::open`] says from where on more text may change the picture.
+//! Every pass looks at each character a bounded number of times, because it is repeated with every word that comes.
+
+mod delimiter;
+mod link;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use anstyle::{AnsiColor, Style};
+
+use super::Marks;
+use super::row::Glyphs;
+use delimiter::Delimiter;
+use link::Link;
+
+/// A line as it looks so far.
+#[derive(Debug)]
+pub(super) struct Inline {
+    pub(super) glyphs: Glyphs,
+    /// Where something begins that has no end yet.
+    pub(super) open: Option<usize>,
+    /// What belongs together, marks included: no cut goes through it.
+    pub(super) spans: Vec<Range<usize>>,
+}
+
+impl Inline {
+    /// True if the line can be cut there: what is before looks the same whatever comes.
+    pub(super) fn may_be_cut(&self, at: usize) -> bool {
+        let splits = |span: &Range<usize>| span.start < at && at < span.end;
+        self.open.is_none_or(|open| at <= open) && !self.spans.iter().any(splits)
+    }
+}
+
+/// Text without its marks, in the style they ask for.
+pub(super) fn parse(source: &str, base: Style, marks: Marks) -> Inline {
+    let brackets = link::brackets(source);
+    let mut parser = Parser {
+        source,
+        brackets,
+        code_ends: code_ends(source),
+        links: Links::Followed,
+        pieces: Vec::new(),
+        open: None,
+    };
+    parser.scan(0..source.len());
+    let Parser {
+        mut pieces, open, ..
+    } = parser;
+    let (spans, unmatched) = delimiter::pair(&mut pieces);
+    let mut inline = Inline {
+        glyphs: Glyphs::new(marks),
+        open: [open, unmatched].into_iter().flatten().min(),
+        spans,
+    };
+    inline.write(source, &pieces, base);
+    inline
+}
+
+/// Text as it stands.
+pub(super) fn verbatim(source: &str, base: Style, marks: Marks) -> Inline {
+    let mut glyphs = Glyphs::new(marks);
+    glyphs.push_source(base, source, 0);
+    Inline {
+        glyphs,
+        open: None,
+        spans: Vec::new(),
+    }
+}
+
+/// What a line consists of, as ranges of its source.
+#[derive(Debug)]
+pub(super) enum Piece {
+    Text(Range<usize>),
+    Code {
+        whole: Range<usize>,
+        inner: Range<usize>,
+    },
+    /// What stands between is made of the pieces that follow, up to the link's end.
+    LinkStart,
+    LinkEnd(link::Found),
+    Address {
+        whole: Range<usize>,
+        inner: Range<usize>,
+    },
+    Delimiter(Delimiter),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Links {
+    Followed,
+    /// There are no links within links.
+    Ignored,
+}
+
+struct Parser<'s> {
+    source: &'s str,
+    /// Where each opening bracket ends.
+    brackets: HashMap<usize, usize>,
+    /// Where the code that each run of backticks begins ends.
+    code_ends: HashMap<usize, Range<usize>>,
+    links: Links,
+    pieces: Vec<Piece>,
+    open: Option<usize>,
+}
+
+impl Parser<'_> {
+    fn scan(&mut self, range: Range<usize>) {
+        let (mut at, mut text) = (range.start, range.start);
+        while let Some(ch) = self.source[at..range.end].chars().next() {
+            let end = match ch {
+                '\\' => self.escape(at, text),
+                '`' => Some(self.code(at, text, range.end)),
+                '[' if self.links == Links::Followed => self.link(at, text, range.end),
+                '<' => self.address(at, text, range.end),
+                '*' | '_' | '~' => self.delimiter(at, text, ch),
+                _ => None,
+            };
+            at = end.unwrap_or(at + ch.len_utf8());
+            text = end.unwrap_or(text);
+        }
+        self.text(text..range.end);
+    }
+
+    fn text(&mut self, range: Range<usize>) {
+        if !range.is_empty() {
+            self.pieces.push(Piece::Text(range));
+        }
+    }
+
+    fn opens(&mut self, at: usize) {
+        self.open = Some(self.open.map_or(at, |open| open.min(at)));
+    }
+
+    /// A backslash takes the meaning from the mark after it.
+    fn escape(&mut self, at: usize, text: usize) -> Option<usize> {
+        let after = self.source[at + 1..].chars().next();
+        if after.is_none() {
+            self.opens(at);
+        }
+        after.filter(char::is_ascii_punctuation)?;
+        self.text(text..at);
+        self.text(at + 1..at + 2);
+        Some(at + 2)
+    }
+
+    fn code(&mut self, at: usize, text: usize, end: usize) -> usize {
+        let run = run_length(&self.source[at..]);
+        let closing = self.code_ends.get(&at).filter(|ticks| ticks.end <= end);
+        let Some(closing) = closing.cloned() else {
+            self.opens(at);
+            // The whole run is text: its second tick begins nothing.
+            self.text(text..at + run);
+            return at + run;
+        };
+        self.text(text..at);
+        let whole = at..closing.end;
+        let inner = at + run..closing.start;
+        self.pieces.push(Piece::Code { whole, inner });
+        closing.end
+    }
+
+    fn link(&mut self, at: usize, text: usize, end: usize) -> Option<usize> {
+        let found = match link::at(self.source, at, &self.brackets) {
+            Link::Whole(found) if found.whole.end <= end => found,
+            Link::Unfinished => {
+                self.opens(at);
+                return None;
+            }
+            Link::Whole(_) | Link::None => return None,
+        };
+        self.text(text..at);
+        self.pieces.push(Piece::LinkStart);
+        self.links = Links::Ignored;
+        self.scan(found.text.clone());
+        self.links = Links::Followed;
+        let end = found.whole.end;
+        self.pieces.push(Piece::LinkEnd(found));
+        Some(end)
+    }
+
+    /// An address in angle brackets.
+    fn address(&mut self, at: usize, text: usize, end: usize) -> Option<usize> {
+        let whole = at..at + link::address(&self.source[at..end])?;
+        self.text(text..at);
+        let inner = whole.start + 1..whole.end - 1;
+        self.pieces.push(Piece::Address {
+            whole: whole.clone(),
+            inner,
+        });
+        Some(whole.end)
+    }
+
+    fn delimiter(&mut self, at: usize, text: usize, ch: char) -> Option<usize> {
+        let length = run_length(&self.source[at..]);
+        let delimiter = Delimiter::new(self.source, at..at + length, ch)?;
+        self.text(text..at);
+        let end = delimiter.range.end;
+        self.pieces.push(Piece::Delimiter(delimiter));
+        Some(end)
+    }
+}
+
+/// How often the first character is repeated.
+fn run_length(text: &str) -> usize {
+    let first = text.as_bytes().first();
+    text.bytes().take_while(|byte| Some(byte) == first).count()
+}
+
+/// For each run of backticks the next one of the same length, which ends the code that it begins.
+fn code_ends(source: &str) -> HashMap<usize, Range<usize>> {
+    let mut runs = Vec::new();
+    let mut at = 0;
+    while let Some(start) = source[at..].find('`').map(|start| at + start) {
+        at = start + run_length(&source[start..]);
+        runs.push(start..at);
+    }
+    let mut next_of_length = HashMap::new();
+    let mut ends = HashMap::new();
+    for run in runs.into_iter().rev() {
+        if let Some(next) = next_of_length.insert(run.len(), run.clone()) {
+            ends.insert(run.start, next);
+        }
+    }
+    ends
+}
+
+const CODE: Style = AnsiColor::Cyan.on_default();
+
+impl Inline {
+    fn write(&mut self, source: &str, pieces: &[Piece], base: Style) {
+        let mut emphasis = delimiter::Depth::default();
+        let mut is_link = false;
+        for piece in pieces {
+            let style = emphasis.style(base);
+            let style = if is_link { style.underline() } else { style };
+            match piece {
+                Piece::Text(range) => self.text(style, source, range.clone()),
+                Piece::Code { whole, inner } => {
+                    let style = style | CODE.get_effects();
+                    let style = style.fg_color(CODE.get_fg_color());
+                    self.text(style, source, inner.clone());
+                    self.spans.push(whole.clone());
+                }
+                Piece::Address { whole, inner } => {
+                    self.text(style.underline(), source, inner.clone());
+                    self.spans.push(whole.clone());
+                }
+                Piece::LinkStart => is_link = true,
+                Piece::LinkEnd(found) => {
+                    is_link = false;
+                    self.target(source, found, emphasis.style(base));
+                }
+                Piece::Delimiter(mark) if mark.is_paired => emphasis.change(mark),
+                Piece::Delimiter(mark) => self.text(style, source, mark.range.clone()),
+            }
+        }
+    }
+
+    fn text(&mut self, style: Style, source: &str, range: Range<usize>) {
+        self.glyphs
+            .push_source(style, &source[range.clone()], range.start);
+    }
+
+    /// Where a link leads is said, not hidden behind its words.
+    fn target(&mut self, source: &str, link: &link::Found, style: Style) {
+        self.spans.push(link.whole.clone());
+        if source[link.text.clone()] == source[link.target.clone()] {
+            return;
+        }
+        let style = style.dimmed();
+        let at = link.target.start;
+        self.glyphs.push_source(style, " ", at);
+        self.glyphs.push_source(style, "(", at);
+        self.text(style, source, link.target.clone());
+        self.glyphs.push_source(style, ")", link.target.end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is shown, with bold as `B(…)`, italic as `I(…)`, struck as `S(…)`, code as `C(…)`, links as `L(…)`.
+    fn outline(source: &str) -> String {
+        use anstyle::Effects;
+        let inline = parse(source, Style::new(), Marks::Unicode);
+        let letter = |style: Style| {
+            let effects = style.get_effects();
+            let has = |effect, letter| if effects.contains(effect) { letter } else { "" };
+            let code = style.get_fg_color().map_or("", |_| "C");
+            has(Effects::BOLD, "B").to_owned()
+                + has(Effects::ITALIC, "I")
+                + has(Effects::STRIKETHROUGH, "S")
+                + has(Effects::UNDERLINE, "L")
+                + code
+        };
+        let mut text = String::new();
+        let mut current = String::new();
+        for glyph in &inline.glyphs.all {
+            let new = letter(glyph.style);
+            if new != current {
+                text += if current.is_empty() { "" } else { ")" };
+                text += &new;
+                text += if new.is_empty() { "" } else { "(" };
+                current = new;
+            }
+            text.push(glyph.ch);
+        }
+        text + if current.is_empty() { "" } else { ")" }
+    }
+
+    #[test]
+    fn marks_become_styles() {
+        for (source, expected) in [
+            ("a **b** c", "a B(b) c"),
+            ("*a* _b_ __c__ ~~d~~", "I(a) I(b) B(c) S(d)"),
+            ("**a *b* c**", "B(a )BI(b)B( c)"),
+            ("***both***", "BI(both)"),
+            ("`a*b*` ``x`y``", "C(a*b*) C(x`y)"),
+            ("**`a`**", "BC(a)"),
+            ("[a](https://b.example)", "L(a) (https://b.example)"),
+            ("[`a` *b*](c)", "LC(a)L( )IL(b) (c)"),
+            ("[a](a)", "L(a)"),
+            ("<https://a.example>", "L(https://a.example)"),
+            (r"\*a\* \n", r"*a* \n"),
+        ] {
+            assert_eq!(outline(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_markup_stays_as_it_is() {
+        for source in [
+            "2 * 3 * 4",
+            "snake_case_name",
+            "*.rs and *.toml",
+            "a[0] = b[1]",
+            "**open",
+            "`open",
+            "[open](",
+            "a ~ b ~ c",
+            "<b>x</b> a<b",
+            "[x]",
+            "****",
+        ] {
+            assert_eq!(outline(source), source);
+        }
+    }
+
+    #[test]
+    fn a_line_is_only_cut_where_nothing_can_change_any_more() {
+        let cut = |source: &str| {
+            let inline = parse(source, Style::new(), Marks::Unicode);
+            let places = (0..=source.len()).filter(|at| inline.may_be_cut(*at));
+            places.collect::<Vec<_>>()
+        };
+        assert_eq!(cut("ab"), [0, 1, 2]);
+        assert_eq!(cut("a **b"), [0, 1, 2]);
+        assert_eq!(cut("a *b* c"), [0, 1, 2, 5, 6, 7]);
+        assert_eq!(cut("`a` b"), [0, 3, 4, 5]);
+        assert_eq!(cut("[a](b"), [0]);
+    }
+}

@@ -1,0 +1,42 @@
+//! The signs a terminal can show.
+
+use super::row::UNBROKEN;
+
+/// Which signs may be used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Marks {
+    /// All of them.
+    #[default]
+    Unicode,
+    /// ASCII only, because the locale is not UTF-8. Everything else is spelled out: in such a terminal the bytes of an
+    /// innocent character may be a command.
+    Ascii,
+}
+
+impl Marks {
+    /// What turns while something is going on.
+    pub fn spinner(self) -> &'static [&'static str] {
+        match self {
+            Self::Unicode => &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
+            Self::Ascii => &["|", "/", "-", "\\"],
+        }
+    }
+
+    /// A character in ASCII: a sign of ours by one that looks like it, any other by its number.
+    pub(super) fn spelled(ch: char, add: &mut impl FnMut(char)) {
+        let alike = match ch {
+            ' '..='~' | UNBROKEN => return add(ch),
+            '·' | '−' | '⊘' | '─' => "-",
+            '…' => "...",
+            '—' => "--",
+            '•' => "*",
+            '│' | '▎' => "|",
+            '┆' => ":",
+            '↳' => ">",
+            '✔' => "+",
+            '✘' => "x",
+            _ => return ch.escape_unicode().for_each(add),
+        };
+        alike.chars().for_each(add);
+    }
+}

@@ -1,0 +1,164 @@
+//! The paper a live view writes on: how wide it is, and what can be shown on it.
+
+use super::Marks;
+use super::block::Looks;
+use super::row::{Glyph, Glyphs, Row};
+use super::wrap::{self, Break};
+use crate::ink::Ink;
+use crate::plain::sanitize;
+use crate::words;
+
+/// A terminal's size, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Columns.
+    pub width: u16,
+    /// Rows.
+    pub height: u16,
+}
+
+/// No terminal is taken to be narrower: there would be no room between the margins.
+const NARROWEST: usize = 12;
+
+/// Where words wrap on a terminal that is wider.
+const WIDEST_PROSE: usize = 100;
+
+/// A terminal's size and abilities.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Page {
+    pub(super) width: usize,
+    pub(super) colour: bool,
+    pub(super) marks: Marks,
+    /// How many rows of an unfinished line are drawn.
+    pub(super) most_tail: usize,
+    /// How many rows of running calls are drawn.
+    pub(super) most_calls: usize,
+}
+
+impl Page {
+    pub(super) fn new(size: Size, colour: bool, marks: Marks) -> Self {
+        let mut page = Self {
+            width: 0,
+            colour,
+            marks,
+            most_tail: 0,
+            most_calls: 0,
+        };
+        page.resize(size);
+        page
+    }
+
+    /// All that is redrawn, the status line included, must fit the screen: what scrolled away cannot be redrawn.
+    pub(super) fn resize(&mut self, size: Size) {
+        let height = usize::from(size.height);
+        self.width = usize::from(size.width).max(NARROWEST);
+        self.most_tail = (height / 4).clamp(1, 6);
+        self.most_calls = (height / 3).clamp(1, 6);
+    }
+
+    /// Columns that are written to. The last one stays free: terminals do not agree on what happens after it.
+    pub(super) fn room(&self) -> usize {
+        self.width - 1
+    }
+
+    /// Columns that words are written to: longer rows are hard to read.
+    pub(super) fn measure_of_prose(&self) -> usize {
+        self.room().min(WIDEST_PROSE)
+    }
+
+    pub(super) fn looks(&self) -> Looks {
+        if self.colour {
+            Looks::Styled
+        } else {
+            Looks::Source
+        }
+    }
+
+    /// One row; what does not fit is left out.
+    pub(super) fn row(&self, pieces: &[(Ink, &str)]) -> Row {
+        let mut glyphs = self.glyphs(pieces);
+        glyphs.shorten(self.room());
+        glyphs.row(self.colour)
+    }
+
+    /// How wide a text is.
+    pub(super) fn measure(&self, text: &str) -> usize {
+        self.glyphs(&[(Ink::Plain, text)]).width()
+    }
+
+    /// A text that is cut to this width.
+    pub(super) fn fitted(&self, text: &str, most: usize) -> String {
+        let mut glyphs = self.glyphs(&[(Ink::Plain, text)]);
+        glyphs.shorten(most);
+        glyphs.row(false).text
+    }
+
+    fn glyphs(&self, pieces: &[(Ink, &str)]) -> Glyphs {
+        let mut glyphs = Glyphs::new(self.marks);
+        for (ink, text) in pieces {
+            glyphs.push(ink.style(), text);
+        }
+        glyphs
+    }
+
+    /// A text in at most so many rows, with one mark before the first and another before those that follow. A last row
+    /// says how many more there are.
+    pub(super) fn hanging(
+        &self,
+        marks: [(Ink, &str); 2],
+        ink: Ink,
+        text: &str,
+        most: usize,
+    ) -> Vec<Row> {
+        let [first, next] = marks;
+        let room = self.room().saturating_sub(self.measure(first.1)).max(1);
+        let mut rows = Vec::new();
+        let mut more = 0;
+        for line in text.trim_end().lines() {
+            // A text of any size may come here: only what can be shown is looked at.
+            if rows.len() > most {
+                more += 1;
+                continue;
+            }
+            let (start, rest) = split(line, room * (most + 2));
+            more += rest.chars().count().div_ceil(room);
+            for words in self.wrapped(ink, start, room) {
+                let mark = if rows.is_empty() { first } else { next };
+                rows.push(self.marked(mark, &words));
+            }
+        }
+        // A note about a single row would be as long as the row.
+        if rows.len() + more > most + 1 {
+            more += rows.split_off(most.min(rows.len())).len();
+            let more = words::count(more as u64, "more line");
+            rows.push(self.row(&[next, (Ink::Faint, &format!("… {more}"))]));
+        }
+        rows
+    }
+
+    fn wrapped(&self, ink: Ink, line: &str, room: usize) -> Vec<Vec<Glyph>> {
+        let mut rows = Vec::new();
+        for line in sanitize(line).split('\n') {
+            let words = self.glyphs(&[(ink, line)]).all;
+            let ranges = wrap::rows(&words, room, Break::Words);
+            if ranges.is_empty() {
+                rows.push(Vec::new());
+            }
+            rows.extend(ranges.into_iter().map(|range| words[range].to_vec()));
+        }
+        rows
+    }
+
+    fn marked(&self, mark: (Ink, &str), words: &[Glyph]) -> Row {
+        let mut glyphs = self.glyphs(&[mark]);
+        glyphs.extend(words);
+        glyphs.trim_end();
+        glyphs.row(self.colour)
+    }
+}
+
+/// The first characters of a text, and the others.
+fn split(text: &str, characters: usize) -> (&str, &str) {
+    let at = text.char_indices().nth(characters);
+    text.split_at(at.map_or(text.len(), |(at, _)| at))
+}
