@@ -3,6 +3,7 @@
 mod commands;
 mod exit;
 mod failure;
+mod harmless;
 mod printer;
 
 use std::io::Write as _;
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
     let mut printer = Printer::new();
     let ended = commands::run(&cli.command, &mut printer);
     match ended.and_then(|exit| printer.flush().map(|()| exit).map_err(Into::into)) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => exit,
         Err(failure) => report(&failure),
     }
 }

@@ -6,5 +6,8 @@ pub mod detect;
 mod follow;
 pub mod headless;
 pub mod process;
+pub mod record;
 pub mod recording;
+pub mod replay;
 pub mod run;
+mod signals;

@@ -23,10 +23,10 @@ use crate::printer::complain;
 const LONGEST_PROMPT: u64 = 1 << 30;
 
 /// The agent that needs nothing installed.
-const DEMO: &str = "demo";
+pub(in crate::commands) const DEMO: &str = "demo";
 
 /// An id that sorts by time and meets no other.
-pub(super) fn fresh_id() -> String {
+pub(in crate::commands) fn fresh_id() -> String {
     let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S");
     let chance = RandomState::new().hash_one(std::process::id());
     format!("{time}-{:08x}", chance & 0xffff_ffff)
@@ -191,13 +191,18 @@ fn records(args: &Args, config: &Config, environment: &Environment) -> Records {
     let keep = config.record.unwrap_or(true);
     let root = match (&args.record_dir, keep) {
         (Some(directory), _) => environment.dir.join(directory),
-        (None, true) => state_directory(environment).join("runs"),
+        (None, true) => recordings(environment),
         (None, false) => std::env::temp_dir().join("lapidary-runs"),
     };
     Records {
         keep,
         ..Records::below(root)
     }
+}
+
+/// Where recordings are kept unless somebody says otherwise.
+pub(in crate::commands) fn recordings(environment: &Environment) -> PathBuf {
+    state_directory(environment).join("runs")
 }
 
 fn state_directory(environment: &Environment) -> PathBuf {
