@@ -31,8 +31,8 @@ use crate::printer::{Printer, complain};
 #[command(after_help = "\
 Examples:
   lapidary record -- gemini -o stream-json -p 'fix the tests' > run.jsonl
-  lapidary record --record-dir tests --run-id login-fixed -- gemini -o stream-json -p 'fix the login'
-  lapidary replay tests/login-fixed
+  lapidary record --record-dir tests --run-id login -- gemini -o stream-json -p 'fix it'
+  lapidary replay tests/login
 
 An editor that starts `gemini --acp` is recorded by letting it start `lapidary record -- gemini --acp` instead.
 

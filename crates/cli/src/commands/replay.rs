@@ -32,7 +32,7 @@ Examples:
   lapidary replay ~/.local/state/lapidary/runs/20261115T120000-1a2b3c4d/run.json --speed 10
 
 A recording stands in for Gemini CLI in your own tests. Write a program that plays it whatever it is asked:
-  printf '#!/bin/sh\\nexec lapidary replay --fast tests/login-fixed \"$@\"\\n' > fake-gemini
+  printf '#!/bin/sh\\nexec lapidary replay --fast tests/login \"$@\"\\n' > fake-gemini
   chmod +x fake-gemini
   GEMINI_CLI_PATH=./fake-gemini lapidary run --format result 'fix the login'
 

@@ -8,6 +8,8 @@ mod bad_input;
 mod examples;
 mod golden;
 mod help;
+mod record;
+mod replay;
 mod streaming;
 mod support;
 mod usage;
