@@ -13,9 +13,8 @@ use lapidary::drive::detect::Environment;
 use lapidary::drive::process::{Command, Exit as Ending, StartError, Supervisor};
 use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
 use lapidary::drive::recording::RecordError;
-use lapidary::drive::run::Records;
 
-use super::run::job::{fresh_id, recordings};
+use super::run::job::{fresh_id, recorded_in};
 use super::run::signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -43,7 +42,7 @@ pub(crate) struct Args {
     /// What the recording is called [default: time and chance]
     #[arg(long, value_name = "ID")]
     run_id: Option<String>,
-    /// Where it is put [default: `$XDG_STATE_HOME/lapidary/runs`]
+    /// Where it is put, to stay [default: `$XDG_STATE_HOME/lapidary/runs`, where old ones go]
     #[arg(long, value_name = "DIR")]
     record_dir: Option<PathBuf>,
     /// The program and its arguments
@@ -72,10 +71,7 @@ fn request(args: &Args) -> Result<Request, Failure> {
     let here = here.map_err(Failure::bad_input)?;
     let environment = Environment::from_vars(std::env::vars_os(), &here);
     let own = std::env::current_exe().context("cannot tell where this program is");
-    let root = match &args.record_dir {
-        Some(directory) => here.join(directory),
-        None => recordings(&environment),
-    };
+    let records = recorded_in(args.record_dir.as_deref(), &environment);
     let mut command = Command::new(program, here);
     command.args(rest.to_vec()).envs(environment.vars);
     let name = Path::new(program).file_name().unwrap_or(program);
@@ -84,7 +80,7 @@ fn request(args: &Args) -> Result<Request, Failure> {
         agent: name.to_string_lossy().into_owned(),
         command,
         supervisor: Supervisor::at(own.map_err(Failure::internal)?),
-        records: Records::below(root),
+        records,
         grace: Config::default().grace_or_default(),
     })
 }

@@ -12,7 +12,7 @@ use lapidary::drive::replay::{Pace, Parts, Replay};
 use lapidary::standin::demo;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::run::job::{DEMO, recordings};
+use super::run::job::{DEMO, recorded_in};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::harmless::Harmless;
@@ -112,7 +112,7 @@ fn find(name: &Path, directory: Option<&Path>) -> Result<PathBuf, Failure> {
     let here = std::env::current_dir().context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
     let environment = Environment::from_vars(std::env::vars_os(), &here);
-    let root = directory.map_or_else(|| recordings(&environment), |named| here.join(named));
+    let root = recorded_in(directory, &environment).root;
     let is_id = name.components().count() == 1 && !name.starts_with("..");
     let found = Some(root.join(name)).filter(|found| is_id && found.is_dir());
     found.ok_or_else(|| {

@@ -1,12 +1,14 @@
 //! Any program, recorded while it does what it always does.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -178,6 +180,61 @@ fn a_program_that_ends_is_not_held_up_by_who_still_talks_to_it() {
         (Some(0), b"done\n".to_vec())
     );
     drop(still_open);
+}
+
+#[test]
+fn input_that_is_not_there_yet_is_waited_for() {
+    let folder = folder();
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    theirs.set_nonblocking(true).unwrap();
+    let mut command = record(&folder, "echo ready; cat");
+    let mut child = command.stdin(OwnedFd::from(theirs)).spawn().unwrap();
+    drop(command);
+    let lines = lines_of(&mut child);
+    assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "ready");
+    ours.write_all(b"late\n").unwrap();
+    assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "late");
+    drop(ours);
+    assert_eq!(ended(child).status.code(), Some(0));
+}
+
+#[test]
+fn what_was_recorded_until_the_recorder_was_killed_can_be_played() {
+    let folder = folder();
+    let mut child = record(&folder, "echo first; exec sleep 600")
+        .spawn()
+        .unwrap();
+    let lines = lines_of(&mut child);
+    assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "first");
+    child.kill().unwrap();
+    ended(child);
+    let mut replay = lapidary(["replay", "rec"]);
+    replay.current_dir(folder.path());
+    let played = output(replay, b"");
+    assert_eq!(played.status.code(), Some(1));
+    assert_eq!(played.stdout, b"first\n");
+}
+
+#[test]
+fn what_lies_in_a_directory_of_ones_own_stays() {
+    let folder = folder();
+    output(record(&folder, "true"), b"");
+    let timing = File::options()
+        .write(true)
+        .open(folder.path().join("rec/timing"));
+    timing
+        .unwrap()
+        .set_modified(SystemTime::UNIX_EPOCH)
+        .unwrap();
+    let mut another = lapidary(["record", "--record-dir", ".", "--run-id", "new", "true"]);
+    another.current_dir(folder.path());
+    assert_eq!(output(another, b"").status.code(), Some(0));
+    let mut names: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["new", "rec"]);
 }
 
 #[test]

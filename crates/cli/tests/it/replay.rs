@@ -205,6 +205,25 @@ fn the_run_that_ships_with_the_product_needs_nothing_else() {
     );
 }
 
+/// Its files are those of any recording, so whoever wants to see one has one to look at.
+#[test]
+fn the_demo_is_a_recording_like_any_other() {
+    let world = World::new();
+    let directory = root().join("crates/standin/demo");
+    let played = world.replay(&["--fast", "demo"]);
+    assert_eq!(
+        played,
+        world.replay(&["--fast", directory.to_str().unwrap()])
+    );
+    assert_eq!((played.code, played.stderr.as_str()), (Some(0), ""));
+    let duration: Value = serde_json::from_slice(&read("crates/standin/demo/run.json")).unwrap();
+    let duration = duration["end"]["durationMs"].as_u64().unwrap();
+    assert!(
+        (4000..6000).contains(&duration),
+        "{duration} ms are not five seconds"
+    );
+}
+
 #[test]
 fn pieces_come_when_they_came() {
     let world = World::new();

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, PipeWriter, Read as _, Write as _};
 use std::thread;
 
+use rustix::event::{PollFd, PollFlags, poll};
+
 use super::tape::Tape;
 use crate::follow::CHUNK;
 use crate::recording::Channel;
@@ -23,6 +25,11 @@ pub(super) fn pass_on(
                 Ok(0) => return,
                 Ok(count) => &chunk[..count],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    // Whoever gave it to us, or shares it with us, does not like to wait.
+                    let _ = poll(&mut [PollFd::new(&input, PollFlags::IN)], None);
+                    continue;
+                }
                 Err(_) => return, // a closed or broken input is one that has ended
             };
             if let Err(error) = copy.write_all(bytes) {

@@ -1,6 +1,6 @@
 //! Is a recording in order? If not: where is it not?
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -99,25 +99,24 @@ impl ReplayError {
 
 /// A file that is read whole. Bytes that are not UTF-8 will make no sense to whoever reads it.
 pub(super) fn read(path: &Path) -> Result<String, ReplayError> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes));
-    read.map_err(|source| ReplayError::read(path, source))?;
-    if bytes.len() as u64 > LONGEST {
+    let (file, size) = open(path)?;
+    if size > LONGEST {
         let path = path.to_owned();
         return Err(ReplayError::TooLong { path });
     }
-    Ok(String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    let mut bytes = Vec::new();
+    let read = file.take(LONGEST).read_to_end(&mut bytes);
+    read.map_err(|source| ReplayError::read(path, source))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A file and its size.
+/// A file and its size. A pipe in its place could be waited for for ever.
 pub(super) fn open(path: &Path) -> Result<(File, u64), ReplayError> {
-    let opened = File::open(path).and_then(|file| {
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
+    let opened = fs::metadata(path).and_then(|metadata| {
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is no regular file"));
         }
-        Ok((file, metadata.len()))
+        Ok((File::open(path)?, metadata.len()))
     });
     opened.map_err(|source| ReplayError::read(path, source))
 }

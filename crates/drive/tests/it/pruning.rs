@@ -4,23 +4,16 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use lapidary_drive::recording::{Limits, Recorder, STDOUT, TIMING, prune};
+use lapidary_drive::recording::{Channel, Limits, Recorder, STDOUT, TIMING, prune};
 use tempfile::TempDir;
 
 const DAY: Duration = Duration::from_hours(24);
-
-const EVERYTHING: Limits = Limits {
-    age: Duration::MAX,
-    size: u64::MAX,
-};
 
 /// A finished recording of `size` bytes, which was made so long before `now`.
 fn old(root: &Path, name: &str, size: usize, age: Duration, now: SystemTime) {
     let mut recorder = Recorder::begin(root, name).unwrap();
     fs::write(recorder.directory().join(STDOUT), vec![b'x'; size]).unwrap();
-    recorder
-        .note(lapidary_drive::recording::Channel::Out, size as u64)
-        .unwrap();
+    recorder.note(Channel::Out, size as u64).unwrap();
     drop(recorder);
     aged(&root.join(name).join(TIMING), now - age);
 }
@@ -51,7 +44,7 @@ fn recordings_go_when_they_are_too_old() {
     }
     let limits = Limits {
         age: DAY * 30,
-        ..EVERYTHING
+        ..Limits::NONE
     };
     assert_eq!(prune(root.path(), limits, now).unwrap(), 2);
     assert_eq!(left(root.path()), ["fresh", "week"]);
@@ -65,7 +58,7 @@ fn the_oldest_go_when_they_are_too_many_bytes() {
     }
     let limits = Limits {
         size: 2500,
-        ..EVERYTHING
+        ..Limits::NONE
     };
     assert_eq!(prune(root.path(), limits, now).unwrap(), 2);
     assert_eq!(left(root.path()), ["c", "d"]);
@@ -78,7 +71,7 @@ fn a_recording_that_is_too_large_makes_room_for_older_ones() {
     old(root.path(), "huge", 100_000, DAY, now);
     let limits = Limits {
         size: 2500,
-        ..EVERYTHING
+        ..Limits::NONE
     };
     assert_eq!(prune(root.path(), limits, now).unwrap(), 1);
     assert_eq!(left(root.path()), ["small"]);
@@ -134,4 +127,13 @@ fn it_is_done_once_an_hour() {
     assert_eq!(prune(root.path(), nothing, soon).unwrap(), 0);
     let later = now + Duration::from_mins(61);
     assert_eq!(prune(root.path(), nothing, later).unwrap(), 1);
+}
+
+#[test]
+fn without_limits_nothing_is_even_looked_at() {
+    let (root, now) = root();
+    old(root.path(), "ancient", 10, DAY * 9999, now);
+    assert_eq!(prune(root.path(), Limits::NONE, now).unwrap(), 0);
+    let entries = fs::read_dir(root.path()).unwrap();
+    assert_eq!(entries.count(), 1, "no mark is left either");
 }

@@ -1,7 +1,8 @@
 //! Recordings played back, and recordings that cannot be: where they are wrong is said before anything is played.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use lapidary_drive::process::Exit;
@@ -203,6 +204,36 @@ fn bytes_that_are_not_there_are_counted() {
     );
     let huge = format!("1.000 out {0}\n1.000 out {0}\n", u64::MAX);
     assert!(refusal("timing", Some(huge.as_bytes())).contains("line 1"));
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+    for file in ["run.json", "timing", "stdout", "stderr"] {
+        let recording = recording();
+        let path = recording.path().join(file);
+        fs::remove_file(&path).unwrap();
+        let made = Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let error = Replay::open(recording.path()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("cannot read `{}`", path.display())
+        );
+    }
+}
+
+#[test]
+fn a_file_that_never_ends_is_not_read() {
+    let recording = recording();
+    let timing = File::create(recording.path().join("timing")).unwrap();
+    timing.set_len(1 << 40).unwrap();
+    let error = Replay::open(recording.path()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("is too long: 67108864 bytes are the most"),
+        "{error}"
+    );
 }
 
 #[test]

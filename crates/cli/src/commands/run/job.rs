@@ -11,6 +11,7 @@ use lapidary::drive::config::{self, Config, ConfigError};
 use lapidary::drive::detect::Environment;
 use lapidary::drive::headless::{Agent, Job};
 use lapidary::drive::process::Supervisor;
+use lapidary::drive::recording::Limits;
 use lapidary::drive::run::Records;
 use lapidary::normalize::Options;
 
@@ -189,19 +190,31 @@ fn from_stdin() -> Result<Prompt, Failure> {
 /// A run that is not to be recorded needs a place for its files all the same, but not for long.
 fn records(args: &Args, config: &Config, environment: &Environment) -> Records {
     let keep = config.record.unwrap_or(true);
-    let root = match (&args.record_dir, keep) {
-        (Some(directory), _) => environment.dir.join(directory),
-        (None, true) => recordings(environment),
-        (None, false) => std::env::temp_dir().join("lapidary-runs"),
-    };
-    Records {
-        keep,
-        ..Records::below(root)
+    match (&args.record_dir, keep) {
+        (None, false) => Records {
+            keep,
+            ..Records::below(std::env::temp_dir().join("lapidary-runs"))
+        },
+        (directory, _) => Records {
+            keep,
+            ..recorded_in(directory.as_deref(), environment)
+        },
+    }
+}
+
+/// A directory that somebody names is theirs: what is put there stays. Ours is kept within bounds.
+pub(in crate::commands) fn recorded_in(named: Option<&Path>, environment: &Environment) -> Records {
+    match named {
+        Some(directory) => Records {
+            limits: Limits::NONE,
+            ..Records::below(environment.dir.join(directory))
+        },
+        None => Records::below(recordings(environment)),
     }
 }
 
 /// Where recordings are kept unless somebody says otherwise.
-pub(in crate::commands) fn recordings(environment: &Environment) -> PathBuf {
+fn recordings(environment: &Environment) -> PathBuf {
     state_directory(environment).join("runs")
 }
 
