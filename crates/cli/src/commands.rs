@@ -3,12 +3,15 @@
 mod capabilities;
 mod completions;
 mod man;
+mod record;
+mod replay;
 mod run;
 mod schema;
 mod sink;
 mod translate;
 
-use crate::exit::Exit;
+use std::process::ExitCode;
+
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -32,6 +35,8 @@ Exit codes:
 pub(crate) enum Command {
     Run(Box<run::Args>),
     Translate(translate::Args),
+    Record(record::Args),
+    Replay(replay::Args),
     Capabilities(capabilities::Args),
     Schema(schema::Args),
     Completions(completions::Args),
@@ -39,13 +44,17 @@ pub(crate) enum Command {
 }
 
 /// Does what a command says.
-pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<Exit, Failure> {
-    match command {
+pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Failure> {
+    let exit = match command {
         Command::Run(args) => run::run(args, out),
         Command::Translate(args) => translate::run(args, out),
+        // These end as what they record or play.
+        Command::Record(args) => return record::run(args, out),
+        Command::Replay(args) => return replay::run(args, out),
         Command::Capabilities(args) => capabilities::run(args, out),
         Command::Schema(args) => schema::run(args, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),
-    }
+    };
+    exit.map(ExitCode::from)
 }

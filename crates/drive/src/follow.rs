@@ -1,11 +1,16 @@
-//! Noticing that files grow, as soon as they do.
+//! Following files that somebody else appends to: noticing that they grow, as soon as they do, and reading on.
 
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
 
 /// How often files are looked at where the system does not tell.
 const POLL: Duration = Duration::from_millis(20);
+
+/// How much is read at once.
+pub(crate) const CHUNK: usize = 64 * 1024;
 
 /// Tells when one of some files may have grown.
 #[derive(Debug)]
@@ -39,6 +44,55 @@ impl Growth {
             }
         }
         tokio::time::sleep(POLL).await;
+    }
+}
+
+/// How far the files have grown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Grown {
+    pub(crate) stdout: u64,
+    pub(crate) stderr: u64,
+    /// They will not grow any more.
+    pub(crate) is_over: bool,
+}
+
+/// A file that somebody else appends to.
+#[derive(Debug)]
+pub(crate) struct Followed {
+    file: File,
+    pub(crate) offset: u64,
+}
+
+impl Followed {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        Ok(Self { file, offset: 0 })
+    }
+
+    /// Reads on, but not behind `until`.
+    pub(crate) fn read(&mut self, room: &mut [u8], until: u64) -> io::Result<usize> {
+        let left = usize::try_from(until - self.offset).unwrap_or(usize::MAX);
+        let most = left.min(CHUNK).min(room.len());
+        let count = self.file.read_at(&mut room[..most], self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+
+    /// What was just read, once more.
+    pub(crate) fn again(&self, count: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        self.file
+            .read_exact_at(&mut bytes, self.offset - count as u64)?;
+        Ok(bytes)
+    }
+
+    /// The end of the file as it is now.
+    pub(crate) fn tail(&self, most: u64) -> Vec<u8> {
+        let length = self.file.metadata().map_or(0, |metadata| metadata.len());
+        let mut bytes = vec![0; usize::try_from(length.min(most)).unwrap_or_default()];
+        let read = self.file.read_at(&mut bytes, length.saturating_sub(most));
+        bytes.truncate(read.unwrap_or(0));
+        bytes
     }
 }
 

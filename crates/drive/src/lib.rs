@@ -10,8 +10,11 @@ pub mod headless;
 mod host;
 pub mod process;
 pub mod provider;
+pub mod record;
 pub mod recording;
+pub mod replay;
 pub mod run;
+mod signals;
 pub mod ticket;
 
 pub use host::{Host, fresh_run};

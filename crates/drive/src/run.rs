@@ -19,7 +19,7 @@ mod ending;
 mod oversee;
 mod request;
 mod retry;
-mod stop;
+pub(crate) mod stop;
 mod translate;
 mod waiting;
 

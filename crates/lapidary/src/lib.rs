@@ -7,6 +7,7 @@
 //! | [`vocab`] | our published vocabularies and their JSON Schemas |
 //! | [`render`] | events as text, Markdown and HTML |
 //! | [`drive`] | running agents: configuration, detection, arguments |
+//! | [`standin`] | what stands in for agents and models: the demo |
 //!
 //! A stream in, events out:
 //!
@@ -36,5 +37,6 @@
 pub use lapidary_drive as drive;
 pub use lapidary_normalize as normalize;
 pub use lapidary_render as render;
+pub use lapidary_standin as standin;
 pub use lapidary_vocab as vocab;
 pub use lapidary_wire as wire;

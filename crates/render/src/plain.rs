@@ -48,13 +48,13 @@ pub(crate) fn first_line(text: &str, limit: usize) -> String {
 
 /// Cleans a text that comes in chunks: a sequence that began in one chunk may end in the next.
 #[derive(Debug, Default)]
-pub(crate) struct Chunks {
+pub struct Chunks {
     held: String,
 }
 
 impl Chunks {
     /// The chunk, cleaned. An unfinished sequence at its end waits for the next chunk.
-    pub(crate) fn push(&mut self, chunk: &str) -> String {
+    pub fn push(&mut self, chunk: &str) -> String {
         let mut text = std::mem::take(&mut self.held);
         text.push_str(chunk);
         let mut from = 0;
@@ -71,7 +71,7 @@ impl Chunks {
     }
 
     /// What was still waiting.
-    pub(crate) fn finish(&mut self) -> String {
+    pub fn finish(&mut self) -> String {
         sanitize(&std::mem::take(&mut self.held)).into_owned()
     }
 }

@@ -1,9 +1,9 @@
 //! `run`: an agent on a prompt, with an outcome that can be trusted.
 
 mod args;
-mod job;
+pub(super) mod job;
 mod present;
-mod signals;
+pub(super) mod signals;
 
 pub(super) use args::Args;
 

@@ -6,7 +6,15 @@ use std::process::Command;
 
 use crate::support::{output, root, run};
 
-const COMMANDS: [&str; 5] = ["translate", "capabilities", "schema", "completions", "man"];
+const COMMANDS: [&str; 7] = [
+    "translate",
+    "record",
+    "replay",
+    "capabilities",
+    "schema",
+    "completions",
+    "man",
+];
 
 /// All help texts as they are printed. `crates/cli/tests/it/help.txt` is what we want them to be.
 #[test]
@@ -15,6 +23,8 @@ fn help_is_what_it_is_meant_to_be() {
     for command in [
         &[][..],
         &["translate"],
+        &["record"],
+        &["replay"],
         &["capabilities"],
         &["schema"],
         &["completions"],

@@ -11,6 +11,8 @@ mod golden;
 mod help;
 mod real;
 mod run;
+mod record;
+mod replay;
 mod streaming;
 mod support;
 mod usage;

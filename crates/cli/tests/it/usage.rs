@@ -12,7 +12,11 @@ const ON_A_TERMINAL: &str =
     "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
 
 /// What a terminal would show, and the exit code.
-fn on_a_terminal(args: &[&str], env: &[(&str, &str)], typed: &[u8]) -> (String, Option<i32>) {
+pub(crate) fn on_a_terminal(
+    args: &[&str],
+    env: &[(&str, &str)],
+    typed: &[u8],
+) -> (String, Option<i32>) {
     let mut python = Command::new("python3");
     python
         .args(["-c", ON_A_TERMINAL, env!("CARGO_BIN_EXE_lapidary")])
@@ -27,7 +31,7 @@ fn on_a_terminal(args: &[&str], env: &[(&str, &str)], typed: &[u8]) -> (String, 
 }
 
 /// The text without the colours that we add ourselves: `ESC [ digits and semicolons m`.
-fn without_colours(shown: &str) -> String {
+pub(crate) fn without_colours(shown: &str) -> String {
     let mut pieces = shown.split("\u{1b}[");
     let mut plain = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
@@ -40,7 +44,7 @@ fn without_colours(shown: &str) -> String {
     plain
 }
 
-fn assert_harmless(shown: &str) {
+pub(crate) fn assert_harmless(shown: &str) {
     let obeyed = |c: char| c.is_control() && !matches!(c, '\r' | '\n' | '\t');
     assert!(!shown.contains(obeyed), "the terminal obeys: {shown:?}");
 }

@@ -16,8 +16,9 @@ use super::oversee::{Overseer, is_full};
 use super::request::Request;
 use super::retry;
 use super::stop::Urgency;
-use super::translate::{Batch, Grown, Translator, now, stderr_tail};
+use super::translate::{Batch, Translator, now, stderr_tail};
 use super::waiting::Waiting;
+use crate::follow::Grown;
 use crate::process::Stdio;
 use crate::recording::{self, Manifest, RecordError, Recorder, STDERR, STDOUT};
 

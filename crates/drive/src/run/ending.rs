@@ -6,10 +6,10 @@ use std::path::Path;
 use lapidary_normalize::{Ending, Stopped};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::RunEnd;
-use signal_hook::low_level::signal_name;
 
 use crate::process::{Ended, Exit, StartError};
 use crate::recording::{RecordError, RecordedEnd, Recorder};
+use crate::signals;
 
 /// Why an attempt came to nothing.
 pub(super) enum AttemptError {
@@ -89,7 +89,7 @@ pub(super) fn ending(ended: Option<Ended>, stopped: Option<Stopped>) -> Ending {
     };
     match ended.and_then(|ended| ended.exit) {
         Some(Exit::Code(code)) => ending.exit_code = Some(code),
-        Some(Exit::Signal(number)) => ending.signal = Some(signal(number)),
+        Some(Exit::Signal(number)) => ending.signal = Some(signals::name(number)),
         None => {
             ending.stopped.get_or_insert(Stopped {
                 cause: Cause::Internal,
@@ -120,10 +120,6 @@ fn remarks(ended: Ended) -> Vec<String> {
         remarks.push(format!("{} could not be ended", count(ended.immortal)));
     }
     remarks
-}
-
-fn signal(number: i32) -> String {
-    signal_name(number).map_or_else(|| format!("signal {number}"), str::to_owned)
 }
 
 pub(super) fn recorded_end(recorder: &Recorder, ending: &Ending, judged: &RunEnd) -> RecordedEnd {

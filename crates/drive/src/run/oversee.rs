@@ -11,10 +11,9 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
 use super::request::{Request, Speech};
-use super::stop::Urgency;
-use super::translate::Grown;
+use super::stop::{Urgency, wanted};
 use super::waiting::Waiting;
-use crate::follow::Growth;
+use crate::follow::{Grown, Growth};
 use crate::process::{Ended, Running};
 use crate::recording::{Channel, Recorder, STDERR, STDOUT};
 
@@ -292,14 +291,6 @@ async fn late(deadline: Option<(Instant, Late)>) -> Late {
             late
         }
         None => std::future::pending().await,
-    }
-}
-
-/// Waits until somebody wants the run to end more urgently than before.
-async fn wanted(stops: &mut watch::Receiver<Urgency>, before: Urgency) -> Urgency {
-    match stops.wait_for(|urgency| *urgency > before).await {
-        Ok(urgency) => *urgency,
-        Err(_) => std::future::pending().await, // whoever could want it is gone
     }
 }
 

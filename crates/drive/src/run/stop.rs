@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 /// How urgently somebody wants a run to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Urgency {
+pub(crate) enum Urgency {
     None,
     Cancel,
     Kill,
@@ -16,7 +16,7 @@ pub(super) enum Urgency {
 #[derive(Debug, Clone)]
 pub struct Stopper(Arc<watch::Sender<Urgency>>);
 
-pub(super) fn channel() -> (Stopper, watch::Receiver<Urgency>) {
+pub(crate) fn channel() -> (Stopper, watch::Receiver<Urgency>) {
     let (sender, receiver) = watch::channel(Urgency::None);
     (Stopper(Arc::new(sender)), receiver)
 }
@@ -38,5 +38,13 @@ impl Stopper {
             *urgency = to.max(*urgency);
             is_more
         });
+    }
+}
+
+/// Waits until somebody wants the run to end more urgently than before.
+pub(crate) async fn wanted(stops: &mut watch::Receiver<Urgency>, before: Urgency) -> Urgency {
+    match stops.wait_for(|urgency| *urgency > before).await {
+        Ok(urgency) => *urgency,
+        Err(_) => std::future::pending().await, // whoever could want it is gone
     }
 }

@@ -1,8 +1,6 @@
 //! Reading what the agent has written, as it grows, and translating it.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use lapidary_normalize::gemini::output::Noise;
@@ -13,10 +11,8 @@ use tokio::sync::{mpsc, watch};
 
 use super::request::{Request, Speech};
 use super::waiting::Waiting;
+use crate::follow::{CHUNK, Followed, Grown};
 use crate::recording::{STDERR, STDOUT};
-
-/// How much is read at once.
-const CHUNK: usize = 64 * 1024;
 
 /// How much of the end of stderr is kept for whoever asks why.
 const TAIL: u64 = 16 * 1024;
@@ -39,15 +35,6 @@ impl Batch {
     fn is_empty(&self) -> bool {
         self.events.is_empty() && self.stdout.is_empty() && self.stderr.is_empty()
     }
-}
-
-/// How far the files have grown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Grown {
-    pub(super) stdout: u64,
-    pub(super) stderr: u64,
-    /// They will not grow any more.
-    pub(super) is_over: bool,
 }
 
 /// Reads one attempt's files to their end.
@@ -192,44 +179,4 @@ pub(super) fn stderr_tail(directory: &Path) -> String {
 /// The time, as events carry it.
 pub(super) fn now() -> String {
     format!("{:.3}", jiff::Timestamp::now())
-}
-
-/// A file that somebody else appends to.
-#[derive(Debug)]
-struct Followed {
-    file: File,
-    offset: u64,
-}
-
-impl Followed {
-    fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        Ok(Self { file, offset: 0 })
-    }
-
-    /// Reads on, but not behind `until`.
-    fn read(&mut self, room: &mut [u8], until: u64) -> io::Result<usize> {
-        let left = usize::try_from(until - self.offset).unwrap_or(usize::MAX);
-        let most = left.min(CHUNK).min(room.len());
-        let count = self.file.read_at(&mut room[..most], self.offset)?;
-        self.offset += count as u64;
-        Ok(count)
-    }
-
-    /// What was just read, once more.
-    fn again(&self, count: usize) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; count];
-        self.file
-            .read_exact_at(&mut bytes, self.offset - count as u64)?;
-        Ok(bytes)
-    }
-
-    /// The end of the file as it is now.
-    fn tail(&self, most: u64) -> Vec<u8> {
-        let length = self.file.metadata().map_or(0, |metadata| metadata.len());
-        let mut bytes = vec![0; usize::try_from(length.min(most)).unwrap_or_default()];
-        let read = self.file.read_at(&mut bytes, length.saturating_sub(most));
-        bytes.truncate(read.unwrap_or(0));
-        bytes
-    }
 }

@@ -1,4 +1,5 @@
-//! What has to be right before an agent is started: what is configured, where the agent is, what it is told.
+//! What has to be right before an agent is started (what is configured, where the agent is, what it is told) and after it has ended:
+//! recordings, and what is played from them.
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on should stop where it stands"
@@ -11,4 +12,6 @@ mod detect;
 mod launch;
 mod modules;
 mod prompt;
+mod pruning;
+mod replay;
 mod version;

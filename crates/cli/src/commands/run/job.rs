@@ -10,6 +10,7 @@ use lapidary::drive::config::{self, Config, ConfigError};
 use lapidary::drive::detect::Environment;
 use lapidary::drive::headless::{Agent, Job};
 use lapidary::drive::process::Supervisor;
+use lapidary::drive::recording::Limits;
 use lapidary::drive::run::Records;
 use lapidary::normalize::Options;
 
@@ -22,7 +23,7 @@ use crate::printer::complain;
 const LONGEST_PROMPT: u64 = 1 << 30;
 
 /// The agent that needs nothing installed.
-const DEMO: &str = "demo";
+pub(in crate::commands) const DEMO: &str = "demo";
 
 /// What is to be run.
 pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, Failure> {
@@ -181,15 +182,32 @@ fn from_stdin() -> Result<Prompt, Failure> {
 /// A run that is not to be recorded needs a place for its files all the same, but not for long.
 fn records(args: &Args, config: &Config, environment: &Environment) -> Records {
     let keep = config.record.unwrap_or(true);
-    let root = match (&args.record_dir, keep) {
-        (Some(directory), _) => environment.dir.join(directory),
-        (None, true) => state_directory(environment).join("runs"),
-        (None, false) => std::env::temp_dir().join("lapidary-runs"),
-    };
-    Records {
-        keep,
-        ..Records::below(root)
+    match (&args.record_dir, keep) {
+        (None, false) => Records {
+            keep,
+            ..Records::below(std::env::temp_dir().join("lapidary-runs"))
+        },
+        (directory, _) => Records {
+            keep,
+            ..recorded_in(directory.as_deref(), environment)
+        },
     }
+}
+
+/// A directory that somebody names is theirs: what is put there stays. Ours is kept within bounds.
+pub(in crate::commands) fn recorded_in(named: Option<&Path>, environment: &Environment) -> Records {
+    match named {
+        Some(directory) => Records {
+            limits: Limits::NONE,
+            ..Records::below(environment.dir.join(directory))
+        },
+        None => Records::below(recordings(environment)),
+    }
+}
+
+/// Where recordings are kept unless somebody says otherwise.
+fn recordings(environment: &Environment) -> PathBuf {
+    state_directory(environment).join("runs")
 }
 
 fn state_directory(environment: &Environment) -> PathBuf {

@@ -13,7 +13,7 @@ use crate::printer::complain;
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Listens. The number tells how often somebody wanted it to end.
-pub(super) fn listen(stopper: Stopper) -> watch::Receiver<u32> {
+pub(in crate::commands) fn listen(stopper: Stopper) -> watch::Receiver<u32> {
     let (sender, heard) = watch::channel(0);
     let body = move || {
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,0 +1,144 @@
+//! `record`: any program, recorded while it does what it always does.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Write};
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::config::Config;
+use lapidary::drive::detect::Environment;
+use lapidary::drive::process::{Command, Exit as Ending, StartError, Supervisor};
+use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
+use lapidary::drive::recording::RecordError;
+
+use super::run::job::recorded_in;
+use super::run::signals;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::harmless::Harmless;
+use crate::printer::{Printer, complain};
+
+/// Record any program: what it reads, what it writes, when, and how it ends
+///
+/// Stands between the program and whoever talks to it, headless or in a dialogue: stdin is passed on to it, its stdout and stderr
+/// are passed on as they come, and it is never held up by a slow reader. It runs under a supervisor: nothing that it starts
+/// outlives it. On a terminal, where it could do harm, its output is filtered.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary record -- gemini -o stream-json -p 'fix the tests' > run.jsonl
+  lapidary record --record-dir tests --run-id login -- gemini -o stream-json -p 'fix it'
+  lapidary replay tests/login
+
+An editor that starts `gemini --acp` is recorded by letting it start `lapidary record -- gemini --acp` instead.
+
+Ctrl-C asks the program to end; a second one ends it at once.
+
+Exits as the program did, with 128 and the number of its signal if it ended by one; with 10 if it cannot be started.")]
+pub(crate) struct Args {
+    /// What the recording is called [default: time and chance]
+    #[arg(long, value_name = "ID")]
+    run_id: Option<String>,
+    /// Where it is put, to stay [default: `$XDG_STATE_HOME/lapidary/runs`, where old ones go]
+    #[arg(long, value_name = "DIR")]
+    record_dir: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
+    let request = request(args)?;
+    let stdin = io::stdin().as_fd().try_clone_to_owned();
+    let stdin = stdin.or_else(|_| File::open("/dev/null").map(Into::into)); // a closed one is an empty one
+    let stdin = stdin.context("cannot read stdin");
+    let mut take = Take::start(request, stdin.map_err(Failure::internal)?.into());
+    let _heard = signals::listen(take.stopper());
+    pass_on(&mut take, out);
+    let taken = take.finish().map_err(refused)?;
+    say_where(&taken);
+    Ok(end(&taken))
+}
+
+fn request(args: &Args) -> Result<Request, Failure> {
+    let [program, rest @ ..] = args.command.as_slice() else {
+        return Err(Failure::usage(anyhow!("no program was named")));
+    };
+    let here = std::env::current_dir().context("cannot tell where this is");
+    let here = here.map_err(Failure::bad_input)?;
+    let environment = Environment::from_vars(std::env::vars_os(), &here);
+    let own = std::env::current_exe().context("cannot tell where this program is");
+    let records = recorded_in(args.record_dir.as_deref(), &environment);
+    let mut command = Command::new(program, here);
+    command.args(rest.to_vec()).envs(environment.vars);
+    let name = Path::new(program).file_name().unwrap_or(program);
+    Ok(Request {
+        run: args.run_id.clone().unwrap_or_else(lapidary::drive::fresh_run),
+        agent: name.to_string_lossy().into_owned(),
+        command,
+        supervisor: Supervisor::at(own.map_err(Failure::internal)?),
+        records,
+        grace: Config::default().grace_or_default(),
+    })
+}
+
+/// Passes on what the program writes. Once nobody reads it any more the program is asked to end, as it would be by a closed pipe.
+fn pass_on(take: &mut Take, out: &mut Printer) {
+    let is_terminal = out.is_terminal;
+    let mut out = Harmless::new(out, is_terminal);
+    let mut err = Harmless::new(io::stderr(), io::stderr().is_terminal());
+    while let Some(piece) = take.blocking_next() {
+        let passed = match piece {
+            Piece::Out(bytes) => out.write_all(&bytes).and_then(|()| out.flush()),
+            Piece::Err(bytes) => {
+                // That nobody hears it is no reason to stop.
+                let _ = err.write_all(&bytes);
+                Ok(())
+            }
+        };
+        if passed.is_err() {
+            take.stopper().cancel();
+        }
+    }
+    let _ = out.finish();
+    let _ = err.finish();
+}
+
+fn say_where(taken: &Taken) {
+    if let Some(problem) = &taken.ended_because {
+        complain(&format!("error: the program was ended: {problem}"));
+    }
+    let directory = taken.directory.display();
+    complain(&format!("note: recorded in `{directory}`"));
+}
+
+fn end(taken: &Taken) -> ExitCode {
+    match taken.exit {
+        _ if taken.ended_because.is_some() => Exit::Internal.into(),
+        Some(Ending::Code(code)) => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
+        Some(Ending::Signal(number)) => {
+            ExitCode::from(u8::try_from(number + 128).unwrap_or(u8::MAX))
+        }
+        None => {
+            complain("error: the supervisor was lost: how the program ended is not known");
+            Exit::Internal.into()
+        }
+    }
+}
+
+fn refused(error: TakeError) -> Failure {
+    let exit = match &error {
+        TakeError::Start(StartError::Missing { .. } | StartError::Spawn { .. }) => {
+            Exit::AgentMissing
+        }
+        TakeError::Record(RecordError::Name { .. } | RecordError::Exists { .. }) => Exit::BadInput,
+        _ => Exit::Internal,
+    };
+    Failure {
+        exit,
+        ..Failure::internal(error)
+    }
+}

@@ -1,0 +1,151 @@
+//! `replay`: a recording as an agent.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::detect::Environment;
+use lapidary::drive::process::Exit as Ending;
+use lapidary::drive::replay::{Pace, Parts, Replay};
+use lapidary::standin::demo;
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use super::run::job::{DEMO, recorded_in};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::harmless::Harmless;
+use crate::printer::{Printer, complain};
+
+/// Play a recorded run back, as an agent would: same output, same timing, same end
+///
+/// Needs no model, no account and no network. What the agent wrote to stdout and stderr is written again, byte for byte and at the
+/// recorded times; then the replay ends as the agent did, with its exit code or by its signal. Stdin is not read.
+///
+/// On a terminal, where it could do harm, the output is filtered.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary replay demo
+  lapidary replay --fast 20261115T120000-1a2b3c4d > run.jsonl
+  lapidary replay ~/.local/state/lapidary/runs/20261115T120000-1a2b3c4d/run.json --speed 10
+
+A recording stands in for Gemini CLI in your own tests. Write a program that plays it whatever it is asked:
+  printf '#!/bin/sh\\nexec lapidary replay --fast tests/login \"$@\"\\n' > fake-gemini
+  chmod +x fake-gemini
+  GEMINI_CLI_PATH=./fake-gemini lapidary run --format result 'fix the login'
+
+Exits as the recorded agent did; with 1 if its end was not recorded; with 13 if the recording is corrupt, which is \
+found out before anything is played.")]
+pub(crate) struct Args {
+    /// A recording's directory or `run.json`, the id of a run, a file with an agent's stdout, or `demo`
+    recording: PathBuf,
+    /// Play without waiting
+    #[arg(long, conflicts_with = "speed")]
+    fast: bool,
+    /// Play so many times as fast
+    #[arg(
+        long,
+        value_name = "TIMES",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
+    speed: f64,
+    /// Where runs are recorded [default: `$XDG_STATE_HOME/lapidary/runs`]
+    #[arg(long, value_name = "DIR")]
+    record_dir: Option<PathBuf>,
+    /// What an agent would be told, and a recording ignores
+    #[arg(
+        value_name = "ARGS",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    _ignored: Vec<OsString>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
+    let pace = pace(args)?;
+    let replay = open(args)?;
+    let exit = replay.exit();
+    let is_terminal = out.is_terminal;
+    let mut out = Harmless::new(out, is_terminal);
+    let mut err = Harmless::new(io::stderr(), io::stderr().is_terminal());
+    replay.play(pace, &mut out, &mut err)?;
+    out.finish()?;
+    // Nobody is left to tell if stderr is closed.
+    let _ = err.finish();
+    Ok(end_as(exit))
+}
+
+fn pace(args: &Args) -> Result<Pace, Failure> {
+    if args.fast {
+        return Ok(Pace::AtOnce);
+    }
+    if args.speed.is_finite() && args.speed > 0.0 {
+        return Ok(Pace::Times(args.speed));
+    }
+    let failure = Failure::usage(anyhow!("--speed must be more than 0"));
+    Err(failure.with_hint("--fast plays without waiting"))
+}
+
+fn open(args: &Args) -> Result<Replay, Failure> {
+    let name = args.recording.as_path();
+    let opened = if name == Path::new(DEMO) {
+        Replay::of(Parts {
+            manifest: demo::MANIFEST,
+            timing: demo::TIMING,
+            stdout: demo::STDOUT,
+            stderr: demo::STDERR,
+        })
+    } else {
+        Replay::open(&find(name, args.record_dir.as_deref())?)
+    };
+    opened.map_err(Failure::bad_input)
+}
+
+/// A path that leads somewhere is what it is; anything else may be the id of a run.
+fn find(name: &Path, directory: Option<&Path>) -> Result<PathBuf, Failure> {
+    if name.exists() {
+        return Ok(name.to_owned());
+    }
+    let here = std::env::current_dir().context("cannot tell where this is");
+    let here = here.map_err(Failure::bad_input)?;
+    let environment = Environment::from_vars(std::env::vars_os(), &here);
+    let root = recorded_in(directory, &environment).root;
+    let is_id = name.components().count() == 1 && !name.starts_with("..");
+    let found = Some(root.join(name)).filter(|found| is_id && found.is_dir());
+    found.ok_or_else(|| {
+        let (name, root) = (name.display(), root.display());
+        let failure = Failure::bad_input(anyhow!("there is no recording `{name}`"));
+        failure.with_hint(format!(
+            "runs are recorded in `{root}`; `lapidary replay demo` plays one that is always there"
+        ))
+    })
+}
+
+/// Ends this process as that one ended.
+fn end_as(exit: Option<Ending>) -> ExitCode {
+    match exit {
+        Some(Ending::Code(code)) => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
+        Some(Ending::Signal(number)) => die_of(number),
+        None => {
+            complain(
+                "error: the recording does not say how the agent ended: whoever recorded it was killed",
+            );
+            Exit::Internal.into()
+        }
+    }
+}
+
+/// Ends by a signal, without a core dump: nothing is wrong with us. A signal that does not end us becomes the exit code that a shell
+/// would show.
+fn die_of(number: i32) -> ExitCode {
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    let _ = setrlimit(Resource::Core, none);
+    let _ = signal_hook::low_level::emulate_default_handler(number);
+    ExitCode::from(u8::try_from(number + 128).unwrap_or(u8::MAX))
+}

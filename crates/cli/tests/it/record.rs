@@ -1,0 +1,338 @@
+//! Any program, recorded while it does what it always does.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{DEADLINE, Ran, ended, lapidary, lines_of, output};
+
+/// A recording called `rec` of a shell script, in a directory of its own.
+fn record(folder: &TempDir, script: &str) -> Command {
+    let mut command = lapidary(["record", "--record-dir", ".", "--run-id", "rec", "--"]);
+    command
+        .args(["sh", "-c", script])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn file(folder: &TempDir, name: &str) -> String {
+    fs::read_to_string(folder.path().join("rec").join(name)).unwrap()
+}
+
+/// The channel and the size of each moment.
+fn moments(folder: &TempDir) -> Vec<(String, u64)> {
+    let moment = |line: &str| {
+        let words: Vec<_> = line.split(' ').collect();
+        (words[1].to_owned(), words[2].parse().unwrap())
+    };
+    file(folder, "timing").lines().map(moment).collect()
+}
+
+fn note(folder: &TempDir) -> String {
+    let here = folder.path().canonicalize().unwrap();
+    format!("note: recorded in `{}`\n", here.join("./rec").display())
+}
+
+/// Waits for something that does not take long.
+fn wait_for(what: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !what() {
+        assert!(started.elapsed() < DEADLINE, "it never happened");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args([name, &pid]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn a_dialogue_goes_on_as_if_nobody_were_there() {
+    let folder = folder();
+    let script = r#"while read -r line; do echo "you said $line"; done; echo bye >&2; exit 7"#;
+    let mut child = record(&folder, script).spawn().unwrap();
+    let mut asks = child.stdin.take().unwrap();
+    let answers = lines_of(&mut child);
+    for word in ["one", "two", "three"] {
+        asks.write_all(format!("{word}\n").as_bytes()).unwrap();
+        let answer = answers.recv_timeout(DEADLINE).unwrap();
+        assert_eq!(answer, format!("you said {word}"));
+    }
+    drop(asks);
+    let ended = ended(child);
+    assert_eq!(ended.status.code(), Some(7));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(said, format!("bye\n{}", note(&folder)));
+
+    assert_eq!(file(&folder, "stdin"), "one\ntwo\nthree\n");
+    assert_eq!(
+        file(&folder, "stdout"),
+        "you said one\nyou said two\nyou said three\n"
+    );
+    assert_eq!(file(&folder, "stderr"), "bye\n");
+    let expected = [
+        ("in", 4),
+        ("out", 13),
+        ("in", 4),
+        ("out", 13),
+        ("in", 6),
+        ("out", 15),
+        ("err", 4),
+    ];
+    let expected = expected.map(|(channel, bytes)| (channel.to_owned(), bytes));
+    assert_eq!(moments(&folder), expected);
+}
+
+#[test]
+fn the_manifest_says_what_was_started_and_how_it_ended() {
+    let folder = folder();
+    let ran = output(record(&folder, "exit 3"), b"");
+    assert_eq!(ran.status.code(), Some(3));
+    let mut manifest: Value = serde_json::from_str(&file(&folder, "run.json")).unwrap();
+    let names = manifest["environment"].take();
+    assert!(names.as_array().unwrap().contains(&json!("PATH")));
+    let here = folder.path().canonicalize().unwrap();
+    assert_eq!(manifest["directory"].take(), json!(here));
+    assert!(manifest["startedAt"].take().is_string());
+    assert!(manifest["end"]["durationMs"].take().is_u64());
+    assert_eq!(
+        manifest,
+        json!({
+            "schema": "lapidary.recording/1",
+            "run": "rec",
+            "agent": "sh",
+            "transport": "unknown",
+            "argv": ["sh", "-c", "exit 3"],
+            "environment": null,
+            "directory": null,
+            "startedAt": null,
+            "end": {"durationMs": null, "exitCode": 3},
+        })
+    );
+}
+
+#[test]
+fn only_the_owner_may_read_it() {
+    let folder = folder();
+    output(record(&folder, "echo secret"), b"secret");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let directory = folder.path().join("rec");
+    assert_eq!(mode(&directory), 0o700);
+    let mut files: Vec<_> = fs::read_dir(&directory)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| {
+            (
+                entry.file_name().into_string().unwrap(),
+                mode(&entry.path()),
+            )
+        })
+        .collect();
+    files.sort();
+    let names = ["run.json", "stderr", "stdin", "stdout", "timing"];
+    assert_eq!(files, names.map(|name| (name.to_owned(), 0o600)));
+}
+
+#[test]
+fn a_recording_is_an_agent() {
+    let folder = folder();
+    let script = r"read -r line; printf 'got %s \377' $line; printf oops >&2; kill -KILL $$";
+    let original = output(record(&folder, script), b"it\n");
+    assert_eq!(original.status.code(), Some(128 + 9));
+    assert_eq!(original.stdout, b"got it \xff");
+    let mut replay = lapidary(["replay", "rec"]);
+    replay.current_dir(folder.path());
+    let played = output(replay, b"");
+    assert_eq!(played.stdout, original.stdout);
+    assert_eq!(played.stderr, b"oops");
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&played.status),
+        Some(9)
+    );
+}
+
+#[test]
+fn a_program_that_ends_is_not_held_up_by_who_still_talks_to_it() {
+    let folder = folder();
+    let mut child = record(&folder, "echo done").spawn().unwrap();
+    let still_open = child.stdin.take();
+    let ended = ended(child);
+    assert_eq!(
+        (ended.status.code(), ended.stdout),
+        (Some(0), b"done\n".to_vec())
+    );
+    drop(still_open);
+}
+
+#[test]
+fn input_that_is_not_there_yet_is_waited_for() {
+    let folder = folder();
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    theirs.set_nonblocking(true).unwrap();
+    let mut command = record(&folder, "echo ready; cat");
+    let mut child = command.stdin(OwnedFd::from(theirs)).spawn().unwrap();
+    drop(command);
+    let lines = lines_of(&mut child);
+    assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "ready");
+    ours.write_all(b"late\n").unwrap();
+    assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "late");
+    drop(ours);
+    assert_eq!(ended(child).status.code(), Some(0));
+}
+
+#[test]
+fn what_was_recorded_until_the_recorder_was_killed_can_be_played() {
+    let folder = folder();
+    let mut child = record(&folder, "echo first; exec sleep 600")
+        .spawn()
+        .unwrap();
+    let lines = lines_of(&mut child);
+    assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "first");
+    child.kill().unwrap();
+    ended(child);
+    let mut replay = lapidary(["replay", "rec"]);
+    replay.current_dir(folder.path());
+    let played = output(replay, b"");
+    assert_eq!(played.status.code(), Some(1));
+    assert_eq!(played.stdout, b"first\n");
+}
+
+#[test]
+fn what_lies_in_a_directory_of_ones_own_stays() {
+    let folder = folder();
+    output(record(&folder, "true"), b"");
+    let timing = File::options()
+        .write(true)
+        .open(folder.path().join("rec/timing"));
+    timing
+        .unwrap()
+        .set_modified(SystemTime::UNIX_EPOCH)
+        .unwrap();
+    let mut another = lapidary(["record", "--record-dir", ".", "--run-id", "new", "true"]);
+    another.current_dir(folder.path());
+    assert_eq!(output(another, b"").status.code(), Some(0));
+    let mut names: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["new", "rec"]);
+}
+
+#[test]
+fn a_slow_reader_holds_nobody_up() {
+    let folder = folder();
+    let script = "head -c 4000000 /dev/zero; touch all-written; exit 5";
+    let mut child = record(&folder, script).spawn().unwrap();
+    let mut slow = child.stdout.take().unwrap();
+    wait_for(|| folder.path().join("all-written").exists());
+    let mut read = Vec::new();
+    slow.read_to_end(&mut read).unwrap();
+    assert_eq!(
+        (read.len(), ended(child).status.code()),
+        (4_000_000, Some(5))
+    );
+}
+
+#[test]
+fn a_reader_who_has_had_enough_ends_the_program() {
+    let folder = folder();
+    let script = "while :; do echo on and on; sleep 0.01; done";
+    let mut child = record(&folder, script).spawn().unwrap();
+    drop(child.stdout.take());
+    // A closed pipe is success, as with every command.
+    assert_eq!(ended(child).status.code(), Some(0));
+    let manifest: Value = serde_json::from_str(&file(&folder, "run.json")).unwrap();
+    assert_eq!(manifest["end"]["signal"], json!("SIGTERM"));
+}
+
+#[test]
+fn who_wants_it_to_end_asks_the_program() {
+    for name in ["-INT", "-TERM", "-HUP"] {
+        let folder = folder();
+        let script = "trap 'echo asked; exit 6' TERM; echo ready; while :; do sleep 0.01; done";
+        let mut child = record(&folder, script).spawn().unwrap();
+        let lines = lines_of(&mut child);
+        assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "ready");
+        signal(&child, name);
+        assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "asked");
+        assert_eq!(ended(child).status.code(), Some(6), "{name}");
+        assert_eq!(file(&folder, "stdout"), "ready\nasked\n");
+    }
+}
+
+#[test]
+fn who_asks_twice_does_not_wait_for_the_program() {
+    let folder = folder();
+    let script = "trap 'echo no' TERM; echo ready; while :; do sleep 0.01; done";
+    let mut child = record(&folder, script).spawn().unwrap();
+    let lines = lines_of(&mut child);
+    assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "ready");
+    signal(&child, "-INT");
+    assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "no");
+    signal(&child, "-INT");
+    assert_eq!(ended(child).status.code(), Some(128 + 9));
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused_with_a_sentence() {
+    let folder = folder();
+    let refused = |args: &[&str]| {
+        let mut command = lapidary(args);
+        command.current_dir(folder.path());
+        let ran = output(command, b"");
+        Ran {
+            code: ran.status.code(),
+            stdout: String::from_utf8(ran.stdout).unwrap(),
+            stderr: String::from_utf8(ran.stderr).unwrap(),
+        }
+    };
+    let said = |code: i32, stderr: &str| Ran {
+        code: Some(code),
+        stdout: String::new(),
+        stderr: format!("{stderr}\n"),
+    };
+    let into = ["record", "--record-dir", "records", "--run-id"];
+    assert_eq!(
+        refused(&[&into[..], &["new", "--", "no-such-program"]].concat()),
+        said(10, "error: cannot find `no-such-program`")
+    );
+    assert!(
+        !folder.path().join("records/new").exists(),
+        "nothing is left"
+    );
+    assert_eq!(
+        refused(&[&into[..], &["../up", "--", "true"]].concat()),
+        said(
+            13,
+            "error: `../up` cannot name a recording: letters, digits, `-`, `_` and `.` can, and it must not begin with `.`"
+        )
+    );
+    assert_eq!(
+        refused(&[&into[..], &["twice", "--", "true"]].concat()).code,
+        Some(0)
+    );
+    assert_eq!(
+        refused(&[&into[..], &["twice", "--", "true"]].concat()),
+        said(13, "error: there is a recording of `twice` already")
+    );
+    assert_eq!(refused(&["record"]).code, Some(2));
+}

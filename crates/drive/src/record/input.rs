@@ -1,0 +1,46 @@
+//! Passing input on: recorded before it is handed over, so that no answer is noted before its question.
+
+use std::fs::File;
+use std::io::{self, PipeWriter, Read as _, Write as _};
+use std::thread;
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::tape::Tape;
+use crate::follow::CHUNK;
+use crate::recording::Channel;
+
+/// Passes `input` on to `feed` on a thread of its own, which nobody waits for: it may be reading from somebody who never says anything
+/// again, and such a read cannot be interrupted. When the input ends, so does the feed.
+pub(super) fn pass_on(
+    mut input: File,
+    mut copy: File,
+    mut feed: PipeWriter,
+    tape: Tape,
+) -> io::Result<()> {
+    let body = move || {
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            let bytes = match input.read(&mut chunk) {
+                Ok(0) => return,
+                Ok(count) => &chunk[..count],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    // Whoever gave it to us, or shares it with us, does not like to wait.
+                    let _ = poll(&mut [PollFd::new(&input, PollFlags::IN)], None);
+                    continue;
+                }
+                Err(_) => return, // a closed or broken input is one that has ended
+            };
+            if let Err(error) = copy.write_all(bytes) {
+                return tape.fail(&error);
+            }
+            tape.note(Channel::In, bytes.len() as u64);
+            if feed.write_all(bytes).is_err() {
+                return; // the program does not listen any more
+            }
+        }
+    };
+    let name = "lapidary-input".to_owned();
+    thread::Builder::new().name(name).spawn(body).map(drop)
+}

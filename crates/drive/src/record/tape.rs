@@ -1,0 +1,73 @@
+//! The recording while it is made, by two at once: what goes in is noted by one thread, what comes out by another.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::recording::{Channel, Manifest, Recorder};
+
+/// A recording that several write to.
+#[derive(Debug, Clone)]
+pub(super) struct Tape(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    recorder: Recorder,
+    /// How many bytes may still be recorded.
+    left: u64,
+    problem: Option<String>,
+}
+
+impl Tape {
+    pub(super) fn new(recorder: Recorder, most: u64) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            recorder,
+            left: most,
+            problem: None,
+        })))
+    }
+
+    /// Notes that a channel has grown. If that cannot be recorded, or is more than may be, there is a problem.
+    pub(super) fn note(&self, channel: Channel, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let mut state = self.state();
+        if let Err(error) = state.recorder.note(channel, bytes) {
+            state.fail(|| format!("it cannot be recorded any more: {error}"));
+        }
+        match state.left.checked_sub(bytes) {
+            Some(left) => state.left = left,
+            None => state.fail(|| "there was more to record than is allowed".to_owned()),
+        }
+    }
+
+    /// Why there is no point in going on.
+    pub(super) fn problem(&self) -> Option<String> {
+        self.state().problem.clone()
+    }
+
+    pub(super) fn fail(&self, error: &io::Error) {
+        self.state()
+            .fail(|| format!("it cannot be recorded any more: {error}"));
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.state().recorder.elapsed()
+    }
+
+    pub(super) fn describe(&self, manifest: &Manifest) -> io::Result<()> {
+        self.state().recorder.describe(manifest)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The first problem is the one that counts.
+    fn fail(&mut self, problem: impl FnOnce() -> String) {
+        self.problem.get_or_insert_with(problem);
+    }
+}

@@ -1,0 +1,226 @@
+//! Is a recording in order? If not: where is it not?
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lapidary_vocab::recording::SCHEMA;
+
+use super::{Replay, Source};
+use crate::process::Exit;
+use crate::recording::{
+    Channel, MANIFEST, Manifest, RecordedEnd, STDERR, STDOUT, Timing, TimingError,
+};
+use crate::signals;
+
+/// A manifest or a timing is shorter. The longest timing that makes sense is of a run that wrote without a pause for two hours.
+const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// Why a recording cannot be played.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// A file of it is not there, or cannot be read.
+    #[error("cannot read `{}`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file of it goes on and on.
+    #[error("`{}` is too long: {LONGEST} bytes are the most", path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The manifest is no manifest.
+    #[error("{}:{line}:{column}: {problem}", path.display())]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong there.
+        problem: String,
+    },
+    /// The manifest is of another version.
+    #[error("{}: `schema` is {found:?}, and `{SCHEMA}` is what can be played", path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        found: String,
+    },
+    /// The manifest tells of an end that no process has.
+    #[error("{}: {end} is no way for a process to end", path.display())]
+    End {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        end: String,
+    },
+    /// The timing makes no sense.
+    #[error("the recording in `{}` is corrupt: {problem}", place.display())]
+    Timing {
+        /// The recording.
+        place: PathBuf,
+        /// Where, and what stands there.
+        problem: TimingError,
+    },
+    /// The timing tells of bytes that are not there.
+    #[error(
+        "the recording in `{}` is corrupt: up to line {line} of `timing` {told} bytes were written to `{file}`, which holds {held}",
+        place.display()
+    )]
+    Short {
+        /// The recording.
+        place: PathBuf,
+        /// The line of the timing that is the first to tell of them.
+        line: usize,
+        /// Where they should be.
+        file: &'static str,
+        /// How many the timing tells of so far.
+        told: u64,
+        /// How many there are.
+        held: u64,
+    },
+}
+
+impl ReplayError {
+    pub(super) fn read(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        Self::Read { path, source }
+    }
+}
+
+/// A file that is read whole. Bytes that are not UTF-8 will make no sense to whoever reads it.
+pub(super) fn read(path: &Path) -> Result<String, ReplayError> {
+    let (file, size) = open(path)?;
+    if size > LONGEST {
+        let path = path.to_owned();
+        return Err(ReplayError::TooLong { path });
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(LONGEST).read_to_end(&mut bytes);
+    read.map_err(|source| ReplayError::read(path, source))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A file and its size. A pipe in its place could be waited for for ever.
+pub(super) fn open(path: &Path) -> Result<(File, u64), ReplayError> {
+    let opened = fs::metadata(path).and_then(|metadata| {
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
+        Ok((File::open(path)?, metadata.len()))
+    });
+    opened.map_err(|source| ReplayError::read(path, source))
+}
+
+/// What is checked: the texts themselves, and how long the channels are.
+pub(super) struct Texts<'a> {
+    pub(super) place: PathBuf,
+    pub(super) manifest: &'a str,
+    pub(super) timing: &'a str,
+    pub(super) stdout: u64,
+    pub(super) stderr: u64,
+}
+
+impl Texts<'_> {
+    /// The recording, if all of it is in order.
+    pub(super) fn replay(&self, stdout: Source, stderr: Source) -> Result<Replay, ReplayError> {
+        let end = self.manifest()?.end;
+        let timing = self.timing()?;
+        let last = timing.0.last().map_or(Duration::ZERO, |moment| moment.at);
+        let ended = end
+            .as_ref()
+            .map(|end| Duration::from_millis(end.duration_ms));
+        Ok(Replay {
+            stdout,
+            stderr,
+            duration: ended.unwrap_or(last),
+            exit: end.map_or(Ok(None), |end| self.exit(&end))?,
+            timing,
+        })
+    }
+
+    fn manifest(&self) -> Result<Manifest, ReplayError> {
+        let path = self.place.join(MANIFEST);
+        let manifest: Manifest = match serde_json::from_str(self.manifest) {
+            Ok(manifest) => manifest,
+            Err(error) => return Err(misread(path, &error)),
+        };
+        if manifest.schema != SCHEMA {
+            let found = manifest.schema.chars().take(80).collect();
+            return Err(ReplayError::Schema { path, found });
+        }
+        Ok(manifest)
+    }
+
+    fn timing(&self) -> Result<Timing, ReplayError> {
+        let place = || self.place.clone();
+        let timing = Timing::read(self.timing).map_err(|problem| ReplayError::Timing {
+            place: place(),
+            problem,
+        })?;
+        let (mut out, mut err) = (0_u64, 0_u64);
+        for (index, moment) in timing.0.iter().enumerate() {
+            let (told, held, file) = match moment.channel {
+                Channel::In => continue,
+                Channel::Out => (&mut out, self.stdout, STDOUT),
+                Channel::Err => (&mut err, self.stderr, STDERR),
+            };
+            *told = told.saturating_add(moment.bytes);
+            if *told > held {
+                return Err(ReplayError::Short {
+                    place: place(),
+                    line: index + 1,
+                    file,
+                    told: *told,
+                    held,
+                });
+            }
+        }
+        Ok(timing)
+    }
+
+    /// None if the supervisor was lost, and nobody knows.
+    fn exit(&self, end: &RecordedEnd) -> Result<Option<Exit>, ReplayError> {
+        let impossible = |end: String| ReplayError::End {
+            path: self.place.join(MANIFEST),
+            end,
+        };
+        match (end.exit_code, &end.signal) {
+            (Some(code @ 0..=255), None) => Ok(Some(Exit::Code(code))),
+            (None, None) => Ok(None),
+            (None, Some(name)) => match signals::number(name) {
+                Some(number) => Ok(Some(Exit::Signal(number))),
+                None => Err(impossible(format!("signal {:?}", short(name)))),
+            },
+            (Some(code), None) => Err(impossible(format!("exit code {code}"))),
+            (Some(_), Some(_)) => Err(impossible("both an exit code and a signal".to_owned())),
+        }
+    }
+}
+
+fn short(name: &str) -> String {
+    name.chars().take(80).collect()
+}
+
+/// What serde says has the place at its end, which stands at our beginning.
+fn misread(path: PathBuf, error: &serde_json::Error) -> ReplayError {
+    let (line, column) = (error.line(), error.column());
+    let problem = error.to_string();
+    let place = format!(" at line {line} column {column}");
+    let problem = problem.strip_suffix(&place).unwrap_or(&problem).to_owned();
+    ReplayError::Manifest {
+        path,
+        line,
+        column,
+        problem,
+    }
+}

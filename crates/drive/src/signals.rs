@@ -1,0 +1,54 @@
+//! Signals by their names, as recordings have them.
+
+use signal_hook::consts::{SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+use signal_hook::low_level::signal_name;
+
+/// What stands before the number of a signal without a name.
+const NAMELESS: &str = "signal ";
+
+/// No system has more.
+const LAST: i32 = 127;
+
+/// `SIGKILL`, or `signal 40` where there is no name.
+pub(crate) fn name(number: i32) -> String {
+    signal_name(number).map_or_else(|| format!("{NAMELESS}{number}"), str::to_owned)
+}
+
+/// The number of a signal that a process can end by.
+pub(crate) fn number(name: &str) -> Option<i32> {
+    let named = || (1..=LAST).find(|number| signal_name(*number) == Some(name));
+    let number = match name.strip_prefix(NAMELESS) {
+        Some(number) => number.parse().ok(),
+        None => named(),
+    };
+    let ends = |number: &i32| ![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU].contains(number);
+    number.filter(|number| (1..=LAST).contains(number) && ends(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_number_and_a_number_is_a_name() {
+        for (number_of, name_of) in [(9, "SIGKILL"), (15, "SIGTERM"), (99, "signal 99")] {
+            assert_eq!(name(number_of), name_of);
+            assert_eq!(number(name_of), Some(number_of));
+        }
+    }
+
+    #[test]
+    fn nothing_ends_by_what_is_no_signal_or_only_stops() {
+        for no_end in [
+            "",
+            "SIGNAL",
+            "signal 0",
+            "signal 128",
+            "signal -1",
+            "SIGSTOP",
+            "SIGTTIN",
+        ] {
+            assert_eq!(number(no_end), None, "{no_end}");
+        }
+    }
+}
