@@ -76,7 +76,10 @@ fn request(args: &Args) -> Result<Request, Failure> {
     command.args(rest.to_vec()).envs(environment.vars);
     let name = Path::new(program).file_name().unwrap_or(program);
     Ok(Request {
-        run: args.run_id.clone().unwrap_or_else(lapidary::drive::fresh_run),
+        run: args
+            .run_id
+            .clone()
+            .unwrap_or_else(lapidary::drive::fresh_run),
         agent: name.to_string_lossy().into_owned(),
         command,
         supervisor: Supervisor::at(own.map_err(Failure::internal)?),

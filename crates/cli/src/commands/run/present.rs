@@ -1,28 +1,37 @@
 //! A run, as it goes on: what is printed where.
 
-use std::io::{self, Write as _};
+mod face;
 
-use anyhow::Context as _;
+use std::io::{self, Write as _};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, anyhow};
 use lapidary::drive::run::{Batch, Run};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::event::RunEnd;
 use lapidary::vocab::{Body, Cause, Event};
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval};
 
-use super::super::sink::{Format, Sink};
+use super::super::sink::Format;
 use super::{Args, signals};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
+use face::Face;
+
+/// How often a live view is drawn anew.
+const FRAME: Duration = Duration::from_millis(125);
 
 /// Prints a run to its end.
 pub(super) fn present(
-    mut run: Run,
+    run: Run,
     format: Format,
     args: &Args,
     id: &str,
     out: &mut Printer,
 ) -> Result<Exit, Failure> {
-    let _heard = signals::listen(run.stopper());
+    let heard = signals::listen(run.stopper());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -30,43 +39,76 @@ pub(super) fn present(
         .context("cannot set up a runtime")
         .map_err(Failure::internal)?;
     let mut presented = Presented {
-        sink: Some(Sink::new(format, id, args.extract_data, out)),
+        face: Some(Face::new(format, args, id, out)),
         format,
+        started: Instant::now(),
         end: None,
     };
-    runtime.block_on(async {
-        while let Some(batch) = run.next_batch().await {
-            if let Err(failure) = presented.take(batch, out) {
-                presented.reader_is_gone(&failure)?;
-                run.stopper().cancel();
-            }
-        }
-        Ok::<_, Failure>(())
-    })?;
+    runtime.block_on(presented.follow(run, heard, out))?;
     presented.finish(out)
 }
 
 struct Presented {
     /// None once nobody reads any more.
-    sink: Option<Sink>,
+    face: Option<Face>,
     format: Format,
+    started: Instant,
     end: Option<RunEnd>,
 }
 
 impl Presented {
-    fn take(&mut self, mut batch: Batch, out: &mut Printer) -> Result<(), Failure> {
+    /// Shows everything until the run is over. A reader who is gone ends it.
+    async fn follow(
+        &mut self,
+        mut run: Run,
+        mut heard: watch::Receiver<u32>,
+        out: &mut Printer,
+    ) -> Result<(), Failure> {
+        let mut frames = interval(FRAME);
+        frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let is_live = self.face.as_ref().is_some_and(Face::is_live);
+        loop {
+            // Each of these can be cancelled without losing anything.
+            let shown = tokio::select! {
+                batch = run.next_batch() => match batch {
+                    Some(batch) => self.take(batch, out),
+                    None => return Ok(()),
+                },
+                _ = frames.tick(), if is_live => self.tick(),
+                changed = heard.changed(), if is_live && *heard.borrow() == 0 => match changed {
+                    Ok(()) => self.cancelling(),
+                    Err(_) => Ok(()),
+                },
+            };
+            if let Err(failure) = shown {
+                self.reader_is_gone(&failure)?;
+                run.stopper().cancel();
+            }
+        }
+    }
+
+    fn take(&mut self, batch: Batch, out: &mut Printer) -> Result<(), Failure> {
         self.remember(&batch.events);
         show_stderr(&batch.stderr);
-        let Some(sink) = &mut self.sink else {
-            return Ok(());
-        };
-        if self.format == Format::Raw {
-            out.write_all(&batch.stdout)?;
-        } else {
-            sink.take(&mut batch.events, out)?;
+        match &mut self.face {
+            Some(face) => face.take(batch, out),
+            None => Ok(()),
         }
-        out.flush()?;
-        Ok(())
+    }
+
+    fn tick(&mut self) -> Result<(), Failure> {
+        let elapsed = self.started.elapsed();
+        match &mut self.face {
+            Some(face) => face.tick(elapsed),
+            None => Ok(()),
+        }
+    }
+
+    fn cancelling(&mut self) -> Result<(), Failure> {
+        match &mut self.face {
+            Some(face) => face.cancelling(),
+            None => Ok(()),
+        }
     }
 
     fn remember(&mut self, events: &[Event]) {
@@ -78,21 +120,18 @@ impl Presented {
     /// A closed pipe ends the run: its reader has had enough. Anything else is a fault.
     fn reader_is_gone(&mut self, failure: &Failure) -> Result<(), Failure> {
         if !failure.is_closed_pipe() {
-            return Err(Failure::internal(anyhow::anyhow!("{:#}", failure.error)));
+            return Err(Failure::internal(anyhow!("{:#}", failure.error)));
         }
-        self.sink = None;
+        self.face = None;
         Ok(())
     }
 
     fn finish(mut self, out: &mut Printer) -> Result<Exit, Failure> {
-        if let Some(sink) = self.sink.take() {
-            sink.finish(out)?;
-            out.flush()?;
+        if let Some(face) = self.face.take() {
+            face.finish(out)?;
         }
         let Some(end) = &self.end else {
-            return Err(Failure::internal(anyhow::anyhow!(
-                "the run ended without a word"
-            )));
+            return Err(Failure::internal(anyhow!("the run ended without a word")));
         };
         // Text says it itself.
         if self.format != Format::Text && end.cause != Cause::EndTurn {
@@ -104,11 +143,8 @@ impl Presented {
 
 fn explain(end: &RunEnd) {
     let message = end.message.as_ref().map(ToString::to_string);
-    complain(&format!(
-        "error: {} ({})",
-        message.unwrap_or_default(),
-        end.cause
-    ));
+    let message = message.unwrap_or_default();
+    complain(&format!("error: {message} ({})", end.cause));
     if let Some(hint) = &end.hint {
         complain(&format!("hint: {hint}"));
     }
@@ -118,6 +154,7 @@ fn explain(end: &RunEnd) {
 fn show_stderr(bytes: &[u8]) {
     if !bytes.is_empty() {
         let text = String::from_utf8_lossy(bytes);
+        // There is nobody left to tell if it cannot be printed.
         let _ = io::stderr().write_all(sanitize(&text).as_bytes());
     }
 }

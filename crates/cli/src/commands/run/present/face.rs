@@ -1,0 +1,96 @@
+//! What a run looks like: a live view for people, lines for programs, the agent's own bytes.
+
+use std::io::{self, Stdout, Write as _};
+use std::time::Duration;
+
+use lapidary::drive::run::Batch;
+use lapidary::render::live::{Options, Size};
+
+use super::super::super::sink::{Format, Sink};
+use super::super::Args;
+use crate::failure::Failure;
+use crate::harmless::Harmless;
+use crate::live::{LiveView, terminal};
+use crate::printer::Printer;
+
+pub(super) enum Face {
+    Live(Box<LiveView<Stdout>>, Size),
+    Printed(Box<Sink>),
+    Raw { is_terminal: bool },
+}
+
+impl Face {
+    /// A live view wants a terminal that can move its cursor, and nothing else that writes to it.
+    pub(super) fn new(format: Format, args: &Args, id: &str, out: &Printer) -> Self {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        match format {
+            Format::Raw => Self::Raw {
+                is_terminal: out.is_terminal,
+            },
+            Format::Text if out.is_terminal && !is_dumb && !args.verbose => {
+                let options = Options {
+                    size: terminal::size(),
+                    colour: out.colour,
+                    marks: terminal::marks(),
+                };
+                let view = LiveView::new(io::stdout(), options);
+                Self::Live(Box::new(view), options.size)
+            }
+            _ => Self::Printed(Box::new(Sink::new(format, id, args.extract_data, out))),
+        }
+    }
+
+    pub(super) fn is_live(&self) -> bool {
+        matches!(self, Self::Live(..))
+    }
+
+    pub(super) fn take(&mut self, mut batch: Batch, out: &mut Printer) -> Result<(), Failure> {
+        match self {
+            Self::Live(view, _) => {
+                for event in &batch.events {
+                    view.event(event)?;
+                }
+                return Ok(());
+            }
+            Self::Printed(sink) => sink.take(&mut batch.events, out)?,
+            Self::Raw { is_terminal } => {
+                let mut harmless = Harmless::new(&mut *out, *is_terminal);
+                harmless.write_all(&batch.stdout)?;
+                harmless.finish()?;
+            }
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    pub(super) fn tick(&mut self, elapsed: Duration) -> Result<(), Failure> {
+        if let Self::Live(view, size) = self {
+            let now = terminal::size();
+            if now != *size {
+                *size = now;
+                view.resize(now)?;
+            }
+            view.tick(elapsed)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn cancelling(&mut self) -> Result<(), Failure> {
+        if let Self::Live(view, _) = self {
+            view.cancelling()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self, out: &mut Printer) -> Result<(), Failure> {
+        match self {
+            Self::Live(mut view, _) => view.finish()?,
+            Self::Printed(sink) => {
+                sink.finish(out)?;
+            }
+            Self::Raw { .. } => {}
+        }
+        out.flush()?;
+        Ok(())
+    }
+}
