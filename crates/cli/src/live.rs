@@ -5,7 +5,6 @@
 //! it: when the run is over, its story stands in the scrollback like the output of any other command.
 
 mod screen;
-#[cfg_attr(test, expect(dead_code, reason = "tests bring their own terminal"))]
 pub(crate) mod terminal;
 #[cfg(test)]
 mod tests;

@@ -65,11 +65,11 @@ impl Run {
     }
 
     /// A run that was over before it began.
-    pub fn refused(options: &Options, stopped: Stopped) -> Self {
+    pub fn refused(options: &Options, why: Stopped) -> Self {
         let (sender, batches) = mpsc::channel(1);
         let (stopper, _) = stop::channel();
         // There is room for one.
-        let _ = sender.try_send(attempt::refused(options, stopped));
+        let _ = sender.try_send(attempt::refused(options, why));
         Self {
             batches,
             events: VecDeque::new(),

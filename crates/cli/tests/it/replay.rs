@@ -160,7 +160,7 @@ fn events(stdout: &[u8]) -> Vec<Value> {
         .collect();
     let end = events.last_mut().and_then(Value::as_object_mut).unwrap();
     assert_eq!(end["event"], "run_end");
-    for name in ["timestamp", "extensions"] {
+    for name in ["timestamp", "durationMs", "extensions"] {
         end.remove(name);
     }
     events

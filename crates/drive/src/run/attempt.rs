@@ -227,8 +227,8 @@ impl Attempt<'_> {
     ) -> Result<Ending, AttemptError> {
         let request = self.request;
         recorder.describe(manifest)?;
-        let stdin = recorder.input(&request.input)?;
-        let stdio = Stdio::files(stdin, recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
+        let input = recorder.input(&request.input)?;
+        let stdio = Stdio::files(input, recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
         let directory = recorder.directory().to_owned();
         let running = request
             .supervisor

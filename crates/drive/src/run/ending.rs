@@ -76,7 +76,7 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        message.push_str(&format!(": {cause}"));
+        message = format!("{message}: {cause}");
         source = cause.source();
     }
     message

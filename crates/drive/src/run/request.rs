@@ -75,9 +75,9 @@ impl Default for Timeouts {
     /// A minute to start, ten for the whole, and silence is no crime.
     fn default() -> Self {
         Self {
-            start: Some(Duration::from_secs(60)),
+            start: Some(Duration::from_mins(1)),
             idle: None,
-            total: Some(Duration::from_secs(600)),
+            total: Some(Duration::from_mins(10)),
         }
     }
 }

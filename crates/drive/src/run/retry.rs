@@ -12,7 +12,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const FIRST_QUOTA_PAUSE: Duration = Duration::from_secs(5);
 
 /// No pause is longer than this.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// How long to wait before the next attempt, if there should be one. `attempt` counts from 1.
 pub(super) fn pause(end: &RunEnd, attempt: u32, has_output: bool) -> Option<Duration> {

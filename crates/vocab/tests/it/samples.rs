@@ -256,7 +256,7 @@ pub(crate) fn events() -> Vec<Event> {
             cause: Cause::AgentCrashed,
             exit_code: Some(-1),
             signal: Some("SIGKILL".to_owned()),
-            duration_ms: Some(number("1234")),
+            duration_ms: number("1234"),
             message: some("out of memory"),
             evidence: vec!["exit status 137".to_owned()],
             hint: Some("give it more memory".to_owned()),

@@ -77,12 +77,12 @@ pub(crate) struct Args {
         help_heading = "Agent",
         allow_hyphen_values = true
     )]
-    pub(super) extra_args: Vec<OsString>,
+    pub(super) for_agent: Vec<OsString>,
 
-    /// What the agent may do without asking: default, acceptEdits, bypassPermissions or plan [default: default]
+    /// What the agent may do without asking: `default`, `acceptEdits`, `bypassPermissions` or `plan` [default: default]
     #[arg(long, value_name = "MODE", help_heading = "Permissions")]
     pub(super) permission_mode: Option<String>,
-    /// The same in Gemini's words: default, auto_edit, yolo or plan
+    /// The same in Gemini's words: `default`, `auto_edit`, `yolo` or `plan`
     #[arg(
         long,
         value_name = "MODE",
@@ -173,7 +173,7 @@ pub(crate) struct Args {
     /// Keep no recording
     #[arg(long, help_heading = "Recording")]
     pub(super) no_record: bool,
-    /// Where runs are recorded [default: $XDG_STATE_HOME/lapidary/runs]
+    /// Where runs are recorded [default: `$XDG_STATE_HOME/lapidary/runs`]
     #[arg(long, value_name = "DIR", help_heading = "Recording")]
     pub(super) record_dir: Option<PathBuf>,
     /// Read this file instead of the project's `lapidary.toml`

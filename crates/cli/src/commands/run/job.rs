@@ -39,7 +39,7 @@ pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, F
         prompt: prompt(args)?,
         resume: args.resume.clone(),
         session_id: args.session_id.clone(),
-        extra_args: args.extra_args.clone(),
+        extra_args: args.for_agent.clone(),
         records: records(args, &config, &environment),
         supervisor: Supervisor::at(program),
         options,

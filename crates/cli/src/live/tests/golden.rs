@@ -23,7 +23,7 @@ fn of_capture(capture: &Capture) -> Vec<Event> {
     }
     let ending = Ending {
         exit_code: capture.exit_code,
-        signal: None,
+        ..Ending::default()
     };
     normalizer.finish(&ending, &mut events);
     events

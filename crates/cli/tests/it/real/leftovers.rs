@@ -30,7 +30,7 @@ fn in_a_tool(version: Version, args: &[&str]) -> (Real, Child) {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let child = command.spawn().unwrap();
-    let last = Instant::now() + Duration::from_secs(60);
+    let last = Instant::now() + Duration::from_mins(1);
     while pid_of(&real, "sleep 612").is_none() || pid_of(&real, "sleep 611").is_none() {
         assert!(
             Instant::now() < last,

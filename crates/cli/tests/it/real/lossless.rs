@@ -1,6 +1,5 @@
 //! The real CLI exits without draining its stdout. Nothing of it is lost all the same.
 
-use std::io::Read as _;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;

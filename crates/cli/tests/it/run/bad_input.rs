@@ -20,7 +20,7 @@ fn the_agent_is_missing() {
     command
         .env("GEMINI_CLI_PATH", "")
         .env("PATH", world.path("nowhere"));
-    let told = world.told(command);
+    let told = Told::by(command);
     check(
         &told,
         "agent_missing",
@@ -40,7 +40,7 @@ fn the_agent_cannot_be_executed() {
     fs::set_permissions(world.path("gemini"), fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = world.lapidary(&["run", "go"]);
     command.env("GEMINI_CLI_PATH", world.path("gemini"));
-    let told = world.told(command);
+    let told = Told::by(command);
     check(&told, "spawn_failed", 10, "cannot start `");
 }
 
@@ -201,7 +201,7 @@ fn a_full_disk_ends_the_run() {
             command.env(name, value);
         }
     }
-    let told = world.told(command);
+    let told = Told::by(command);
     check(&told, "internal", 1, "no space is left");
     world.assert_nothing_is_left();
     let mode = fs::metadata(&small).unwrap().permissions().mode();

@@ -26,23 +26,23 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "crashes after some line",
-        script: r#"
+        script: r"
             lines=$((n % 6)); i=0
             while [ $i -lt $lines ]; do
                 case $i in 0) init;; 1) user;; *) say $i;; esac
                 i=$((i + 1))
             done
-            exit 7"#,
+            exit 7",
         args: &[],
         expected: &[("agent_crashed", 15)],
     },
     Fault {
         name: "is killed after some line",
-        script: r#"
+        script: r"
             [ $((n % 4)) -gt 0 ] && init
             [ $((n % 4)) -gt 1 ] && say a
             [ $((n % 4)) -gt 2 ] && call c1 run_shell_command
-            kill -KILL $$"#,
+            kill -KILL $$",
         args: &[],
         expected: &[("agent_crashed", 15)],
     },
@@ -111,8 +111,8 @@ $line"
     },
     Fault {
         name: "leaves a daemon that writes on",
-        script: r#"
-            init; (setsid sh -c 'while :; do echo noise; sleep 0.01; done' &) ; say a; success"#,
+        script: r"
+            init; (setsid sh -c 'while :; do echo noise; sleep 0.01; done' &) ; say a; success",
         args: &[],
         expected: &[("end_turn", 0)],
     },
@@ -130,9 +130,9 @@ $line"
     },
     Fault {
         name: "exits with a code after a success",
-        script: r#"
+        script: r"
             init; say a; success
-            case $((n % 4)) in 0) exit 3;; 1) exit 41;; 2) exit 53;; 3) exit 130;; esac"#,
+            case $((n % 4)) in 0) exit 3;; 1) exit 41;; 2) exit 53;; 3) exit 130;; esac",
         args: &[],
         expected: &[
             ("agent_crashed", 15),

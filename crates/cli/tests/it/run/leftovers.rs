@@ -104,7 +104,7 @@ fn nothing_is_left_when_the_supervisor_is_killed() {
 #[test]
 fn an_agent_that_multiplies_is_ended_too() {
     let world = World::with_agent(
-        r#"
+        r"
         init
         cat > ../breed.sh <<'END'
         n=$1
@@ -113,7 +113,7 @@ fn an_agent_that_multiplies_is_ended_too() {
         while :; do setsid sh ../breed.sh $((n - 1)) & sleep 0.02; done
 END
         sh ../breed.sh 1 &
-        sleep 0.3; touch ../ready; exec sleep 607"#,
+        sleep 0.3; touch ../ready; exec sleep 607",
     );
     let mut command = world.lapidary(&["run", "--grace", "0.01", "go"]);
     command

@@ -93,12 +93,7 @@ impl World {
     pub(crate) fn run(&self, args: &[&str]) -> Told {
         let mut all = vec!["run"];
         all.extend(args);
-        self.told(self.lapidary(&all))
-    }
-
-    /// Runs a command that prints events.
-    pub(crate) fn told(&self, command: Command) -> Told {
-        Told::by(command)
+        Told::by(self.lapidary(&all))
     }
 
     pub(crate) fn assert_nothing_is_left(&self) {
