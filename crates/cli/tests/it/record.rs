@@ -183,6 +183,17 @@ fn a_program_that_ends_is_not_held_up_by_who_still_talks_to_it() {
 }
 
 #[test]
+fn a_program_need_not_listen() {
+    let folder = folder();
+    let ran = output(record(&folder, "exec <&-; echo done"), &vec![b'x'; 4 << 20]);
+    assert_eq!(
+        (ran.status.code(), ran.stdout),
+        (Some(0), b"done\n".to_vec())
+    );
+    assert_eq!(String::from_utf8(ran.stderr).unwrap(), note(&folder));
+}
+
+#[test]
 fn input_that_is_not_there_yet_is_waited_for() {
     let folder = folder();
     let (mut ours, theirs) = UnixStream::pair().unwrap();
@@ -201,7 +212,7 @@ fn input_that_is_not_there_yet_is_waited_for() {
 #[test]
 fn what_was_recorded_until_the_recorder_was_killed_can_be_played() {
     let folder = folder();
-    let mut child = record(&folder, "echo first; exec sleep 600")
+    let mut child = record(&folder, "echo first; exec sleep 60")
         .spawn()
         .unwrap();
     let lines = lines_of(&mut child);
@@ -255,7 +266,7 @@ fn a_slow_reader_holds_nobody_up() {
 #[test]
 fn a_reader_who_has_had_enough_ends_the_program() {
     let folder = folder();
-    let script = "while :; do echo on and on; sleep 0.01; done";
+    let script = "for i in $(seq 6000); do echo on and on; sleep 0.01; done";
     let mut child = record(&folder, script).spawn().unwrap();
     drop(child.stdout.take());
     // It ends as the program ended, which was asked to.
@@ -268,7 +279,7 @@ fn a_reader_who_has_had_enough_ends_the_program() {
 fn who_wants_it_to_end_asks_the_program() {
     for name in ["-INT", "-TERM", "-HUP"] {
         let folder = folder();
-        let script = "trap 'echo asked; exit 6' TERM; echo ready; while :; do sleep 0.01; done";
+        let script = "trap 'echo asked; exit 6' TERM; echo ready; sleep 60 & wait";
         let mut child = record(&folder, script).spawn().unwrap();
         let lines = lines_of(&mut child);
         assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "ready");
@@ -282,7 +293,7 @@ fn who_wants_it_to_end_asks_the_program() {
 #[test]
 fn who_asks_twice_does_not_wait_for_the_program() {
     let folder = folder();
-    let script = "trap 'echo no' TERM; echo ready; while :; do sleep 0.01; done";
+    let script = "trap 'echo no' TERM; echo ready; sleep 60 & wait; sleep 60";
     let mut child = record(&folder, script).spawn().unwrap();
     let lines = lines_of(&mut child);
     assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "ready");
