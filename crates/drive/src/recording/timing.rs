@@ -118,7 +118,7 @@ mod tests {
                 bytes: 0,
             },
             Moment {
-                at: Duration::from_secs(90_000),
+                at: Duration::from_hours(25),
                 channel: Channel::Err,
                 bytes: u64::MAX,
             },
