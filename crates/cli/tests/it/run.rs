@@ -6,6 +6,7 @@ mod faults;
 mod leftovers;
 mod library;
 mod lossless;
+mod on_a_terminal;
 mod outcome;
 mod prompt;
 pub(crate) mod world;

@@ -1,0 +1,103 @@
+//! What a person sees: the real binary on a real pseudo-terminal, looked at through a terminal's model.
+
+use std::num::NonZeroU16;
+use std::process::Command;
+
+use crate::support::output;
+use crate::usage::on_a_terminal;
+
+fn screen(shown: &str) -> String {
+    let size = |number| NonZeroU16::new(number).unwrap();
+    let mut terminal = vt100::Parser::new(size(60), size(80), 200);
+    terminal.process(shown.as_bytes());
+    terminal.screen().contents()
+}
+
+#[test]
+fn the_demo_is_shown_as_it_goes_and_stands_there_when_it_is_over() {
+    let state = tempfile::tempdir().unwrap();
+    let env = [
+        ("LAPIDARY_STATE_DIR", state.path().to_str().unwrap()),
+        ("LANG", "C.UTF-8"),
+    ];
+    let (shown, code) = on_a_terminal(&["run", "--agent", "demo", "hello"], &env, b"");
+    let screen = screen(&shown);
+    assert_eq!(code, Some(0), "{screen}");
+    for line in [
+        "✔ list_directory  .",
+        "✔ read_file  greet.py",
+        "✔ replace  greet.py  +2 −2",
+        "│ -    return \"Hello!\"",
+        "✔ run_shell_command  python3 -m unittest",
+        "— completed · 2,418 tokens (2,190 in, 228 out)",
+        "· 1 file written: greet.py",
+    ] {
+        assert!(screen.contains(line), "{line}: {screen}");
+    }
+    assert!(
+        shown.contains("running run_shell_command"),
+        "the status said so while it ran"
+    );
+    assert!(
+        !screen.contains("running"),
+        "and does not say so any more: {screen}"
+    );
+    assert!(
+        !shown.contains("\u{1b}[2J") && !shown.contains("\u{1b}[?1049"),
+        "the screen is nobody's to clear"
+    );
+}
+
+/// Types Ctrl-C as soon as there is something to see.
+const CTRL_C: &str = r#"
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+typed = False
+while True:
+    try:
+        shown = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not shown:
+        break
+    os.write(1, shown)
+    if not typed and b"session" in shown:
+        os.write(terminal, b"\x03")
+        typed = True
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"#;
+
+#[test]
+fn ctrl_c_typed_at_the_terminal_cancels() {
+    let state = tempfile::tempdir().unwrap();
+    let mut python = Command::new("python3");
+    python
+        .args(["-c", CTRL_C, env!("CARGO_BIN_EXE_lapidary")])
+        .args(["run", "--agent", "demo", "hello"])
+        .env("LAPIDARY_STATE_DIR", state.path())
+        .env("LANG", "C.UTF-8")
+        .env("TERM", "xterm-256color");
+    let ran = output(python, b"");
+    let screen = screen(&String::from_utf8(ran.stdout).unwrap());
+    assert_eq!(ran.status.code(), Some(130), "{screen}");
+    assert!(screen.contains("cancelled"), "{screen}");
+    assert!(
+        !screen.contains("Done."),
+        "it did not play to its end: {screen}"
+    );
+}
+
+#[test]
+fn a_dumb_terminal_gets_plain_lines() {
+    let state = tempfile::tempdir().unwrap();
+    let env = [
+        ("LAPIDARY_STATE_DIR", state.path().to_str().unwrap()),
+        ("TERM", "dumb"),
+        ("NO_COLOR", "1"),
+    ];
+    let (shown, code) = on_a_terminal(&["run", "--agent", "demo", "hello"], &env, b"");
+    assert_eq!(code, Some(0));
+    assert!(!shown.contains('\u{1b}'), "{shown:?}");
+}
