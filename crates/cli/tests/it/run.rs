@@ -6,4 +6,5 @@ mod faults;
 mod leftovers;
 mod lossless;
 mod outcome;
-mod world;
+mod trust;
+pub(crate) mod world;

@@ -68,6 +68,7 @@ impl World {
             .env("HOME", self.path("home"))
             .env("GEMINI_CLI_PATH", self.path("gemini"))
             .env("LAPIDARY_STATE_DIR", self.path("state"))
+            .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
             .env(MARK, &self.mark);
         command
     }
