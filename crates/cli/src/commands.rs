@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod completions;
+mod doctor;
 mod man;
 mod run;
 mod schema;
@@ -33,6 +34,7 @@ pub(crate) enum Command {
     Run(Box<run::Args>),
     Translate(translate::Args),
     Capabilities(capabilities::Args),
+    Doctor(doctor::Args),
     Schema(schema::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -44,6 +46,7 @@ pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<Exit, Failure>
         Command::Run(args) => run::run(args, out),
         Command::Translate(args) => translate::run(args, out),
         Command::Capabilities(args) => capabilities::run(args, out),
+        Command::Doctor(args) => doctor::run(args, out),
         Command::Schema(args) => schema::run(args, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),

@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod config;
 pub mod detect;
+pub mod doctor;
 mod follow;
 pub mod headless;
 pub mod process;

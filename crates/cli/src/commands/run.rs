@@ -1,7 +1,7 @@
 //! `run`: an agent on a prompt, with an outcome that can be trusted.
 
 mod args;
-mod job;
+pub(super) mod job;
 mod present;
 mod signals;
 
