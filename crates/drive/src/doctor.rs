@@ -10,6 +10,7 @@ mod state;
 mod surroundings;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lapidary_home::settings::Settings;
 use lapidary_home::trust::Trust;
@@ -36,6 +37,8 @@ pub struct Patient<'a> {
     pub config: &'a Result<Loaded, ConfigError>,
     /// The files that it is made of, if they are there.
     pub config_files: &'a [PathBuf],
+    /// How long the agent may take to say its version.
+    pub patience: Duration,
     /// A directory for what started programs print. It is the caller's to remove.
     pub scratch: &'a Path,
 }

@@ -6,6 +6,7 @@ mod world;
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::agents::gemini;
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// Where an agent would work [default: here]
     #[arg(short = 'C', long = "working-dir", value_name = "DIR")]
     working_dir: Option<PathBuf>,
+    /// How long the agent may take to say its version; it takes about two seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    timeout: u32,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -136,6 +140,7 @@ async fn look(
             .filter(|path| path.exists())
             .cloned()
             .collect::<Vec<_>>(),
+        patience: Duration::from_secs(args.timeout.into()),
         scratch,
     };
     examine(&patient, |check| report.tell(check)).await;

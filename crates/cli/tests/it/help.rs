@@ -6,7 +6,14 @@ use std::process::Command;
 
 use crate::support::{output, root, run};
 
-const COMMANDS: [&str; 5] = ["translate", "capabilities", "schema", "completions", "man"];
+const COMMANDS: [&str; 6] = [
+    "translate",
+    "capabilities",
+    "doctor",
+    "schema",
+    "completions",
+    "man",
+];
 
 /// All help texts as they are printed. `crates/cli/tests/it/help.txt` is what we want them to be.
 #[test]
@@ -16,6 +23,7 @@ fn help_is_what_it_is_meant_to_be() {
         &[][..],
         &["translate"],
         &["capabilities"],
+        &["doctor"],
         &["schema"],
         &["completions"],
         &["man"],

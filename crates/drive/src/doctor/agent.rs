@@ -1,7 +1,5 @@
 //! The agent itself: where it is, whether it starts, which version it is.
 
-use std::time::Duration;
-
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use super::Patient;
@@ -9,9 +7,6 @@ use super::ask::{Answer, ask};
 use crate::agents::{Version, gemini};
 use crate::detect::{self, Environment, Found, NotFound, Refusal, Tried, parse_version_output};
 use crate::process::{Command, Exit};
-
-/// How long `--version` may take. It is two seconds on a machine that has nothing else to do.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 const UPDATE: &str = "update it with `npm install -g @google/gemini-cli`";
 
@@ -73,7 +68,13 @@ pub(super) async fn start(patient: &Patient<'_>, found: &Found) -> (Check, Optio
         .args(["--version"])
         .envs(patient.environment.vars.clone())
         .envs([("GEMINI_CLI_NO_RELAUNCH", "true")]);
-    let answer = ask(patient.supervisor, command, patient.scratch, PATIENCE).await;
+    let answer = ask(
+        patient.supervisor,
+        command,
+        patient.scratch,
+        patient.patience,
+    )
+    .await;
     let problem = |message: String| Check::new(CheckName::Start, CheckState::Problem, message);
     match answer {
         Err(error) => {

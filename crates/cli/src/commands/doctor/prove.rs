@@ -54,7 +54,9 @@ pub(super) async fn prove(
         world,
         id: format!("doctor-{}", std::process::id()),
     };
-    proofs.streaming(report).await?;
+    if !proofs.streaming(report).await? {
+        return Ok(());
+    }
     proofs.tool(report).await?;
     proofs.cancel(report).await?;
     proofs.leftovers(report).await
@@ -83,7 +85,8 @@ struct Seen {
 }
 
 impl Proofs<'_> {
-    async fn streaming(&self, report: &mut Report<'_>) -> Result<(), Failure> {
+    /// Whether a run begins at all: if not, there is nothing more to see.
+    async fn streaming(&self, report: &mut Report<'_>) -> Result<bool, Failure> {
         let turn = Turn::chunks([
             Chunk::text("One"),
             Chunk::text(", two").delay(PAUSE),
@@ -93,12 +96,13 @@ impl Proofs<'_> {
             .play("streaming", Script::new().stream(turn), Cancel::Never)
             .await?;
         let began = seen.first(|body| matches!(body, Body::SessionInit(_)));
-        report.tell(match began {
-            Some(began) => proven(CheckName::ProveStart, "a run begins", began),
-            None => seen.failure(CheckName::ProveStart, "no run began"),
-        });
+        let Some(began) = began else {
+            report.tell(seen.failure(CheckName::ProveStart, "no run began"));
+            return Ok(false);
+        };
+        report.tell(proven(CheckName::ProveStart, "a run begins", began));
         report.tell(streamed(&seen));
-        Ok(())
+        Ok(true)
     }
 
     async fn tool(&self, report: &mut Report<'_>) -> Result<(), Failure> {

@@ -31,8 +31,9 @@ const INHERITED: &[&str] = &[
     "MISE_DATA_DIR",
 ];
 
-/// Long enough for a slow machine; nothing here takes longer than a few seconds.
-const SECONDS: u64 = 60;
+/// Long enough for a slow machine, in seconds: a run takes two or three.
+const TIMEOUT: i64 = 60;
+const START_TIMEOUT: i64 = 30;
 
 pub(super) struct World<'a> {
     root: &'a Path,
@@ -76,7 +77,8 @@ impl<'a> World<'a> {
         let config = Config::builder()
             .model("gemini-2.5-flash")
             .permission_mode(PermissionMode::BypassPermissions)
-            .set("timeout", i64::try_from(SECONDS).unwrap_or(i64::MAX))
+            .set("timeout", TIMEOUT)
+            .set("start_timeout", START_TIMEOUT)
             .set("record", false);
         Ok(Job {
             agent: Agent::Gemini,
