@@ -1204,3 +1204,76 @@ export interface ProviderMetadata {
   /** What it can do to files: it writes them itself. Derived. */
   fs_ability: string;
 }
+
+/** Everything that was looked at. */
+export interface Checkup {
+  /** The vocabulary and its version, `lapidary.doctor/1`. Derived. */
+  schema: string;
+  /** The agent's name, as `--agent` takes it. Derived. */
+  agent: string;
+  /** True if nothing is a problem. Derived. */
+  healthy: boolean;
+  /** What was looked at, in this order. Derived. */
+  checks: Check[];
+}
+
+/** One thing that has to be right. */
+export interface Check {
+  /** What was looked at. There may be several of a name, such as one for each settings file. Derived. */
+  name: CheckName;
+  /** What came of it. Derived. */
+  state: CheckState;
+  /** The same in words. Derived. */
+  message: string;
+  /** What to do about it, if we know. Derived. */
+  remedy?: string;
+  /** What else is worth knowing. Derived. */
+  details?: string[];
+  /** How long it took, in milliseconds, where something was started. Derived. */
+  durationMs?: number;
+}
+
+/**
+ * What a check looks at. Open: readers must accept words that are not listed here.
+ * 
+ * - `agent`: Whether the agent is installed, and where.
+ * - `node`: Whether Node is there and new enough.
+ * - `start`: Whether the agent can be started.
+ * - `version`: Which version it is.
+ * - `trust`: Whether the folder is trusted.
+ * - `auth`: Whether there is a way to sign in.
+ * - `settings`: Whether the agent's settings files can be read.
+ * - `config`: Whether our own configuration can be read.
+ * - `state`: Whether runs can be recorded.
+ * - `prove_start`: Proven: a run begins.
+ * - `prove_streaming`: Proven: text arrives while the model still speaks.
+ * - `prove_tool`: Proven: a tool is called and its output seen.
+ * - `prove_cancel`: Proven: a run that hangs can be cancelled.
+ * - `prove_leftovers`: Proven: nothing of a run outlives it.
+ */
+export type CheckName =
+  | "agent"
+  | "node"
+  | "start"
+  | "version"
+  | "trust"
+  | "auth"
+  | "settings"
+  | "config"
+  | "state"
+  | "prove_start"
+  | "prove_streaming"
+  | "prove_tool"
+  | "prove_cancel"
+  | "prove_leftovers"
+  | (string & {});
+
+/**
+ * What came of a check. Open: readers must accept words that are not listed here.
+ * 
+ * - `ok`: All is well.
+ * - `warning`: It works, but not as it should, or it cannot be told.
+ * - `problem`: Runs will fail.
+ * - `skipped`: It was not looked at, because something before it failed.
+ */
+export type CheckState = "ok" | "warning" | "problem" | "skipped" | (string & {});

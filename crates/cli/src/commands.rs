@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod completions;
+mod doctor;
 mod man;
 mod record;
 mod replay;
@@ -38,6 +39,7 @@ pub(crate) enum Command {
     Record(record::Args),
     Replay(replay::Args),
     Capabilities(capabilities::Args),
+    Doctor(doctor::Args),
     Schema(schema::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -52,6 +54,7 @@ pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Fail
         Command::Record(args) => return record::run(args, out),
         Command::Replay(args) => return replay::run(args, out),
         Command::Capabilities(args) => capabilities::run(args, out),
+        Command::Doctor(args) => doctor::run(args, out),
         Command::Schema(args) => schema::run(args, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),

@@ -115,6 +115,33 @@ pub fn gemini(environment: &Environment) -> Result<Found, NotFound> {
     Err(NotFound { tried })
 }
 
+/// Every other Gemini CLI that would be found if the one that was found were not there.
+pub fn others(environment: &Environment, found: &Found) -> Vec<Found> {
+    let usable = candidates(environment)
+        .into_iter()
+        .filter(|(how, path)| refusal::check(path, how).is_none() && *path != found.path);
+    usable
+        .map(|(how, path)| Found {
+            version: version_of_package(&path),
+            path,
+            how,
+            tried: Vec::new(),
+        })
+        .collect()
+}
+
+/// A program on PATH.
+pub(crate) fn on_path(program: &str, environment: &Environment) -> Option<PathBuf> {
+    let names = environment.file_names(program);
+    let files = environment
+        .path
+        .iter()
+        .flat_map(|dir| names.iter().map(|name| dir.join(name)));
+    files
+        .into_iter()
+        .find(|path| refusal::check(path, &How::Path).is_none())
+}
+
 /// Every place, in the order in which they are looked at, once each.
 fn candidates(environment: &Environment) -> Vec<(How, PathBuf)> {
     let variable = environment.named(GEMINI_CLI_PATH);

@@ -5,6 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use lapidary_home::trust::{Reason, Trust};
+use lapidary_home::{GeminiHome, Vars};
 use lapidary_normalize::{Options, Stopped};
 use lapidary_vocab::Cause;
 
@@ -13,7 +15,7 @@ use crate::agents::gemini::{
     self, Delivery, Invocation, Launch, LaunchError, Prompt, Stdin, Transport,
 };
 use crate::config::Config;
-use crate::detect::{self, Environment, NotFound};
+use crate::detect::{self, Environment, Found, NotFound};
 use crate::process::{Command, Supervisor};
 use crate::recording::{self, RecordError, TIMING};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
@@ -91,6 +93,14 @@ pub enum JobError {
         /// The one that was wanted.
         directory: PathBuf,
     },
+    /// The agent would refuse to work there: nobody said that the folder can be trusted.
+    #[error("`{}` is not a trusted folder: {reason}", directory.display())]
+    Untrusted {
+        /// Where it was to work.
+        directory: PathBuf,
+        /// Who says so.
+        reason: Reason,
+    },
     /// A prompt that is too long for stdin cannot be written to a file.
     #[error("cannot write the prompt to `{}`: {source}", path.display())]
     PromptFile {
@@ -106,6 +116,7 @@ impl JobError {
         match self {
             Self::NotFound(_) => Cause::AgentMissing,
             Self::Launch(_) | Self::Record(_) | Self::Directory { .. } => Cause::BadInput,
+            Self::Untrusted { .. } => Cause::UntrustedFolder,
             Self::PromptFile { .. } => Cause::Internal,
         }
     }
@@ -115,6 +126,7 @@ impl JobError {
         match self {
             Self::NotFound(error) => Some(error.hint()),
             Self::Launch(error) => error.hint(),
+            Self::Untrusted { reason, .. } => Some(gemini::trust_hint(reason)),
             Self::Record(_) | Self::Directory { .. } | Self::PromptFile { .. } => None,
         }
     }
@@ -182,6 +194,7 @@ impl Job {
 
     fn for_gemini(&self) -> Result<Request, JobError> {
         let found = detect::gemini(&self.environment)?;
+        self.check_trust(&found)?;
         let mut config = self.config.clone();
         let mut prompt = self.prompt.clone();
         let mut notices = Vec::new();
@@ -216,6 +229,24 @@ impl Job {
         let mut request = self.launched(found.path, invocation, notices);
         request.prompt_directory = prompt_directory;
         Ok(request)
+    }
+
+    /// Asks before the agent does, because it takes two seconds to refuse. Where there is any doubt, it decides itself.
+    fn check_trust(&self, found: &Found) -> Result<(), JobError> {
+        let vouched = self.config.trust_workspace == Some(true);
+        let asks = gemini::has(found.version.as_ref(), gemini::TRUST);
+        if vouched || !asks || gemini::skips_trust(&self.extra_args) {
+            return Ok(());
+        }
+        let directory = self.config.working_dir_in(&self.environment.dir);
+        let vars = Vars::new(&self.environment.vars);
+        let Some(home) = GeminiHome::from_vars(vars, self.environment.home.as_deref()) else {
+            return Ok(());
+        };
+        match Trust::of(&directory, &home, vars) {
+            Trust::Untrusted(reason) => Err(JobError::Untrusted { directory, reason }),
+            Trust::Trusted(_) | Trust::Unknown(_) => Ok(()),
+        }
     }
 
     fn launched(

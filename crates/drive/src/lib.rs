@@ -4,6 +4,7 @@ pub mod agents;
 pub mod chat;
 pub mod config;
 pub mod detect;
+pub mod doctor;
 pub mod execute;
 mod follow;
 pub mod headless;

@@ -1,1 +1,15 @@
 //! What lies on disk in `.gemini`: read as Gemini CLI reads it, never written by reading.
+//!
+//! Where things are depends on variables, and what counts depends on trust: callers pass the variables in ([`Vars`]), and
+//! [`trust`] decides as Gemini CLI 0.61 does.
+
+pub mod auth;
+mod dotenv;
+mod file;
+mod jsonc;
+mod places;
+pub mod settings;
+pub mod trust;
+
+pub use file::ReadError;
+pub use places::{GeminiHome, Vars};

@@ -9,6 +9,7 @@
 //! | [`command`] | – | what a front end sends in |
 //! | [`recording`] | – | the manifest of a recorded run |
 //! | [`capabilities`] | – | what an agent can do, and whether it is here |
+//! | [`doctor`] | – | what has to be right for a run, and whether it is |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
 //! version. Every field's description ends in **Upstream** (the agent said it) or **Derived** (we inferred or added it).
@@ -21,6 +22,7 @@ mod tagged;
 pub mod capabilities;
 pub mod command;
 pub mod content;
+pub mod doctor;
 pub mod event;
 pub mod line;
 pub mod message;
@@ -33,6 +35,7 @@ pub mod typescript;
 pub mod usage;
 
 pub use capabilities::Capabilities;
+pub use doctor::Checkup;
 pub use event::{Base, Body, Event};
 pub use json::{ArrayBuilder, Json, Number, Text, TextBuilder};
 pub use lapidary_json::SharedToken;

@@ -126,7 +126,7 @@ impl Cause {
         Some(match self {
             Self::AuthRequired => "run `gemini` once and sign in, or set GEMINI_API_KEY",
             Self::UntrustedFolder => {
-                "trust the folder in `gemini`, or pass `--skip-trust` for this run only"
+                "trust the folder in `gemini`, or pass `--trust-workspace` for this run only"
             }
             Self::MaxTurns => "raise `model.maxSessionTurns` in settings.json",
             Self::QuotaRetryable => "wait a little and try again",

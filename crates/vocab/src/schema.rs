@@ -27,6 +27,7 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::command::Command>("commands", "one line that a front end sends in"),
     published::<crate::recording::Recording>("recording", "`run.json` of a recorded run"),
     published::<crate::Capabilities>("capabilities", "one line of `lapidary capabilities`"),
+    published::<crate::Checkup>("doctor", "what `lapidary doctor` prints"),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

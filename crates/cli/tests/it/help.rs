@@ -6,11 +6,13 @@ use std::process::Command;
 
 use crate::support::{output, root, run};
 
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 9] = [
+    "run",
     "translate",
     "record",
     "replay",
     "capabilities",
+    "doctor",
     "schema",
     "completions",
     "man",
@@ -22,10 +24,12 @@ fn help_is_what_it_is_meant_to_be() {
     let mut all = String::new();
     for command in [
         &[][..],
+        &["run"],
         &["translate"],
         &["record"],
         &["replay"],
         &["capabilities"],
+        &["doctor"],
         &["schema"],
         &["completions"],
         &["man"],

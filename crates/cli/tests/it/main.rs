@@ -6,6 +6,7 @@
 
 mod bad_input;
 mod capabilities;
+mod doctor;
 mod examples;
 mod golden;
 mod help;

@@ -9,4 +9,5 @@ mod lossless;
 mod on_a_terminal;
 mod outcome;
 mod prompt;
+mod trust;
 pub(crate) mod world;

@@ -139,7 +139,8 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "result",
             "commands",
             "recording",
-            "capabilities"
+            "capabilities",
+            "doctor"
         ]
     );
     let piped = run(&["schema"]).stdout;

@@ -6,12 +6,15 @@ mod extra;
 mod launch;
 mod problem;
 mod prompt;
+mod trust;
 
 pub use crate::config::{ApprovalMode, PermissionMode};
 pub use capabilities::{capabilities, metadata};
+pub(crate) use extra::skips_trust;
 pub use launch::{Delivery, Invocation, Launch, Stdin, Transport, prepare};
 pub use problem::LaunchError;
 pub use prompt::{Prompt, STDIN_LIMIT};
+pub(crate) use trust::trust_hint;
 
 /// Its name, as `--agent` takes it.
 pub const NAME: &str = "gemini";
@@ -25,6 +28,8 @@ pub(crate) const STREAM_JSON: (u64, u64) = (0, 11);
 pub(crate) const RESUME: (u64, u64) = (0, 15);
 /// The version that brought `--approval-mode plan`.
 pub(crate) const PLAN: (u64, u64) = (0, 26);
+/// The version by which it had begun to end headless runs in folders that are not trusted. Older ones trust, or say so themselves.
+pub(crate) const TRUST: (u64, u64) = (0, 40);
 
 /// Whether a version has what came with another; one that is not known counts as current.
 pub(crate) fn has(version: Option<&super::Version>, since: (u64, u64)) -> bool {

@@ -69,7 +69,7 @@ fn peers() -> PathBuf {
 /// The samples as TypeScript, one constant per published type.
 fn samples_module() -> String {
     let mut module =
-        "import type { Capabilities, Command, Event, Message, RunResult, RuntimeEvent } from \"lapidary\";\n"
+        "import type { Capabilities, Checkup, Command, Event, Message, RunResult, RuntimeEvent } from \"lapidary\";\n"
             .to_owned();
     declare(&mut module, "events: Event[]", &samples::events());
     declare(&mut module, "messages: Message[]", &samples::messages());
@@ -85,6 +85,7 @@ fn samples_module() -> String {
         "capabilities: Capabilities",
         &samples::capabilities(),
     );
+    declare(&mut module, "checkup: Checkup", &samples::checkup());
     module
 }
 

@@ -170,3 +170,9 @@ fn every_command_is_valid_and_survives_reading_and_writing() {
 fn full_capabilities_are_valid_and_survive_reading_and_writing() {
     check_plain("capabilities", &[samples::capabilities()]);
 }
+
+#[test]
+fn a_checkup_is_valid_and_survives_reading_and_writing() {
+    check_plain("doctor", &[samples::checkup()]);
+    assert!(!samples::checkup().healthy);
+}

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use lapidary_vocab::capabilities::{Capabilities, FoundBy, Model, ProviderMetadata, TriedPlace};
 use lapidary_vocab::command::{self, Command};
 use lapidary_vocab::content::*;
+use lapidary_vocab::doctor::{Check, CheckName, CheckState, Checkup};
 use lapidary_vocab::event::*;
 use lapidary_vocab::message::*;
 use lapidary_vocab::result::{self, Files, ResultError};
@@ -514,4 +515,18 @@ pub(crate) fn capabilities() -> Capabilities {
             fs_ability: "local-write".to_owned(),
         },
     }
+}
+
+pub(crate) fn checkup() -> Checkup {
+    let full = |name, state: &str| {
+        Check::new(name, state.into(), "nobody has trusted it yet")
+            .remedy("trust it")
+            .details(["as an older version would".to_owned()])
+            .took(std::time::Duration::from_millis(2100))
+    };
+    let checks = vec![
+        full(CheckName::Trust, CheckState::Problem.as_str()),
+        full("horoscope".into(), "postponed"),
+    ];
+    Checkup::of("gemini", checks)
 }

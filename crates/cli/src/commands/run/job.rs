@@ -210,7 +210,7 @@ fn recordings(environment: &Environment) -> PathBuf {
     state_directory(environment).join("runs")
 }
 
-fn state_directory(environment: &Environment) -> PathBuf {
+pub(in crate::commands) fn state_directory(environment: &Environment) -> PathBuf {
     let named = environment.vars.get(OsStr::new("LAPIDARY_STATE_DIR"));
     let named = named.filter(|value| !value.is_empty()).map(PathBuf::from);
     let usual = || user_directory(environment, "XDG_STATE_HOME", ".local/state");
@@ -219,7 +219,11 @@ fn state_directory(environment: &Environment) -> PathBuf {
 }
 
 /// Our own below one of the user's directories, as the XDG specification has it: a relative path there counts for nothing.
-fn user_directory(environment: &Environment, variable: &str, usual: &str) -> Option<PathBuf> {
+pub(in crate::commands) fn user_directory(
+    environment: &Environment,
+    variable: &str,
+    usual: &str,
+) -> Option<PathBuf> {
     let named = environment
         .vars
         .get(OsStr::new(variable))

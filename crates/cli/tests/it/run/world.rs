@@ -69,6 +69,7 @@ impl World {
             .env("GEMINI_CLI_PATH", AGENT)
             .env("LAPIDARY_TEST_AGENT", self.path("agent.sh"))
             .env("LAPIDARY_STATE_DIR", self.path("state"))
+            .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
             .env(MARK, self.mark.value());
         command
     }

@@ -63,6 +63,14 @@ impl Extra {
     }
 }
 
+/// Whether the user's own arguments see to trust.
+pub(crate) fn skips_trust(args: &[OsString]) -> bool {
+    args.iter().any(|arg| {
+        let arg = arg.to_string_lossy();
+        kebab(&arg).starts_with("--skip-trust")
+    })
+}
+
 /// The CLI takes `--outputFormat` for `--output-format`.
 fn kebab(name: &str) -> String {
     if !name.starts_with("--") {

@@ -1,0 +1,127 @@
+//! What was found, as it is found.
+
+use std::io::{self, Write as _};
+
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::doctor::{Check, CheckState, Checkup};
+use lapidary::vocab::line;
+
+use crate::printer::{Printer, complain};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// For reading on a terminal
+    Text,
+    /// One object, as `lapidary schema doctor` describes it
+    Json,
+}
+
+/// Where the second column begins, and the third.
+const COLUMNS: (usize, usize) = (9, 17);
+
+pub(super) struct Report<'a> {
+    format: Format,
+    /// Whether somebody is there to be told how it goes.
+    is_watched: bool,
+    out: &'a mut Printer,
+    checks: Vec<Check>,
+    /// The first line that could not be printed.
+    failed: io::Result<()>,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(format: Format, is_watched: bool, out: &'a mut Printer) -> Self {
+        Self {
+            format,
+            is_watched,
+            out,
+            checks: Vec::new(),
+            failed: Ok(()),
+        }
+    }
+
+    /// Takes a check. People see it at once.
+    pub(super) fn tell(&mut self, check: Check) {
+        match self.format {
+            Format::Text if self.failed.is_ok() => {
+                self.failed = self
+                    .out
+                    .write_all(text(&check).as_bytes())
+                    .and_then(|()| self.out.flush());
+            }
+            Format::Json if self.is_watched => complain(text(&check).trim_end()),
+            Format::Text | Format::Json => {}
+        }
+        self.checks.push(check);
+    }
+
+    /// Says what comes next, to whoever may be waiting.
+    pub(super) fn announce(&mut self, text: &str) {
+        if self.format == Format::Text || self.is_watched {
+            complain(text);
+        }
+    }
+
+    /// Prints what is left to print, and says whether nothing was a problem.
+    pub(super) fn finish(self, agent: &str) -> io::Result<bool> {
+        self.failed?;
+        let checkup = Checkup::of(agent, self.checks);
+        match self.format {
+            Format::Json => line::write(self.out, &checkup)?,
+            Format::Text => writeln!(self.out, "{}", verdict(&checkup))?,
+        }
+        Ok(checkup.healthy)
+    }
+}
+
+fn verdict(checkup: &Checkup) -> String {
+    let count = |state: &CheckState| {
+        checkup
+            .checks
+            .iter()
+            .filter(|check| check.state == *state)
+            .count()
+    };
+    let said = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        many => format!("{many} {one}s"),
+    };
+    let (problems, warnings) = (count(&CheckState::Problem), count(&CheckState::Warning));
+    match (problems, warnings) {
+        (0, 0) => "all is well".to_owned(),
+        (0, warnings) => format!("it works, with {}", said(warnings, "warning")),
+        (problems, 0) => said(problems, "problem"),
+        (problems, warnings) => format!(
+            "{}, {}",
+            said(problems, "problem"),
+            said(warnings, "warning")
+        ),
+    }
+}
+
+/// A check as people read it. Paths and what programs say may hold anything.
+fn text(check: &Check) -> String {
+    let (first, second) = COLUMNS;
+    let state = check.state.as_str();
+    let name = check.name.as_str().replace('_', " ");
+    let time = check
+        .duration_ms
+        .map(|ms| format!(" ({}.{} s)", ms / 1000, ms % 1000 / 100));
+    let time = time.unwrap_or_default();
+    let mut text = format!(
+        "{state:first$}{name:second$}{}{time}\n",
+        one_line(&check.message)
+    );
+    let indent = first + second;
+    for detail in &check.details {
+        text += &format!("{:indent$}{}\n", "", one_line(detail));
+    }
+    if let Some(remedy) = &check.remedy {
+        text += &format!("{:indent$}hint: {}\n", "", one_line(remedy));
+    }
+    text
+}
+
+fn one_line(text: &str) -> String {
+    sanitize(text).replace('\n', " ")
+}

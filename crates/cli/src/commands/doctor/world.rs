@@ -1,0 +1,136 @@
+//! A throw-away home and project, and an environment that leads nowhere but to a model that is played.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lapidary::drive::agents::gemini::Prompt;
+use lapidary::drive::config::{Config, ConfigError, PermissionMode};
+use lapidary::drive::detect::{Environment, GEMINI_CLI_PATH};
+use lapidary::drive::headless::{Agent, Job};
+use lapidary::drive::process::Supervisor;
+use lapidary::drive::run::Records;
+use lapidary::normalize::Options;
+use serde_json::json;
+
+/// What an agent needs to find its way on this machine. Nothing that could be an account is among it.
+const INHERITED: &[&str] = &[
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TERM",
+    "TZ",
+    "NODE_OPTIONS",
+    "NVM_DIR",
+    "VOLTA_HOME",
+    "ASDF_DIR",
+    "ASDF_DATA_DIR",
+    "MISE_DATA_DIR",
+];
+
+/// Long enough for a slow machine, in seconds: a run takes two or three.
+const TIMEOUT: i64 = 60;
+const START_TIMEOUT: i64 = 30;
+
+pub(super) struct World<'a> {
+    root: &'a Path,
+    supervisor: &'a Supervisor,
+    vars: BTreeMap<OsString, OsString>,
+}
+
+impl<'a> World<'a> {
+    /// Makes it below `root`, for the agent at `program`.
+    pub(super) fn make(
+        root: &'a Path,
+        program: &Path,
+        supervisor: &'a Supervisor,
+        outside: &Environment,
+    ) -> io::Result<Self> {
+        let inherited = INHERITED.iter().filter_map(|name| {
+            let value = outside.vars.get(OsStr::new(name))?;
+            Some((OsString::from(name), value.clone()))
+        });
+        let world = Self {
+            root,
+            supervisor,
+            vars: inherited.chain(own_vars(root, program)).collect(),
+        };
+        let folder = root.join("home/.gemini");
+        fs::create_dir_all(&folder)?;
+        fs::create_dir_all(world.project())?;
+        fs::write(folder.join("settings.json"), settings().to_string())?;
+        Ok(world)
+    }
+
+    pub(super) fn project(&self) -> PathBuf {
+        self.root.join("project")
+    }
+
+    /// A run in this world, with the model at that address.
+    pub(super) fn job(&self, run: &str, base_url: &str) -> Result<Job, ConfigError> {
+        let mut vars = self.vars.clone();
+        vars.insert("GOOGLE_GEMINI_BASE_URL".into(), base_url.into());
+        // The only commands are ours, and the project is thrown away.
+        let config = Config::builder()
+            .model("gemini-2.5-flash")
+            .permission_mode(PermissionMode::BypassPermissions)
+            .set("timeout", TIMEOUT)
+            .set("start_timeout", START_TIMEOUT)
+            .set("record", false);
+        Ok(Job {
+            agent: Agent::Gemini,
+            config: config.build()?,
+            prompt: Prompt::Text("Show that you work.".to_owned()),
+            resume: None,
+            session_id: None,
+            extra_args: Vec::new(),
+            environment: Environment::from_vars(vars, self.project()),
+            supervisor: self.supervisor.clone(),
+            records: Records {
+                keep: false,
+                ..Records::below(self.root.join("runs"))
+            },
+            options: Options::new(run),
+            notices: Vec::new(),
+            with_bytes: false,
+        })
+    }
+}
+
+fn own_vars(root: &Path, program: &Path) -> [(OsString, OsString); 8] {
+    [
+        (GEMINI_CLI_PATH, program.into()),
+        ("HOME", root.join("home").into()),
+        ("TMPDIR", root.into()),
+        ("GEMINI_API_KEY", "not-a-key".into()),
+        ("GEMINI_CLI_TRUST_WORKSPACE", "true".into()),
+        // The system's settings could ask for another way to sign in.
+        ("GEMINI_CLI_SYSTEM_SETTINGS_PATH", root.join("none").into()),
+        ("GEMINI_CLI_SYSTEM_DEFAULTS_PATH", root.join("none").into()),
+        ("NO_PROXY", "127.0.0.1,localhost".into()),
+    ]
+    .map(|(name, value): (_, OsString)| (name.into(), value))
+}
+
+/// An account that is a key, and no reason to talk to anybody: not to look for updates, not to report use, not to download tools.
+/// Versions have different words for some of it.
+fn settings() -> serde_json::Value {
+    json!({
+        "security": {
+            "auth": { "selectedType": "gemini-api-key" },
+            "folderTrust": { "enabled": false },
+        },
+        "general": {
+            "enableAutoUpdate": false,
+            "enableAutoUpdateNotification": false,
+            "disableAutoUpdate": true,
+            "disableUpdateNag": true,
+        },
+        "privacy": { "usageStatisticsEnabled": false },
+        "telemetry": { "enabled": false },
+        "tools": { "useRipgrep": false },
+    })
+}

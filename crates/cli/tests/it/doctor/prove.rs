@@ -1,0 +1,103 @@
+//! `doctor --prove`: with agents that cannot be proven, and with the real one.
+
+use std::process::Stdio;
+
+use lapidary_testkit::gemini::{Version, World as RealWorld};
+use serde_json::Value;
+
+use super::{Visit, WELL, doctor};
+use crate::run::world::World;
+use crate::support::lapidary;
+
+fn proofs(visit: &Visit) -> Vec<String> {
+    let checkup = visit.checkup();
+    let checks = checkup["checks"].as_array().unwrap().iter();
+    let word = |check: &Value, key: &str| check[key].as_str().unwrap().to_owned();
+    checks
+        .map(|check| format!("{} {}", word(check, "name"), word(check, "state")))
+        .filter(|line| line.starts_with("prove_"))
+        .collect()
+}
+
+#[test]
+fn an_agent_that_never_begins_proves_nothing_more() {
+    let world = World::with_agent(WELL);
+    let visit = Visit::of(doctor(&world, &["--prove"]));
+    assert_eq!(
+        (visit.code, proofs(&visit)),
+        (Some(1), vec!["prove_start problem".to_owned()])
+    );
+    world.assert_nothing_is_left();
+}
+
+/// It says everything at once, calls no tool, and ends before anybody could cancel it.
+#[test]
+fn an_agent_that_only_pretends_is_found_out() {
+    let world = World::with_agent(
+        "[ \"$1\" = --version ] && echo 0.61.0 && exit; init; say One; say ', two'; say ', three.'; success",
+    );
+    let visit = Visit::of(doctor(&world, &["--prove"]));
+    let expected = [
+        "prove_start ok",
+        "prove_streaming problem",
+        "prove_tool problem",
+        "prove_cancel problem",
+        "prove_leftovers problem",
+    ];
+    assert_eq!(
+        (visit.code, proofs(&visit)),
+        (Some(1), expected.map(str::to_owned).to_vec())
+    );
+}
+
+/// Neither a key nor a home: what is proven is the installation, not the account.
+#[test]
+fn an_agent_gets_nothing_of_the_users() {
+    let world = World::with_agent(
+        "[ \"$1\" = --version ] && echo 0.61.0 && exit; env > \"$0.env\"; exit 1",
+    );
+    let visit = Visit::of(doctor(&world, &["--prove"]));
+    assert_eq!(visit.code, Some(1));
+    let seen = std::fs::read_to_string(world.path("gemini.env")).unwrap();
+    assert!(!seen.contains(super::SECRET), "{seen}");
+    let home = seen.lines().find(|line| line.starts_with("HOME=")).unwrap();
+    assert!(
+        !home.contains(world.path("home").to_str().unwrap()),
+        "{home}"
+    );
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_real_agent_is_proven_without_an_account() {
+    let world = RealWorld::new();
+    let mut command = lapidary(["doctor", "--prove", "--format", "json", "--timeout", "60"]);
+    command
+        .current_dir(world.project())
+        .env_clear()
+        .envs(world.environment(""))
+        .env("GEMINI_CLI_PATH", Version::V0_61_0.program())
+        .stdin(Stdio::null());
+    // Every wait of it is bounded, but not by a deadline for what takes milliseconds.
+    let output = command.output().unwrap();
+    let visit = Visit {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    };
+    assert_eq!(visit.complaints(), Vec::new(), "{visit:?}");
+    let expected = [
+        "prove_start ok",
+        "prove_streaming ok",
+        "prove_tool ok",
+        "prove_cancel ok",
+        "prove_leftovers ok",
+    ];
+    assert_eq!(
+        (visit.code, proofs(&visit)),
+        (Some(0), expected.map(str::to_owned).to_vec())
+    );
+}

@@ -1,0 +1,15 @@
+//! What to do about a folder that is not trusted.
+
+use lapidary_home::trust::Reason;
+
+/// How to have it trusted, for once and for good.
+pub(crate) fn trust_hint(reason: &Reason) -> String {
+    let for_good = match reason {
+        Reason::Variable(name, _) => format!("unset {name}"),
+        Reason::Rule(_) => "change its entry in trustedFolders.json".to_owned(),
+        Reason::SwitchedOff | Reason::NoRule => {
+            "run `gemini` there once and trust the folder".to_owned()
+        }
+    };
+    format!("pass `--trust-workspace` for this run only; for good, {for_good}")
+}

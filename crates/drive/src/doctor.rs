@@ -1,0 +1,100 @@
+//! Whether a run would work here, and what to do if not. No model is called, and nothing is written but in a scratch directory.
+//!
+//! Each check says what it looked at, what came of it, and the remedy. Two programs are started, `node --version` and the agent's
+//! own `--version`, both supervised and with a deadline.
+
+mod agent;
+mod ask;
+mod node;
+mod state;
+mod surroundings;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lapidary_home::settings::Settings;
+use lapidary_home::trust::Trust;
+use lapidary_home::{GeminiHome, Vars};
+use lapidary_vocab::doctor::{Check, CheckName, CheckState};
+
+use crate::agents::gemini;
+use crate::config::{ConfigError, Loaded};
+use crate::detect::{self, Environment, Found, NotFound};
+use crate::process::Supervisor;
+
+/// What is to be looked at.
+#[derive(Debug)]
+pub struct Patient<'a> {
+    /// The variables that an agent would inherit.
+    pub environment: &'a Environment,
+    /// Where it would work. An absolute path.
+    pub directory: &'a Path,
+    /// The program that would supervise it.
+    pub supervisor: &'a Supervisor,
+    /// Where recordings go.
+    pub state_directory: &'a Path,
+    /// What our own configuration says.
+    pub config: &'a Result<Loaded, ConfigError>,
+    /// The files that it is made of, if they are there.
+    pub config_files: &'a [PathBuf],
+    /// How long the agent may take to say its version.
+    pub patience: Duration,
+    /// A directory for what started programs print. It is the caller's to remove.
+    pub scratch: &'a Path,
+}
+
+/// Looks at everything. Each check is told as soon as it is made.
+pub async fn examine(patient: &Patient<'_>, mut tell: impl FnMut(Check)) {
+    let detected = detect::gemini(patient.environment);
+    tell(agent::installed(patient.environment, &detected));
+    let version = match &detected {
+        Ok(found) => programs(patient, found, &mut tell).await,
+        Err(missing) => {
+            not_asked(missing, &mut tell);
+            None
+        }
+    };
+    let vars = Vars::new(&patient.environment.vars);
+    let home = GeminiHome::from_vars(vars, patient.environment.home.as_deref());
+    match home {
+        Some(home) => {
+            let settings = Settings::read(&home, patient.directory);
+            let trust = Trust::with_settings(patient.directory, &home, vars, &settings);
+            let asks = gemini::has(version.as_ref(), gemini::TRUST);
+            tell(surroundings::trust(patient, &trust, asks));
+            tell(surroundings::auth(patient, &home, &settings, &trust));
+            surroundings::settings(&settings)
+                .into_iter()
+                .for_each(&mut tell);
+        }
+        None => tell(surroundings::homeless()),
+    }
+    surroundings::config(patient)
+        .into_iter()
+        .for_each(&mut tell);
+    tell(state::writable(patient.state_directory));
+}
+
+/// What has to be started to find out. Returns the version.
+async fn programs(
+    patient: &Patient<'_>,
+    found: &Found,
+    tell: &mut impl FnMut(Check),
+) -> Option<crate::agents::Version> {
+    tell(node::check(patient, found).await);
+    let (start, printed) = agent::start(patient, found).await;
+    tell(start);
+    let version = printed.as_ref().or(found.version.as_ref());
+    tell(agent::version(found, printed.as_ref()));
+    version.cloned()
+}
+
+fn not_asked(_: &NotFound, tell: &mut impl FnMut(Check)) {
+    for name in [CheckName::Node, CheckName::Start, CheckName::Version] {
+        tell(Check::new(
+            name,
+            CheckState::Skipped,
+            "there is no agent to ask",
+        ));
+    }
+}

@@ -1,0 +1,147 @@
+//! The agent itself: where it is, whether it starts, which version it is.
+
+use lapidary_vocab::doctor::{Check, CheckName, CheckState};
+
+use super::Patient;
+use super::ask::{Answer, ask};
+use crate::agents::{Version, gemini};
+use crate::detect::{self, Environment, Found, NotFound, Refusal, Tried, parse_version_output};
+use crate::process::{Command, Exit};
+
+const UPDATE: &str = "update it with `npm install -g @google/gemini-cli`";
+
+/// Whether it is there, and what else is.
+pub(super) fn installed(environment: &Environment, detected: &Result<Found, NotFound>) -> Check {
+    match detected {
+        Ok(found) => {
+            let message = format!("Gemini CLI at `{}`, {}", found.path.display(), found.how);
+            let state = match found.passed_over() {
+                Some(_) => CheckState::Warning,
+                None => CheckState::Ok,
+            };
+            let check = Check::new(CheckName::Agent, state, message);
+            let check = check.details(found.tried.iter().filter(|tried| is_news(tried)).map(tried));
+            let check = check.details(detect::others(environment, found).iter().map(also));
+            match found.passed_over() {
+                Some(over) => {
+                    check.remedy(format!("{} points to nothing that can be used", over.how))
+                }
+                None => check,
+            }
+        }
+        Err(missing) => Check::new(
+            CheckName::Agent,
+            CheckState::Problem,
+            "Gemini CLI was not found",
+        )
+        .remedy(missing.hint())
+        .details(missing.tried.iter().map(tried)),
+    }
+}
+
+/// A place where there is nothing is no news, unless somebody pointed there.
+fn is_news(tried: &Tried) -> bool {
+    tried.refused != Refusal::Missing || matches!(tried.how, detect::How::Variable(_))
+}
+
+fn tried(tried: &Tried) -> String {
+    format!("tried `{}`: {}", tried.path.display(), tried.refused)
+}
+
+fn also(other: &Found) -> String {
+    let version = other
+        .version
+        .as_ref()
+        .map(|version| format!(" ({version})"));
+    let version = version.unwrap_or_default();
+    format!(
+        "also at `{}`{version}, {}: not used",
+        other.path.display(),
+        other.how
+    )
+}
+
+/// Whether it starts, and the version that it prints.
+pub(super) async fn start(patient: &Patient<'_>, found: &Found) -> (Check, Option<Version>) {
+    let mut command = Command::new(&found.path, patient.directory);
+    command
+        .args(["--version"])
+        .envs(patient.environment.vars.clone())
+        .envs([("GEMINI_CLI_NO_RELAUNCH", "true")]);
+    let answer = ask(
+        patient.supervisor,
+        command,
+        patient.scratch,
+        patient.patience,
+    )
+    .await;
+    let problem = |message: String| Check::new(CheckName::Start, CheckState::Problem, message);
+    match answer {
+        Err(error) => {
+            let check = problem(format!("`{} --version`: {error}", found.path.display()));
+            (check.remedy("run that yourself to see what happens"), None)
+        }
+        Ok(answer) if answer.exit == Some(Exit::Code(0)) => {
+            let version = parse_version_output(&answer.stdout);
+            let message = "it starts, and ends when asked for its version";
+            let check = Check::new(CheckName::Start, CheckState::Ok, message);
+            (check.took(answer.took), version)
+        }
+        Ok(answer) => {
+            let check = problem(format!(
+                "`{} --version` {}",
+                found.path.display(),
+                ended(&answer)
+            ));
+            let check = check.details(last_words(&answer)).took(answer.took);
+            (check.remedy("run that yourself to see what happens"), None)
+        }
+    }
+}
+
+fn ended(answer: &Answer) -> String {
+    match answer.exit {
+        Some(Exit::Code(code)) => format!("ended with exit code {code}"),
+        Some(Exit::Signal(number)) => format!("was ended by signal {number}"),
+        None => "was lost".to_owned(),
+    }
+}
+
+/// The last lines that it complained in.
+fn last_words(answer: &Answer) -> Vec<String> {
+    const LINES: usize = 3;
+    const LETTERS: usize = 200;
+    let text = String::from_utf8_lossy(&answer.stderr);
+    let lines: Vec<_> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let last = &lines[lines.len().saturating_sub(LINES)..];
+    let cut = |line: &&str| line.chars().take(LETTERS).collect();
+    last.iter().map(cut).collect()
+}
+
+/// Which version it is, and whether that is one to work with.
+pub(super) fn version(found: &Found, printed: Option<&Version>) -> Check {
+    let Some(version) = printed.or(found.version.as_ref()) else {
+        let message = "neither its package nor the program says which version it is";
+        return Check::new(CheckName::Version, CheckState::Warning, message);
+    };
+    let check = |state, message: String| Check::new(CheckName::Version, state, message);
+    if !version.has(gemini::STREAM_JSON) {
+        let message =
+            format!("{version} cannot stream: there is one answer at the end, and no tool calls");
+        return check(CheckState::Warning, message).remedy(UPDATE);
+    }
+    if !version.has(gemini::RESUME) {
+        let message = format!("{version} cannot resume sessions");
+        return check(CheckState::Warning, message).remedy(UPDATE);
+    }
+    match &found.version {
+        Some(package) if package != version => {
+            let message = format!("it says {version}, its package {package}");
+            check(CheckState::Warning, message).remedy("install it again")
+        }
+        _ => check(CheckState::Ok, version.to_string()),
+    }
+}

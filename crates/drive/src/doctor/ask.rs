@@ -1,0 +1,115 @@
+//! Asking a program something: supervised, with a deadline, and with an answer of bounded length.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::time::{Instant, interval, timeout};
+
+use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
+
+/// How much of an answer is read.
+const LONGEST: u64 = 64 * 1024;
+
+/// A program that writes more than this is not answering.
+const FLOOD: u64 = 8 * 1024 * 1024;
+
+/// How often it is looked whether it floods.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long the supervisor may take to end what does not answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a program answered.
+pub(super) struct Answer {
+    pub(super) exit: Option<Exit>,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: Vec<u8>,
+    pub(super) took: Duration,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AskError {
+    #[error("{}", with_source(.0))]
+    Start(#[from] StartError),
+    #[error("cannot keep what it prints: {0}")]
+    Files(#[from] io::Error),
+    #[error("it did not answer within {} s", .0.as_secs())]
+    Hung(Duration),
+    #[error("it printed more than 8 MiB instead of an answer")]
+    Flooded,
+}
+
+fn with_source(error: &StartError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+/// Runs a program and reads what it prints.
+pub(super) async fn ask(
+    supervisor: &Supervisor,
+    command: Command,
+    scratch: &Path,
+    patience: Duration,
+) -> Result<Answer, AskError> {
+    let started = Instant::now();
+    let stdout = scratch_file(scratch, "stdout")?;
+    let stderr = scratch_file(scratch, "stderr")?;
+    let nothing = File::open("/dev/null")?;
+    let streams = Stdio::files(nothing, stdout.try_clone()?, stderr.try_clone()?);
+    let starting = timeout(patience, supervisor.start(command, streams)).await;
+    let mut running = starting.map_err(|_| AskError::Hung(patience))??;
+    let written = [stdout, stderr];
+    // Waiting can be given up and taken up again.
+    let ended = tokio::select! {
+        ended = running.wait() => Ok(ended),
+        () = flooded(&written) => Err(AskError::Flooded),
+        () = tokio::time::sleep(patience) => Err(AskError::Hung(patience)),
+    };
+    match ended {
+        Ok(ended) => Ok(Answer {
+            exit: ended.exit,
+            stdout: beginning(scratch, "stdout")?,
+            stderr: beginning(scratch, "stderr")?,
+            took: started.elapsed(),
+        }),
+        Err(error) => {
+            end(&mut running).await;
+            Err(error)
+        }
+    }
+}
+
+async fn end(running: &mut Running) {
+    running.kill().await;
+    // The supervisor goes on if it takes longer.
+    let _ = timeout(PATIENCE, running.wait()).await;
+}
+
+async fn flooded(files: &[File]) {
+    let mut looks = interval(LOOK);
+    loop {
+        looks.tick().await;
+        let is_flood = |file: &File| file.metadata().is_ok_and(|about| about.len() > FLOOD);
+        if files.iter().any(is_flood) {
+            return;
+        }
+    }
+}
+
+fn scratch_file(scratch: &Path, name: &str) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    options.open(scratch.join(name))
+}
+
+fn beginning(scratch: &Path, name: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = File::open(scratch.join(name))?;
+    file.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,52 @@
+//! Where runs are recorded.
+
+use std::path::Path;
+
+use lapidary_vocab::doctor::{Check, CheckName, CheckState};
+use rustix::fs::{Access, access, statvfs};
+
+const GIB: u64 = 1 << 30;
+
+/// What a single run may write, unless configured otherwise.
+const ENOUGH: u64 = GIB;
+
+/// Whether recordings can be written, found out without writing one.
+pub(super) fn writable(directory: &Path) -> Check {
+    let check = |state, message: String| Check::new(CheckName::State, state, message);
+    let shown = directory.display();
+    let elsewhere = "set LAPIDARY_STATE_DIR to a directory that can be written";
+    // It is made when it is needed, so what counts is the nearest one that there is.
+    let nearest = directory.ancestors().find(|path| path.exists());
+    let Some(nearest) = nearest else {
+        let message = format!("nothing of `{shown}` exists");
+        return check(CheckState::Problem, message).remedy(elsewhere);
+    };
+    if !nearest.is_dir() {
+        let message = format!("`{}` is no directory", nearest.display());
+        return check(CheckState::Problem, message).remedy(elsewhere);
+    }
+    if let Err(error) = access(nearest, Access::WRITE_OK | Access::EXEC_OK) {
+        let message = format!("`{}` cannot be written: {error}", nearest.display());
+        return check(CheckState::Problem, message).remedy(elsewhere);
+    }
+    match statvfs(nearest) {
+        Err(_) => check(CheckState::Ok, format!("runs are recorded in `{shown}`")),
+        Ok(about) => {
+            let free = about.f_bavail.saturating_mul(about.f_frsize);
+            let message = format!("runs are recorded in `{shown}`, {} free", size(free));
+            if free < ENOUGH {
+                let remedy = "free some space: a run may write 1 GiB";
+                return check(CheckState::Warning, message).remedy(remedy);
+            }
+            check(CheckState::Ok, message)
+        }
+    }
+}
+
+fn size(bytes: u64) -> String {
+    if bytes < GIB {
+        format!("{} MiB", bytes >> 20)
+    } else {
+        format!("{} GiB", bytes >> 30)
+    }
+}

@@ -1,0 +1,135 @@
+//! What a run meets: trust, an account, settings of theirs and of ours.
+
+use lapidary_home::GeminiHome;
+use lapidary_home::Vars;
+use lapidary_home::auth::Auth;
+use lapidary_home::settings::Settings;
+use lapidary_home::trust::{Doubt, Trust};
+use lapidary_vocab::doctor::{Check, CheckName, CheckState};
+
+use super::Patient;
+use crate::agents::gemini;
+
+/// Nobody's home: nothing of Gemini CLI's can be looked at.
+pub(super) fn homeless() -> Check {
+    let message = "there is no home directory to look for Gemini CLI's settings in";
+    let check = Check::new(CheckName::Settings, CheckState::Warning, message);
+    check.remedy("set HOME")
+}
+
+/// Whether a run may work in the directory.
+pub(super) fn trust(patient: &Patient<'_>, trust: &Trust, asks: bool) -> Check {
+    let check = |state, message: String| Check::new(CheckName::Trust, state, message);
+    let directory = patient.directory.display();
+    let config = patient.config.as_ref().ok();
+    if config.is_some_and(|loaded| loaded.config.trust_workspace == Some(true)) {
+        let message =
+            format!("`{directory}` is trusted: `trust_workspace` is set in lapidary.toml");
+        return check(CheckState::Ok, message);
+    }
+    match trust {
+        Trust::Trusted(reason) => check(
+            CheckState::Ok,
+            format!("`{directory}` is trusted: {reason}"),
+        ),
+        Trust::Untrusted(_) if !asks => {
+            let message = format!("this version does not ask whether `{directory}` is trusted");
+            check(CheckState::Ok, message)
+        }
+        Trust::Untrusted(reason) => {
+            let message = format!("`{directory}` is not a trusted folder: {reason}");
+            check(CheckState::Problem, message).remedy(gemini::trust_hint(reason))
+        }
+        Trust::Unknown(doubt @ Doubt::BadFile { .. }) => {
+            check(CheckState::Problem, doubt.to_string()).remedy("repair the file")
+        }
+        Trust::Unknown(doubt) => {
+            let message =
+                format!("whether `{directory}` is trusted, only Gemini CLI can tell: {doubt}");
+            check(CheckState::Warning, message)
+        }
+    }
+}
+
+/// Whether somebody is signed in, as far as that can be told without asking anybody.
+pub(super) fn auth(
+    patient: &Patient<'_>,
+    home: &GeminiHome,
+    settings: &Settings,
+    trust: &Trust,
+) -> Check {
+    let vars = Vars::new(&patient.environment.vars);
+    let check = |state, message: String| Check::new(CheckName::Auth, state, message);
+    let sign_in = "run `gemini` once and sign in, or set GEMINI_API_KEY";
+    match Auth::of(patient.directory, home, vars, settings, trust.workspace()) {
+        Auth::Ready { method, by } => check(CheckState::Ok, format!("{method}: {by}")),
+        Auth::Doubtful { method, missing } => {
+            let message = format!("{method}, but {missing} was not found; a keychain may have it");
+            check(CheckState::Warning, message).remedy(sign_in)
+        }
+        Auth::Unusable { method, why } => {
+            let check = check(CheckState::Problem, format!("{method}: {why}"));
+            check.remedy("choose another in `security.auth.selectedType` of settings.json, or sign in with `gemini`")
+        }
+        Auth::None => check(
+            CheckState::Problem,
+            "no way to sign in was found".to_owned(),
+        )
+        .remedy(sign_in),
+    }
+}
+
+/// Whether Gemini CLI will be able to read its settings. One for each file that it cannot.
+pub(super) fn settings(settings: &Settings) -> Vec<Check> {
+    let check = |state, message: String| Check::new(CheckName::Settings, state, message);
+    let broken = settings.files.iter().filter_map(|file| {
+        let error = file.content.as_ref().err()?;
+        let message = format!("`{}` {error}", file.path.display());
+        Some(
+            check(CheckState::Problem, message)
+                .remedy("repair it: Gemini CLI ends with exit code 52"),
+        )
+    });
+    let broken: Vec<_> = broken.collect();
+    if !broken.is_empty() {
+        return broken;
+    }
+    let names = settings
+        .files
+        .iter()
+        .map(|file| format!("`{}`", file.path.display()));
+    let names: Vec<_> = names.collect();
+    let message = match names.len() {
+        0 => "Gemini CLI has none".to_owned(),
+        _ => names.join(", "),
+    };
+    vec![check(CheckState::Ok, message)]
+}
+
+/// Whether our own configuration can be used.
+pub(super) fn config(patient: &Patient<'_>) -> Vec<Check> {
+    let check = |state, message: String| Check::new(CheckName::Config, state, message);
+    match patient.config {
+        Err(error) => {
+            let problem = check(CheckState::Problem, error.to_string());
+            vec![match error.hint() {
+                Some(hint) => problem.remedy(hint),
+                None => problem,
+            }]
+        }
+        Ok(loaded) if loaded.warnings.is_empty() => {
+            let files = patient.config_files.iter();
+            let names: Vec<_> = files.map(|path| format!("`{}`", path.display())).collect();
+            let message = match names.len() {
+                0 => "there is no lapidary.toml".to_owned(),
+                _ => names.join(", "),
+            };
+            vec![check(CheckState::Ok, message)]
+        }
+        Ok(loaded) => loaded
+            .warnings
+            .iter()
+            .map(|warning| check(CheckState::Warning, warning.to_string()))
+            .collect(),
+    }
+}

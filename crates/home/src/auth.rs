@@ -1,0 +1,162 @@
+//! How Gemini CLI would sign in: which way it would choose, and whether what that needs is there. No secret is read.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::dotenv;
+use crate::places::{GeminiHome, Vars};
+use crate::settings::{Settings, Workspace};
+
+const SELECTED: [&str; 3] = ["security", "auth", "selectedType"];
+
+/// How it would sign in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Auth {
+    /// This way, and nothing that can be seen from here is missing.
+    Ready {
+        /// The way, in its own words: `gemini-api-key`, say.
+        method: String,
+        /// What speaks for it.
+        by: Evidence,
+    },
+    /// This way, but what it needs was not found; a keychain may have it.
+    Doubtful {
+        /// The way.
+        method: String,
+        /// What was not found.
+        missing: &'static str,
+    },
+    /// This way, which does not work without somebody at a terminal, or not at all.
+    Unusable {
+        /// The way.
+        method: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// No way at all.
+    None,
+}
+
+/// What speaks for a way to sign in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Evidence {
+    /// Variables, by name.
+    Variables(&'static str),
+    /// Credentials in a file.
+    Credentials,
+    /// The machine's own account.
+    Machine,
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variables(names) => write!(f, "{names} set"),
+            Self::Credentials => f.write_str("somebody has signed in: oauth_creds.json is there"),
+            Self::Machine => f.write_str("the machine's own account"),
+        }
+    }
+}
+
+impl Auth {
+    /// How it would sign in for a workspace.
+    pub fn of(
+        workspace: &Path,
+        home: &GeminiHome,
+        vars: Vars<'_>,
+        settings: &Settings,
+        counts: Workspace,
+    ) -> Self {
+        let is_trusted = counts == Workspace::Counts;
+        let file = dotenv::find(workspace, home, is_trusted);
+        let known = Known {
+            vars,
+            from_file: file.map(|path| dotenv::names(&path)).unwrap_or_default(),
+        };
+        let selected = settings.get(&SELECTED, counts).and_then(Value::as_str);
+        let selected = selected.filter(|method| !method.is_empty());
+        match selected.or_else(|| known.method()) {
+            Some(method) => known.judge(method, home),
+            None => Self::None,
+        }
+    }
+}
+
+/// The variables, those of a `.env` file included.
+struct Known<'a> {
+    vars: Vars<'a>,
+    from_file: BTreeSet<String>,
+}
+
+impl Known<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.vars.has(name) || self.from_file.contains(name)
+    }
+
+    /// The way that variables choose where settings choose none. Values in a `.env` are taken for yes.
+    fn method(&self) -> Option<&'static str> {
+        let says_yes = |name| self.vars.is(name, "true") || self.from_file.contains(name);
+        if says_yes("GOOGLE_GENAI_USE_GCA") {
+            Some("oauth-personal")
+        } else if says_yes("GOOGLE_GENAI_USE_VERTEXAI") {
+            Some("vertex-ai")
+        } else if self.has("GOOGLE_GEMINI_BASE_URL") {
+            Some("gateway")
+        } else if self.has("GEMINI_API_KEY") {
+            Some("gemini-api-key")
+        } else if says_yes("CLOUD_SHELL") || says_yes("GEMINI_CLI_USE_COMPUTE_ADC") {
+            Some("compute-default-credentials")
+        } else {
+            None
+        }
+    }
+
+    fn judge(&self, method: &str, home: &GeminiHome) -> Auth {
+        let project = ["GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"];
+        let evidence = match method {
+            "gemini-api-key" if self.has("GEMINI_API_KEY") => {
+                Ok(Evidence::Variables("GEMINI_API_KEY is"))
+            }
+            "gemini-api-key" => Err("GEMINI_API_KEY"),
+            "vertex-ai" if project.iter().all(|name| self.has(name)) => Ok(Evidence::Variables(
+                "GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION are",
+            )),
+            "vertex-ai" if self.has("GOOGLE_API_KEY") => {
+                Ok(Evidence::Variables("GOOGLE_API_KEY is"))
+            }
+            "vertex-ai" => {
+                Err("GOOGLE_CLOUD_PROJECT with GOOGLE_CLOUD_LOCATION, or GOOGLE_API_KEY")
+            }
+            "oauth-personal" if home.oauth_credentials().is_file() => Ok(Evidence::Credentials),
+            "oauth-personal" => Err("oauth_creds.json"),
+            "compute-default-credentials" => Ok(Evidence::Machine),
+            "gateway" => {
+                return unusable(
+                    method,
+                    "GOOGLE_GEMINI_BASE_URL is set, and no way to sign in is selected",
+                );
+            }
+            _ => return unusable(method, "Gemini CLI does not know it"),
+        };
+        let method = method.to_owned();
+        match evidence {
+            Ok(by) => Auth::Ready { method, by },
+            // Vertex AI has no other place to look.
+            Err(_) if method == "vertex-ai" => unusable(
+                &method,
+                "neither GOOGLE_CLOUD_PROJECT with GOOGLE_CLOUD_LOCATION nor GOOGLE_API_KEY is set",
+            ),
+            Err(missing) => Auth::Doubtful { method, missing },
+        }
+    }
+}
+
+fn unusable(method: &str, why: &'static str) -> Auth {
+    Auth::Unusable {
+        method: method.to_owned(),
+        why,
+    }
+}

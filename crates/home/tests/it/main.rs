@@ -1,0 +1,11 @@
+//! What lies in a `.gemini`, judged as Gemini CLI judges it.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
+
+mod auth;
+mod machine;
+mod modules;
+mod peers;
+mod trust;

@@ -1,0 +1,139 @@
+//! What `lapidary doctor` found: one object with a check for each thing that has to be right.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Text;
+use crate::open_enum::open_enum;
+
+/// The version that a checkup carries in `schema`.
+pub const SCHEMA: &str = "lapidary.doctor/1";
+
+/// Everything that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Checkup {
+    /// The vocabulary and its version, `lapidary.doctor/1`. Derived.
+    pub schema: Text,
+    /// The agent's name, as `--agent` takes it. Derived.
+    pub agent: String,
+    /// True if nothing is a problem. Derived.
+    pub healthy: bool,
+    /// What was looked at, in this order. Derived.
+    pub checks: Vec<Check>,
+}
+
+impl Checkup {
+    /// What came of these checks.
+    pub fn of(agent: &str, checks: Vec<Check>) -> Self {
+        Self {
+            schema: SCHEMA.into(),
+            agent: agent.to_owned(),
+            healthy: checks
+                .iter()
+                .all(|check| check.state != CheckState::Problem),
+            checks,
+        }
+    }
+}
+
+/// One thing that has to be right.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    /// What was looked at. There may be several of a name, such as one for each settings file. Derived.
+    pub name: CheckName,
+    /// What came of it. Derived.
+    pub state: CheckState,
+    /// The same in words. Derived.
+    pub message: String,
+    /// What to do about it, if we know. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+    /// What else is worth knowing. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+    /// How long it took, in milliseconds, where something was started. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+}
+
+impl Check {
+    /// A check that came to this, and nothing more to say about it.
+    pub fn new(name: CheckName, state: CheckState, message: impl Into<String>) -> Self {
+        Self {
+            name,
+            state,
+            message: message.into(),
+            remedy: None,
+            details: Vec::new(),
+            duration_ms: None,
+        }
+    }
+
+    /// Says what to do about it.
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+
+    /// Says what else is worth knowing.
+    pub fn details(mut self, details: impl IntoIterator<Item = String>) -> Self {
+        self.details.extend(details);
+        self
+    }
+
+    /// Says how long it took.
+    pub fn took(mut self, time: std::time::Duration) -> Self {
+        self.duration_ms = Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+}
+
+open_enum! {
+    /// What a check looks at.
+    pub enum CheckName {
+        /// Whether the agent is installed, and where.
+        Agent = "agent",
+        /// Whether Node is there and new enough.
+        Node = "node",
+        /// Whether the agent can be started.
+        Start = "start",
+        /// Which version it is.
+        Version = "version",
+        /// Whether the folder is trusted.
+        Trust = "trust",
+        /// Whether there is a way to sign in.
+        Auth = "auth",
+        /// Whether the agent's settings files can be read.
+        Settings = "settings",
+        /// Whether our own configuration can be read.
+        Config = "config",
+        /// Whether runs can be recorded.
+        State = "state",
+        /// Proven: a run begins.
+        ProveStart = "prove_start",
+        /// Proven: text arrives while the model still speaks.
+        ProveStreaming = "prove_streaming",
+        /// Proven: a tool is called and its output seen.
+        ProveTool = "prove_tool",
+        /// Proven: a run that hangs can be cancelled.
+        ProveCancel = "prove_cancel",
+        /// Proven: nothing of a run outlives it.
+        ProveLeftovers = "prove_leftovers",
+    }
+}
+
+open_enum! {
+    /// What came of a check.
+    pub enum CheckState {
+        /// All is well.
+        Ok = "ok",
+        /// It works, but not as it should, or it cannot be told.
+        Warning = "warning",
+        /// Runs will fail.
+        Problem = "problem",
+        /// It was not looked at, because something before it failed.
+        Skipped = "skipped",
+    }
+}
