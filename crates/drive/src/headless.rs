@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use lapidary_home::trust::{Reason, Trust};
 use lapidary_home::{GeminiHome, Vars};
-use lapidary_normalize::{Options, Stopped};
+use lapidary_normalize::{Ending, Options, Stopped};
 use lapidary_vocab::Cause;
 
 use crate::Host;
@@ -15,7 +15,7 @@ use crate::agents::gemini::{
     self, Delivery, Invocation, Launch, LaunchError, Prompt, Stdin, Transport,
 };
 use crate::config::Config;
-use crate::detect::{self, Environment, Found, NotFound};
+use crate::detect::{self, Environment, Found, NotFound, Refusal};
 use crate::process::{Command, Supervisor};
 use crate::recording::{self, RecordError, TIMING};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
@@ -121,6 +121,19 @@ impl JobError {
         }
     }
 
+    /// Where the agent was looked for in vain.
+    fn remarks(&self) -> Vec<String> {
+        let Self::NotFound(NotFound { tried }) = self else {
+            return Vec::new();
+        };
+        let named = tried
+            .iter()
+            .filter(|tried| tried.refused != Refusal::Missing);
+        let named = named.map(|tried| format!("`{}`: {}", tried.path.display(), tried.refused));
+        let looked = format!("it was looked for in {} places", tried.len());
+        named.chain([looked]).collect()
+    }
+
     /// What the user can do about it, if we know.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -132,12 +145,16 @@ impl JobError {
     }
 }
 
-impl From<&JobError> for Stopped {
+impl From<&JobError> for Ending {
     fn from(error: &JobError) -> Self {
         Self {
-            cause: error.cause(),
-            message: error.to_string(),
-            hint: error.hint(),
+            stopped: Some(Stopped {
+                cause: error.cause(),
+                message: error.to_string(),
+                hint: error.hint(),
+            }),
+            remarks: error.remarks(),
+            ..Self::default()
         }
     }
 }

@@ -26,7 +26,7 @@ mod waiting;
 use std::collections::VecDeque;
 use std::thread;
 
-use lapidary_normalize::{Options, Stopped};
+use lapidary_normalize::{Ending, Options};
 use lapidary_vocab::Event;
 use tokio::sync::mpsc;
 
@@ -65,11 +65,11 @@ impl Run {
     }
 
     /// A run that was over before it began.
-    pub fn refused(options: &Options, why: Stopped) -> Self {
+    pub fn refused(options: &Options, ending: Ending) -> Self {
         let (sender, batches) = mpsc::channel(1);
         let (stopper, _) = stop::channel();
         // There is room for one.
-        let _ = sender.try_send(attempt::refused(options, why));
+        let _ = sender.try_send(attempt::refused(options, ending));
         Self {
             batches,
             events: VecDeque::new(),

@@ -252,7 +252,8 @@ impl Verdict {
                 ..
             }) => evidence.push(format!("its result says `{status}`: {name}")),
             Some(Reported { status, .. }) => evidence.push(format!("its result says `{status}`")),
-            None => evidence.push("it gave no result".to_owned()),
+            None if was_started(ending) => evidence.push("it gave no result".to_owned()),
+            None => {}
         }
         if let Some((_, text)) = &self.spoiler {
             evidence.push(format!("it warned: {text}"));
@@ -266,6 +267,11 @@ impl Verdict {
 
 const TOO_LARGE: &str =
     "is the prompt, with all that belongs to it, larger than the model can take?";
+
+/// A run that was refused before it began can have no result.
+fn was_started(ending: &Ending) -> bool {
+    ending.stopped.is_none() || ending.exit_code.is_some() || ending.signal.is_some()
+}
 
 /// What is to be said when only the exit code and stderr speak, in the words of the provider's specification.
 fn complained(cause: &Cause, ending: &Ending) -> Option<String> {

@@ -9,7 +9,7 @@ pub(super) use args::Args;
 
 use lapidary::drive::headless::Job;
 use lapidary::drive::run::Run;
-use lapidary::normalize::Stopped;
+use lapidary::normalize::{Ending, Stopped};
 use lapidary::vocab::Cause;
 
 use super::sink::{self, Format};
@@ -33,8 +33,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     present::present(run, format, args, &id, out)
 }
 
-fn refusal(failure: &Failure) -> Stopped {
-    Stopped {
+fn refusal(failure: &Failure) -> Ending {
+    let stopped = Stopped {
         cause: match failure.exit {
             Exit::BadInput if failure.is_config => Cause::BadConfig,
             Exit::BadInput => Cause::BadInput,
@@ -42,6 +42,10 @@ fn refusal(failure: &Failure) -> Stopped {
         },
         message: format!("{:#}", failure.error),
         hint: failure.hint.clone(),
+    };
+    Ending {
+        stopped: Some(stopped),
+        ..Ending::default()
     }
 }
 

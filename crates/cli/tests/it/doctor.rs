@@ -277,8 +277,7 @@ fn node_has_to_be_there_and_new_enough() {
     let world = World::with_agent(WELL);
     fs::create_dir(world.path("bin")).unwrap();
     let node = |script: &str| {
-        fs::write(world.path("bin/node"), format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(world.path("bin/node"), fs::Permissions::from_mode(0o755)).unwrap();
+        world.program("bin/node", &format!("#!/bin/sh\n{script}\n"));
     };
     let seen = || {
         let visit = visit(&world, |command| {
@@ -298,7 +297,7 @@ fn node_has_to_be_there_and_new_enough() {
     assert_eq!(seen(), None);
     // This one is for Node, and there is no other.
     let script = format!("#!{}\n", world.path("bin/node").display());
-    fs::write(world.path("gemini"), script).unwrap();
+    world.program("gemini", &script);
     assert_eq!(seen(), None);
     node("echo v18.19.0");
     assert_eq!(seen().as_deref(), Some("problem"));

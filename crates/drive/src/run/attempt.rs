@@ -115,17 +115,17 @@ pub(super) fn unable(options: &Options, error: &io::Error, batches: &mpsc::Sende
         message: format!("cannot run anything: {error}"),
         hint: None,
     };
-    let _ = batches.blocking_send(refused(options, stopped));
-}
-
-/// All that is to be said about a run that was not made.
-pub(super) fn refused(options: &Options, stopped: Stopped) -> Batch {
-    let mut batch = Batch::default();
     let ending = Ending {
-        at: Some(now()),
         stopped: Some(stopped),
         ..Ending::default()
     };
+    let _ = batches.blocking_send(refused(options, ending));
+}
+
+/// All that is to be said about a run that was not made.
+pub(super) fn refused(options: &Options, mut ending: Ending) -> Batch {
+    let mut batch = Batch::default();
+    ending.at = Some(now());
     StreamNormalizer::new(options).finish(&ending, &mut batch.events);
     batch
 }

@@ -34,13 +34,44 @@ fn the_agent_is_missing() {
 }
 
 #[test]
+fn a_file_that_may_not_be_executed_is_named() {
+    let world = World::with_agent(FINE);
+    fs::set_permissions(world.path("gemini"), fs::Permissions::from_mode(0o644)).unwrap();
+    let mut command = world.lapidary(&["run", "go"]);
+    command.env("PATH", world.path("nowhere"));
+    let told = Told::by(command);
+    check(&told, "agent_missing", 10, "Gemini CLI not found");
+    let evidence = told.end()["evidence"].to_string();
+    let named = format!("`{}`: ", world.path("gemini").display());
+    assert!(
+        evidence.contains(&named) && evidence.contains("execut"),
+        "{evidence}"
+    );
+}
+
+#[test]
+fn stdin_is_closed() {
+    let world = World::with_agent(FINE);
+    let lapidary = env!("CARGO_BIN_EXE_lapidary");
+    for (prompt, cause) in [("-", "bad_input"), ("go", "end_turn")] {
+        let environment = world.lapidary(&[]);
+        let environment = environment
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?)));
+        let mut command = std::process::Command::new("sh");
+        command
+            .args(["-c", &format!("exec {lapidary} run {prompt} <&-")])
+            .current_dir(world.path("project"))
+            .envs(environment);
+        assert_eq!(Told::by(command).verdict().0, cause);
+    }
+}
+
+#[test]
 fn the_agent_cannot_be_executed() {
     let world = World::with_agent(FINE);
-    fs::write(world.path("gemini"), "#!/no/such/interpreter\n").unwrap();
-    fs::set_permissions(world.path("gemini"), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command = world.lapidary(&["run", "go"]);
-    command.env("GEMINI_CLI_PATH", world.path("gemini"));
-    let told = Told::by(command);
+    world.program("gemini", "#!/no/such/interpreter\n");
+    let told = world.run(&["go"]);
     check(&told, "spawn_failed", 10, "cannot start `");
 }
 

@@ -25,6 +25,18 @@ fn provider(world: &World, config: Config) -> Provider {
     Provider::new(config, world.host())
 }
 
+#[test] // P50
+fn two_tools_write_files_and_no_other() {
+    let world = World::with_agent(
+        r#"
+        use() { echo "{\"type\":\"tool_use\",$t,\"tool_name\":\"$1\",\"tool_id\":\"$2\",\"parameters\":{\"file_path\":\"$2\"}}"; answer $2 ok; }
+        init; use write_file a; use replace b; use read_file c; use write_todos d; say x; success"#,
+    );
+    let generated = provider(&world, Config::default()).generate("go", &Context::default());
+    let files = serde_json::to_value(generated.unwrap().files).unwrap();
+    assert_eq!(files, serde_json::json!({"a": null, "b": null}));
+}
+
 fn written(world: &World, name: &str) -> String {
     fs::read_to_string(world.path(name)).unwrap()
 }

@@ -135,6 +135,17 @@ fn retries_end_too() {
     );
 }
 
+#[test] // O22
+fn a_stream_without_a_result_is_an_error() {
+    let told = World::with_agent("init; say a; exit 0").run(&["--format", "result", "go"]);
+    let result: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!(
+        result["error"]["message"],
+        "the stream ended without a result"
+    );
+    assert_eq!((told.code, &result["success"]), (Some(15), &false.into()));
+}
+
 #[test] // O24
 fn the_agents_input_has_an_end() {
     let world = World::with_agent("cat > /dev/null; init; say a; success");

@@ -11,7 +11,7 @@ const AGENT: &str = "touch started; init; say hello; success";
 fn run(world: &World, args: &[&str]) -> Told {
     let mut command = world.lapidary(&[&["run", "go"], args].concat());
     command.env_remove("GEMINI_CLI_TRUST_WORKSPACE");
-    world.told(command)
+    Told::by(command)
 }
 
 fn write(world: &World, name: &str, text: &str) {

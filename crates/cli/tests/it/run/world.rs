@@ -12,13 +12,10 @@ use lapidary::drive::process::Supervisor;
 use lapidary::drive::run::Records;
 use serde_json::Value;
 
-use crate::support::{ended, lapidary};
+use crate::support::{ended, lapidary, output};
 
 /// Every process of a world carries this variable.
 pub(crate) const MARK: &str = "LAPIDARY_TEST_WORLD";
-
-/// The program that is every world's agent.
-const AGENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/run/agent.sh");
 
 /// What scripts have at hand: the lines of a stream.
 const LINES: &str = r#"
@@ -51,7 +48,18 @@ impl World {
 
     /// Replaces the agent.
     pub(crate) fn agent(&self, script: &str) {
-        fs::write(self.path("agent.sh"), format!("{LINES}\n{script}")).unwrap();
+        self.program("gemini", &format!("#!/bin/sh\n{LINES}\n{script}"));
+    }
+
+    /// Makes a program. Another process writes it: a file that somebody has open for writing cannot be executed, and of what this
+    /// process has open, every child has a copy for a moment.
+    pub(crate) fn program(&self, name: &str, text: &str) {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", "cat > \"$1.new\" && chmod 755 \"$1.new\" && mv \"$1.new\" \"$1\"", "sh"])
+            .arg(self.path(name));
+        let made = output(shell, text.as_bytes());
+        assert!(made.status.success(), "{made:?}");
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -66,8 +74,7 @@ impl World {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.path("home"))
-            .env("GEMINI_CLI_PATH", AGENT)
-            .env("LAPIDARY_TEST_AGENT", self.path("agent.sh"))
+            .env("GEMINI_CLI_PATH", self.path("gemini"))
             .env("LAPIDARY_STATE_DIR", self.path("state"))
             .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
             .env(MARK, self.mark.value());
