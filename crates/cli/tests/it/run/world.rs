@@ -56,7 +56,11 @@ impl World {
     pub(crate) fn program(&self, name: &str, text: &str) {
         let mut shell = Command::new("sh");
         shell
-            .args(["-c", "cat > \"$1.new\" && chmod 755 \"$1.new\" && mv \"$1.new\" \"$1\"", "sh"])
+            .args([
+                "-c",
+                "cat > \"$1.new\" && chmod 755 \"$1.new\" && mv \"$1.new\" \"$1\"",
+                "sh",
+            ])
             .arg(self.path(name));
         let made = output(shell, text.as_bytes());
         assert!(made.status.success(), "{made:?}");
