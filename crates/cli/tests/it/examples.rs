@@ -64,3 +64,58 @@ gemini-3.8-flash: 100 in, 10 out, 0 cached
         "{missing:?}"
     );
 }
+
+#[test]
+fn a_front_end_shows_a_run_as_it_happens() {
+    let state = tempfile::tempdir().unwrap();
+    let mut python = Command::new("python3");
+    python
+        .args(["examples/frontend.py", "--agent", "demo", "hello"])
+        .env("LAPIDARY", env!("CARGO_BIN_EXE_lapidary"))
+        .env("LAPIDARY_STATE_DIR", state.path())
+        .current_dir(root());
+    let ran = output(python, b"");
+    let shown = String::from_utf8(ran.stdout).unwrap();
+    assert_eq!(ran.status.code(), Some(0), "{shown}");
+    assert!(
+        shown.contains("\n[run_shell_command: completed]\n"),
+        "{shown}"
+    );
+    assert!(shown.ends_with("completed: end_turn \n"), "{shown}");
+}
+
+#[test]
+fn a_recording_is_the_agent_of_somebodys_tests() {
+    let folder = tempfile::tempdir().unwrap();
+    let lapidary = env!("CARGO_BIN_EXE_lapidary");
+    let in_folder = |mut command: Command| {
+        command
+            .env("LAPIDARY", lapidary)
+            .env("LAPIDARY_STATE_DIR", folder.path().join("state"))
+            .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
+            .current_dir(folder.path());
+        output(command, b"")
+    };
+    let mut record = Command::new(lapidary);
+    record.args([
+        "record",
+        "--record-dir",
+        "agents",
+        "--run-id",
+        "fix",
+        "--",
+        "cat",
+    ]);
+    record.arg(root().join(FIXTURES).join("text-simple.stdout.jsonl"));
+    assert_eq!(in_folder(record).status.code(), Some(0));
+    let mut bash = Command::new("bash");
+    bash.arg(root().join("examples/without-a-model.sh"));
+    bash.args(["agents/fix", lapidary, "run", "--format", "result", "hi"]);
+    let ran = in_folder(bash);
+    let result: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(
+        (ran.status.code(), &result["success"]),
+        (Some(0), &true.into()),
+        "{result}"
+    );
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Your own tests, without a model: record an agent once, then let the recording be the agent.
+#
+#   lapidary record --record-dir tests/agents --run-id fix -- gemini -o stream-json -p 'fix the failing test'
+#   examples/without-a-model.sh tests/agents/fix your-test-suite
+set -euo pipefail
+lapidary=$(command -v "${LAPIDARY:-lapidary}")
+recording=$(realpath "$1")
+shift
+
+# GEMINI_CLI_PATH names a program without arguments: three lines make one.
+agents=$(mktemp -d)
+trap 'rm -rf "$agents"' EXIT
+printf '#!/bin/sh\nexec "%s" replay --fast "%s" "$@"\n' "$lapidary" "$recording" > "$agents/gemini"
+chmod +x "$agents/gemini"
+
+GEMINI_CLI_PATH="$agents/gemini" PATH="$agents:$PATH" "$@"
