@@ -4,6 +4,8 @@
 //! subreaper, starts the agent and holds a socket from us. Whatever happens to us, the supervisor notices, and ends the agent and
 //! everything that it started. Killing the process group would not do: Gemini CLI runs shell commands in sessions of their own.
 //!
+//! On Windows there is no such process: the agent is our child, in a job object that ends with us.
+//!
 //! ```no_run
 //! # async fn demo() -> Result<(), Box<dyn std::error::Error>> {
 //! use lapidary_drive::process::{Command, Stdio, Supervisor};
@@ -16,11 +18,18 @@
 //! ```
 
 mod command;
-mod protocol;
-mod running;
-pub mod supervisor;
-mod tree;
+mod ending;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 pub use command::{Command, Stdio, Supervisor};
-pub use protocol::Exit;
-pub use running::{Ended, Running, StartError};
+pub use ending::{Ended, Exit, StartError};
+use system::NULL;
+pub use system::{Handle, Running, supervisor};
