@@ -31,7 +31,7 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Check formatting, lints, documentation and the freshness of `schemas`
+    /// Check formatting, lints (on Windows too, if its target is installed), documentation and the freshness of `schemas`
     Check,
     /// Install the pinned real peers under `target` and run every test
     Test,

@@ -6,6 +6,7 @@ mod failure;
 mod harmless;
 mod live;
 mod printer;
+mod system;
 
 use std::process::ExitCode;
 

@@ -1,10 +1,10 @@
 //! Data to stdout, talk to stderr.
 
-#[cfg(unix)]
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use lapidary::render::plain::sanitize;
+
+use crate::system;
 
 /// How much is collected before it is written, when more is there to be written.
 const BUFFER: usize = 128 * 1024;
@@ -22,7 +22,7 @@ impl Printer {
         let is_terminal = io::stdout().is_terminal();
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self {
-            out: BufWriter::with_capacity(BUFFER, stdout()),
+            out: BufWriter::with_capacity(BUFFER, system::stdout()),
             is_terminal,
             colour: is_terminal && !no_colour,
         }
@@ -57,20 +57,6 @@ impl Write for Printer {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-#[cfg(unix)]
-fn stdout() -> Box<dyn Write> {
-    use std::os::fd::AsFd as _;
-    match io::stdout().as_fd().try_clone_to_owned() {
-        Ok(owned) => Box::new(File::from(owned)),
-        Err(_) => Box::new(io::stdout()),
-    }
-}
-
-#[cfg(not(unix))]
-fn stdout() -> Box<dyn Write> {
-    Box::new(io::stdout())
 }
 
 /// Says something on stderr. File names and the like may hold anything, so nothing reaches the terminal unfiltered.

@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
+
+use crate::system::{read_at, read_exact_at};
 
 /// How often files are looked at where the system does not tell.
 const POLL: Duration = Duration::from_millis(20);
@@ -73,7 +74,7 @@ impl Followed {
     pub(crate) fn read(&mut self, room: &mut [u8], until: u64) -> io::Result<usize> {
         let left = usize::try_from(until - self.offset).unwrap_or(usize::MAX);
         let most = left.min(CHUNK).min(room.len());
-        let count = self.file.read_at(&mut room[..most], self.offset)?;
+        let count = read_at(&self.file, &mut room[..most], self.offset)?;
         self.offset += count as u64;
         Ok(count)
     }
@@ -81,8 +82,7 @@ impl Followed {
     /// What was just read, once more.
     pub(crate) fn again(&self, count: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; count];
-        self.file
-            .read_exact_at(&mut bytes, self.offset - count as u64)?;
+        read_exact_at(&self.file, &mut bytes, self.offset - count as u64)?;
         Ok(bytes)
     }
 
@@ -90,7 +90,7 @@ impl Followed {
     pub(crate) fn tail(&self, most: u64) -> Vec<u8> {
         let length = self.file.metadata().map_or(0, |metadata| metadata.len());
         let mut bytes = vec![0; usize::try_from(length.min(most)).unwrap_or_default()];
-        let read = self.file.read_at(&mut bytes, length.saturating_sub(most));
+        let read = read_at(&self.file, &mut bytes, length.saturating_sub(most));
         bytes.truncate(read.unwrap_or(0));
         bytes
     }

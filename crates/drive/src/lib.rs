@@ -16,6 +16,7 @@ pub mod recording;
 pub mod replay;
 pub mod run;
 mod signals;
+mod system;
 pub mod ticket;
 
 pub use host::{Host, fresh_run};

@@ -14,15 +14,16 @@
 mod keep;
 mod timing;
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 pub use keep::{Limits, prune};
 pub use lapidary_vocab::recording::{RecordedEnd, Recording as Manifest};
 pub use timing::{Channel, Moment, Timing, TimingError};
+
+use crate::system::{private_directory, private_file_options};
 
 /// The manifest.
 pub const MANIFEST: &str = "run.json";
@@ -84,7 +85,7 @@ impl Recorder {
             source,
         };
         private_directories(root).map_err(failed)?;
-        match DirBuilder::new().mode(0o700).create(&directory) {
+        match private_directory().create(&directory) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let run = run.to_owned();
                 return Err(RecordError::Exists { run });
@@ -157,10 +158,10 @@ pub(crate) fn is_name(run: &str) -> bool {
 
 /// Agents append: two of them that share the file must not write over each other.
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(0o600).open(path)
+    let mut options = private_file_options();
+    options.append(true).create(true).open(path)
 }
 
 pub(crate) fn private_directories(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
+    private_directory().recursive(true).create(path)
 }

@@ -1,10 +1,12 @@
 //! Signals by their names, as recordings have them.
 
-use signal_hook::consts::{SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
 use signal_hook::low_level::signal_name;
 
 /// What stands before the number of a signal without a name.
 const NAMELESS: &str = "signal ";
+
+/// What only stops a process. By name: not every system has these.
+const STOPPING: [&str; 4] = ["SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU"];
 
 /// No system has more.
 const LAST: i32 = 127;
@@ -21,7 +23,7 @@ pub(crate) fn number(name: &str) -> Option<i32> {
         Some(number) => number.parse().ok(),
         None => named(),
     };
-    let ends = |number: &i32| ![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU].contains(number);
+    let ends = |number: &i32| signal_name(*number).is_none_or(|name| !STOPPING.contains(&name));
     number.filter(|number| (1..=LAST).contains(number) && ends(number))
 }
 

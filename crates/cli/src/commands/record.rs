@@ -1,16 +1,14 @@
 //! `record`: any program, recorded while it does what it always does.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, IsTerminal as _, Write};
-use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::config::Config;
 use lapidary::drive::detect::Environment;
-use lapidary::drive::process::{Command, Exit as Ending, StartError, Supervisor};
+use lapidary::drive::process::{Command, Exit as Ending, StartError, Stdio, Supervisor};
 use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
 use lapidary::drive::recording::RecordError;
 
@@ -20,6 +18,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::harmless::Harmless;
 use crate::printer::{Printer, complain};
+use crate::system;
 
 /// Record any program: what it reads, what it writes, when, and how it ends
 ///
@@ -52,10 +51,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
     let request = request(args)?;
-    let stdin = io::stdin().as_fd().try_clone_to_owned();
-    let stdin = stdin.or_else(|_| File::open("/dev/null").map(Into::into)); // a closed one is an empty one
+    let stdin = system::stdin();
+    let stdin = stdin.or_else(|_| Stdio::null().map(|null| null.stdin.into())); // a closed one is an empty one
     let stdin = stdin.context("cannot read stdin");
-    let mut take = Take::start(request, stdin.map_err(Failure::internal)?.into());
+    let mut take = Take::start(request, stdin.map_err(Failure::internal)?);
     let _heard = signals::listen(take.stopper());
     pass_on(&mut take, out);
     let taken = take.finish().map_err(refused)?;

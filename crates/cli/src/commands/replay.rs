@@ -10,13 +10,13 @@ use lapidary::drive::detect::Environment;
 use lapidary::drive::process::Exit as Ending;
 use lapidary::drive::replay::{Pace, Parts, Replay};
 use lapidary::standin::demo;
-use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::run::job::{DEMO, recorded_in};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::harmless::Harmless;
 use crate::printer::{Printer, complain};
+use crate::system;
 
 /// Play a recorded run back, as an agent would: same output, same timing, same end
 ///
@@ -138,14 +138,8 @@ fn end_as(exit: Option<Ending>) -> ExitCode {
     }
 }
 
-/// Ends by a signal, without a core dump: nothing is wrong with us. A signal that does not end us becomes the exit code that a shell
-/// would show.
+/// Ends by a signal. One that does not end us becomes the exit code that a shell would show.
 fn die_of(number: i32) -> ExitCode {
-    let none = Rlimit {
-        current: Some(0),
-        maximum: Some(0),
-    };
-    let _ = setrlimit(Resource::Core, none);
-    let _ = signal_hook::low_level::emulate_default_handler(number);
+    system::die_of(number);
     ExitCode::from(u8::try_from(number + 128).unwrap_or(u8::MAX))
 }

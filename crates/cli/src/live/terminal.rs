@@ -4,6 +4,8 @@ use std::env;
 
 use lapidary::render::live::{Marks, Size};
 
+use crate::system;
+
 /// What a terminal has that does not tell.
 const USUAL: Size = Size {
     width: 80,
@@ -12,26 +14,7 @@ const USUAL: Size = Size {
 
 /// The size of the terminal that stdout is.
 pub(crate) fn size() -> Size {
-    asked().unwrap_or(USUAL)
-}
-
-#[cfg(unix)]
-fn asked() -> Option<Size> {
-    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
-    let is_known = size.ws_col > 0 && size.ws_row > 0;
-    is_known.then_some(Size {
-        width: size.ws_col,
-        height: size.ws_row,
-    })
-}
-
-#[cfg(not(unix))]
-fn asked() -> Option<Size> {
-    let number = |name| env::var(name).ok()?.parse().ok().filter(|n| *n > 0);
-    Some(Size {
-        width: number("COLUMNS")?,
-        height: number("LINES")?,
-    })
+    system::terminal_size().unwrap_or(USUAL)
 }
 
 /// The signs that the locale allows.

@@ -1,4 +1,5 @@
 //! The command as its users meet it: the real binary, its exit codes, what it prints where.
+#![cfg(unix)] // what is only checked elsewhere is not tested there
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on should stop where it stands"

@@ -3,10 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::supervisor::ARGUMENT;
+use super::{Handle, NULL};
 
 /// A program to start. It inherits nothing: its environment is exactly what is said here.
 #[derive(Debug, Clone)]
@@ -94,17 +93,17 @@ fn lossy(text: &OsStr) -> String {
 #[derive(Debug)]
 pub struct Stdio {
     /// Its input.
-    pub stdin: OwnedFd,
+    pub stdin: Handle,
     /// Its output.
-    pub stdout: OwnedFd,
+    pub stdout: Handle,
     /// Where it complains.
-    pub stderr: OwnedFd,
+    pub stderr: Handle,
 }
 
 impl Stdio {
     /// Nothing to read, and nobody to hear it.
     pub fn null() -> io::Result<Self> {
-        let null = || OpenOptions::new().read(true).write(true).open("/dev/null");
+        let null = || OpenOptions::new().read(true).write(true).open(NULL);
         Ok(Self {
             stdin: null()?.into(),
             stdout: null()?.into(),
@@ -144,12 +143,5 @@ impl Supervisor {
     /// Where it is.
     pub fn program(&self) -> &Path {
         &self.program
-    }
-
-    pub(super) fn command(&self, environment: &[(OsString, OsString)]) -> tokio::process::Command {
-        let mut command = tokio::process::Command::new(&self.program);
-        command.arg(ARGUMENT).env_clear();
-        command.envs(environment.iter().map(|(name, value)| (name, value)));
-        command
     }
 }

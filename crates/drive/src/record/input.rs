@@ -4,11 +4,10 @@ use std::fs::File;
 use std::io::{self, PipeWriter, Read as _, Write as _};
 use std::thread;
 
-use rustix::event::{PollFd, PollFlags, poll};
-
 use super::tape::Tape;
 use crate::follow::CHUNK;
 use crate::recording::Channel;
+use crate::system::wait_for_input;
 
 /// Passes `input` on to `feed` on a thread of its own, which nobody waits for: it may be reading from somebody who never says anything
 /// again, and such a read cannot be interrupted. When the input ends, so does the feed.
@@ -27,7 +26,7 @@ pub(super) fn pass_on(
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     // Whoever gave it to us, or shares it with us, does not like to wait.
-                    let _ = poll(&mut [PollFd::new(&input, PollFlags::IN)], None);
+                    wait_for_input(&input);
                     continue;
                 }
                 Err(_) => return, // a closed or broken input is one that has ended

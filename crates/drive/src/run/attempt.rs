@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
 use super::ending::{AttemptError, cancelled, cannot_record, disk_full, ending, recorded_end};
-use super::oversee::{Overseer, is_full};
+use super::oversee::Overseer;
 use super::request::Request;
 use super::retry;
 use super::stop::Urgency;
@@ -21,6 +21,7 @@ use super::waiting::Waiting;
 use crate::follow::Grown;
 use crate::process::Stdio;
 use crate::recording::{self, Manifest, RecordError, Recorder, STDERR, STDOUT};
+use crate::system::is_full;
 
 /// The extension of `run_end` that says where the recording is.
 const RECORDING: &str = "lapidary.recording";

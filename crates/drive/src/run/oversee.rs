@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 
 use lapidary_normalize::Stopped;
@@ -16,6 +15,7 @@ use super::waiting::Waiting;
 use crate::follow::{Grown, Growth};
 use crate::process::{Ended, Running};
 use crate::recording::{Channel, Recorder, STDERR, STDOUT};
+use crate::system::{is_full, read_at};
 
 /// Files that grow all the time are looked at only this often. Nobody sees the difference, and it saves most of the work.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -160,7 +160,7 @@ impl<'a> Overseer<'a> {
     fn look_for_first_line(&mut self) {
         let mut piece = [0; PIECE];
         while let Some(searched) = self.searched {
-            let count = self.stdout.read_at(&mut piece, searched).unwrap_or(0);
+            let count = read_at(&self.stdout, &mut piece, searched).unwrap_or(0);
             if piece[..count].contains(&b'\n') {
                 self.searched = None;
             } else if count == 0 {
@@ -292,11 +292,6 @@ async fn late(deadline: Option<(Instant, Late)>) -> Late {
         }
         None => std::future::pending().await,
     }
-}
-
-/// True if nothing more can be written there.
-pub(super) fn is_full(directory: &std::path::Path) -> bool {
-    rustix::fs::statvfs(directory).is_ok_and(|disk| disk.f_blocks > 0 && disk.f_bavail == 0)
 }
 
 fn seconds(time: Duration) -> String {

@@ -1,5 +1,6 @@
 //! What has to be right before an agent is started (what is configured, where the agent is, what it is told) and after it has ended:
 //! recordings, and what is played from them.
+#![cfg(unix)] // what is only checked elsewhere is not tested there
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on should stop where it stands"

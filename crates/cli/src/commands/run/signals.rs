@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use lapidary::drive::run::Stopper;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::exit::Exit;
 use crate::printer::complain;
+use crate::system::Interruptions;
 
 /// When nobody reads our output any more, the run is ended this long after it was to be killed.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -31,20 +31,11 @@ pub(in crate::commands) fn listen(stopper: Stopper) -> watch::Receiver<u32> {
 }
 
 async fn obey(stopper: &Stopper, heard: &watch::Sender<u32>) {
-    let kinds = [
-        SignalKind::interrupt(),
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-    ];
-    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else {
+    let Ok(mut interruptions) = Interruptions::listen() else {
         return;
     };
     loop {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
+        interruptions.next().await;
         heard.send_modify(|count| *count += 1);
         match *heard.borrow() {
             1 => stopper.cancel(),

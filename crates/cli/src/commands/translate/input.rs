@@ -11,6 +11,7 @@ use lapidary::wire::lines::{LineBuffer, without_mark};
 use super::progress::Progress;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
+use crate::system;
 
 /// How much is read at once while it is not known what the input is.
 const CHUNK: usize = 64 * 1024;
@@ -203,20 +204,12 @@ impl Input {
 }
 
 /// Stdin, and its size if it is a file: then its lines do not arrive now, they did long ago.
-#[cfg(unix)]
 fn stdin_reader() -> (Box<dyn Read>, Option<u64>) {
-    use std::os::fd::AsFd as _;
-    let Ok(owned) = io::stdin().as_fd().try_clone_to_owned() else {
+    let Ok(file) = system::stdin() else {
         return (Box::new(io::stdin()), None);
     };
-    let file = File::from(owned);
     let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file);
     (Box::new(file), metadata.map(|metadata| metadata.len()))
-}
-
-#[cfg(not(unix))]
-fn stdin_reader() -> (Box<dyn Read>, Option<u64>) {
-    (Box::new(io::stdin()), None)
 }
 
 fn read_some(reader: &mut dyn Read, room: &mut [u8]) -> io::Result<usize> {

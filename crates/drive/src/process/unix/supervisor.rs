@@ -23,8 +23,9 @@ use rustix::process::{
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
-use super::protocol::{Exit, Order, Report, Start, line, read, receive_start};
-use super::{Stdio, tree};
+use super::protocol::{Order, Report, Start, line, read, receive_start};
+use super::tree;
+use crate::process::{Exit, Stdio};
 
 /// The argument that makes a program a supervisor.
 pub const ARGUMENT: &str = "__supervise";
@@ -58,6 +59,7 @@ fn run() -> io::Result<()> {
     let _ = setsid();
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     rustix::stdio::dup2_stdin(OpenOptions::new().read(true).open("/dev/null")?)?;
+    // Elsewhere nobody can be one: what has lost its parent before we look is not found.
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(getpid()))?;
     let (start, stdio) = receive_start(&control)?;

@@ -13,7 +13,7 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::Stdio;
+use crate::process::{Exit, Stdio};
 
 /// How many descriptors go with the first line.
 const DESCRIPTORS: usize = 3;
@@ -48,16 +48,6 @@ pub(super) enum Report {
     Exited(Exit),
     /// Nothing is left. This many had outlived the agent, and this many could not be ended.
     Gone { leftover: u32, immortal: u32 },
-}
-
-/// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Exit {
-    /// By itself, with this code.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
 }
 
 /// A message as a line.

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
-use std::path::PathBuf;
 use std::process::Stdio as StdStdio;
 use std::time::Duration;
 
@@ -13,59 +12,14 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-use super::protocol::{Exit, Order, Report, Start, line, read, send_start};
-use super::{Command, Stdio, Supervisor, tree};
+use super::protocol::{Order, Report, Start, line, read, send_start};
+use super::supervisor::ARGUMENT;
+use super::tree;
+use crate::process::{Command, Ended, Exit, StartError, Stdio, Supervisor};
 
 /// How often, and how far apart, what lost its supervisor is looked for.
 const HUNTS: u32 = 100;
 const HUNT: Duration = Duration::from_millis(10);
-
-/// Why nothing was started.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// The agent's program is not there.
-    #[error("cannot find `{program}`")]
-    Missing {
-        /// What was to be started.
-        program: PathBuf,
-    },
-    /// The working directory is not there, or is none.
-    #[error("cannot work in `{directory}`")]
-    Directory {
-        /// Where it was to run.
-        directory: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The agent's program cannot be executed.
-    #[error("cannot start `{program}`")]
-    Spawn {
-        /// What was to be started.
-        program: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The supervisor cannot be started, or died.
-    #[error("cannot start the supervisor `{program}`")]
-    Supervisor {
-        /// The supervisor's program.
-        program: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
-
-/// How a run of a process ended, with everything that it started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
-    /// How the agent itself ended. Unknown only if the supervisor was killed.
-    pub exit: Option<Exit>,
-    /// How many of its processes had outlived it and were ended.
-    pub leftover: u32,
-    /// How many of them could not be ended.
-    pub immortal: u32,
-}
 
 /// A running agent. Dropping it ends the agent and everything that it started.
 #[derive(Debug)]
@@ -112,12 +66,22 @@ impl Supervisor {
         };
         match running.report().await {
             Some(Report::Started { pid }) => running.pid = pid,
-            Some(Report::Refused { errno }) => return Err(refused(&command, errno)),
+            Some(Report::Refused { errno }) => {
+                let source = io::Error::from_raw_os_error(errno);
+                return Err(StartError::refused(&command, source));
+            }
             Some(Report::Exited(_) | Report::Gone { .. }) | None => {
                 return Err(failed(io::ErrorKind::UnexpectedEof.into()));
             }
         }
         Ok(running)
+    }
+
+    fn command(&self, environment: &[(OsString, OsString)]) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new(&self.program);
+        command.arg(ARGUMENT).env_clear();
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        command
     }
 }
 
@@ -189,24 +153,5 @@ impl Running {
                 return Some(report);
             }
         }
-    }
-}
-
-/// The same error number means different things for the program and for the directory it runs in.
-fn refused(command: &Command, errno: i32) -> StartError {
-    let source = io::Error::from_raw_os_error(errno);
-    if let Err(error) = std::fs::read_dir(&command.directory)
-        && error.kind() != io::ErrorKind::PermissionDenied
-    {
-        return StartError::Directory {
-            directory: command.directory.clone(),
-            source: error,
-        };
-    }
-    let program = command.program.clone();
-    if source.kind() == io::ErrorKind::NotFound && !program.exists() {
-        StartError::Missing { program }
-    } else {
-        StartError::Spawn { program, source }
     }
 }

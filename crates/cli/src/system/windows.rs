@@ -1,0 +1,55 @@
+//! Windows: handles, the console's Ctrl-C. Checked by the compiler, never run.
+
+use std::env;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::windows::io::AsHandle as _;
+
+use lapidary::render::live::Size;
+use tokio::signal::windows::{CtrlBreak, CtrlC, ctrl_break, ctrl_c};
+
+/// Stdin as the file that it is. What is typed at a console comes in its code page then, not in UTF-8.
+pub(crate) fn stdin() -> io::Result<File> {
+    io::stdin().as_handle().try_clone_to_owned().map(File::from)
+}
+
+/// Stdout through the standard library, which knows how to write to a console.
+pub(crate) fn stdout() -> Box<dyn Write> {
+    Box::new(io::stdout())
+}
+
+/// The size of the terminal that stdout is, if the environment tells.
+pub(crate) fn terminal_size() -> Option<Size> {
+    let number = |name| env::var(name).ok()?.parse().ok().filter(|n| *n > 0);
+    Some(Size {
+        width: number("COLUMNS")?,
+        height: number("LINES")?,
+    })
+}
+
+/// Nothing ends by a signal here.
+pub(crate) fn die_of(_: i32) {}
+
+/// What somebody types who wants us to end. Closing the window ends us, and the agent with us.
+#[derive(Debug)]
+pub(crate) struct Interruptions {
+    ctrl_c: CtrlC,
+    ctrl_break: CtrlBreak,
+}
+
+impl Interruptions {
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            ctrl_c: ctrl_c()?,
+            ctrl_break: ctrl_break()?,
+        })
+    }
+
+    /// Waits for the next one. Can be cancelled.
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.ctrl_c.recv() => {}
+            _ = self.ctrl_break.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! How starting a process can fail, and how one can end.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Command;
+
+/// Why nothing was started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The agent's program is not there.
+    #[error("cannot find `{program}`")]
+    Missing {
+        /// What was to be started.
+        program: PathBuf,
+    },
+    /// The working directory is not there, or is none.
+    #[error("cannot work in `{directory}`")]
+    Directory {
+        /// Where it was to run.
+        directory: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The agent's program cannot be executed.
+    #[error("cannot start `{program}`")]
+    Spawn {
+        /// What was to be started.
+        program: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The supervisor cannot be started, or died.
+    #[error("cannot start the supervisor `{program}`")]
+    Supervisor {
+        /// The supervisor's program.
+        program: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl StartError {
+    /// The same error means different things for the program and for the directory it runs in.
+    pub(super) fn refused(command: &Command, source: io::Error) -> Self {
+        if let Err(error) = std::fs::read_dir(&command.directory)
+            && error.kind() != io::ErrorKind::PermissionDenied
+        {
+            return Self::Directory {
+                directory: command.directory.clone(),
+                source: error,
+            };
+        }
+        let program = command.program.clone();
+        if source.kind() == io::ErrorKind::NotFound && !program.exists() {
+            Self::Missing { program }
+        } else {
+            Self::Spawn { program, source }
+        }
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// How a run of a process ended, with everything that it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// How the agent itself ended. Unknown only if the supervisor was killed.
+    pub exit: Option<Exit>,
+    /// How many of its processes had outlived it and were ended.
+    pub leftover: u32,
+    /// How many of them could not be ended.
+    pub immortal: u32,
+}

@@ -1,0 +1,31 @@
+//! Supervision on Unix: a process of ours between us and the agent, which hears of our end through a socket.
+
+mod protocol;
+mod running;
+pub mod supervisor;
+mod tree;
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+
+use rustix::process::{Pid, test_kill_process};
+
+pub use running::Running;
+
+/// What a program's input or output is to the system.
+pub type Handle = OwnedFd;
+
+/// What is always empty, and takes everything.
+pub(super) const NULL: &str = "/dev/null";
+
+/// The processes that carry a [mark](super::Command::mark), where the environment of others can be seen: on Linux.
+pub fn marked(name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Vec<i32> {
+    let mark = (name.as_ref().to_owned(), value.as_ref().to_owned());
+    let found = tree::marked(&mark).into_iter();
+    found.map(|pid| pid.as_raw_nonzero().get()).collect()
+}
+
+/// Whether there is a process of this id, be it somebody else's by now.
+pub fn is_alive(pid: i32) -> bool {
+    Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok())
+}

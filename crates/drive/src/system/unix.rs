@@ -1,0 +1,42 @@
+//! Unix: modes, positioned reads, `poll` and `statvfs`.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+/// Makes files that nobody else can read.
+pub(crate) fn private_file_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+/// Makes directories that nobody else can look into.
+pub(crate) fn private_directory() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+/// Reads from that place on, wherever the file was read before.
+pub(crate) fn read_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.read_at(room, offset)
+}
+
+/// Fills all the room from that place on.
+pub(crate) fn read_exact_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<()> {
+    file.read_exact_at(room, offset)
+}
+
+/// Waits until a file that does not like to wait has something to read, or has ended.
+pub(crate) fn wait_for_input(file: &File) {
+    let _ = poll(&mut [PollFd::new(file, PollFlags::IN)], None);
+}
+
+/// True if nothing more can be written there.
+pub(crate) fn is_full(directory: &Path) -> bool {
+    rustix::fs::statvfs(directory).is_ok_and(|disk| disk.f_blocks > 0 && disk.f_bavail == 0)
+}

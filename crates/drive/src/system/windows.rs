@@ -1,0 +1,53 @@
+//! Windows: the same with what the standard library has. Checked by the compiler, never run.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::windows::fs::FileExt as _;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+/// How often an input that does not wait is asked again.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// Makes files. There are no modes: what keeps others out are the access lists of the user's profile, which new files inherit.
+pub(crate) fn private_file_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true); // a file that was opened only to append to cannot be locked
+    options
+}
+
+/// Makes directories, which inherit their access lists as files do.
+pub(crate) fn private_directory() -> DirBuilder {
+    DirBuilder::new()
+}
+
+/// Reads from that place on. This moves the file's own position, which nobody here goes by.
+pub(crate) fn read_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.seek_read(room, offset)
+}
+
+/// Fills all the room from that place on.
+pub(crate) fn read_exact_at(file: &File, mut room: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !room.is_empty() {
+        match read_at(file, room, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => {
+                room = &mut room[count..];
+                offset += count as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Waits a moment: there is no way to wait for just any file, and hardly one that needs it.
+pub(crate) fn wait_for_input(_: &File) {
+    thread::sleep(AGAIN);
+}
+
+/// How much space is left is not known without calls that are unsafe, so a disk is never taken to be full. Writing to one that is
+/// fails all the same.
+pub(crate) fn is_full(_: &Path) -> bool {
+    false
+}
