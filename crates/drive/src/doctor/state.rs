@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
-use rustix::fs::{Access, access, statvfs};
+
+use crate::system;
 
 const GIB: u64 = 1 << 30;
 
@@ -25,14 +26,13 @@ pub(super) fn writable(directory: &Path) -> Check {
         let message = format!("`{}` is no directory", nearest.display());
         return check(CheckState::Problem, message).remedy(elsewhere);
     }
-    if let Err(error) = access(nearest, Access::WRITE_OK | Access::EXEC_OK) {
+    if let Err(error) = system::writable(nearest) {
         let message = format!("`{}` cannot be written: {error}", nearest.display());
         return check(CheckState::Problem, message).remedy(elsewhere);
     }
-    match statvfs(nearest) {
-        Err(_) => check(CheckState::Ok, format!("runs are recorded in `{shown}`")),
-        Ok(about) => {
-            let free = about.f_bavail.saturating_mul(about.f_frsize);
+    match system::free_space(nearest) {
+        None => check(CheckState::Ok, format!("runs are recorded in `{shown}`")),
+        Some(free) => {
             let message = format!("runs are recorded in `{shown}`, {} free", size(free));
             if free < ENOUGH {
                 let remedy = "free some space: a run may write 1 GiB";

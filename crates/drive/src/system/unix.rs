@@ -38,5 +38,18 @@ pub(crate) fn wait_for_input(file: &File) {
 
 /// True if nothing more can be written there.
 pub(crate) fn is_full(directory: &Path) -> bool {
-    rustix::fs::statvfs(directory).is_ok_and(|disk| disk.f_blocks > 0 && disk.f_bavail == 0)
+    free_space(directory) == Some(0)
+}
+
+/// How many bytes can still be written there, if that can be told.
+pub(crate) fn free_space(directory: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(directory).ok();
+    let disk = disk.filter(|disk| disk.f_blocks > 0)?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+/// Whether files can be made there.
+pub(crate) fn writable(directory: &Path) -> io::Result<()> {
+    use rustix::fs::{Access, access};
+    Ok(access(directory, Access::WRITE_OK | Access::EXEC_OK)?)
 }

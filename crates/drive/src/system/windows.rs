@@ -51,3 +51,13 @@ pub(crate) fn wait_for_input(_: &File) {
 pub(crate) fn is_full(_: &Path) -> bool {
     false
 }
+
+/// How many bytes can still be written there. Nobody is asked here.
+pub(crate) fn free_space(_: &Path) -> Option<u64> {
+    None
+}
+
+/// Whether files can be made there. The attempt will tell.
+pub(crate) fn writable(_: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -11,11 +11,15 @@ use rustix::process::{Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::time::timeout;
 
 use super::protocol::{Order, Report, Start, line, read, send_start};
 use super::supervisor::ARGUMENT;
 use super::tree;
 use crate::process::{Command, Ended, Exit, StartError, Stdio, Supervisor};
+
+/// A program that cannot be started in this time lies on a disk that does not answer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How often, and how far apart, what lost its supervisor is looked for.
 const HUNTS: u32 = 100;
@@ -26,6 +30,8 @@ const HUNT: Duration = Duration::from_millis(10);
 pub struct Running {
     pid: i32,
     exit: Option<Exit>,
+    /// How many had outlived it and how many would not die, once nothing is left.
+    gone: Option<(u32, u32)>,
     reports: Lines<BufReader<OwnedReadHalf>>,
     orders: OwnedWriteHalf,
     supervisor: tokio::process::Child,
@@ -59,12 +65,14 @@ impl Supervisor {
         let mut running = Running {
             pid: 0,
             exit: None,
+            gone: None,
             reports: BufReader::new(reports).lines(),
             orders,
             supervisor: supervisor_process,
             mark: command.mark.clone(),
         };
-        match running.report().await {
+        let first = timeout(PATIENCE, running.report()).await;
+        match first.map_err(|_| failed(io::ErrorKind::TimedOut.into()))? {
             Some(Report::Started { pid }) => running.pid = pid,
             Some(Report::Refused { errno }) => {
                 let source = io::Error::from_raw_os_error(errno);
@@ -104,22 +112,20 @@ impl Running {
 
     /// Waits until the agent has ended and nothing that it started is left. Can be cancelled and called again.
     pub async fn wait(&mut self) -> Ended {
-        loop {
-            let (leftover, immortal) = match self.report().await {
-                Some(Report::Exited(exit)) => {
-                    self.exit = Some(exit);
-                    continue;
-                }
-                Some(Report::Gone { leftover, immortal }) => (leftover, immortal),
-                Some(Report::Started { .. } | Report::Refused { .. }) => continue,
-                None => (0, self.hunt().await),
-            };
-            let _ = self.supervisor.wait().await;
-            return Ended {
-                exit: self.exit,
-                leftover,
-                immortal,
-            };
+        while self.gone.is_none() {
+            match self.report().await {
+                Some(Report::Exited(exit)) => self.exit = Some(exit),
+                Some(Report::Gone { leftover, immortal }) => self.gone = Some((leftover, immortal)),
+                Some(Report::Started { .. } | Report::Refused { .. }) => {}
+                None => self.gone = Some((0, self.hunt().await)),
+            }
+        }
+        let _ = self.supervisor.wait().await;
+        let (leftover, immortal) = self.gone.unwrap_or_default();
+        Ended {
+            exit: self.exit,
+            leftover,
+            immortal,
         }
     }
 
