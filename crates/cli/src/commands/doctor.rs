@@ -2,6 +2,7 @@
 
 mod prove;
 mod report;
+mod seen;
 mod world;
 
 use std::io::IsTerminal as _;
@@ -32,9 +33,10 @@ Examples:
   lapidary doctor --prove
   lapidary doctor --format json | jq '.checks[] | select(.state == \"problem\")'
 
-With --prove the installed agent is run for real, four times at two or three seconds each, in a throw-away home and project and
-against a model that is played on this machine: no account is needed, and nothing leaves it. Shown are its start, that text arrives
-while the model still speaks, a tool call, that a run which hangs can be cancelled, and that nothing of a run outlives it.
+With --prove the installed agent is run for real, four times at two or three seconds each, in a
+throw-away home and project and against a model that is played on this machine: no account is
+needed, and nothing leaves it. Shown are its start, that text arrives while the model still speaks,
+a tool call, that a run which hangs can be cancelled, and that nothing of a run outlives it.
 
 Exit codes:
   0    nothing is a problem; there may be warnings
