@@ -12,13 +12,14 @@ use lapidary::vocab::{Body, Cause};
 use lapidary_standin::api::{Chunk, FakeApi, Script, Turn};
 use serde_json::json;
 
+use super::super::run::job::fresh_id;
 use super::report::Report;
 use super::seen::{Cancel, Seen};
 use super::world::World;
 use crate::failure::Failure;
 
 /// How long the model pauses between the pieces of its answer.
-const PAUSE: Duration = Duration::from_millis(400);
+const PAUSE: Duration = Duration::from_millis(700);
 
 /// How long a cancelled agent may take to be gone: its grace, and a little.
 const GONE_BY: Duration = Duration::from_secs(8);
@@ -47,7 +48,7 @@ pub(super) async fn prove(
     // The mark of these runs must be nobody else's.
     let proofs = Proofs {
         world,
-        id: format!("doctor-{}", std::process::id()),
+        id: format!("doctor-{}", fresh_id()),
     };
     if !proofs.streaming(report).await? {
         return Ok(());
@@ -102,7 +103,9 @@ impl Proofs<'_> {
                 "a tool is called, and its output seen",
                 seen.took,
             ),
-            _ => seen.failure(CheckName::ProveTool, "the output of a tool was not seen"),
+            _ => seen
+                .failure(CheckName::ProveTool, "the output of a tool was not seen")
+                .details(seen.tool_said()),
         });
         Ok(())
     }

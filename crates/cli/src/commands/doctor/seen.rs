@@ -67,6 +67,20 @@ impl Seen {
         found.map(|(at, _)| *at)
     }
 
+    /// The beginning of what a tool answered, whatever it was.
+    pub(super) fn tool_said(&self) -> Option<String> {
+        const LETTERS: usize = 200;
+        let mut bodies = self.events.iter().map(|(_, event)| &event.body);
+        bodies.find_map(|body| match body {
+            Body::ToolCompletion(tool) => {
+                let output = tool.output.as_ref()?.to_display();
+                let start: String = output.chars().take(LETTERS).collect();
+                Some(format!("the tool said: {start}"))
+            }
+            _ => None,
+        })
+    }
+
     fn end(&self) -> Option<&RunEnd> {
         match &self.events.last()?.1.body {
             Body::RunEnd(end) => Some(end),
