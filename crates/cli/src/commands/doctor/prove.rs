@@ -12,7 +12,6 @@ use lapidary::vocab::{Body, Cause};
 use lapidary_standin::api::{Chunk, FakeApi, Script, Turn};
 use serde_json::json;
 
-use super::super::run::job::fresh_id;
 use super::report::Report;
 use super::seen::{Cancel, Seen};
 use super::world::World;
@@ -45,10 +44,11 @@ pub(super) async fn prove(
     let world = world
         .context("cannot make a throw-away home")
         .map_err(Failure::internal)?;
-    // The mark of these runs must be nobody else's.
+    // The mark of these runs must be nobody else's, and nobody else has this directory.
+    let name = scratch.file_name().unwrap_or_default();
     let proofs = Proofs {
         world,
-        id: format!("doctor-{}", fresh_id()),
+        id: name.to_string_lossy().into_owned(),
     };
     if !proofs.streaming(report).await? {
         return Ok(());

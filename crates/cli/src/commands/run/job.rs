@@ -26,7 +26,7 @@ const LONGEST_PROMPT: u64 = 1 << 30;
 const DEMO: &str = "demo";
 
 /// An id that sorts by time and meets no other.
-pub(in crate::commands) fn fresh_id() -> String {
+pub(super) fn fresh_id() -> String {
     let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S");
     let chance = RandomState::new().hash_one(std::process::id());
     format!("{time}-{:08x}", chance & 0xffff_ffff)
