@@ -17,9 +17,9 @@ use lapidary_home::trust::Trust;
 use lapidary_home::{GeminiHome, Vars};
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
-use crate::agents::gemini;
+use crate::agents::{Version, gemini};
 use crate::config::{ConfigError, Loaded};
-use crate::detect::{self, Environment, Found, NotFound};
+use crate::detect::{self, Environment, Found};
 use crate::process::Supervisor;
 
 /// What is to be looked at.
@@ -47,12 +47,11 @@ pub struct Patient<'a> {
 pub async fn examine(patient: &Patient<'_>, mut tell: impl FnMut(Check)) {
     let detected = detect::gemini(patient.environment);
     tell(agent::installed(patient.environment, &detected));
-    let version = match &detected {
-        Ok(found) => programs(patient, found, &mut tell).await,
-        Err(missing) => {
-            not_asked(missing, &mut tell);
-            None
-        }
+    let version = if let Ok(found) = &detected {
+        programs(patient, found, &mut tell).await
+    } else {
+        skipped().into_iter().for_each(&mut tell);
+        None
     };
     let vars = Vars::new(&patient.environment.vars);
     let home = GeminiHome::from_vars(vars, patient.environment.home.as_deref());
@@ -80,7 +79,7 @@ async fn programs(
     patient: &Patient<'_>,
     found: &Found,
     tell: &mut impl FnMut(Check),
-) -> Option<crate::agents::Version> {
+) -> Option<Version> {
     tell(node::check(patient, found).await);
     let (start, printed) = agent::start(patient, found).await;
     tell(start);
@@ -89,12 +88,8 @@ async fn programs(
     version.cloned()
 }
 
-fn not_asked(_: &NotFound, tell: &mut impl FnMut(Check)) {
-    for name in [CheckName::Node, CheckName::Start, CheckName::Version] {
-        tell(Check::new(
-            name,
-            CheckState::Skipped,
-            "there is no agent to ask",
-        ));
-    }
+/// What cannot be asked without an agent.
+fn skipped() -> [Check; 3] {
+    let names = [CheckName::Node, CheckName::Start, CheckName::Version];
+    names.map(|name| Check::new(name, CheckState::Skipped, "there is no agent to ask"))
 }

@@ -66,7 +66,18 @@ pub enum Doubt {
 }
 
 impl Trust {
-    /// Judges a folder as Gemini CLI would if it ran there headless with these variables.
+    /// Judges a folder as Gemini CLI would if it ran there headless with these variables: untrusted is what it refuses to run in.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use std::path::Path;
+    /// use lapidary_home::trust::{Reason, Trust};
+    /// use lapidary_home::{GeminiHome, Vars};
+    ///
+    /// let vars = BTreeMap::from([("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into())]);
+    /// let trust = Trust::of(Path::new("/srv/project"), &GeminiHome::at("/home/me"), Vars::new(&vars));
+    /// assert_eq!(trust, Trust::Trusted(Reason::Variable("GEMINI_CLI_TRUST_WORKSPACE", "true")));
+    /// ```
     pub fn of(folder: &Path, home: &GeminiHome, vars: Vars<'_>) -> Self {
         Self::with_settings(folder, home, vars, &Settings::read(home, folder))
     }

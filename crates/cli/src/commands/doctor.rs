@@ -2,6 +2,7 @@
 
 mod prove;
 mod report;
+mod seen;
 mod world;
 
 use std::io::IsTerminal as _;
@@ -14,12 +15,12 @@ use lapidary::drive::config;
 use lapidary::drive::detect::Environment;
 use lapidary::drive::doctor::{Patient, examine};
 use lapidary::drive::process::Supervisor;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::run::job::{state_directory, user_directory};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
+use crate::system::Interruptions;
 use report::{Format, Report};
 
 /// Say what is installed, what works, and what to do about the rest
@@ -32,9 +33,10 @@ Examples:
   lapidary doctor --prove
   lapidary doctor --format json | jq '.checks[] | select(.state == \"problem\")'
 
-With --prove the installed agent is run for real, four times at two or three seconds each, in a throw-away home and project and
-against a model that is played on this machine: no account is needed, and nothing leaves it. Shown are its start, that text arrives
-while the model still speaks, a tool call, that a run which hangs can be cancelled, and that nothing of a run outlives it.
+With --prove the installed agent is run for real, four times at two or three seconds each, in a
+throw-away home and project and against a model that is played on this machine: no account is
+needed, and nothing leaves it. Shown are its start, that text arrives while the model still speaks,
+a tool call, that a run which hangs can be cancelled, and that nothing of a run outlives it.
 
 Exit codes:
   0    nothing is a problem; there may be warnings
@@ -153,17 +155,8 @@ async fn look(
 
 /// Waits for Ctrl-C and its like.
 async fn interrupted() {
-    let kinds = [
-        SignalKind::interrupt(),
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-    ];
-    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
+    match Interruptions::listen() {
+        Ok(mut interruptions) => interruptions.next().await,
+        Err(_) => std::future::pending().await,
     }
 }

@@ -158,3 +158,20 @@ fn a_terminal_gets_capabilities_to_read() {
         "{shown:?}"
     );
 }
+
+#[test]
+fn a_terminal_gets_a_checkup_in_colours() {
+    let nowhere = [
+        ("HOME", "/nowhere"),
+        ("GEMINI_CLI_PATH", "/nowhere"),
+        ("GEMINI_CLI_SYSTEM_SETTINGS_PATH", "/nowhere"),
+        ("GEMINI_CLI_TRUST_WORKSPACE", "false"),
+    ];
+    let (shown, code) = on_a_terminal(&["doctor"], &nowhere, b"");
+    assert_eq!(code, Some(1));
+    assert!(
+        shown.contains("\u{1b}[31mproblem\u{1b}[0m  trust"),
+        "{shown:?}"
+    );
+    assert_harmless(&without_colours(&shown));
+}

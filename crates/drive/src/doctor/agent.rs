@@ -5,38 +5,35 @@ use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 use super::Patient;
 use super::ask::{Answer, ask};
 use crate::agents::{Version, gemini};
-use crate::detect::{self, Environment, Found, NotFound, Refusal, Tried, parse_version_output};
+use crate::detect::{
+    self, Environment, Found, GEMINI_CLI_PATH, NotFound, Refusal, Tried, parse_version_output,
+};
 use crate::process::{Command, Exit};
 
 const UPDATE: &str = "update it with `npm install -g @google/gemini-cli`";
 
 /// Whether it is there, and what else is.
 pub(super) fn installed(environment: &Environment, detected: &Result<Found, NotFound>) -> Check {
-    match detected {
-        Ok(found) => {
-            let message = format!("Gemini CLI at `{}`, {}", found.path.display(), found.how);
-            let state = match found.passed_over() {
-                Some(_) => CheckState::Warning,
-                None => CheckState::Ok,
-            };
-            let check = Check::new(CheckName::Agent, state, message);
-            let check = check.details(found.tried.iter().filter(|tried| is_news(tried)).map(tried));
-            let check = check.details(detect::others(environment, found).iter().map(also));
-            match found.passed_over() {
-                Some(over) => {
-                    check.remedy(format!("{} points to nothing that can be used", over.how))
-                }
-                None => check,
-            }
+    let check = |state, message: String| Check::new(CheckName::Agent, state, message);
+    let found = match detected {
+        Ok(found) => found,
+        Err(missing) => {
+            return check(CheckState::Problem, "Gemini CLI was not found".to_owned())
+                .remedy(missing.hint())
+                .details(missing.tried.iter().map(tried));
         }
-        Err(missing) => Check::new(
-            CheckName::Agent,
-            CheckState::Problem,
-            "Gemini CLI was not found",
-        )
-        .remedy(missing.hint())
-        .details(missing.tried.iter().map(tried)),
-    }
+    };
+    let message = format!("Gemini CLI at `{}`, {}", found.path.display(), found.how);
+    let check = match found.passed_over() {
+        None => check(CheckState::Ok, message),
+        Some(_) => check(CheckState::Warning, message)
+            .remedy(format!("correct {GEMINI_CLI_PATH}, or unset it")),
+    };
+    let news = found.tried.iter().filter(|tried| is_news(tried));
+    let others = detect::others(environment, found);
+    check
+        .details(news.map(tried))
+        .details(others.iter().map(also))
 }
 
 /// A place where there is nothing is no news, unless somebody pointed there.

@@ -1,5 +1,7 @@
 //! `trustedFolders.json`: a path and a level each.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
@@ -84,14 +86,18 @@ pub(super) fn judge(folder: &Path, file: &Path) -> Trust {
 fn read(file: &Path, folder: &Path) -> Result<Vec<(PathBuf, Rule)>, String> {
     let object = file::object(file).map_err(|error| error.to_string())?;
     let mut rules: Vec<(PathBuf, Rule)> = Vec::new();
+    let mut places: HashMap<PathBuf, usize> = HashMap::new();
     for (path, value) in object.unwrap_or_default() {
         let level = value.as_str().and_then(Level::read);
         let level = level.ok_or_else(|| format!("has the trust level {value} for `{path}`"))?;
         let absolute = absolute(folder, Path::new(&path));
         let rule = Rule { path, level };
-        match rules.iter_mut().find(|(known, _)| *known == absolute) {
-            Some((_, known)) => *known = rule,
-            None => rules.push((absolute, rule)),
+        match places.entry(absolute.clone()) {
+            Entry::Occupied(place) => rules[*place.get()].1 = rule,
+            Entry::Vacant(place) => {
+                place.insert(rules.len());
+                rules.push((absolute, rule));
+            }
         }
     }
     Ok(rules)

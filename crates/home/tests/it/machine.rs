@@ -37,7 +37,7 @@ impl Machine {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(
             path,
-            text.replace("~", &self.path("home").display().to_string()),
+            text.replace('~', &self.path("home").display().to_string()),
         )
         .unwrap();
         self

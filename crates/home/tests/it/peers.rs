@@ -19,7 +19,7 @@ const UNTRUSTED: i32 = 55;
 )]
 fn gemini_cli_refuses_exactly_the_folders_that_we_call_untrusted() {
     for (rules, variable, is_trusted) in [
-        (r#"{}"#, None, false),
+        ("{}", None, false),
         (
             r#"{"PROJECT": "DO_NOT_TRUST", "ROOT/a-longer-name-than-that": "TRUST_PARENT"}"#,
             None,

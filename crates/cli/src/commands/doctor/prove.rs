@@ -7,23 +7,18 @@ use std::time::Duration;
 use anyhow::Context as _;
 use lapidary::drive::detect::{self, Environment};
 use lapidary::drive::process::{self, Supervisor};
-use lapidary::drive::run::Run;
 use lapidary::vocab::doctor::{Check, CheckName, CheckState};
-use lapidary::vocab::event::RunEnd;
-use lapidary::vocab::{Body, Cause, Event};
+use lapidary::vocab::{Body, Cause};
 use lapidary_standin::api::{Chunk, FakeApi, Script, Turn};
 use serde_json::json;
-use tokio::time::{Instant, timeout};
 
 use super::report::Report;
+use super::seen::{Cancel, Seen};
 use super::world::World;
 use crate::failure::Failure;
 
-/// The longest that a run may take, all its own deadlines missed.
-const PATIENCE: Duration = Duration::from_secs(90);
-
 /// How long the model pauses between the pieces of its answer.
-const PAUSE: Duration = Duration::from_millis(400);
+const PAUSE: Duration = Duration::from_millis(700);
 
 /// How long a cancelled agent may take to be gone: its grace, and a little.
 const GONE_BY: Duration = Duration::from_secs(8);
@@ -49,10 +44,11 @@ pub(super) async fn prove(
     let world = world
         .context("cannot make a throw-away home")
         .map_err(Failure::internal)?;
-    // The mark of these runs must be nobody else's.
+    // The mark of these runs must be nobody else's, and nobody else has this directory.
+    let name = scratch.file_name().unwrap_or_default();
     let proofs = Proofs {
         world,
-        id: format!("doctor-{}", std::process::id()),
+        id: name.to_string_lossy().into_owned(),
     };
     if !proofs.streaming(report).await? {
         return Ok(());
@@ -65,23 +61,6 @@ pub(super) async fn prove(
 struct Proofs<'a> {
     world: World<'a>,
     id: String,
-}
-
-/// When a run is to be cancelled.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Cancel {
-    Never,
-    /// As soon as the model has been asked.
-    OnceAsked,
-}
-
-/// A run, seen from outside.
-struct Seen {
-    run: String,
-    /// What was told, and when.
-    events: Vec<(Duration, Event)>,
-    cancelled: Option<Duration>,
-    took: Duration,
 }
 
 impl Proofs<'_> {
@@ -124,7 +103,9 @@ impl Proofs<'_> {
                 "a tool is called, and its output seen",
                 seen.took,
             ),
-            _ => seen.failure(CheckName::ProveTool, "the output of a tool was not seen"),
+            _ => seen
+                .failure(CheckName::ProveTool, "the output of a tool was not seen")
+                .details(seen.tool_said()),
         });
         Ok(())
     }
@@ -136,7 +117,7 @@ impl Proofs<'_> {
         let took = seen.cancelled.map(|at| seen.took.saturating_sub(at));
         report.tell(match (took, seen.cause()) {
             (Some(took), Some(Cause::CancelledByClient))
-                if took <= GONE_BY && self.left(&seen.run).is_empty() =>
+                if took <= GONE_BY && left(&seen.run).is_empty() =>
             {
                 proven(
                     name,
@@ -164,7 +145,7 @@ impl Proofs<'_> {
         };
         let mut left: Vec<_> = ["streaming", "tool", "cancel", "leftovers"]
             .iter()
-            .flat_map(|run| self.left(&self.run_id(run)))
+            .flat_map(|run| left(&self.run_id(run)))
             .collect();
         left.extend(process::is_alive(pid).then_some(pid));
         report.tell(if left.is_empty() {
@@ -187,10 +168,6 @@ impl Proofs<'_> {
         format!("{}-{name}", self.id)
     }
 
-    fn left(&self, run: &str) -> Vec<i32> {
-        process::marked("LAPIDARY_RUN", run)
-    }
-
     async fn play(&self, name: &str, script: Script, cancel: Cancel) -> Result<Seen, Failure> {
         let api = FakeApi::start(script).await;
         let api = api
@@ -201,71 +178,9 @@ impl Proofs<'_> {
         let job = job
             .context("cannot prepare a run")
             .map_err(Failure::internal)?;
-        let started = Instant::now();
-        let mut seen = Seen {
-            run,
-            events: Vec::new(),
-            cancelled: None,
-            took: Duration::ZERO,
-        };
-        // A run that ignores all its own deadlines is ended by being dropped.
-        let _ = timeout(PATIENCE, seen.watch(job.start(), &api, cancel, started)).await;
-        seen.took = started.elapsed();
+        let seen = Seen::follow(job.start(), run, &api, cancel).await;
         api.stop().await;
         Ok(seen)
-    }
-}
-
-impl Seen {
-    /// Follows a run to its end. Both what is waited for can be cancelled.
-    async fn watch(&mut self, mut run: Run, api: &FakeApi, cancel: Cancel, started: Instant) {
-        loop {
-            let is_due = cancel == Cancel::OnceAsked && self.cancelled.is_none();
-            tokio::select! {
-                event = run.next() => match event {
-                    Some(event) => self.events.push((started.elapsed(), event)),
-                    None => return,
-                },
-                () = api.requested(1), if is_due => {
-                    self.cancelled = Some(started.elapsed());
-                    run.stopper().cancel();
-                }
-            }
-        }
-    }
-
-    fn first(&self, is_it: impl Fn(&Body) -> bool) -> Option<Duration> {
-        let found = self.events.iter().find(|(_, event)| is_it(&event.body));
-        found.map(|(at, _)| *at)
-    }
-
-    fn end(&self) -> Option<&RunEnd> {
-        match &self.events.last()?.1.body {
-            Body::RunEnd(end) => Some(end),
-            _ => None,
-        }
-    }
-
-    fn cause(&self) -> Option<&Cause> {
-        self.end().map(|end| &end.cause)
-    }
-
-    /// What did not work, and how the run ended.
-    fn failure(&self, name: CheckName, what: &str) -> Check {
-        let check = Check::new(name, CheckState::Problem, what).took(self.took);
-        let Some(end) = self.end() else {
-            return check.details(["the run did not end in time".to_owned()]);
-        };
-        let message = end
-            .message
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        let check = check.details([format!("the run ended with {}: {message}", end.cause)]);
-        match &end.hint {
-            Some(hint) => check.remedy(hint),
-            None => check,
-        }
     }
 }
 
@@ -305,4 +220,9 @@ fn streamed(seen: &Seen) -> Check {
 
 fn proven(name: CheckName, message: &str, took: Duration) -> Check {
     Check::new(name, CheckState::Ok, message).took(took)
+}
+
+/// What is alive of a run, by its mark.
+fn left(run: &str) -> Vec<i32> {
+    process::marked("LAPIDARY_RUN", run)
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 
+use anstyle::{AnsiColor, Style};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::doctor::{Check, CheckState, Checkup};
 use lapidary::vocab::line;
@@ -43,16 +44,17 @@ impl<'a> Report<'a> {
     /// Takes a check. People see it at once.
     pub(super) fn tell(&mut self, check: Check) {
         match self.format {
-            Format::Text if self.failed.is_ok() => {
-                self.failed = self
-                    .out
-                    .write_all(text(&check).as_bytes())
-                    .and_then(|()| self.out.flush());
-            }
-            Format::Json if self.is_watched => complain(text(&check).trim_end()),
+            Format::Text if self.failed.is_ok() => self.failed = self.show(&check),
+            Format::Json if self.is_watched => complain(text(&check, false).trim_end()),
             Format::Text | Format::Json => {}
         }
         self.checks.push(check);
+    }
+
+    fn show(&mut self, check: &Check) -> io::Result<()> {
+        let text = text(check, self.out.colour);
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
     }
 
     /// Says what comes next, to whoever may be waiting.
@@ -100,26 +102,40 @@ fn verdict(checkup: &Checkup) -> String {
 }
 
 /// A check as people read it. Paths and what programs say may hold anything.
-fn text(check: &Check) -> String {
+fn text(check: &Check, colour: bool) -> String {
     let (first, second) = COLUMNS;
     let state = check.state.as_str();
+    let style = if colour {
+        style(&check.state)
+    } else {
+        Style::new()
+    };
+    let gap = " ".repeat(first.saturating_sub(state.len()));
     let name = check.name.as_str().replace('_', " ");
-    let time = check
-        .duration_ms
-        .map(|ms| format!(" ({}.{} s)", ms / 1000, ms % 1000 / 100));
-    let time = time.unwrap_or_default();
-    let mut text = format!(
-        "{state:first$}{name:second$}{}{time}\n",
-        one_line(&check.message)
-    );
-    let indent = first + second;
-    for detail in &check.details {
-        text += &format!("{:indent$}{}\n", "", one_line(detail));
+    let message = one_line(&check.message);
+    let time = check.duration_ms.map(seconds).unwrap_or_default();
+    let mut lines = vec![format!(
+        "{style}{state}{style:#}{gap}{name:second$}{message}{time}\n"
+    )];
+    let indent = " ".repeat(first + second);
+    let details = check.details.iter();
+    lines.extend(details.map(|detail| format!("{indent}{}\n", one_line(detail))));
+    let remedy = check.remedy.iter();
+    lines.extend(remedy.map(|remedy| format!("{indent}hint: {}\n", one_line(remedy))));
+    lines.concat()
+}
+
+fn style(state: &CheckState) -> Style {
+    match state {
+        CheckState::Ok => AnsiColor::Green.on_default(),
+        CheckState::Warning => AnsiColor::Yellow.on_default(),
+        CheckState::Problem => AnsiColor::Red.on_default(),
+        _ => Style::new().dimmed(),
     }
-    if let Some(remedy) = &check.remedy {
-        text += &format!("{:indent$}hint: {}\n", "", one_line(remedy));
-    }
-    text
+}
+
+fn seconds(ms: u64) -> String {
+    format!(" ({}.{} s)", ms / 1000, ms % 1000 / 100)
 }
 
 fn one_line(text: &str) -> String {

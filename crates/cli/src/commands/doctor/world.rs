@@ -35,6 +35,9 @@ const INHERITED: &[&str] = &[
 const TIMEOUT: i64 = 60;
 const START_TIMEOUT: i64 = 30;
 
+/// A run writes a few kilobytes. What is seen of it is kept in memory.
+const MAX_OUTPUT: u64 = 16 * 1024 * 1024;
+
 pub(super) struct World<'a> {
     root: &'a Path,
     supervisor: &'a Supervisor,
@@ -80,9 +83,11 @@ impl<'a> World<'a> {
             .set("timeout", TIMEOUT)
             .set("start_timeout", START_TIMEOUT)
             .set("record", false);
+        let mut config = config.build()?;
+        config.max_output = Some(MAX_OUTPUT);
         Ok(Job {
             agent: Agent::Gemini,
-            config: config.build()?,
+            config,
             prompt: Prompt::Text("Show that you work.".to_owned()),
             resume: None,
             session_id: None,
