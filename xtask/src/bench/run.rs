@@ -8,12 +8,13 @@ mod held;
 mod runners;
 mod stage;
 mod table;
+mod turns;
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::measure::{Cost, measure_with};
 use super::table::megabytes;
@@ -22,11 +23,14 @@ use crate::workspace::Workspace;
 use runners::Runners;
 use stage::{Stage, Tongue, Writes};
 use table::{Row, Table};
+use turns::Turns;
 
 /// How many lines the agent that says much says.
 const DELTAS: u32 = 100_000;
+/// These runs are short, so they take this many turns in each round; `acpx`, which is slow, takes one.
+const PER_ROUND: u32 = 6;
 /// How many run at once.
-const CROWD: usize = 50;
+const CROWD: u32 = 50;
 
 const OURS: &str = "`lapidary run --format events`";
 const CONTROL: &str = "the same again (A/A control)";
@@ -123,52 +127,46 @@ impl Bench<'_> {
         Ok(doubts)
     }
 
-    /// Measures everybody who runs the same agent, in turns.
+    /// Measures everybody who runs the same agent, in turns, and the agent alone.
     fn compare(&self, case: Case, stream: &Stage, acp: &Stage) -> Result<Vec<Row>> {
         let ours = self.runners.lapidary(stream, &[]);
-        let (alone, acp_alone) = (stream.alone(), acp.alone());
-        let mut contestants = vec![
-            (OURS, ours.clone(), &alone),
-            (CONTROL, ours, &alone),
-            (NODE, self.runners.reader(stream), &alone),
-        ];
+        let mut streaming = Turns::new(stream.alone());
+        streaming.add(OURS, ours.clone());
+        streaming.add(CONTROL, ours);
+        streaming.add(NODE, self.runners.reader(stream));
+        let mut speaking_acp = Turns::new(acp.alone());
         if let Some(acpx) = self.runners.acpx(acp) {
-            contestants.push((ACPX, acpx, &acp_alone));
+            speaking_acp.add(ACPX, acpx);
         }
-        let mut least: Vec<Option<(Cost, Cost)>> = vec![None; contestants.len()];
-        for round in 1..=self.rounds {
-            eprintln!("bench: {}, round {round} of {}", case.name, self.rounds);
-            for ((_, command, alone), least) in contestants.iter().zip(&mut least) {
-                let environment = self.runners.environment(stream);
-                let (whole, agent) = (
-                    self.measure(command, &environment)?,
-                    self.measure(alone, &environment)?,
-                );
-                *least = Some(least.map_or((whole, agent), |(least, base)| {
-                    (least.least(whole), base.least(agent))
-                }));
+        let rounds = self.rounds * PER_ROUND;
+        for round in 1..=rounds {
+            eprintln!("bench: {}, round {round} of {rounds}", case.name);
+            streaming.take(|command| self.measure(command, stream))?;
+            if round % PER_ROUND == 0 {
+                speaking_acp.take(|command| self.measure(command, acp))?;
             }
         }
-        let peak = self.runners.hold(stream, 1)?.most();
-        let rows = contestants.iter().zip(least.into_iter().flatten());
-        let rows = rows.map(|((what, ..), (whole, agent))| Row {
+        let held = self.runners.hold(stream, 1)?;
+        ensure!(held.right == 1 && held.leftover == 0, "{held:?}");
+        let over = streaming.over().chain(speaking_acp.over());
+        let rows = over.map(|(what, cost)| Row {
             case: case.name,
             what,
             deltas: case.deltas,
-            cpu: whole.cpu.saturating_sub(agent.cpu),
-            wall: whole.wall.saturating_sub(agent.wall),
-            peak: match *what {
-                OURS | CONTROL => peak,
-                _ => whole.peak_kib * 1024,
+            cpu: cost.cpu,
+            wall: cost.wall,
+            peak: match what {
+                OURS | CONTROL => held.most(),
+                _ => cost.peak_kib * 1024,
             },
         });
         Ok(rows.collect())
     }
 
     /// Each run finds its records empty, as the first one did.
-    fn measure(&self, command: &[OsString], environment: &[(&str, OsString)]) -> Result<Cost> {
+    fn measure(&self, command: &[OsString], stage: &Stage) -> Result<Cost> {
         self.runners.forget();
-        measure_with(command, environment)
+        measure_with(command, &self.runners.environment(stage))
     }
 
     fn report_crowd(&self) -> Result<()> {
@@ -185,7 +183,11 @@ impl Bench<'_> {
             held.leftover,
             megabytes(held.mean()),
             megabytes(held.most()),
-            held.cpu.as_secs_f64() * 1e3 / 50.0,
+            held.cpu.as_secs_f64() * 1e3 / f64::from(CROWD),
+        );
+        ensure!(
+            held.right == CROWD && held.leftover == 0,
+            "of {CROWD} runs at once not all went well"
         );
         Ok(())
     }

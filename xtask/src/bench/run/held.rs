@@ -23,7 +23,7 @@ pub(super) struct Held {
     /// Bytes, of each: our process and its supervisor.
     peaks: Vec<u64>,
     /// How many ended with the outcome they should have.
-    pub(super) right: usize,
+    pub(super) right: u32,
     /// How many processes were there after all had ended.
     pub(super) leftover: usize,
     pub(super) cpu: Duration,
@@ -41,7 +41,7 @@ impl Held {
 
 impl Runners {
     /// Starts some runs of an agent, holds them when it has said everything but its last line, looks, and lets them go.
-    pub(super) fn hold(&self, stage: &Stage, count: usize) -> Result<Held> {
+    pub(super) fn hold(&self, stage: &Stage, count: u32) -> Result<Held> {
         self.forget();
         let before = measure::children_cpu()?;
         let gate = stage.gate()?;
@@ -53,12 +53,12 @@ impl Runners {
         }
         let peaks = runs.iter().map(Run::peak).collect::<Result<_>>()?;
         let opened = gate.open()?;
-        let ended = runs.into_iter().map(Run::is_right);
-        let ended = ended.collect::<Result<Vec<_>>>()?;
+        let right = runs.into_iter().map(Run::is_right);
+        let right = right.collect::<Result<Vec<_>>>()?;
         drop(opened);
         Ok(Held {
             peaks,
-            right: ended.into_iter().filter(|right| *right).count(),
+            right: right.into_iter().map(u32::from).sum(),
             leftover: processes::ours().len(),
             cpu: measure::children_cpu()? - before,
         })
@@ -76,7 +76,7 @@ impl Run {
         runners: &Runners,
         stage: &Stage,
         args: &[&str],
-        number: usize,
+        number: u32,
     ) -> Result<Self> {
         let events = stage.file(&format!("events-{number}.jsonl"));
         let command = runners.lapidary(stage, args);

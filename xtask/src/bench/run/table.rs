@@ -54,7 +54,13 @@ fn speed(lines: u32, seconds: f64) -> String {
     if lines < 1_000 {
         return "–".to_owned();
     }
-    format!("{:.0},000", f64::from(lines) / seconds / 1e3)
+    let thousands = format!("{:.0}", f64::from(lines) / seconds / 1e3);
+    match thousands.split_at_checked(thousands.len().saturating_sub(3)) {
+        Some((millions, thousands)) if !millions.is_empty() => {
+            format!("{millions},{thousands},000")
+        }
+        _ => format!("{thousands},000"),
+    }
 }
 
 #[cfg(test)]
@@ -78,5 +84,6 @@ mod tests {
             "| many | ours | 250.0 | 70.0 | 400,000 | 2.00 | 8.0 |"
         );
         assert_eq!(speed(3, 0.1), "–");
+        assert_eq!(speed(100_000, 0.08), "1,250,000");
     }
 }
