@@ -80,6 +80,7 @@ pub(super) fn report(
         script: &workspace.root.join("peers/bench/agent.sh"),
         rounds,
     };
+    println!("Runs of agents take {PER_ROUND} turns in each round, `acpx` one.\n");
     let doubts = bench.compare_all()?;
     bench.report_crowd()?;
     bench.report_cancelling()?;

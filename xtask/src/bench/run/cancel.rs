@@ -49,7 +49,7 @@ impl Runners {
         ensure!(tree >= 4, "only {tree} processes are there to be ended");
         let pressed = Instant::now();
         kill(Pid::from_raw(run.pid()), Signal::SIGINT)?;
-        let status = run.child.wait()?;
+        let status = run.ended()?;
         while !processes::ours().is_empty() {
             ensure!(pressed.elapsed() < PATIENCE, "something is left");
             sleep(Duration::from_millis(1));

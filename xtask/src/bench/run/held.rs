@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ use super::stage::Stage;
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
+const SHORT_LOOK: Duration = Duration::from_millis(1);
 
 /// What runs that were held side by side needed.
 #[derive(Debug)]
@@ -53,21 +54,21 @@ impl Runners {
         }
         let peaks = runs.iter().map(Run::peak).collect::<Result<_>>()?;
         let opened = gate.open()?;
-        let right = runs.into_iter().map(Run::is_right);
+        let right = runs.into_iter().map(Run::ended_right);
         let right = right.collect::<Result<Vec<_>>>()?;
         drop(opened);
         Ok(Held {
             peaks,
             right: right.into_iter().map(u32::from).sum(),
             leftover: processes::ours().len(),
-            cpu: measure::children_cpu()? - before,
+            cpu: measure::children_cpu()?.saturating_sub(before),
         })
     }
 }
 
 /// One `lapidary run`, its events going to a file.
 pub(super) struct Run {
-    pub(super) child: Child,
+    child: Child,
     events: PathBuf,
 }
 
@@ -121,10 +122,29 @@ impl Run {
         Ok(ours? + supervisor?)
     }
 
+    /// Waits for the end.
+    pub(super) fn ended(&mut self) -> Result<ExitStatus> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            ensure!(Instant::now() < deadline, "no end in {PATIENCE:?}");
+            sleep(SHORT_LOOK);
+        }
+    }
+
     /// Waits for the end, and says whether it is the right one.
-    fn is_right(mut self) -> Result<bool> {
-        let status = self.child.wait()?;
-        Ok(status.success() && is_completed(&self.events)?)
+    fn ended_right(mut self) -> Result<bool> {
+        Ok(self.ended()?.success() && is_completed(&self.events)?)
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // If it has not ended by now, something went wrong. Its supervisor ends the rest.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -73,9 +74,8 @@ impl Stage {
         stage.write_words(deltas)?;
         fs::write(stage.file("after"), format!("{RESULT}\n"))?;
         fs::write(stage.file("requests"), REQUESTS)?;
-        let writer = stage.file("writer");
-        if writes == Writes::LineByLine && !writer.exists() {
-            std::os::unix::fs::symlink(std::env::current_exe()?, writer)?;
+        if writes == Writes::LineByLine {
+            symlink(std::env::current_exe()?, stage.file("writer"))?;
         }
         Ok(stage)
     }
