@@ -1,37 +1,40 @@
-//! `cargo xtask bench`: how fast, how large and how prompt `lapidary translate` is, beside what else could be used.
+//! `cargo xtask bench`: what Lapidary costs, beside what else could be used.
 //!
 //! All commands take turns, and the least of several runs counts. Our own command is measured twice under two names: if the two
-//! differ by more than [`NOISE`], the machine was too busy and the run is void. So it is if anything beats the bare line split,
-//! which does strictly less.
+//! differ by more than [`NOISE`], the machine was too busy and the run is void.
 
 mod corpus;
 mod latency;
 mod measure;
+mod processes;
+mod run;
 mod table;
+mod translate;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write as _};
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::workspace::{Workspace, run};
-use corpus::Shape;
-use measure::{Cost, measure};
-use table::{Row, Table, megabytes};
+use crate::workspace::{Workspace, run as run_shown};
+use measure::measure;
+use table::megabytes;
 
 /// How far two measures of the same command may be apart.
 const NOISE: f64 = 0.05;
-const MB: u64 = 1_000_000;
-const LARGE: u64 = 1_000 * MB;
-const LONG_LINE: u64 = 60 * MB;
 
-const OURS: &str = "`lapidary translate --format events`";
-const CONTROL: &str = "the same again (A/A control)";
-const NODE: &str = "Node: `JSON.parse` per line, its start deducted";
-const FLOOR: &str = "line split only (floor)";
+/// One half of the bench.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Half {
+    /// `lapidary translate`
+    Translate,
+    /// `lapidary run`
+    Run,
+}
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
@@ -44,6 +47,9 @@ pub(crate) struct Args {
     /// Measure memory on a stream of 1 GB as well
     #[arg(long)]
     large: bool,
+    /// Measure only this
+    #[arg(long, value_enum)]
+    only: Option<Half>,
     /// Measure this program instead of building `lapidary`
     #[arg(long, value_name = "PATH")]
     lapidary: Option<PathBuf>,
@@ -51,14 +57,18 @@ pub(crate) struct Args {
 
 /// Builds what is measured and what measures in release, then hands over to the latter.
 pub(crate) fn bench(workspace: &Workspace, args: &Args) -> Result<()> {
-    run(workspace
-        .cargo("build")
-        .args(["--release", "--package", "xtask"]))?;
+    run_shown(
+        workspace
+            .cargo("build")
+            .args(["--release", "--package", "xtask"]),
+    )?;
     let release = workspace.target.join("release");
     if args.lapidary.is_none() {
-        run(workspace
-            .cargo("build")
-            .args(["--release", "--package", "lapidary-cli"]))?;
+        run_shown(
+            workspace
+                .cargo("build")
+                .args(["--release", "--package", "lapidary-cli"]),
+        )?;
     }
     let lapidary = args.lapidary.clone();
     let lapidary = lapidary.unwrap_or_else(|| release.join("lapidary"));
@@ -71,6 +81,13 @@ pub(crate) fn bench(workspace: &Workspace, args: &Args) -> Result<()> {
         &args.runs.to_string(),
     ]);
     tool.args(args.large.then_some("--large"));
+    if let Some(half) = args
+        .only
+        .as_ref()
+        .and_then(clap::ValueEnum::to_possible_value)
+    {
+        tool.args(["--only", half.get_name()]);
+    }
     let status = tool
         .status()
         .context("cannot start the release build of xtask")?;
@@ -80,221 +97,43 @@ pub(crate) fn bench(workspace: &Workspace, args: &Args) -> Result<()> {
 
 /// The bench itself, in a release build.
 pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
-    let bench = Bench {
-        folder: workspace.target.join("bench"),
-        node_script: workspace.root.join("peers/bench/parse.mjs"),
-        lapidary: args.lapidary.clone().context("no program to measure")?,
-        runs: args.runs,
-    };
-    fs::create_dir_all(&bench.folder)?;
+    let folder = workspace.target.join("bench");
+    fs::create_dir_all(&folder)?;
+    let lapidary = args.lapidary.clone().context("no program to measure")?;
     let nothing = measure(&["true".into()])?;
     println!(
         "CPU time is user and system, the least of {} interleaved runs. An empty program peaks at {:.1} MB by this measure.\n",
         args.runs,
         megabytes(nothing.peak_kib * 1024)
     );
-
-    let mut rows = Vec::new();
     let mut doubts = Vec::new();
-    for (name, shape, size) in [
-        ("mixed", Shape::Mixed, args.size * MB),
-        ("deltas", Shape::Deltas, args.size * MB / 4),
-    ] {
-        let file = bench.corpus(name, shape, size)?;
-        bench.check_works(&file)?;
-        let compared = bench.compare(name, &file)?;
-        println!(
-            "A/A control on {name}: {:.1} % off.",
-            control_off(&compared) * 100.0
-        );
-        doubts.extend(doubts_about(name, &compared));
-        rows.extend(compared);
-        if shape == Shape::Deltas {
-            rows.extend(jq(name, &file, &rows)?);
-        }
+    if args.only != Some(Half::Run) {
+        let bench = translate::Bench {
+            folder: folder.clone(),
+            node_script: workspace.root.join("peers/bench/parse.mjs"),
+            lapidary: lapidary.clone(),
+            runs: args.runs,
+        };
+        doubts.extend(bench.report(args.size, args.large)?);
     }
-    println!("\n{}", Table(&rows));
-    let doubts = doubts.join("; ");
-    if !doubts.is_empty() {
-        println!("**VOID: do not use these numbers.** {doubts}.\n");
+    if args.only != Some(Half::Translate) {
+        doubts.extend(run::report(workspace, &folder, &lapidary, args.runs)?);
     }
-
-    println!("{}", Table(&bench.memory(args.large)?));
-    bench.report_latency()?;
-    ensure!(doubts.is_empty(), "this run is void: {doubts}");
+    ensure!(doubts.is_empty(), "this run is void: {}", doubts.join("; "));
     Ok(())
 }
 
-struct Bench {
-    folder: PathBuf,
-    node_script: PathBuf,
-    lapidary: PathBuf,
-    runs: u32,
-}
-
-impl Bench {
-    fn corpus(&self, name: &str, shape: Shape, size: u64) -> Result<PathBuf> {
-        let path = self.folder.join(format!("{name}.jsonl"));
-        eprintln!("bench: writing {name} ({} MB)", size / MB);
-        corpus::write(&path, shape, size)
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(path)
-    }
-
-    fn translate(&self, format: &str, file: Option<&Path>) -> Vec<OsString> {
-        let mut command: Vec<OsString> = vec![self.lapidary.clone().into()];
-        command.extend(["translate", "--format", format].map(OsString::from));
-        command.extend(file.map(OsString::from));
-        command
-    }
-
-    /// A program that skips its work is fast: every line of the corpus must yield at least one event.
-    fn check_works(&self, file: &Path) -> Result<()> {
-        let command = self.translate("events", Some(file));
-        let mut child = Command::new(&command[0])
-            .args(&command[1..])
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {}", self.lapidary.display()))?;
-        let output = child.stdout.take().context("stdout is piped")?;
-        let (events, lines) = (count_lines(output)?, count_lines(File::open(file)?)?);
-        let status = child.wait()?;
-        ensure!(status.success(), "{OURS} failed ({status})");
-        ensure!(
-            events >= lines,
-            "{OURS} made {events} events of {lines} lines"
-        );
-        Ok(())
-    }
-
-    /// Measures everything that reads one corpus, in turns.
-    fn compare(&self, corpus: &'static str, file: &Path) -> Result<Vec<Row>> {
-        let ours = self.translate("events", Some(file));
-        let node = |file: &Path| vec!["node".into(), (&self.node_script).into(), file.into()];
-        let floor: [OsString; 3] = [std::env::current_exe()?.into(), "split".into(), file.into()];
-        let commands = [
-            (OURS, ours.clone()),
-            (CONTROL, ours),
-            (NODE, node(file)),
-            (FLOOR, floor.to_vec()),
-            ("Node's start", node(Path::new("/dev/null"))),
-        ];
-        let mut least: [Option<Cost>; 5] = [None; 5];
-        for round in 1..=self.runs {
-            eprintln!("bench: {corpus}, round {round} of {}", self.runs);
-            for ((_, command), least) in commands.iter().zip(&mut least) {
-                let cost = measure(command)?;
-                *least = Some(least.map_or(cost, |least| least.least(cost)));
-            }
-        }
-        let bytes = fs::metadata(file)?.len();
-        let [ours, control, mut node, floor, start] =
-            least.map(|cost| cost.expect("there is at least one round"));
-        node.cpu = node.cpu.saturating_sub(start.cpu);
-        let costs = [ours, control, node, floor];
-        let rows = commands.iter().zip(costs).map(|((what, _), cost)| Row {
-            corpus,
-            what: (*what).to_owned(),
-            bytes,
-            cost,
-            node: Some(node.cpu),
-        });
-        Ok(rows.collect())
-    }
-
-    /// Peak memory on one very long line, and on a very long stream if asked for.
-    fn memory(&self, large: bool) -> Result<Vec<Row>> {
-        let mut cases = vec![("one line of 60 MB", Shape::OneLine, LONG_LINE)];
-        cases.extend(large.then_some(("deltas, 1 GB", Shape::Deltas, LARGE)));
-        let mut rows = Vec::new();
-        for (corpus, shape, size) in cases {
-            let file = self.corpus("memory", shape, size)?;
-            let measured = self.formats(corpus, &file);
-            fs::remove_file(&file)?;
-            rows.extend(measured?);
-        }
-        Ok(rows)
-    }
-
-    fn formats(&self, corpus: &'static str, file: &Path) -> Result<Vec<Row>> {
-        let bytes = fs::metadata(file)?.len();
-        let mut rows = Vec::new();
-        for format in ["events", "runtime", "raw"] {
-            eprintln!("bench: {corpus}, {format}");
-            rows.push(Row {
-                corpus,
-                what: format!("`--format {format}`"),
-                bytes,
-                cost: measure(&self.translate(format, Some(file)))?,
-                node: None,
-            });
-        }
-        Ok(rows)
-    }
-
-    fn report_latency(&self) -> Result<()> {
-        let latency = latency::latency(&self.translate("events", None)).context("latency")?;
-        let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
-        println!("| latency over a pipe, median | ms |\n|---|---:|");
-        println!(
-            "| from starting the process to its first event | {:.2} |",
-            ms(latency.first)
-        );
-        println!(
-            "| from writing a delta to its event | {:.3} |",
-            ms(latency.delta)
-        );
-        Ok(())
-    }
-}
-
-/// `jq` where it is installed: once is enough, as it is slower by an order of magnitude.
-fn jq(corpus: &'static str, file: &Path, rows: &[Row]) -> Result<Option<Row>> {
-    let installed = Command::new("jq").arg("--version").output();
-    let Ok(version) = installed else {
-        return Ok(None);
-    };
-    eprintln!("bench: {corpus}, jq once");
-    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
-    Ok(Some(Row {
-        corpus,
-        what: format!("`jq -c .` ({version}, one run)"),
-        bytes: fs::metadata(file)?.len(),
-        cost: measure(&["jq".into(), "-c".into(), ".".into(), file.into()])?,
-        node: rows.last().and_then(|row| row.node),
-    }))
-}
-
-/// CPU seconds of one command of a comparison.
-fn cpu(rows: &[Row], what: &str) -> f64 {
-    let row = rows.iter().find(|row| row.what == what);
-    row.map_or(0.0, |row| row.cost.cpu.as_secs_f64())
-}
-
 /// How far the control is from what it repeats.
-fn control_off(rows: &[Row]) -> f64 {
-    let (ours, control) = (cpu(rows, OURS), cpu(rows, CONTROL));
+fn control_off(ours: f64, control: f64) -> f64 {
     (ours - control).abs() / ours.min(control)
 }
 
-/// Why a comparison cannot be trusted.
-fn doubts_about(corpus: &str, rows: &[Row]) -> Vec<String> {
-    let mut doubts = Vec::new();
-    let off = control_off(rows);
-    if off.is_nan() || off > NOISE {
-        let percent = off * 100.0;
-        doubts.push(format!("on {corpus} the A/A control is {percent:.1} % off"));
+/// Says that numbers are not to be used, if there are doubts about them.
+fn print_doubts(doubts: &[String]) {
+    if !doubts.is_empty() {
+        let doubts = doubts.join("; ");
+        println!("**VOID: do not use these numbers.** {doubts}.\n");
     }
-    let floor = cpu(rows, FLOOR);
-    for row in rows {
-        if row.cost.cpu.as_secs_f64() < floor {
-            doubts.push(format!(
-                "on {corpus} {} beats the bare line split",
-                row.what
-            ));
-        }
-    }
-    doubts
 }
 
 /// The floor: finds every line of a file and does nothing with it.
@@ -323,42 +162,12 @@ fn count_lines(input: impl Read) -> Result<u64> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    fn check(ours: u64, control: u64, floor: u64, expected: &[&str]) {
-        let row = |(what, ms): (&str, u64)| Row {
-            corpus: "mixed",
-            what: what.to_owned(),
-            bytes: MB,
-            cost: Cost {
-                cpu: Duration::from_millis(ms),
-                peak_kib: 1,
-            },
-            node: None,
-        };
-        let rows = [(OURS, ours), (CONTROL, control), (FLOOR, floor)].map(row);
-        assert_eq!(doubts_about("mixed", &rows), expected);
+/// A scripted agent that writes a file line by line, each with a call of its own.
+pub(crate) fn write_lines(file: &Path) -> Result<()> {
+    let bytes = fs::read(file)?;
+    let mut out = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        out.write_all(line)?;
     }
-
-    #[test]
-    fn a_run_is_void_when_the_control_is_off_or_the_floor_is_beaten() {
-        check(1_000, 1_049, 10, &[]);
-        check(1_049, 1_000, 10, &[]);
-        check(1_000, 1_060, 10, &["on mixed the A/A control is 6.0 % off"]);
-        check(1_060, 1_000, 10, &["on mixed the A/A control is 6.0 % off"]);
-        check(0, 0, 0, &["on mixed the A/A control is NaN % off"]);
-        check(
-            100,
-            100,
-            101,
-            &[
-                "on mixed `lapidary translate --format events` beats the bare line split",
-                "on mixed the same again (A/A control) beats the bare line split",
-            ],
-        );
-    }
+    Ok(())
 }

@@ -35,7 +35,7 @@ enum Task {
     Check,
     /// Install the pinned real peers under `target` and run every test
     Test,
-    /// Compare `lapidary translate` with Node, `jq` and a bare line split: CPU time, memory, latency
+    /// Compare `lapidary translate` and `lapidary run` with what else could be used: CPU time, memory, latency
     Bench(bench::Args),
     /// Write the published JSON Schemas and TypeScript types to `schemas`
     Schemas,
@@ -51,6 +51,9 @@ enum Task {
     /// Find the lines of a file
     #[command(hide = true)]
     Split { file: PathBuf },
+    /// Write the lines of a file one by one
+    #[command(hide = true)]
+    WriteLines { file: PathBuf },
 }
 
 fn main() -> ExitCode {
@@ -64,14 +67,15 @@ fn main() -> ExitCode {
 }
 
 fn perform(task: &Task) -> Result<()> {
-    let workspace = Workspace::find()?;
+    let workspace = Workspace::find; // not for all: an agent does not know where the workspace is
     match task {
-        Task::Check => check::check(&workspace),
-        Task::Test => test::test(&workspace),
-        Task::Bench(args) => bench::bench(&workspace, args),
-        Task::Schemas => schemas::write(&workspace),
-        Task::BenchRelease(args) => bench::bench_release(&workspace, args),
+        Task::Check => check::check(&workspace()?),
+        Task::Test => test::test(&workspace()?),
+        Task::Bench(args) => bench::bench(&workspace()?, args),
+        Task::Schemas => schemas::write(&workspace()?),
+        Task::BenchRelease(args) => bench::bench_release(&workspace()?, args),
         Task::Measure { command } => bench::measure_one(command),
         Task::Split { file } => bench::split(file),
+        Task::WriteLines { file } => bench::write_lines(file),
     }
 }

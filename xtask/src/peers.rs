@@ -1,7 +1,8 @@
-//! The real programs that tests run against, pinned in `peers/`.
+//! The real programs that tests run against, pinned in `peers/`, and those that the bench compares with, in `peers/bench`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -13,10 +14,21 @@ const PINS: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 /// Written last: a folder that has it is complete and belongs to these pins.
 const STAMP: &str = ".installed";
 
-/// Installs the pinned peers under `target/peers`, unless they are there already.
+/// Installs the peers of the tests under `target/peers`, unless they are there already.
 pub(crate) fn install(workspace: &Workspace) -> Result<PathBuf> {
-    let pinned = workspace.root.join("peers");
-    let folder = workspace.target.join("peers");
+    install_from(
+        &workspace.root.join("peers"),
+        workspace.target.join("peers"),
+    )
+}
+
+/// Installs the peers of the bench under `target/bench-peers`, unless they are there already.
+pub(crate) fn install_for_bench(workspace: &Workspace) -> Result<PathBuf> {
+    let pinned = workspace.root.join("peers/bench");
+    install_from(&pinned, workspace.target.join("bench-peers"))
+}
+
+fn install_from(pinned: &Path, folder: PathBuf) -> Result<PathBuf> {
     let mut pins = String::new();
     for name in PINS {
         let path = pinned.join(name);
@@ -26,13 +38,16 @@ pub(crate) fn install(workspace: &Workspace) -> Result<PathBuf> {
     if fs::read_to_string(folder.join(STAMP)).is_ok_and(|installed| installed == pins) {
         return Ok(folder);
     }
-    println!("peers: installing into {}", folder.display());
+    eprintln!("peers: installing into {}", folder.display());
     fs::create_dir_all(&folder)?;
     for name in PINS {
         fs::copy(pinned.join(name), folder.join(name))?;
     }
+    // What npm says is talk: the bench prints tables.
+    let talk = std::io::stderr().as_fd().try_clone_to_owned()?;
     run(Command::new("npm")
         .args(["ci", "--ignore-scripts"])
+        .stdout(talk)
         .current_dir(&folder))
     .context("cannot install the peers: this needs node, npm and a registry")?;
     fs::write(folder.join(STAMP), pins)?;
@@ -41,13 +56,16 @@ pub(crate) fn install(workspace: &Workspace) -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     #[test]
     fn peers_are_pinned_exactly_and_name_no_registry() {
-        let pinned = Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers");
+        let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers");
+        check_pins(&peers);
+        check_pins(&peers.join("bench"));
+    }
+
+    fn check_pins(pinned: &Path) {
         let read = |name: &str| fs::read_to_string(pinned.join(name)).unwrap();
         let parse = |name: &str| serde_json::from_str::<serde_json::Value>(&read(name)).unwrap();
         let manifest = parse("package.json");

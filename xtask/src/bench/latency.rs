@@ -43,7 +43,8 @@ pub(super) fn latency(command: &[OsString]) -> Result<Latency> {
     })
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
+/// The one in the middle.
+pub(super) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
 }

@@ -1,23 +1,32 @@
-//! What one process costs.
+//! What one process costs, and all that it starts.
 //!
 //! Each command runs under a process of its own (`xtask measure -- COMMAND`) that starts nothing else, so that the kernel's
-//! account of its children is the account of that command alone.
+//! account of its children is the account of that command alone. That process also inherits whatever its command leaves
+//! behind, and waits for it: nobody is cheap by not waiting for their children.
 
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
+use nix::sys::wait::wait;
+
+use super::processes;
 
 /// A command that takes longer is stopped, and the bench fails.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// CPU time of a process, user and system together, and the most memory it ever had.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What a process and its children cost.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Cost {
+    /// CPU time of all of them, user and system together.
     pub(super) cpu: Duration,
+    /// From its start to its end.
+    pub(super) wall: Duration,
+    /// The most memory that any one of them ever had.
     pub(super) peak_kib: u64,
 }
 
@@ -26,6 +35,7 @@ impl Cost {
     pub(super) fn least(self, other: Self) -> Self {
         Self {
             cpu: self.cpu.min(other.cpu),
+            wall: self.wall.min(other.wall),
             peak_kib: self.peak_kib.min(other.peak_kib),
         }
     }
@@ -33,10 +43,16 @@ impl Cost {
 
 /// Runs a command under a measuring process and returns what it cost. Its output is thrown away.
 pub(super) fn measure(command: &[OsString]) -> Result<Cost> {
+    measure_with(command, &[])
+}
+
+/// The same, with more in the environment.
+pub(super) fn measure_with(command: &[OsString], environment: &[(&str, OsString)]) -> Result<Cost> {
     let output = Command::new(std::env::current_exe()?)
         .arg("measure")
         .arg("--")
         .args(command)
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .output()?;
     let shown = || command.join(OsStr::new(" ")).to_string_lossy().into_owned();
@@ -48,40 +64,52 @@ pub(super) fn measure(command: &[OsString]) -> Result<Cost> {
         complaint.trim_end()
     );
     let report = String::from_utf8(output.stdout)?;
-    let (cpu, peak) = report.trim().split_once(' ').context("no measure")?;
+    let mut numbers = report.trim().split(' ').map(str::parse);
+    let mut number = || numbers.next().context("no measure")?.context("no number");
     Ok(Cost {
-        cpu: Duration::from_micros(cpu.parse()?),
-        peak_kib: peak.parse()?,
+        cpu: Duration::from_micros(number()?),
+        wall: Duration::from_micros(number()?),
+        peak_kib: number()?,
     })
 }
 
-/// The measuring process: runs one child and prints its CPU time in microseconds and its peak in KiB.
+/// The measuring process: runs one child and prints its CPU time and its duration in microseconds, and its peak in KiB.
 pub(super) fn run_one(command: &[OsString]) -> Result<()> {
     let (program, args) = command.split_first().context("nothing to measure")?;
+    processes::inherit_orphans()?;
+    let (_in_time, watched) = channel();
+    std::thread::spawn(move || end_when_late(&watched));
+    let started = Instant::now();
     let mut child = Command::new(program)
         .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
         .with_context(|| format!("cannot start {}", program.display()))?;
-    let deadline = Instant::now() + PATIENCE;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if Instant::now() > deadline {
-            child.kill()?;
-            child.wait()?;
-            bail!("not done after {PATIENCE:?}");
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
+    let status = child.wait()?;
+    let wall = started.elapsed().as_micros();
     ensure!(status.success(), "failed ({status})");
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    let micros = |time: TimeVal| time.num_microseconds();
-    let cpu = micros(usage.user_time()) + micros(usage.system_time());
-    println!("{cpu} {}", peak_kib(usage.max_rss()));
+    while wait().is_ok() {}
+    let cpu = children_cpu()?.as_micros();
+    let peak = peak_kib(getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss());
+    println!("{cpu} {wall} {peak}");
     Ok(())
+}
+
+/// Ends everything unless the other end of the channel is dropped in time.
+fn end_when_late(watched: &Receiver<()>) {
+    if watched.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        eprintln!("not done after {PATIENCE:?}");
+        processes::kill_all_of_ours();
+    }
+}
+
+/// What the children of this process that have ended cost, and theirs.
+pub(super) fn children_cpu() -> Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let micros = |time: TimeVal| u64::try_from(time.num_microseconds()).unwrap_or_default();
+    let micros = micros(usage.user_time()) + micros(usage.system_time());
+    Ok(Duration::from_micros(micros))
 }
 
 /// Linux counts the peak in KiB, macOS in bytes.

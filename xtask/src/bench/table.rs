@@ -67,6 +67,7 @@ mod tests {
             cost: Cost {
                 cpu: Duration::from_millis(250),
                 peak_kib: 2_000,
+                ..Cost::default()
             },
             node: Some(Duration::from_millis(500)),
         };

@@ -1,0 +1,89 @@
+//! The processes below one, as `/proc` has them.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getpid};
+
+/// What loses its parent becomes a child of this process, so that nothing it started can hide from it.
+pub(super) fn inherit_orphans() -> Result<()> {
+    #[cfg(target_os = "linux")]
+    nix::sys::prctl::set_child_subreaper(true).context("cannot become a subreaper")?;
+    Ok(())
+}
+
+/// All that run below a process.
+pub(super) fn below(root: i32) -> Vec<i32> {
+    let all = parents();
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied() {
+        let children = all.iter().filter(|(_, of)| *of == parent);
+        found.extend(children.map(|(pid, _)| *pid));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+/// Those that a process started itself.
+pub(super) fn children(of: i32) -> Vec<i32> {
+    let children = parents().into_iter().filter(|(_, parent)| *parent == of);
+    children.map(|(pid, _)| pid).collect()
+}
+
+/// All that run below this process.
+pub(super) fn ours() -> Vec<i32> {
+    below(getpid().as_raw())
+}
+
+pub(super) fn kill_all_of_ours() {
+    for pid in ours() {
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL); // it may be gone by now
+    }
+}
+
+/// The most memory that a process had so far.
+pub(super) fn peak_bytes(pid: i32) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB"));
+    let peak = peak.with_context(|| format!("process {pid} has no peak"))?;
+    Ok(peak.trim().parse::<u64>()? * 1024)
+}
+
+/// Each process that runs, with its parent.
+fn parents() -> Vec<(i32, i32)> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let stat = |entry: fs::DirEntry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        Some((pid, parent(&stat)?))
+    };
+    entries.flatten().filter_map(stat).collect()
+}
+
+/// The parent in a line such as `12 (a name) S 1 …`, unless it is that of a dead process. The name may hold anything.
+fn parent(stat: &str) -> Option<i32> {
+    let (_, behind_name) = stat.rsplit_once(") ")?;
+    let mut fields = behind_name.split(' ');
+    let is_dead = matches!(fields.next()?, "Z" | "X");
+    let parent = fields.next()?.parse().ok()?;
+    (!is_dead).then_some(parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parent_is_found_behind_any_name_and_the_dead_have_none() {
+        assert_eq!(parent("12 (sh) S 7 12 12 0"), Some(7));
+        assert_eq!(parent("12 (a) Z 1 (b) ) R 8 12"), Some(8));
+        assert_eq!(parent("12 (sh) Z 7 12 12 0"), None);
+        assert_eq!(parent("nonsense"), None);
+    }
+}

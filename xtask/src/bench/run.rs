@@ -1,0 +1,214 @@
+//! What `lapidary run` costs over the agent itself, how many fit beside each other, and how promptly a run is cancelled.
+//!
+//! The agent is a script, so its own cost is small and known: it is measured alone, writing to nowhere, and deducted. What is
+//! left is everything that a run adds: our process, the supervisor, the recording, and the agent's writing into it.
+
+mod cancel;
+mod held;
+mod runners;
+mod stage;
+mod table;
+mod turns;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+
+use super::measure::{Cost, measure_with};
+use super::table::megabytes;
+use super::{NOISE, control_off, print_doubts, processes};
+use crate::workspace::Workspace;
+use runners::Runners;
+use stage::{Stage, Tongue, Writes};
+use table::{Row, Table};
+use turns::Turns;
+
+/// How many lines the agent that says much says.
+const DELTAS: u32 = 100_000;
+/// These runs are short, so they take this many turns in each round; `acpx`, which is slow, takes one.
+const PER_ROUND: u32 = 6;
+/// How many run at once.
+const CROWD: u32 = 50;
+
+const OURS: &str = "`lapidary run --format events`";
+const CONTROL: &str = "the same again (A/A control)";
+const NODE: &str = "Node: `spawn`, `readline`, `JSON.parse`";
+const ACPX: &str = "`acpx` 0.19.1 with Node 24, over ACP";
+
+/// What the agent does in one comparison.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    name: &'static str,
+    deltas: u32,
+    writes: Writes,
+}
+
+const CASES: [Case; 3] = [
+    Case {
+        name: "three lines",
+        deltas: 1,
+        writes: Writes::Whole,
+    },
+    Case {
+        name: "100,000 deltas by `cat`",
+        deltas: DELTAS,
+        writes: Writes::Whole,
+    },
+    Case {
+        name: "100,000 deltas, a write each",
+        deltas: DELTAS,
+        writes: Writes::LineByLine,
+    },
+];
+
+/// Measures, prints, and returns why the numbers cannot be trusted, if so.
+pub(super) fn report(
+    workspace: &Workspace,
+    folder: &Path,
+    lapidary: &Path,
+    rounds: u32,
+) -> Result<Vec<String>> {
+    processes::inherit_orphans()?;
+    let folder = folder.join("run");
+    let _ = fs::remove_dir_all(&folder); // of an earlier bench
+    fs::create_dir_all(&folder)?;
+    let bench = Bench {
+        runners: Runners::find(workspace, lapidary, &folder)?,
+        folder: &folder,
+        script: &workspace.root.join("peers/bench/agent.sh"),
+        rounds,
+    };
+    println!("Runs of agents take {PER_ROUND} turns in each round, `acpx` one.\n");
+    let doubts = bench.compare_all()?;
+    bench.report_crowd()?;
+    bench.report_cancelling()?;
+    Ok(doubts)
+}
+
+struct Bench<'a> {
+    runners: Runners,
+    folder: &'a Path,
+    script: &'a Path,
+    rounds: u32,
+}
+
+impl Bench<'_> {
+    fn stage(&self, name: &str, tongue: Tongue, case: Case) -> Result<Stage> {
+        let folder = self.folder.join(name);
+        Stage::set(folder, self.script, tongue, case.deltas, case.writes)
+    }
+
+    fn compare_all(&self) -> Result<Vec<String>> {
+        let mut rows = Vec::new();
+        let mut doubts = Vec::new();
+        for (number, case) in CASES.into_iter().enumerate() {
+            let stream = self.stage(&format!("stream-{number}"), Tongue::Stream, case)?;
+            let acp = self.stage(&format!("acp-{number}"), Tongue::Acp, case)?;
+            self.runners.check_acpx(&acp, case.deltas)?;
+            let compared = self.compare(case, &stream, &acp)?;
+            let off = control_off(cpu(&compared, OURS), cpu(&compared, CONTROL));
+            println!("A/A control on {}: {:.1} % off.", case.name, off * 100.0);
+            // A few milliseconds cannot be measured that well: there the goal is far away instead.
+            if case.deltas == DELTAS && (off.is_nan() || off > NOISE) {
+                let percent = off * 100.0;
+                doubts.push(format!(
+                    "on {} the A/A control is {percent:.1} % off",
+                    case.name
+                ));
+            }
+            rows.extend(compared);
+        }
+        println!("\n{}", Table(&rows));
+        print_doubts(&doubts);
+        if let Some(why) = &self.runners.why_no_acpx {
+            println!("`acpx` was left out: {why}.\n");
+        }
+        Ok(doubts)
+    }
+
+    /// Measures everybody who runs the same agent, in turns, and the agent alone.
+    fn compare(&self, case: Case, stream: &Stage, acp: &Stage) -> Result<Vec<Row>> {
+        let ours = self.runners.lapidary(stream, &[]);
+        let mut streaming = Turns::new(stream.alone());
+        streaming.add(OURS, ours.clone());
+        streaming.add(CONTROL, ours);
+        streaming.add(NODE, self.runners.reader(stream));
+        let mut speaking_acp = Turns::new(acp.alone());
+        if let Some(acpx) = self.runners.acpx(acp) {
+            speaking_acp.add(ACPX, acpx);
+        }
+        let rounds = self.rounds * PER_ROUND;
+        for round in 1..=rounds {
+            eprintln!("bench: {}, round {round} of {rounds}", case.name);
+            streaming.take(|command| self.measure(command, stream))?;
+            if round % PER_ROUND == 0 {
+                speaking_acp.take(|command| self.measure(command, acp))?;
+            }
+        }
+        let held = self.runners.hold(stream, 1)?;
+        ensure!(held.right == 1 && held.leftover == 0, "{held:?}");
+        let over = streaming.over().chain(speaking_acp.over());
+        let rows = over.map(|(what, cost)| Row {
+            case: case.name,
+            what,
+            deltas: case.deltas,
+            cpu: cost.cpu,
+            wall: cost.wall,
+            peak: match what {
+                OURS | CONTROL => held.most(),
+                _ => cost.peak_kib * 1024,
+            },
+        });
+        Ok(rows.collect())
+    }
+
+    /// Each run finds its records empty, as the first one did.
+    fn measure(&self, command: &[OsString], stage: &Stage) -> Result<Cost> {
+        self.runners.forget();
+        measure_with(command, &self.runners.environment(stage))
+    }
+
+    fn report_crowd(&self) -> Result<()> {
+        eprintln!("bench: {CROWD} runs at once");
+        let stage = self.stage("crowd", Tongue::Stream, CASES[0])?;
+        let held = self.runners.hold(&stage, CROWD)?;
+        println!(
+            "| at once | right | left over | mean peak MB | greatest peak MB | CPU ms each, agent included |"
+        );
+        println!("|---:|---:|---:|---:|---:|---:|");
+        println!(
+            "| {CROWD} | {} | {} | {:.1} | {:.1} | {:.1} |\n",
+            held.right,
+            held.leftover,
+            megabytes(held.mean()),
+            megabytes(held.most()),
+            held.cpu.as_secs_f64() * 1e3 / f64::from(CROWD),
+        );
+        ensure!(
+            held.right == CROWD && held.leftover == 0,
+            "of {CROWD} runs at once not all went well"
+        );
+        Ok(())
+    }
+
+    fn report_cancelling(&self) -> Result<()> {
+        println!("| from Ctrl-C to our exit with nothing left, median of 5 | s |\n|---|---:|");
+        for (what, orders, args) in cancel::CASES {
+            eprintln!("bench: cancelling {what}");
+            let stage = self.stage("cancel", Tongue::Stream, CASES[0])?;
+            stage.order(orders)?;
+            let took = self.runners.cancel(&stage, args)?;
+            println!("| {what} | {:.3} |", took.as_secs_f64());
+        }
+        println!();
+        Ok(())
+    }
+}
+
+/// CPU seconds that somebody adds to the agent.
+fn cpu(rows: &[Row], what: &str) -> f64 {
+    let row = rows.iter().find(|row| row.what == what);
+    row.map_or(0.0, |row| row.cpu.as_secs_f64())
+}

@@ -1,0 +1,64 @@
+//! From Ctrl-C to a dead tree.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::super::latency::median;
+use super::super::processes;
+use super::held::Run;
+use super::runners::Runners;
+use super::stage::Stage;
+
+/// How often each is cancelled.
+const TIMES: usize = 5;
+/// The exit code of a cancelled run.
+const CANCELLED: i32 = 130;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What is cancelled, what its agent does first, and how it is run. Each agent has a child in a session of its own.
+pub(super) const CASES: [(&str, &str, &[&str]); 2] = [
+    (
+        "an agent that obeys TERM (goal: 1)",
+        "setsid sleep 60 >/dev/null &",
+        &[],
+    ),
+    (
+        "an agent that ignores TERM, `--grace 1` (goal: 2)",
+        "trap '' TERM; setsid sleep 60 >/dev/null &",
+        &["--grace", "1"],
+    ),
+];
+
+impl Runners {
+    /// The median time.
+    pub(super) fn cancel(&self, stage: &Stage, args: &[&str]) -> Result<Duration> {
+        let _never_opened = stage.gate()?;
+        let times = (0..TIMES).map(|_| self.cancel_once(stage, args));
+        Ok(median(times.collect::<Result<_>>()?))
+    }
+
+    fn cancel_once(&self, stage: &Stage, args: &[&str]) -> Result<Duration> {
+        self.forget();
+        let mut run = Run::start(self, stage, args, 0)?;
+        run.wait_for_lines(stage.lines_before)?;
+        let tree = processes::ours().len();
+        ensure!(tree >= 4, "only {tree} processes are there to be ended");
+        let pressed = Instant::now();
+        kill(Pid::from_raw(run.pid()), Signal::SIGINT)?;
+        let status = run.ended()?;
+        while !processes::ours().is_empty() {
+            ensure!(pressed.elapsed() < PATIENCE, "something is left");
+            sleep(Duration::from_millis(1));
+        }
+        let took = pressed.elapsed();
+        ensure!(
+            status.code() == Some(CANCELLED),
+            "a cancelled run ended with {status}"
+        );
+        Ok(took)
+    }
+}

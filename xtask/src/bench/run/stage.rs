@@ -1,0 +1,157 @@
+//! Where a scripted agent plays: its folder, and what it is to say.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write as _};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
+/// What the agent speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tongue {
+    /// `stream-json`, as Gemini CLI 0.61.0 does.
+    Stream,
+    Acp,
+}
+
+/// How the agent writes what it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writes {
+    /// In large pieces.
+    Whole,
+    /// Each line by itself, as agents do.
+    LineByLine,
+}
+
+/// Deltas as they come from a model: some words each.
+const PIECES: [&str; 8] = [
+    "The parser reads ",
+    "a line at a time, and so we can keep `raw` beside it. ",
+    "First I will look ",
+    "at the failing test:\\n\\n",
+    "it says \\\"unexpected end\\\", ",
+    "which is naïve ",
+    "about input ",
+    "that has no newline at its end. ",
+];
+const INIT: &str = r#"{"type":"init","timestamp":"2026-11-15T18:19:26.575Z","session_id":"2571a25a-c6c5-4920-a1ff-8824c9c44051","model":"gemini-2.5-flash"}"#;
+const RESULT: &str = r#"{"type":"result","timestamp":"2026-11-15T18:19:28.100Z","status":"success","stats":{"total_tokens":110,"input_tokens":100,"output_tokens":10,"cached":0,"input":100,"duration_ms":1525,"tool_calls":0}}"#;
+/// What a client of the ACP agent asks, for when there is none.
+const REQUESTS: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}
+{"jsonrpc":"2.0","id":1,"method":"session/new"}
+{"jsonrpc":"2.0","id":2,"method":"session/prompt"}
+"#;
+
+/// A scripted agent in its folder.
+#[derive(Debug)]
+pub(super) struct Stage {
+    folder: PathBuf,
+    tongue: Tongue,
+    /// How many lines it writes before it comes to the gate.
+    pub(super) lines_before: u64,
+}
+
+impl Stage {
+    pub(super) fn set(
+        folder: PathBuf,
+        script: &Path,
+        tongue: Tongue,
+        deltas: u32,
+        writes: Writes,
+    ) -> Result<Self> {
+        fs::create_dir_all(&folder)?;
+        let stage = Self {
+            folder,
+            tongue,
+            lines_before: u64::from(deltas) + u64::from(tongue == Tongue::Stream),
+        };
+        fs::copy(script, stage.agent())
+            .with_context(|| format!("cannot copy {}", script.display()))?;
+        stage.write_words(deltas)?;
+        fs::write(stage.file("after"), format!("{RESULT}\n"))?;
+        fs::write(stage.file("requests"), REQUESTS)?;
+        if writes == Writes::LineByLine {
+            symlink(std::env::current_exe()?, stage.file("writer"))?;
+        }
+        Ok(stage)
+    }
+
+    fn write_words(&self, deltas: u32) -> io::Result<()> {
+        let mut out = BufWriter::new(File::create(self.file("before"))?);
+        if self.tongue == Tongue::Stream {
+            writeln!(out, "{INIT}")?;
+        }
+        for (_, text) in (0..deltas).zip(PIECES.iter().cycle()) {
+            match self.tongue {
+                Tongue::Stream => writeln!(
+                    out,
+                    r#"{{"type":"message","timestamp":"2026-11-15T18:19:27.100Z","role":"assistant","content":"{text}","delta":true}}"#
+                ),
+                Tongue::Acp => writeln!(
+                    out,
+                    r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"bench","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}}}}}}}}"#
+                ),
+            }?;
+        }
+        out.flush()
+    }
+
+    /// The agent's program.
+    pub(super) fn agent(&self) -> PathBuf {
+        self.file(match self.tongue {
+            Tongue::Stream => "agent",
+            Tongue::Acp => "acp-agent",
+        })
+    }
+
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The agent without anybody who runs it.
+    pub(super) fn alone(&self) -> Vec<OsString> {
+        match self.tongue {
+            Tongue::Stream => vec![self.agent().into()],
+            Tongue::Acp => vec![
+                "sh".into(),
+                "-c".into(),
+                r#"exec "$0" <"$1""#.into(),
+                self.agent().into(),
+                self.file("requests").into(),
+            ],
+        }
+    }
+
+    /// Has the agent do something first.
+    pub(super) fn order(&self, orders: &str) -> io::Result<()> {
+        fs::write(self.file("orders"), orders)
+    }
+
+    /// Has the agent wait before its last line, until the gate is opened or dropped.
+    pub(super) fn gate(&self) -> Result<Gate> {
+        let gate = Gate(self.file("gate"));
+        mkfifo(&gate.0, Mode::S_IRUSR | Mode::S_IWUSR).context("cannot make a gate")?;
+        Ok(gate)
+    }
+}
+
+/// A gate that agents wait at.
+#[derive(Debug)]
+pub(super) struct Gate(PathBuf);
+
+impl Gate {
+    /// Lets everybody through for as long as the file is kept. Opened for both, so as not to wait for an agent.
+    pub(super) fn open(&self) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).open(&self.0)
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}

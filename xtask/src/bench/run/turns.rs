@@ -1,0 +1,93 @@
+//! Commands that take turns, and the agent alone among them.
+
+use std::ffi::OsString;
+
+use anyhow::Result;
+
+use super::super::measure::Cost;
+
+/// Everybody who runs one agent, with the least that each run of them cost so far.
+pub(super) struct Turns {
+    alone: Contestant,
+    others: Vec<Contestant>,
+}
+
+struct Contestant {
+    what: &'static str,
+    command: Vec<OsString>,
+    least: Option<Cost>,
+}
+
+impl Turns {
+    pub(super) fn new(alone: Vec<OsString>) -> Self {
+        Self {
+            alone: contestant("the agent alone", alone),
+            others: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, what: &'static str, command: Vec<OsString>) {
+        self.others.push(contestant(what, command));
+    }
+
+    /// Measures each of them once.
+    pub(super) fn take(&mut self, measure: impl Fn(&[OsString]) -> Result<Cost>) -> Result<()> {
+        for contestant in std::iter::once(&mut self.alone).chain(&mut self.others) {
+            let cost = measure(&contestant.command)?;
+            let least = contestant.least.map_or(cost, |least| least.least(cost));
+            contestant.least = Some(least);
+        }
+        Ok(())
+    }
+
+    /// What each of them costs over the agent alone. Peaks stay whole: they do not add up.
+    pub(super) fn over(&self) -> impl Iterator<Item = (&'static str, Cost)> {
+        let alone = self.alone.least.unwrap_or_default();
+        self.others.iter().map(move |contestant| {
+            let whole = contestant.least.unwrap_or_default();
+            let over = Cost {
+                cpu: whole.cpu.saturating_sub(alone.cpu),
+                wall: whole.wall.saturating_sub(alone.wall),
+                peak_kib: whole.peak_kib,
+            };
+            (contestant.what, over)
+        })
+    }
+}
+
+fn contestant(what: &'static str, command: Vec<OsString>) -> Contestant {
+    Contestant {
+        what,
+        command,
+        least: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_least_of_the_agent_alone_is_taken_from_the_least_of_the_others() {
+        let ms = Duration::from_millis;
+        let cost = |cpu, wall, peak_kib| Cost {
+            cpu: ms(cpu),
+            wall: ms(wall),
+            peak_kib,
+        };
+        let mut turns = Turns::new(vec!["alone".into()]);
+        turns.add("ours", vec!["ours".into()]);
+        for (alone, ours) in [
+            (cost(3, 9, 1), cost(9, 20, 8)),
+            (cost(4, 8, 1), cost(8, 30, 9)),
+        ] {
+            let measure =
+                |command: &[OsString]| Ok(if command[0] == "alone" { alone } else { ours });
+            turns.take(measure).unwrap();
+        }
+        let over: Vec<_> = turns.over().collect();
+        assert_eq!(over, [("ours", cost(5, 12, 8))]);
+    }
+}

@@ -1,0 +1,258 @@
+//! How fast, how large and how prompt `lapidary translate` is.
+//!
+//! Beside the control there is a floor: numbers are void if anything beats the bare line split, which does strictly less.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use super::corpus::{self, Shape};
+use super::latency;
+use super::measure::{Cost, measure};
+use super::table::{Row, Table};
+use super::{NOISE, control_off, count_lines, print_doubts};
+
+const MB: u64 = 1_000_000;
+const LARGE: u64 = 1_000 * MB;
+const LONG_LINE: u64 = 60 * MB;
+
+const OURS: &str = "`lapidary translate --format events`";
+const CONTROL: &str = "the same again (A/A control)";
+const NODE: &str = "Node: `JSON.parse` per line, its start deducted";
+const FLOOR: &str = "line split only (floor)";
+
+/// What is measured, and with what.
+pub(super) struct Bench {
+    pub(super) folder: PathBuf,
+    pub(super) node_script: PathBuf,
+    pub(super) lapidary: PathBuf,
+    pub(super) runs: u32,
+}
+
+impl Bench {
+    /// Measures, prints, and returns why the numbers cannot be trusted, if so.
+    pub(super) fn report(&self, size: u64, large: bool) -> Result<Vec<String>> {
+        let mut rows = Vec::new();
+        let mut doubts = Vec::new();
+        for (name, shape, size) in [
+            ("mixed", Shape::Mixed, size * MB),
+            ("deltas", Shape::Deltas, size * MB / 4),
+        ] {
+            let file = self.corpus(name, shape, size)?;
+            self.check_works(&file)?;
+            let compared = self.compare(name, &file)?;
+            let off = control_off(cpu(&compared, OURS), cpu(&compared, CONTROL));
+            println!("A/A control on {name}: {:.1} % off.", off * 100.0);
+            doubts.extend(doubts_about(name, &compared));
+            rows.extend(compared);
+            if shape == Shape::Deltas {
+                rows.extend(jq(name, &file, &rows)?);
+            }
+        }
+        println!("\n{}", Table(&rows));
+        print_doubts(&doubts);
+        println!("{}", Table(&self.memory(large)?));
+        self.report_latency()?;
+        Ok(doubts)
+    }
+
+    fn corpus(&self, name: &str, shape: Shape, size: u64) -> Result<PathBuf> {
+        let path = self.folder.join(format!("{name}.jsonl"));
+        eprintln!("bench: writing {name} ({} MB)", size / MB);
+        corpus::write(&path, shape, size)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+
+    fn translate(&self, format: &str, file: Option<&Path>) -> Vec<OsString> {
+        let mut command: Vec<OsString> = vec![self.lapidary.clone().into()];
+        command.extend(["translate", "--format", format].map(OsString::from));
+        command.extend(file.map(OsString::from));
+        command
+    }
+
+    /// A program that skips its work is fast: every line of the corpus must yield at least one event.
+    fn check_works(&self, file: &Path) -> Result<()> {
+        let command = self.translate("events", Some(file));
+        let mut child = Command::new(&command[0])
+            .args(&command[1..])
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {}", self.lapidary.display()))?;
+        let output = child.stdout.take().context("stdout is piped")?;
+        let (events, lines) = (count_lines(output)?, count_lines(File::open(file)?)?);
+        let status = child.wait()?;
+        ensure!(status.success(), "{OURS} failed ({status})");
+        ensure!(
+            events >= lines,
+            "{OURS} made {events} events of {lines} lines"
+        );
+        Ok(())
+    }
+
+    /// Measures everything that reads one corpus, in turns.
+    fn compare(&self, corpus: &'static str, file: &Path) -> Result<Vec<Row>> {
+        let ours = self.translate("events", Some(file));
+        let node = |file: &Path| vec!["node".into(), (&self.node_script).into(), file.into()];
+        let floor: [OsString; 3] = [std::env::current_exe()?.into(), "split".into(), file.into()];
+        let commands = [
+            (OURS, ours.clone()),
+            (CONTROL, ours),
+            (NODE, node(file)),
+            (FLOOR, floor.to_vec()),
+            ("Node's start", node(Path::new("/dev/null"))),
+        ];
+        let mut least: [Option<Cost>; 5] = [None; 5];
+        for round in 1..=self.runs {
+            eprintln!("bench: {corpus}, round {round} of {}", self.runs);
+            for ((_, command), least) in commands.iter().zip(&mut least) {
+                let cost = measure(command)?;
+                *least = Some(least.map_or(cost, |least| least.least(cost)));
+            }
+        }
+        let bytes = fs::metadata(file)?.len();
+        let [ours, control, mut node, floor, start] =
+            least.map(|cost| cost.expect("there is at least one round"));
+        node.cpu = node.cpu.saturating_sub(start.cpu);
+        let costs = [ours, control, node, floor];
+        let rows = commands.iter().zip(costs).map(|((what, _), cost)| Row {
+            corpus,
+            what: (*what).to_owned(),
+            bytes,
+            cost,
+            node: Some(node.cpu),
+        });
+        Ok(rows.collect())
+    }
+
+    /// Peak memory on one very long line, and on a very long stream if asked for.
+    fn memory(&self, large: bool) -> Result<Vec<Row>> {
+        let mut cases = vec![("one line of 60 MB", Shape::OneLine, LONG_LINE)];
+        cases.extend(large.then_some(("deltas, 1 GB", Shape::Deltas, LARGE)));
+        let mut rows = Vec::new();
+        for (corpus, shape, size) in cases {
+            let file = self.corpus("memory", shape, size)?;
+            let measured = self.formats(corpus, &file);
+            fs::remove_file(&file)?;
+            rows.extend(measured?);
+        }
+        Ok(rows)
+    }
+
+    fn formats(&self, corpus: &'static str, file: &Path) -> Result<Vec<Row>> {
+        let bytes = fs::metadata(file)?.len();
+        let mut rows = Vec::new();
+        for format in ["events", "runtime", "raw"] {
+            eprintln!("bench: {corpus}, {format}");
+            rows.push(Row {
+                corpus,
+                what: format!("`--format {format}`"),
+                bytes,
+                cost: measure(&self.translate(format, Some(file)))?,
+                node: None,
+            });
+        }
+        Ok(rows)
+    }
+
+    fn report_latency(&self) -> Result<()> {
+        let latency = latency::latency(&self.translate("events", None)).context("latency")?;
+        let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
+        println!("| latency over a pipe, median | ms |\n|---|---:|");
+        println!(
+            "| from starting the process to its first event | {:.2} |",
+            ms(latency.first)
+        );
+        println!(
+            "| from writing a delta to its event | {:.3} |",
+            ms(latency.delta)
+        );
+        Ok(())
+    }
+}
+
+/// `jq` where it is installed: once is enough, as it is slower by an order of magnitude.
+fn jq(corpus: &'static str, file: &Path, rows: &[Row]) -> Result<Option<Row>> {
+    let installed = Command::new("jq").arg("--version").output();
+    let Ok(version) = installed else {
+        return Ok(None);
+    };
+    eprintln!("bench: {corpus}, jq once");
+    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+    Ok(Some(Row {
+        corpus,
+        what: format!("`jq -c .` ({version}, one run)"),
+        bytes: fs::metadata(file)?.len(),
+        cost: measure(&["jq".into(), "-c".into(), ".".into(), file.into()])?,
+        node: rows.last().and_then(|row| row.node),
+    }))
+}
+
+/// CPU seconds of one command of a comparison.
+fn cpu(rows: &[Row], what: &str) -> f64 {
+    let row = rows.iter().find(|row| row.what == what);
+    row.map_or(0.0, |row| row.cost.cpu.as_secs_f64())
+}
+
+/// Why a comparison cannot be trusted.
+fn doubts_about(corpus: &str, rows: &[Row]) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let off = control_off(cpu(rows, OURS), cpu(rows, CONTROL));
+    if off.is_nan() || off > NOISE {
+        let percent = off * 100.0;
+        doubts.push(format!("on {corpus} the A/A control is {percent:.1} % off"));
+    }
+    let floor = cpu(rows, FLOOR);
+    for row in rows {
+        if row.cost.cpu.as_secs_f64() < floor {
+            doubts.push(format!(
+                "on {corpus} {} beats the bare line split",
+                row.what
+            ));
+        }
+    }
+    doubts
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn check(ours: u64, control: u64, floor: u64, expected: &[&str]) {
+        let row = |(what, ms): (&str, u64)| Row {
+            corpus: "mixed",
+            what: what.to_owned(),
+            bytes: MB,
+            cost: Cost {
+                cpu: Duration::from_millis(ms),
+                ..Cost::default()
+            },
+            node: None,
+        };
+        let rows = [(OURS, ours), (CONTROL, control), (FLOOR, floor)].map(row);
+        assert_eq!(doubts_about("mixed", &rows), expected);
+    }
+
+    #[test]
+    fn a_run_is_void_when_the_control_is_off_or_the_floor_is_beaten() {
+        check(1_000, 1_049, 10, &[]);
+        check(1_049, 1_000, 10, &[]);
+        check(1_000, 1_060, 10, &["on mixed the A/A control is 6.0 % off"]);
+        check(1_060, 1_000, 10, &["on mixed the A/A control is 6.0 % off"]);
+        check(0, 0, 0, &["on mixed the A/A control is NaN % off"]);
+        check(
+            100,
+            100,
+            101,
+            &[
+                "on mixed `lapidary translate --format events` beats the bare line split",
+                "on mixed the same again (A/A control) beats the bare line split",
+            ],
+        );
+    }
+}
