@@ -81,6 +81,7 @@ impl Running {
     /// How many these were is not known, so none are reported.
     pub async fn wait(&mut self) -> Ended {
         let status = loop {
+            // Both can be cancelled without losing anything.
             tokio::select! {
                 biased;
                 // The agent alone: waiting for the whole job would wait for what it left behind, which nobody would end.
@@ -99,7 +100,7 @@ impl Running {
         }
     }
 
-    /// It fails only for a job that is over.
+    /// If this fails there is nothing else to try: the job ends with its handle at the latest.
     fn end_all(&mut self) {
         let _ = self.job.start_kill();
     }
