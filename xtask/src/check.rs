@@ -8,8 +8,11 @@ use anyhow::Result;
 use crate::schemas;
 use crate::workspace::{Workspace, run};
 
-/// What stands for Windows: the target that needs nothing of Microsoft's.
-const WINDOWS: &str = "x86_64-pc-windows-gnu";
+/// Systems that we do not run on, and the target that stands for each: for Windows the one that needs nothing of Microsoft's.
+const ELSEWHERE: [(&str, &str); 2] = [
+    ("Windows", "x86_64-pc-windows-gnu"),
+    ("macOS", "x86_64-apple-darwin"),
+];
 
 /// Formatting, lints and documentation with warnings denied, and fresh schemas.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
@@ -19,7 +22,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     run(workspace
         .cargo("clippy")
         .args(["--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    check_windows(workspace)?;
+    for (system, target) in ELSEWHERE {
+        check_for(workspace, system, target)?;
+    }
     println!("check: documentation");
     run(workspace
         .cargo("doc")
@@ -31,17 +36,17 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The same lints on what is compiled only for Windows. Tests need Unix, and so do these tasks.
-fn check_windows(workspace: &Workspace) -> Result<()> {
-    if !is_installed(WINDOWS) {
-        println!("check: Windows left out, `rustup target add {WINDOWS}` would let it in");
+/// The same lints on what is compiled only for another system. Tests need Linux, and these tasks Unix.
+fn check_for(workspace: &Workspace, system: &str, target: &str) -> Result<()> {
+    if !is_installed(target) {
+        println!("check: {system} left out, `rustup target add {target}` would let it in");
         return Ok(());
     }
-    println!("check: Windows");
+    println!("check: {system}");
     let packages = ["--workspace", "--exclude", "xtask"];
     run(workspace
         .cargo("clippy")
-        .args(["--target", WINDOWS])
+        .args(["--target", target])
         .args(packages)
         .args(["--", "-D", "warnings"]))
 }

@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -77,7 +78,7 @@ pub(super) fn send_start(socket: impl AsFd, start: &Start, stdio: &Stdio) -> io:
         &socket,
         &[IoSlice::new(&line)],
         &mut ancillary,
-        SendFlags::NOSIGNAL,
+        SendFlags::empty(),
     )?;
     while sent < line.len() {
         sent += rustix::io::write(&socket, &line[sent..])?;
@@ -94,13 +95,17 @@ pub(super) fn receive_start(socket: impl AsFd) -> io::Result<(Start, Stdio)> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let mut parts = [IoSliceMut::new(&mut chunk)];
-        let received = recvmsg(&socket, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+        let received = recvmsg(&socket, &mut parts, &mut ancillary, RecvFlags::empty())?;
         if received.bytes == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         for message in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(fds) = message {
-                descriptors.extend(fds);
+                for fd in fds {
+                    // They are for the agent's 0, 1 and 2, and for nothing else of its. Not every system can do that on receipt.
+                    fcntl_setfd(&fd, FdFlags::CLOEXEC)?;
+                    descriptors.push(fd);
+                }
             }
         }
         line.extend_from_slice(&chunk[..received.bytes]);
