@@ -15,6 +15,7 @@
 //! What is not read yet waits in the recording, not in memory.
 
 mod attempt;
+mod course;
 mod ending;
 mod oversee;
 mod request;
@@ -24,14 +25,16 @@ mod translate;
 mod waiting;
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
 use lapidary_normalize::{Ending, Options};
 use lapidary_vocab::Event;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 pub use request::{Records, Request, Speech, Timeouts};
 pub use stop::Stopper;
+use stop::Urgency;
 pub use translate::Batch;
 
 /// How many batches may wait for a slow reader. Each is of one read of the recording; more wait in the recording itself.
@@ -50,13 +53,12 @@ impl Run {
     pub fn start(request: Request) -> Self {
         let (sender, batches) = mpsc::channel(BATCHES);
         let (stopper, stops) = stop::channel();
-        let body = move || match runtime() {
-            Ok(runtime) => runtime.block_on(attempt::run(request, stops, sender)),
-            Err(error) => attempt::unable(&request.options, &error, &sender),
-        };
-        let name = "lapidary-run".to_owned();
-        // Without a thread there is nothing that could report it: then the events end at once.
-        let _ = thread::Builder::new().name(name).spawn(body);
+        let (options, reserve) = (request.options.clone(), sender.clone());
+        let thread = thread::Builder::new().name("lapidary-run".to_owned());
+        if let Err(error) = thread.spawn(move || run_to_its_end(request, stops, &sender)) {
+            let message = format!("cannot start a thread: {error}");
+            let _ = reserve.try_send(course::unable(&options, message));
+        }
         Self {
             batches,
             events: VecDeque::new(),
@@ -69,7 +71,7 @@ impl Run {
         let (sender, batches) = mpsc::channel(1);
         let (stopper, _) = stop::channel();
         // There is room for one.
-        let _ = sender.try_send(attempt::refused(options, ending));
+        let _ = sender.try_send(course::refused(options, ending));
         Self {
             batches,
             events: VecDeque::new(),
@@ -108,6 +110,25 @@ impl Drop for Run {
     fn drop(&mut self) {
         self.stopper.kill();
     }
+}
+
+/// A run ends once, whatever happens: also if what happens is a mistake of ours.
+fn run_to_its_end(
+    request: Request,
+    stops: watch::Receiver<Urgency>,
+    batches: &mpsc::Sender<Batch>,
+) {
+    let options = request.options.clone();
+    let run = || {
+        let run = course::run(request, stops, batches.clone());
+        runtime().map(|runtime| runtime.block_on(run))
+    };
+    let message = match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => format!("cannot run anything: {error}"),
+        Err(_) => "a mistake in Lapidary, which has broken the run off".to_owned(),
+    };
+    let _ = batches.blocking_send(course::unable(&options, message));
 }
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {

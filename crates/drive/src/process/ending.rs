@@ -33,6 +33,14 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// We were started as a supervisor and are none: going on would start another one of us, and so on without end.
+    #[error(
+        "`{program}` was started as a supervisor and is none: its `main` has to begin with `supervisor::run_if_asked`"
+    )]
+    NotASupervisor {
+        /// The program that is no supervisor.
+        program: PathBuf,
+    },
     /// The supervisor cannot be started, or died.
     #[error("cannot start the supervisor `{program}`")]
     Supervisor {

@@ -100,6 +100,12 @@ impl Running {
         }
     }
 
+    /// Ends the agent and everything that it started, and waits for it: elsewhere a supervisor may have to be given up.
+    pub async fn abandon(&mut self) -> Ended {
+        self.end_all();
+        self.wait().await
+    }
+
     /// If this fails there is nothing else to try: the job ends with its handle at the latest.
     fn end_all(&mut self) {
         let _ = self.job.start_kill();

@@ -1,161 +1,57 @@
-//! A run from its first attempt to its `run_end`.
+//! One attempt at a run: one start of the agent, recorded, supervised and translated to its end.
 
 use std::fs;
-use std::io;
-use std::time::{Duration, SystemTime};
+use std::path::PathBuf;
+use std::time::Duration;
 
+use lapidary_normalize::Ending;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
-use lapidary_normalize::{Ending, Options, Stopped};
-use lapidary_vocab::event::{DiagnosticKind, RunEnd};
-use lapidary_vocab::{Cause, Json};
+use lapidary_vocab::Cause;
+use lapidary_vocab::event::RunEnd;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use super::ending::{AttemptError, cancelled, cannot_record, disk_full, ending, recorded_end};
+use super::ending::{AttemptError, cannot_record, disk_full, ending, recorded_end};
 use super::oversee::Overseer;
-use super::request::Request;
+use super::request::{Request, Speech};
 use super::retry;
 use super::stop::Urgency;
 use super::translate::{Batch, Translator, now, stderr_tail};
 use super::waiting::Waiting;
 use crate::follow::Grown;
 use crate::process::Stdio;
-use crate::recording::{self, Manifest, RecordError, Recorder, STDERR, STDOUT};
+use crate::recording::{Manifest, RecordError, Recorder, STDERR, STDOUT};
 use crate::system::is_full;
 
-/// The extension of `run_end` that says where the recording is.
-const RECORDING: &str = "lapidary.recording";
-
-/// Runs, and says how it went.
-pub(super) async fn run(
-    request: Request,
-    stops: watch::Receiver<Urgency>,
-    batches: mpsc::Sender<Batch>,
-) {
-    if request.records.keep {
-        // Whether old recordings could be cleaned up is no concern of this run.
-        let limits = request.records.limits;
-        let _ = recording::prune(&request.records.root, limits, SystemTime::now());
-    }
-    let mut normalizer = StreamNormalizer::new(&request.options);
-    let mut first = Batch::default();
-    for notice in &request.notices {
-        let events = &mut first.events;
-        normalizer.note(DiagnosticKind::Notice, notice.clone(), &now(), events);
-    }
-    // That nobody listens any more is no reason to stop: whoever wants that says so.
-    let _ = batches.send(first).await;
-    let started = Instant::now();
-    let mut ending = attempts(&request, &mut normalizer, &stops, &batches).await;
-    ending.duration = Some(started.elapsed());
-    let _ = batches.send(last(&request, normalizer, ending)).await;
-}
-
-/// Tries until it works, or until there is no point in trying again.
-async fn attempts(
-    request: &Request,
-    normalizer: &mut StreamNormalizer,
-    stops: &watch::Receiver<Urgency>,
-    batches: &mpsc::Sender<Batch>,
-) -> Ending {
-    let must_end = request.timeouts.total.map(|total| Instant::now() + total);
-    let mut number = 1;
-    loop {
-        let attempt = Attempt {
-            request,
-            number,
-            stops: stops.clone(),
-            batches,
-            must_end,
-        };
-        let tried = attempt.make(normalizer).await;
-        let pause = tried.pause(request, number);
-        let Some(pause) = pause.filter(|pause| fits(*pause, must_end)) else {
-            return tried.ending;
-        };
-        let mut batch = Batch::default();
-        normalizer.restart(&mut batch.events);
-        let message = tried.told(number, request.retries, pause);
-        normalizer.note(DiagnosticKind::Retry, message, &now(), &mut batch.events);
-        let _ = batches.send(batch).await;
-        if waits_out(pause, stops.clone()).await {
-            return Ending {
-                stopped: Some(cancelled()),
-                ..Ending::default()
-            };
-        }
-        number += 1;
-    }
-}
-
-/// The `run_end`, which says where the recording is.
-fn last(request: &Request, normalizer: StreamNormalizer, mut ending: Ending) -> Batch {
-    if let Some(directory) = &request.prompt_directory
-        && !request.records.keep
-    {
-        let _ = fs::remove_dir_all(directory);
-    }
-    ending.at = Some(now());
-    let mut batch = Batch::default();
-    normalizer.finish(&ending, &mut batch.events);
-    let recording = request.records.root.join(&request.run);
-    if let Some(event) = batch.events.last_mut()
-        && recording.is_dir()
-    {
-        let path = Json::from_value(&recording.to_string_lossy());
-        let name = RECORDING.to_owned();
-        event.base.extensions.insert(name, path);
-    }
-    batch
-}
-
-/// Not even the runtime could be set up.
-pub(super) fn unable(options: &Options, error: &io::Error, batches: &mpsc::Sender<Batch>) {
-    let stopped = Stopped {
-        cause: Cause::Internal,
-        message: format!("cannot run anything: {error}"),
-        hint: None,
-    };
-    let ending = Ending {
-        stopped: Some(stopped),
-        ..Ending::default()
-    };
-    let _ = batches.blocking_send(refused(options, ending));
-}
-
-/// All that is to be said about a run that was not made.
-pub(super) fn refused(options: &Options, mut ending: Ending) -> Batch {
-    let mut batch = Batch::default();
-    ending.at = Some(now());
-    StreamNormalizer::new(options).finish(&ending, &mut batch.events);
-    batch
-}
-
 /// One start of the agent.
-struct Attempt<'a> {
-    request: &'a Request,
-    number: u32,
-    stops: watch::Receiver<Urgency>,
-    batches: &'a mpsc::Sender<Batch>,
-    must_end: Option<Instant>,
+pub(super) struct Attempt<'a> {
+    pub(super) request: &'a Request,
+    /// From 1.
+    pub(super) number: u32,
+    pub(super) stops: watch::Receiver<Urgency>,
+    pub(super) batches: &'a mpsc::Sender<Batch>,
+    pub(super) must_end: Option<Instant>,
 }
 
 /// What came of it.
-struct Tried {
-    ending: Ending,
+pub(super) struct Tried {
+    pub(super) ending: Ending,
+    /// Where it is recorded, if it is.
+    pub(super) recording: Option<PathBuf>,
     end: RunEnd,
     has_output: bool,
+    /// The agent has said or done something that a second attempt would repeat, for all we know.
     is_under_way: bool,
 }
 
 impl Tried {
     /// How long to wait before trying again, if that is wanted and safe.
-    fn pause(&self, request: &Request, number: u32) -> Option<Duration> {
+    pub(super) fn pause(&self, request: &Request, number: u32) -> Option<Duration> {
         let may = number <= request.retries && !self.is_under_way;
         may.then(|| retry::pause(&self.end, number, self.has_output))?
     }
 
-    fn told(&self, number: u32, retries: u32, pause: Duration) -> String {
+    pub(super) fn told(&self, number: u32, retries: u32, pause: Duration) -> String {
         let message = self.end.message.as_ref().map(ToString::to_string);
         format!(
             "attempt {number} of {} failed ({}): {}; the next one starts in {} s",
@@ -168,17 +64,21 @@ impl Tried {
 }
 
 impl Attempt<'_> {
-    async fn make(self, normalizer: &mut StreamNormalizer) -> Tried {
-        let waiting = Waiting::default();
-        let (ending, has_output) = match self.begin() {
-            Ok(recorder) => self.follow(recorder, normalizer, &waiting).await,
-            Err(error) => (cannot_record(&error), false),
+    pub(super) async fn make(self, normalizer: &mut StreamNormalizer) -> Tried {
+        let request = self.request;
+        let (ending, recording, has_output) = match self.begin() {
+            Ok(recorder) => self.follow(recorder, normalizer).await,
+            Err(error) => (cannot_record(&error), None, false),
         };
+        let end = normalizer.judge(&ending);
+        // Of an agent that writes one document, only one that never started is known to have done nothing.
+        let is_silent = request.speech == Speech::Document && end.cause != Cause::SpawnFailed;
         Tried {
-            end: normalizer.judge(&ending),
+            is_under_way: normalizer.has_spoken() || is_silent,
+            end,
             ending,
+            recording,
             has_output,
-            is_under_way: waiting.is_under_way(),
         }
     }
 
@@ -195,14 +95,10 @@ impl Attempt<'_> {
         self,
         mut recorder: Recorder,
         normalizer: &mut StreamNormalizer,
-        waiting: &Waiting,
-    ) -> (Ending, bool) {
+    ) -> (Ending, Option<PathBuf>, bool) {
         let request = self.request;
         let mut manifest = self.manifest();
-        let ending = match self
-            .supervise(&mut recorder, &manifest, normalizer, waiting)
-            .await
-        {
+        let ending = match self.supervise(&mut recorder, &manifest, normalizer).await {
             Ok(ending) => ending,
             Err(error) => error.ending(&recorder),
         };
@@ -210,13 +106,13 @@ impl Attempt<'_> {
         let stdout = fs::metadata(recorder.directory().join(STDOUT));
         let has_output = stdout.is_ok_and(|stdout| stdout.len() > 0);
         manifest.end = Some(recorded_end(&recorder, &ending, &judged));
+        if !request.records.keep {
+            let _ = recorder.discard();
+            return (ending, None, has_output);
+        }
         // A recording that cannot be completed is still all that the agent wrote.
-        let _ = if request.records.keep {
-            recorder.describe(&manifest)
-        } else {
-            recorder.discard()
-        };
-        (ending, has_output)
+        let _ = recorder.describe(&manifest);
+        (ending, Some(recorder.directory().to_owned()), has_output)
     }
 
     async fn supervise(
@@ -224,9 +120,9 @@ impl Attempt<'_> {
         recorder: &mut Recorder,
         manifest: &Manifest,
         normalizer: &mut StreamNormalizer,
-        waiting: &Waiting,
     ) -> Result<Ending, AttemptError> {
         let request = self.request;
+        let waiting = Waiting::default();
         recorder.describe(manifest)?;
         let input = recorder.input(&request.input)?;
         let stdio = Stdio::files(input, recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
@@ -236,10 +132,10 @@ impl Attempt<'_> {
             .start(request.command.clone(), stdio)
             .await?;
         let (sender, grown) = watch::channel(Grown::default());
-        let translator = Translator::new(request, &directory, normalizer, waiting, self.batches)?;
+        let translator = Translator::new(request, &directory, normalizer, &waiting, self.batches)?;
         let overseer = Overseer::new(
             request,
-            waiting,
+            &waiting,
             recorder,
             running,
             sender,
@@ -270,18 +166,5 @@ impl Attempt<'_> {
             started_at: now(),
             end: None,
         }
-    }
-}
-
-/// A pause that ends after the run must is not worth waiting for.
-fn fits(pause: Duration, must_end: Option<Instant>) -> bool {
-    must_end.is_none_or(|must_end| Instant::now() + pause < must_end)
-}
-
-/// Waits. True if somebody wants the run to end meanwhile.
-async fn waits_out(pause: Duration, mut stops: watch::Receiver<Urgency>) -> bool {
-    tokio::select! {
-        () = sleep(pause) => false,
-        stop = stops.wait_for(|urgency| *urgency > Urgency::None) => stop.is_ok(),
     }
 }

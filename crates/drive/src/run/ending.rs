@@ -56,7 +56,7 @@ fn cannot_start(error: &StartError) -> Ending {
         StartError::Missing { .. } => Cause::AgentMissing,
         StartError::Directory { .. } => Cause::BadInput,
         StartError::Spawn { .. } => Cause::SpawnFailed,
-        StartError::Supervisor { .. } => Cause::Internal,
+        StartError::Supervisor { .. } | StartError::NotASupervisor { .. } => Cause::Internal,
     };
     not_started(cause, with_sources(error), None)
 }
@@ -82,12 +82,12 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     message
 }
 
-pub(super) fn ending(ended: Option<Ended>, stopped: Option<Stopped>) -> Ending {
+pub(super) fn ending(ended: Ended, stopped: Option<Stopped>) -> Ending {
     let mut ending = Ending {
         stopped,
         ..Ending::default()
     };
-    match ended.and_then(|ended| ended.exit) {
+    match ended.exit {
         Some(Exit::Code(code)) => ending.exit_code = Some(code),
         Some(Exit::Signal(number)) => ending.signal = Some(signals::name(number)),
         None => {
@@ -98,9 +98,7 @@ pub(super) fn ending(ended: Option<Ended>, stopped: Option<Stopped>) -> Ending {
             });
         }
     }
-    if let Some(ended) = ended {
-        ending.remarks = remarks(ended);
-    }
+    ending.remarks = remarks(ended);
     ending
 }
 

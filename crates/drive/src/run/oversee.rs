@@ -48,6 +48,7 @@ pub(super) struct Overseer<'a> {
     stops: watch::Receiver<Urgency>,
     asked: Urgency,
     stopped: Option<Stopped>,
+    is_killed: bool,
     give_up: Option<Instant>,
 }
 
@@ -83,12 +84,13 @@ impl<'a> Overseer<'a> {
             stops,
             asked: Urgency::None,
             stopped: None,
+            is_killed: false,
             give_up: None,
         })
     }
 
     /// Watches until the agent and everything that it started is gone.
-    pub(super) async fn watch(mut self) -> (Option<Ended>, Option<Stopped>) {
+    pub(super) async fn watch(mut self) -> (Ended, Option<Stopped>) {
         let mut heartbeat = interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let ended = loop {
@@ -96,10 +98,10 @@ impl<'a> Overseer<'a> {
             // All of these can be cancelled without losing anything.
             tokio::select! {
                 biased;
-                ended = self.running.wait() => break Some(ended),
+                ended = self.running.wait() => break ended,
                 urgency = wanted(&mut self.stops, self.asked) => self.end_as_asked(urgency).await,
                 late = late(deadline) => match late {
-                    Late::GiveUp => break None,
+                    Late::GiveUp => break self.running.abandon().await,
                     late => self.end_late(late).await,
                 },
                 () = self.growth.happened() => {
@@ -188,12 +190,13 @@ impl<'a> Overseer<'a> {
             return Some((give_up, Late::GiveUp));
         }
         let timeouts = &self.request.timeouts;
-        // Until the first line it is starting, after that it may fall silent; a document has no first line.
-        let is_starting = self.request.speech == Speech::Stream && self.searched.is_some();
-        let start = timeouts.start.filter(|_| is_starting);
-        let start = start.map(|time| (self.started + time, Late::Start(time)));
-        let idle = timeouts.idle.filter(|_| !is_starting);
-        let idle = idle.map(|time| (self.last_sign + time, Late::Idle(time)));
+        // Until the first line it is starting, after that it may fall silent. Who writes one document at the end does neither.
+        let speaks = self.request.speech == Speech::Stream;
+        let is_starting = self.searched.is_some();
+        let start = timeouts.start.filter(|_| speaks && is_starting);
+        let start = start.map(|time| (later(self.started, time), Late::Start(time)));
+        let idle = timeouts.idle.filter(|_| speaks && !is_starting);
+        let idle = idle.map(|time| (later(self.last_sign, time), Late::Idle(time)));
         let total = self.must_end.zip(timeouts.total);
         let total = total.map(|(when, time)| (when, Late::Total(time)));
         let all = [start, idle, total].into_iter().flatten();
@@ -251,14 +254,22 @@ impl<'a> Overseer<'a> {
     async fn stop(&mut self, cause: Cause, message: String, hint: Option<&str>) {
         if self.decide(cause, message, hint) {
             self.running.stop(self.request.grace).await;
-            self.give_up = Some(Instant::now() + self.request.grace + GIVE_UP);
+            self.give_up_after(self.request.grace.saturating_add(GIVE_UP));
         }
     }
 
     async fn kill(&mut self, cause: Cause, message: String, hint: Option<&str>) {
         self.decide(cause, message, hint);
-        self.running.kill().await;
-        self.give_up = Some(Instant::now() + GIVE_UP);
+        if !std::mem::replace(&mut self.is_killed, true) {
+            self.running.kill().await;
+            self.give_up_after(GIVE_UP);
+        }
+    }
+
+    /// A supervisor that does not answer is given up at some time, and nothing that happens meanwhile puts that off.
+    fn give_up_after(&mut self, time: Duration) {
+        let when = later(Instant::now(), time);
+        self.give_up = Some(self.give_up.map_or(when, |before| before.min(when)));
     }
 
     /// The first reason is the one that counts.
@@ -274,6 +285,12 @@ impl<'a> Overseer<'a> {
 }
 
 const FREE_SPACE: &str = "free some space, or record elsewhere";
+
+/// So much later, or as late as the clock goes.
+pub(super) fn later(from: Instant, by: Duration) -> Instant {
+    const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
+    from + by.min(CENTURY)
+}
 
 /// What is late.
 #[derive(Debug, Clone, Copy)]

@@ -65,7 +65,7 @@ impl Speech {
 pub struct Timeouts {
     /// Until the first line. It does not apply to an agent that writes only at its end.
     pub start: Option<Duration>,
-    /// Without a sign of life on stdout or stderr, once the first line has come.
+    /// Without a sign of life on stdout or stderr, once the first line has come. Nor does this apply to such an agent.
     pub idle: Option<Duration>,
     /// The whole run, retries included.
     pub total: Option<Duration>,

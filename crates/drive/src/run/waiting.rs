@@ -16,10 +16,8 @@ pub(super) struct Waiting(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    has_spoken: bool,
     /// Calls without a result: id and tool.
     open: Vec<(Text, Text)>,
-    has_called: bool,
 }
 
 impl Waiting {
@@ -27,24 +25,14 @@ impl Waiting {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for event in events {
             match &event.body {
-                Body::ToolInvocation(call) => {
-                    state.has_called = true;
-                    if state.open.len() < MOST {
-                        let names = (call.call_id.detached(), call.tool_name.detached());
-                        state.open.push(names);
-                    }
+                Body::ToolInvocation(call) if state.open.len() < MOST => {
+                    let names = (call.call_id.detached(), call.tool_name.detached());
+                    state.open.push(names);
                 }
                 Body::ToolCompletion(done) => state.open.retain(|(id, _)| *id != done.call_id),
-                Body::StreamDelta(_) | Body::Text(_) => state.has_spoken = true,
                 _ => {}
             }
         }
-    }
-
-    /// True once the agent has said or done anything that a second attempt would repeat.
-    pub(super) fn is_under_way(&self) -> bool {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.has_called || state.has_spoken
     }
 
     /// In words.

@@ -114,6 +114,11 @@ impl StreamNormalizer {
         self.verdict.judge(ending)
     }
 
+    /// True once the model has said or called anything, or the agent has done something that we do not know.
+    pub fn has_spoken(&self) -> bool {
+        self.has_spoken
+    }
+
     /// True once the agent has reported how it went.
     pub fn has_result(&self) -> bool {
         self.verdict.has_result()
@@ -173,6 +178,8 @@ impl StreamNormalizer {
                 self.known(line, &mut current, out);
             }
             other => {
+                // Noise is nobody's deed. An object may be the call of a tool, in words that are not known yet.
+                self.has_spoken |= matches!(other, Content::UnknownType(_) | Content::Untyped);
                 let (kind, message) = odd::untranslatable(other, text);
                 self.stamp.diagnostic(kind, message, &mut current.raw, out);
             }

@@ -1,6 +1,8 @@
 //! What cannot be run: one clear message, the right cause, nothing lost.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::world::{Told, World};
@@ -86,6 +88,16 @@ fn the_agent_prints_its_help() {
             .count(),
         2
     );
+}
+
+#[test]
+fn a_name_need_not_be_utf_8() {
+    let world = World::with_agent("init; say a; success");
+    let directory = world.path("project").join(OsStr::from_bytes(b"d\xff\n"));
+    fs::create_dir(&directory).unwrap();
+    let mut command = world.lapidary(&["run", "go"]);
+    command.current_dir(&directory);
+    assert_eq!(Told::by(command).verdict(), ("end_turn", Some(0)));
 }
 
 #[test]
@@ -188,12 +200,14 @@ fn an_id_cannot_leave_its_directory() {
 fn two_runs_cannot_have_one_name() {
     let world = World::with_agent(FINE);
     assert_eq!(world.run(&["--run-id", "x", "go"]).code, Some(0));
+    let told = world.run(&["--run-id", "x", "go"]);
     check(
-        &world.run(&["--run-id", "x", "go"]),
+        &told,
         "bad_input",
         13,
         "there is a recording of `x` already",
     );
+    assert!(told.end()["extensions"].is_null(), "it is somebody else's");
 }
 
 #[test]

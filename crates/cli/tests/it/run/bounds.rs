@@ -89,8 +89,10 @@ fn a_document_has_no_first_line_to_wait_for() {
     let world = World::with_agent(
         "sleep 0.4; echo '{\"session_id\":\"s\",\"response\":\"hi\",\"stats\":{}}'",
     );
-    let told = world.run(&["--transport", "json", "--start-timeout", "0.1", "go"]);
+    let both = ["--start-timeout", "0.1", "--idle-timeout", "0.1"];
+    let told = world.run(&[&both[..], &["--transport", "json", "go"]].concat());
     assert_eq!(told.verdict(), ("end_turn", Some(0)));
+    assert!(told.stdout.contains("the idle timeout does not apply"));
 }
 
 #[test]

@@ -4,6 +4,9 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lapidary::drive::agents::gemini::Prompt;
+use lapidary::drive::config::Config;
+use lapidary::drive::headless::Job;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -27,16 +30,22 @@ fn started(world: &World) -> Child {
     let child = command.spawn().unwrap();
     world.wait_for("ready");
     for seconds in 601..=605 {
-        let wanted = format!("sleep {seconds}");
-        assert!(
+        wait_until(|| {
             world
                 .processes()
                 .iter()
-                .any(|(_, line)| line.contains(&wanted)),
-            "{wanted}"
-        );
+                .any(|(_, line)| line.contains(&format!("sleep {seconds}")))
+        });
     }
     child
+}
+
+fn wait_until(is_so: impl Fn() -> bool) {
+    let last = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < last, "it never came about");
+        thread::sleep(Duration::from_millis(2));
+    }
 }
 
 fn send(pid: i32, signal: Signal) {
@@ -99,6 +108,47 @@ fn nothing_is_left_when_the_supervisor_is_killed() {
     let output = ended(child);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     world.assert_nothing_is_left();
+}
+
+#[test]
+fn an_agent_cannot_get_rid_of_its_supervisor() {
+    let cases: [(&str, &[&str]); 4] = [
+        // It is killed before it can say that the agent runs, or later.
+        ("kill -KILL $PPID; sleep 610", &[]),
+        ("init; sleep 0.3; kill -KILL $PPID; sleep 611", &[]),
+        // It is stopped, and then nobody ends the agent.
+        ("init; kill -STOP $PPID; sleep 612", &["--timeout", "1"]),
+        (
+            "init; kill -STOP $PPID; while :; do say aaaaaaaaaaaaaaaaaaaaaaaaaaaaa; sleep 0.02; done",
+            &["--timeout", "5", "--max-output", "500"],
+        ),
+    ];
+    thread::scope(|scope| {
+        for (script, args) in cases {
+            scope.spawn(move || {
+                let world = World::with_agent(script);
+                let told = world.run(&[args, &["--grace", "0.1", "go"]].concat());
+                assert!(matches!(told.verdict().1, Some(1 | 14 | 17)), "{told:?}");
+                world.assert_nothing_is_left();
+            });
+        }
+    });
+}
+
+#[test]
+fn a_program_that_is_no_supervisor_starts_nothing() {
+    let world = World::with_agent("init; success");
+    let mut host = world.host();
+    // A program that does not begin with `run_if_asked` would find this, start the next one, and so on.
+    let variable = ("LAPIDARY_SUPERVISOR".into(), "true".into());
+    host.environment.vars.extend([variable]);
+    let prompt = Prompt::Text("go".to_owned());
+    let mut run = Job::gemini(&host, Config::default(), prompt, "run-1").start();
+    let last = std::iter::from_fn(|| run.blocking_next()).last().unwrap();
+    assert!(
+        last.to_json()
+            .contains("was started as a supervisor and is none")
+    );
 }
 
 #[test]

@@ -104,7 +104,12 @@ fn a_start_that_failed_is_tried_again_if_that_was_asked_for() {
         .map(|event| event["seq"].as_u64().unwrap())
         .collect();
     assert_eq!(numbers, (0..told.events.len() as u64).collect::<Vec<_>>());
-    assert!(world.path("state/runs/again").is_dir() && world.path("state/runs/again.2").is_dir());
+    assert!(world.path("state/runs/again").is_dir());
+    let last = world.path("state/runs/again.2");
+    assert_eq!(
+        told.end()["extensions"]["lapidary.recording"],
+        last.to_str().unwrap()
+    );
     assert_eq!(
         World::with_agent(script).run(&["go"]).verdict(),
         ("agent_crashed", Some(15))
@@ -113,10 +118,21 @@ fn a_start_that_failed_is_tried_again_if_that_was_asked_for() {
 
 #[test]
 fn nothing_is_tried_again_once_something_was_done() {
-    for done in ["call c1 write_file", "say a"] {
-        let world = World::with_agent(&format!("echo x >> ../tried; init; {done}; exit 173"));
-        let told = world.run(&["--retries", "3", "go"]);
-        assert_eq!(told.verdict(), ("quota_retryable", Some(16)));
+    let cases: [(&str, &[&str]); 6] = [
+        ("call c1 write_file", &[]),
+        ("say a", &[]),
+        ("say a", &["--deltas", "final"]),
+        (
+            r#"echo '{"type":"tool_use","tool_name":"write_file","parameters":{}}'"#,
+            &[],
+        ),
+        (r#"echo '{"type":"tool_start","name":"write_file"}'"#, &[]),
+        ("echo x >> ../written", &["--transport", "json"]),
+    ];
+    for (done, args) in cases {
+        let world = World::with_agent(&format!("echo x >> ../tried; {done}; exit 173"));
+        let told = world.run(&[args, &["--retries", "3", "go"]].concat());
+        assert_eq!(told.verdict(), ("quota_retryable", Some(16)), "{done}");
         let tried = std::fs::read_to_string(world.path("tried")).unwrap();
         assert_eq!(tried.lines().count(), 1, "{done}");
     }

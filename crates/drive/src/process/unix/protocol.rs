@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::{
@@ -22,9 +21,9 @@ const DESCRIPTORS: usize = 3;
 /// The first line: what to start.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Start {
-    pub(super) program: PathBuf,
+    pub(super) program: OsString, // a `PathBuf` could not be written unless it is UTF-8
     pub(super) args: Vec<OsString>,
-    pub(super) directory: PathBuf,
+    pub(super) directory: OsString,
 }
 
 /// The lines after it: what to do. The end of the socket means [`Order::Kill`].

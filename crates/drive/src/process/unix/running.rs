@@ -14,7 +14,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
 use super::protocol::{Order, Report, Start, line, read, send_start};
-use super::supervisor::ARGUMENT;
+use super::supervisor::{ARGUMENT, VARIABLE};
 use super::tree;
 use crate::process::{Command, Ended, Exit, StartError, Stdio, Supervisor};
 
@@ -36,6 +36,8 @@ pub struct Running {
     orders: OwnedWriteHalf,
     supervisor: tokio::process::Child,
     mark: Option<(OsString, OsString)>,
+    /// How often what lost its supervisor was looked for.
+    hunts: u32,
 }
 
 impl Supervisor {
@@ -45,6 +47,10 @@ impl Supervisor {
             program: self.program.clone(),
             source,
         };
+        if command.environment.iter().any(|(name, _)| name == VARIABLE) {
+            let program = self.program.clone();
+            return Err(StartError::NotASupervisor { program });
+        }
         let (ours, theirs) = StdUnixStream::pair().map_err(failed)?;
         let mut supervisor = self.command(&command.environment);
         supervisor
@@ -54,9 +60,9 @@ impl Supervisor {
         let supervisor_process = supervisor.spawn().map_err(failed)?;
         drop(supervisor); // it holds the other end of the socket
         let start = Start {
-            program: command.program.clone(),
+            program: command.program.clone().into(),
             args: command.args.clone(),
-            directory: command.directory.clone(),
+            directory: command.directory.clone().into(),
         };
         send_start(&ours, &start, &stdio).map_err(failed)?;
         drop(stdio);
@@ -70,25 +76,32 @@ impl Supervisor {
             orders,
             supervisor: supervisor_process,
             mark: command.mark.clone(),
+            hunts: 0,
         };
-        let first = timeout(PATIENCE, running.report()).await;
-        match first.map_err(|_| failed(io::ErrorKind::TimedOut.into()))? {
-            Some(Report::Started { pid }) => running.pid = pid,
-            Some(Report::Refused { errno }) => {
+        let lost = match timeout(PATIENCE, running.report()).await {
+            Ok(Some(Report::Started { pid })) => {
+                running.pid = pid;
+                return Ok(running);
+            }
+            Ok(Some(Report::Refused { errno })) => {
                 let source = io::Error::from_raw_os_error(errno);
                 return Err(StartError::refused(&command, source));
             }
-            Some(Report::Exited(_) | Report::Gone { .. }) | None => {
-                return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+            Ok(Some(Report::Exited(_) | Report::Gone { .. }) | None) => {
+                io::ErrorKind::UnexpectedEof
             }
-        }
-        Ok(running)
+            Err(_) => io::ErrorKind::TimedOut,
+        };
+        // It may have started the agent before it was lost.
+        running.abandon().await;
+        Err(failed(lost.into()))
     }
 
     fn command(&self, environment: &[(OsString, OsString)]) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(&self.program);
         command.arg(ARGUMENT).env_clear();
         command.envs(environment.iter().map(|(name, value)| (name, value)));
+        command.env(VARIABLE, "true");
         command
     }
 }
@@ -129,22 +142,27 @@ impl Running {
         }
     }
 
+    /// Gives a supervisor up that does not answer, and ends what it was to end. An agent can stop its supervisor, or kill it.
+    pub async fn abandon(&mut self) -> Ended {
+        let _ = self.supervisor.start_kill();
+        self.gone = Some((0, self.hunt().await));
+        self.wait().await
+    }
+
     /// The supervisor is lost, and the agent has no parent of ours any more: all that carry the mark are ended. Returns how many
     /// would not die.
-    async fn hunt(&self) -> u32 {
-        let mut left = 0;
-        for _ in 0..HUNTS {
+    async fn hunt(&mut self) -> u32 {
+        loop {
             let found = self.mark.as_ref().map(tree::marked).unwrap_or_default();
-            left = u32::try_from(found.len()).unwrap_or(u32::MAX);
-            if found.is_empty() {
-                break;
+            if found.is_empty() || self.hunts >= HUNTS {
+                return u32::try_from(found.len()).unwrap_or(u32::MAX);
             }
             for pid in found {
                 let _ = kill_process(pid, Signal::KILL);
             }
+            self.hunts += 1;
             tokio::time::sleep(HUNT).await;
         }
-        left
     }
 
     /// If the supervisor is gone, so is the agent, and [`Running::wait`] will say so.

@@ -30,6 +30,9 @@ use crate::process::{Exit, Stdio};
 /// The argument that makes a program a supervisor.
 pub const ARGUMENT: &str = "__supervise";
 
+/// What a supervisor finds in its environment, and the agent does not. A program that is none finds it too, and starts nothing.
+pub(super) const VARIABLE: &str = "LAPIDARY_SUPERVISOR";
+
 /// What outlived the agent has this long to end by itself after it was asked to.
 const LINGER: Duration = Duration::from_millis(100);
 
@@ -87,6 +90,7 @@ fn spawn(start: Start, stdio: Stdio) -> io::Result<Pid> {
     let child = Command::new(start.program)
         .args(start.args)
         .current_dir(start.directory)
+        .env_remove(VARIABLE)
         .stdin(stdio.stdin)
         .stdout(stdio.stdout)
         .stderr(stdio.stderr)

@@ -81,7 +81,9 @@ pub(super) fn marked((name, value): &(OsString, OsString)) -> Vec<Pid> {
     };
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| pid(entry.file_name().to_str()?));
-    pids.filter(carries).collect()
+    // Whoever runs us may have the same mark, and so may we.
+    let others = pids.filter(|pid| *pid != rustix::process::getpid());
+    others.filter(carries).collect()
 }
 
 /// Elsewhere the environment of others is not for us to see.

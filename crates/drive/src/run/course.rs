@@ -1,0 +1,151 @@
+//! The course of a run, from its first attempt to its `run_end`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use lapidary_normalize::gemini::stream::StreamNormalizer;
+use lapidary_normalize::{Ending, Options, Stopped};
+use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::{Cause, Json};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep};
+
+use super::attempt::Attempt;
+use super::ending::cancelled;
+use super::oversee::later;
+use super::request::{Request, Speech};
+use super::stop::Urgency;
+use super::translate::{Batch, now};
+use crate::recording;
+
+/// The extension of `run_end` that says where the recording is.
+const RECORDING: &str = "lapidary.recording";
+
+/// What becomes of an idle timeout where it cannot be kept.
+const NO_SILENCE: &str =
+    "the agent writes one document at its end: the idle timeout does not apply";
+
+/// Runs, and says how it went.
+pub(super) async fn run(
+    request: Request,
+    stops: watch::Receiver<Urgency>,
+    batches: mpsc::Sender<Batch>,
+) {
+    if request.records.keep {
+        // Whether old recordings could be cleaned up is no concern of this run.
+        let limits = request.records.limits;
+        let _ = recording::prune(&request.records.root, limits, SystemTime::now());
+    }
+    let mut normalizer = StreamNormalizer::new(&request.options);
+    let mut first = Batch::default();
+    let silent = (request.speech == Speech::Document && request.timeouts.idle.is_some())
+        .then(|| NO_SILENCE.to_owned());
+    for notice in request.notices.iter().cloned().chain(silent) {
+        normalizer.note(DiagnosticKind::Notice, notice, &now(), &mut first.events);
+    }
+    // That nobody listens any more is no reason to stop: whoever wants that says so.
+    let _ = batches.send(first).await;
+    let started = Instant::now();
+    let (mut ending, recording) = attempts(&request, &mut normalizer, &stops, &batches).await;
+    ending.duration = Some(started.elapsed());
+    clear_prompt(&request);
+    let _ = batches
+        .send(last(normalizer, ending, recording.as_deref()))
+        .await;
+}
+
+/// Tries until it works, or until there is no point in trying again.
+async fn attempts(
+    request: &Request,
+    normalizer: &mut StreamNormalizer,
+    stops: &watch::Receiver<Urgency>,
+    batches: &mpsc::Sender<Batch>,
+) -> (Ending, Option<PathBuf>) {
+    let total = request.timeouts.total;
+    let must_end = total.map(|total| later(Instant::now(), total));
+    let mut number = 1;
+    loop {
+        let attempt = Attempt {
+            request,
+            number,
+            stops: stops.clone(),
+            batches,
+            must_end,
+        };
+        let tried = attempt.make(normalizer).await;
+        let pause = tried.pause(request, number);
+        let Some(pause) = pause.filter(|pause| fits(*pause, must_end)) else {
+            return (tried.ending, tried.recording);
+        };
+        let mut batch = Batch::default();
+        normalizer.restart(&mut batch.events);
+        let message = tried.told(number, request.retries, pause);
+        normalizer.note(DiagnosticKind::Retry, message, &now(), &mut batch.events);
+        let _ = batches.send(batch).await;
+        if waits_out(pause, stops.clone()).await {
+            let ending = Ending {
+                stopped: Some(cancelled()),
+                ..Ending::default()
+            };
+            return (ending, tried.recording);
+        }
+        number += 1;
+    }
+}
+
+/// A prompt that was too long for stdin goes when the recording goes.
+fn clear_prompt(request: &Request) {
+    if let Some(directory) = &request.prompt_directory
+        && !request.records.keep
+    {
+        let _ = fs::remove_dir_all(directory);
+    }
+}
+
+/// The `run_end`, which says where the recording is.
+fn last(normalizer: StreamNormalizer, mut ending: Ending, recording: Option<&Path>) -> Batch {
+    ending.at = Some(now());
+    let mut batch = Batch::default();
+    normalizer.finish(&ending, &mut batch.events);
+    if let (Some(event), Some(recording)) = (batch.events.last_mut(), recording) {
+        let path = Json::from_value(&recording.to_string_lossy());
+        event.base.extensions.insert(RECORDING.to_owned(), path);
+    }
+    batch
+}
+
+/// The end of a run that we could not make, or could not go on with.
+pub(super) fn unable(options: &Options, message: String) -> Batch {
+    let stopped = Stopped {
+        cause: Cause::Internal,
+        message,
+        hint: None,
+    };
+    let ending = Ending {
+        stopped: Some(stopped),
+        ..Ending::default()
+    };
+    refused(options, ending)
+}
+
+/// All that is to be said about a run that was not made.
+pub(super) fn refused(options: &Options, mut ending: Ending) -> Batch {
+    let mut batch = Batch::default();
+    ending.at = Some(now());
+    StreamNormalizer::new(options).finish(&ending, &mut batch.events);
+    batch
+}
+
+/// A pause that ends after the run must is not worth waiting for.
+fn fits(pause: Duration, must_end: Option<Instant>) -> bool {
+    must_end.is_none_or(|must_end| Instant::now() + pause < must_end)
+}
+
+/// Waits. True if somebody wants the run to end meanwhile.
+async fn waits_out(pause: Duration, mut stops: watch::Receiver<Urgency>) -> bool {
+    tokio::select! {
+        () = sleep(pause) => false,
+        stop = stops.wait_for(|urgency| *urgency > Urgency::None) => stop.is_ok(),
+    }
+}
