@@ -20,7 +20,8 @@ pub(crate) struct Printer {
 impl Printer {
     pub(crate) fn new() -> Self {
         let is_terminal = io::stdout().is_terminal();
-        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         Self {
             out: BufWriter::with_capacity(BUFFER, system::stdout()),
             is_terminal,
@@ -62,5 +63,7 @@ impl Write for Printer {
 /// Says something on stderr. File names and the like may hold anything, so nothing reaches the terminal unfiltered.
 pub(crate) fn complain(text: &str) {
     // There is nobody left to tell if stderr is closed.
-    let _ = writeln!(io::stderr(), "{}", sanitize(text));
+    // What is in a message cannot pass for the next one: only ours begin at the beginning of a line.
+    let text = sanitize(text).replace('\n', "\n  ");
+    let _ = writeln!(io::stderr(), "{text}");
 }

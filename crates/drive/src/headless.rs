@@ -15,7 +15,7 @@ use crate::agents::gemini::{
     self, Delivery, Invocation, Launch, LaunchError, Prompt, Stdin, Transport,
 };
 use crate::config::Config;
-use crate::detect::{self, Environment, Found, NotFound, Refusal};
+use crate::detect::{self, Environment, Found, How, NotFound, Refusal, Tried};
 use crate::process::{Command, Supervisor};
 use crate::recording::{self, RecordError, TIMING};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
@@ -126,9 +126,10 @@ impl JobError {
         let Self::NotFound(NotFound { tried }) = self else {
             return Vec::new();
         };
-        let named = tried
-            .iter()
-            .filter(|tried| tried.refused != Refusal::Missing);
+        let is_worth_a_word = |tried: &&Tried| {
+            tried.refused != Refusal::Missing || matches!(tried.how, How::Variable(_))
+        };
+        let named = tried.iter().filter(is_worth_a_word);
         let named = named.map(|tried| format!("`{}`: {}", tried.path.display(), tried.refused));
         let looked = format!("it was looked for in {} places", tried.len());
         named.chain([looked]).collect()

@@ -42,7 +42,7 @@ pub const TIMING: &str = "timing";
 pub enum RecordError {
     /// The id would leave the directory, or hide in it.
     #[error(
-        "`{run}` cannot name a recording: letters, digits, `-`, `_` and `.` can, and it must not begin with `.`"
+        "`{run}` cannot name a recording: at most 128 letters, digits, `-`, `_` and `.` can, and it must not begin with `.`"
     )]
     Name {
         /// The run's id.

@@ -123,9 +123,16 @@ impl Verdict {
                 .map(|time| Number::from(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))),
             message: failed.then(|| self.message(&cause, ending)),
             evidence: self.evidence(ending),
-            hint: special.or_else(|| cause.hint().map(str::to_owned)),
+            hint: special.or_else(|| self.usual_hint(&cause, ending)),
             cause,
         }
+    }
+
+    /// What we refused ourselves is not the agent's to explain, unless it is not there at all.
+    fn usual_hint(&self, cause: &Cause, ending: &Ending) -> Option<String> {
+        let is_ours = ending.stopped.is_some() && *cause != Cause::AgentMissing;
+        let hint = cause.hint().filter(|_| !is_ours);
+        hint.map(str::to_owned)
     }
 
     fn cause(&self, ending: &Ending) -> Cause {

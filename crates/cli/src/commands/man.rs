@@ -1,5 +1,7 @@
 //! `man`: manual pages, for packagers.
 
+use std::io::{self, Write as _};
+
 use clap::CommandFactory as _;
 
 use super::Cli;
@@ -30,6 +32,18 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         };
         root = command.clone();
     }
-    clap_mangen::Man::new(root).render(out)?;
+    out.write_all(page(&root)?.as_bytes())?;
     Ok(Exit::Success)
+}
+
+/// The page. Examples and tables are as they were written: the generator would fill their lines up as if they were prose.
+fn page(command: &clap::Command) -> io::Result<String> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    let page = String::from_utf8_lossy(&page);
+    let Some((before, notes)) = page.split_once(".SH EXTRA\n") else {
+        return Ok(page.into_owned());
+    };
+    let (notes, after) = notes.split_at(notes.find("\n.SH ").map_or(notes.len(), |end| end + 1));
+    Ok(format!("{before}.SH NOTES\n.nf\n{notes}.fi\n{after}"))
 }

@@ -334,7 +334,7 @@ fn what_cannot_be_recorded_is_refused_with_a_sentence() {
         refused(&[&into[..], &["../up", "--", "true"]].concat()),
         said(
             13,
-            "error: `../up` cannot name a recording: letters, digits, `-`, `_` and `.` can, and it must not begin with `.`"
+            "error: `../up` cannot name a recording: at most 128 letters, digits, `-`, `_` and `.` can, and it must not begin with `.`"
         )
     );
     assert_eq!(

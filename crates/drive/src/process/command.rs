@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{Handle, NULL};
 
@@ -130,14 +131,26 @@ impl Stdio {
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     pub(super) program: PathBuf,
+    #[cfg_attr(windows, expect(dead_code, reason = "a job does not have to answer"))]
+    pub(super) patience: Duration,
 }
+
+/// A program that cannot be started in this time lies on a disk that does not answer, or has stopped its supervisor.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Supervisor {
     /// The supervisor in this file.
     pub fn at(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
+            patience: PATIENCE,
         }
+    }
+
+    /// Gives up what has not started in this time, if that is less than it would wait anyway.
+    pub fn within(mut self, time: Duration) -> Self {
+        self.patience = self.patience.min(time);
+        self
     }
 
     /// Where it is.

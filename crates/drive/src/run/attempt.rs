@@ -31,6 +31,8 @@ pub(super) struct Attempt<'a> {
     pub(super) stops: watch::Receiver<Urgency>,
     pub(super) batches: &'a mpsc::Sender<Batch>,
     pub(super) must_end: Option<Instant>,
+    /// When the run began, this attempt or an earlier one.
+    pub(super) began: Instant,
 }
 
 /// What came of it.
@@ -105,7 +107,7 @@ impl Attempt<'_> {
         let judged = normalizer.judge(&ending);
         let stdout = fs::metadata(recorder.directory().join(STDOUT));
         let has_output = stdout.is_ok_and(|stdout| stdout.len() > 0);
-        manifest.end = Some(recorded_end(&recorder, &ending, &judged));
+        manifest.end = Some(recorded_end(&recorder, &ending, Some(&judged)));
         if !request.records.keep {
             let _ = recorder.discard();
             return (ending, None, has_output);
@@ -127,30 +129,43 @@ impl Attempt<'_> {
         let input = recorder.input(&request.input)?;
         let stdio = Stdio::files(input, recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
         let directory = recorder.directory().to_owned();
-        let running = request
-            .supervisor
-            .start(request.command.clone(), stdio)
-            .await?;
+        let supervisor = request.supervisor.clone().within(self.patience());
+        let running = supervisor.start(request.command.clone(), stdio).await?;
         let (sender, grown) = watch::channel(Grown::default());
         let translator = Translator::new(request, &directory, normalizer, &waiting, self.batches)?;
-        let overseer = Overseer::new(
-            request,
-            &waiting,
-            recorder,
-            running,
-            sender,
-            self.stops,
-            self.must_end,
-        )?;
-        let ((ended, stopped), translated) =
-            tokio::join!(overseer.watch(), translator.follow(grown));
+        let watching = async {
+            let (stops, must_end) = (self.stops, self.must_end);
+            let overseer = Overseer::new(
+                request, &waiting, recorder, running, sender, stops, must_end,
+            )?;
+            let (ended, stopped) = overseer.watch().await;
+            let mut ending = ending(ended, stopped);
+            ending.duration = Some(self.began.elapsed());
+            // Whoever reads may take as long as they like; how the agent ended is known now.
+            let over = Manifest {
+                end: Some(recorded_end(recorder, &ending, None)),
+                ..manifest.clone()
+            };
+            let _ = recorder.describe(&over);
+            Ok::<_, AttemptError>(ending)
+        };
+        let (watched, translated) = tokio::join!(watching, translator.follow(grown));
         translated?;
-        let mut ending = ending(ended, stopped);
+        let mut ending = watched?;
         ending.stderr = stderr_tail(&directory);
         if ending.stopped.is_none() && !normalizer.has_result() && is_full(&directory) {
             ending.stopped = Some(disk_full(&directory));
         }
         Ok(ending)
+    }
+
+    /// How long the start may take.
+    fn patience(&self) -> Duration {
+        let left = self
+            .must_end
+            .map(|end| end.saturating_duration_since(Instant::now()));
+        let start = self.request.timeouts.start;
+        left.into_iter().chain(start).min().unwrap_or(Duration::MAX)
     }
 
     fn manifest(&self) -> Manifest {

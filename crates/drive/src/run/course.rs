@@ -26,6 +26,9 @@ const RECORDING: &str = "lapidary.recording";
 const NO_SILENCE: &str =
     "the agent writes one document at its end: the idle timeout does not apply";
 
+/// What keeps us from trying again.
+const TOO_LATE: &str = "another attempt would have begun after the run has to end";
+
 /// Runs, and says how it went.
 pub(super) async fn run(
     request: Request,
@@ -46,9 +49,10 @@ pub(super) async fn run(
     }
     // That nobody listens any more is no reason to stop: whoever wants that says so.
     let _ = batches.send(first).await;
-    let started = Instant::now();
-    let (mut ending, recording) = attempts(&request, &mut normalizer, &stops, &batches).await;
-    ending.duration = Some(started.elapsed());
+    let began = Instant::now();
+    let (mut ending, recording) =
+        attempts(&request, &mut normalizer, &stops, &batches, began).await;
+    ending.duration.get_or_insert_with(|| began.elapsed());
     clear_prompt(&request);
     let _ = batches
         .send(last(normalizer, ending, recording.as_deref()))
@@ -61,9 +65,9 @@ async fn attempts(
     normalizer: &mut StreamNormalizer,
     stops: &watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
+    began: Instant,
 ) -> (Ending, Option<PathBuf>) {
-    let total = request.timeouts.total;
-    let must_end = total.map(|total| later(Instant::now(), total));
+    let must_end = request.timeouts.total.map(|total| later(began, total));
     let mut number = 1;
     loop {
         let attempt = Attempt {
@@ -72,12 +76,16 @@ async fn attempts(
             stops: stops.clone(),
             batches,
             must_end,
+            began,
         };
-        let tried = attempt.make(normalizer).await;
-        let pause = tried.pause(request, number);
-        let Some(pause) = pause.filter(|pause| fits(*pause, must_end)) else {
+        let mut tried = attempt.make(normalizer).await;
+        let Some(pause) = tried.pause(request, number) else {
             return (tried.ending, tried.recording);
         };
+        if !fits(pause, must_end) {
+            tried.ending.remarks.push(TOO_LATE.to_owned());
+            return (tried.ending, tried.recording);
+        }
         let mut batch = Batch::default();
         normalizer.restart(&mut batch.events);
         let message = tried.told(number, request.retries, pause);

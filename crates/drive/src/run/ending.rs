@@ -7,6 +7,7 @@ use lapidary_normalize::{Ending, Stopped};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::RunEnd;
 
+use super::oversee::FREE_SPACE;
 use crate::process::{Ended, Exit, StartError};
 use crate::recording::{RecordError, RecordedEnd, Recorder};
 use crate::signals;
@@ -47,7 +48,7 @@ pub(super) fn cannot_record(error: &RecordError) -> Ending {
         RecordError::Name { .. } | RecordError::Exists { .. } => Cause::BadInput,
         RecordError::Write { .. } => Cause::Internal,
     };
-    let hint = "record elsewhere, or keep no recording";
+    let hint = "record elsewhere (--record-dir), or keep no recording (--no-record)";
     not_started(cause, with_sources(error), Some(hint))
 }
 
@@ -120,13 +121,18 @@ fn remarks(ended: Ended) -> Vec<String> {
     remarks
 }
 
-pub(super) fn recorded_end(recorder: &Recorder, ending: &Ending, judged: &RunEnd) -> RecordedEnd {
+pub(super) fn recorded_end(
+    recorder: &Recorder,
+    ending: &Ending,
+    judged: Option<&RunEnd>,
+) -> RecordedEnd {
+    let time = ending.duration.unwrap_or_else(|| recorder.elapsed());
     RecordedEnd {
-        duration_ms: u64::try_from(recorder.elapsed().as_millis()).unwrap_or(u64::MAX),
+        duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
         exit_code: ending.exit_code,
         signal: ending.signal.clone(),
-        outcome: Some(judged.outcome.clone()),
-        cause: Some(judged.cause.clone()),
+        outcome: judged.map(|end| end.outcome.clone()),
+        cause: judged.map(|end| end.cause.clone()),
     }
 }
 
@@ -137,7 +143,7 @@ pub(super) fn disk_full(directory: &Path) -> Stopped {
             "no space is left for the recording in `{}`",
             directory.display()
         ),
-        hint: Some("free some space, or record elsewhere".to_owned()),
+        hint: Some(FREE_SPACE.to_owned()),
     }
 }
 

@@ -147,8 +147,12 @@ impl<'a> Overseer<'a> {
                 "the agent wrote more than {} bytes, the limit for one run",
                 self.request.records.max_output
             );
-            self.kill(Cause::Budget, message, Some("raise `max_output`"))
-                .await;
+            self.kill(
+                Cause::Budget,
+                message,
+                Some("`max_output` (--max-output) allows more"),
+            )
+            .await;
         }
     }
 
@@ -212,12 +216,15 @@ impl<'a> Overseer<'a> {
         {
             return;
         }
-        let waiting = self.waiting.describe();
+        let waiting = match self.searched {
+            Some(_) if self.request.speech == Speech::Stream => "its first line".to_owned(),
+            _ => self.waiting.describe(),
+        };
         let (cause, message, hint) = match late {
             Late::Start(time) => (
                 Cause::TimeoutStart,
                 format!("the agent did not say a first line in {}", seconds(time)),
-                "`lapidary doctor` tells whether it can start; `start_timeout` gives it more time",
+                "`lapidary doctor` tells whether it can start; `start_timeout` (--start-timeout) gives it more time",
             ),
             Late::Idle(time) => (
                 Cause::TimeoutIdle,
@@ -225,7 +232,7 @@ impl<'a> Overseer<'a> {
                     "the agent was silent for {}, waiting for {waiting}",
                     seconds(time)
                 ),
-                "`idle_timeout` gives it more time",
+                "`idle_timeout` (--idle-timeout) gives it more time",
             ),
             Late::Total(time) => (
                 Cause::TimeoutTotal,
@@ -233,7 +240,7 @@ impl<'a> Overseer<'a> {
                     "the run took longer than {}, and was waiting for {waiting}",
                     seconds(time)
                 ),
-                "`timeout` gives it more time",
+                "`timeout` (--timeout) gives it more time",
             ),
             Late::GiveUp => return,
         };
@@ -284,7 +291,7 @@ impl<'a> Overseer<'a> {
     }
 }
 
-const FREE_SPACE: &str = "free some space, or record elsewhere";
+pub(super) const FREE_SPACE: &str = "free some space, or record elsewhere (--record-dir)";
 
 /// So much later, or as late as the clock goes.
 pub(super) fn later(from: Instant, by: Duration) -> Instant {

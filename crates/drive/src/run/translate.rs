@@ -166,6 +166,8 @@ impl<'a> Translator<'a> {
         self.waiting.note(&batch.events);
         if !batch.is_empty() {
             let _ = self.batches.send(batch).await;
+            // Whoever watches over the run has to get a word in between.
+            tokio::task::yield_now().await;
         }
     }
 }

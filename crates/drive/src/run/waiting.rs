@@ -16,6 +16,8 @@ pub(super) struct Waiting(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
+    /// The agent has said how it went.
+    is_done: bool,
     /// Calls without a result: id and tool.
     open: Vec<(Text, Text)>,
 }
@@ -29,6 +31,7 @@ impl Waiting {
                     let names = (call.call_id.detached(), call.tool_name.detached());
                     state.open.push(names);
                 }
+                Body::TurnComplete(_) => state.is_done = true,
                 Body::ToolCompletion(done) => state.open.retain(|(id, _)| *id != done.call_id),
                 _ => {}
             }
@@ -39,6 +42,7 @@ impl Waiting {
     pub(super) fn describe(&self) -> String {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match state.open.as_slice() {
+            [] if state.is_done => "the agent's end, as it had said all".to_owned(),
             [] => "the model".to_owned(),
             [(_, tool)] => format!("the result of `{}`", short(tool)),
             [(_, tool), more @ ..] => {

@@ -18,8 +18,11 @@ Examples:
   git diff | lapidary run --format events - > review.jsonl
   lapidary run --resume latest 'and now the documentation'
 
-Settings come from flags, then from `lapidary.toml` in the project, then from the user's own in
-$XDG_CONFIG_HOME/lapidary. A project's file cannot grant power: see the documentation of `permission_mode`.
+GEMINI_CLI_PATH names the Gemini CLI to run; without it PATH and the usual places are
+searched. LAPIDARY_STATE_DIR is where recordings are kept.
+
+Settings come from flags, then from `lapidary.toml` in the project, then from the user's own
+in $XDG_CONFIG_HOME/lapidary. A project's file can choose and narrow, but grants nothing.
 
 Ctrl-C cancels the run; a second one ends it at once.
 
@@ -41,10 +44,10 @@ pub(crate) struct Args {
     pub(super) system_prompt: Option<String>,
 
     /// The agent: `gemini`, or `demo` for a recorded one that needs nothing installed [default: gemini]
-    #[arg(long, value_name = "NAME", help_heading = "Agent")]
+    #[arg(long, value_name = "NAME", help_heading = "Agent", value_parser = ["gemini", "demo"], hide_possible_values = true)]
     pub(super) agent: Option<String>,
-    /// How the agent is spoken to: auto, stream-json or json [default: auto]
-    #[arg(long, value_name = "HOW", help_heading = "Agent")]
+    /// How the agent is spoken to: `auto`, `stream-json` or `json` [default: auto]
+    #[arg(long, value_name = "HOW", help_heading = "Agent", value_parser = ["auto", "stream-json", "json"], hide_possible_values = true)]
     pub(super) transport: Option<String>,
     /// The model
     #[arg(short, long, help_heading = "Agent")]
@@ -80,13 +83,13 @@ pub(crate) struct Args {
     pub(super) for_agent: Vec<OsString>,
 
     /// What the agent may do without asking: `default`, `acceptEdits`, `bypassPermissions` or `plan` [default: default]
-    #[arg(long, value_name = "MODE", help_heading = "Permissions")]
+    #[arg(long, value_name = "MODE", help_heading = "Permissions", value_parser = ["default", "acceptEdits", "bypassPermissions", "plan"], hide_possible_values = true)]
     pub(super) permission_mode: Option<String>,
     /// The same in Gemini's words: `default`, `auto_edit`, `yolo` or `plan`
     #[arg(
         long,
         value_name = "MODE",
-        help_heading = "Permissions",
+        help_heading = "Permissions", value_parser = ["default", "auto_edit", "yolo", "plan"], hide_possible_values = true,
         conflicts_with = "permission_mode"
     )]
     pub(super) approval_mode: Option<String>,

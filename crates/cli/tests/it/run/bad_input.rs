@@ -183,7 +183,7 @@ fn nothing_can_be_recorded() {
     check(&told, "internal", 1, "cannot record in");
     assert!(
         told.stderr
-            .contains("hint: record elsewhere, or keep no recording")
+            .contains("hint: record elsewhere (--record-dir), or keep no recording (--no-record)")
     );
     assert_eq!(world.run(&["--no-record", "go"]).code, Some(0));
 }

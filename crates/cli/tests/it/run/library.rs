@@ -127,7 +127,10 @@ fn a_provider_that_takes_too_long_names_the_seconds_and_leaves_nothing() {
         error.to_string(),
         "the run took longer than 0.3 s, and was waiting for the model"
     );
-    assert_eq!(error.hint().unwrap(), "`timeout` gives it more time");
+    assert_eq!(
+        error.hint().unwrap(),
+        "`timeout` (--timeout) gives it more time"
+    );
     world.assert_nothing_is_left();
 }
 

@@ -18,9 +18,6 @@ use super::supervisor::{ARGUMENT, VARIABLE};
 use super::tree;
 use crate::process::{Command, Ended, Exit, StartError, Stdio, Supervisor};
 
-/// A program that cannot be started in this time lies on a disk that does not answer.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// How often, and how far apart, what lost its supervisor is looked for.
 const HUNTS: u32 = 100;
 const HUNT: Duration = Duration::from_millis(10);
@@ -78,7 +75,7 @@ impl Supervisor {
             mark: command.mark.clone(),
             hunts: 0,
         };
-        let lost = match timeout(PATIENCE, running.report()).await {
+        let lost = match timeout(self.patience, running.report()).await {
             Ok(Some(Report::Started { pid })) => {
                 running.pid = pid;
                 return Ok(running);

@@ -60,6 +60,9 @@ pub fn run_if_asked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode
 fn run() -> io::Result<()> {
     // A session of its own: no Ctrl-C typed at us reaches it, and nothing below it can ask questions on our terminal.
     let _ = setsid();
+    // Who ends us by name, as `pkill` does, does not mean what has to clean up after us.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_name(c"agent-keeper");
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     rustix::stdio::dup2_stdin(OpenOptions::new().read(true).open("/dev/null")?)?;
     // Elsewhere nobody can be one: what has lost its parent before we look is not found.
