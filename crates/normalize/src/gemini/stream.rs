@@ -416,10 +416,6 @@ impl StreamNormalizer {
         let error_type = said("type")
             .and_then(Token::string)
             .map(std::borrow::Cow::into_owned);
-        if self.verdict.has_result() {
-            let message = "a second result: the last one counts".to_owned();
-            current.complain(DiagnosticKind::ProtocolViolation, message);
-        }
         self.verdict.result(verdict::Reported {
             status: status.to_string(),
             error_type,

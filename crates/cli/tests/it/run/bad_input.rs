@@ -212,12 +212,13 @@ fn two_runs_cannot_have_one_name() {
 
 #[test]
 fn an_unknown_agent_is_named() {
-    check(
-        &World::with_agent(FINE).run(&["--agent", "mona", "go"]),
-        "bad_input",
-        13,
-        "`mona` is no agent that is known",
-    );
+    let world = World::with_agent(FINE);
+    let told = world.run(&["--agent", "mona", "go"]);
+    assert_eq!(told.code, Some(2), "{told:?}");
+    assert!(told.stderr.contains("[possible values: gemini, demo]"));
+    fs::write(world.path("own.toml"), "agent = \"mona\"\n").unwrap();
+    let told = world.run(&["--config", "../own.toml", "go"]);
+    check(&told, "bad_input", 13, "`mona` is no agent that is known");
 }
 
 #[test]
