@@ -29,6 +29,7 @@ use lapidary_vocab::recording::SCHEMA;
 use tokio::sync::{mpsc, watch as value};
 
 use crate::follow::Grown;
+use crate::fresh_run;
 use crate::process::{Command, Exit, StartError, Stdio, Supervisor};
 use crate::recording::{self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDIN, STDOUT};
 use crate::run::stop::{self, Urgency};
@@ -147,11 +148,13 @@ impl Drop for Take {
 }
 
 async fn take(
-    request: Request,
+    mut request: Request,
     input: File,
     stops: value::Receiver<Urgency>,
     pieces: mpsc::Sender<Piece>,
 ) -> Result<Taken, TakeError> {
+    // Not the recording's name, which somebody may have given to another one elsewhere.
+    request.command.mark("LAPIDARY_RUN", fresh_run());
     let records = &request.records;
     // Whether old recordings could be cleaned up is no concern of this one.
     let _ = recording::prune(&records.root, records.limits, SystemTime::now());
