@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::super::sink::Format;
-use super::{Args, signals};
+use super::Args;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
@@ -26,12 +26,12 @@ const FRAME: Duration = Duration::from_millis(125);
 /// Prints a run to its end.
 pub(super) fn present(
     run: Run,
+    heard: watch::Receiver<u32>,
     format: Format,
     args: &Args,
     id: &str,
     out: &mut Printer,
 ) -> Result<Exit, Failure> {
-    let heard = signals::listen(run.stopper());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -67,6 +67,7 @@ impl Presented {
         let mut frames = interval(FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let is_live = self.face.as_ref().is_some_and(Face::is_live);
+        let mut is_listening = is_live;
         loop {
             // Each of these can be cancelled without losing anything.
             let shown = tokio::select! {
@@ -75,10 +76,10 @@ impl Presented {
                     None => return Ok(()),
                 },
                 _ = frames.tick(), if is_live => self.tick(),
-                changed = heard.changed(), if is_live && *heard.borrow() == 0 => match changed {
-                    Ok(()) => self.cancelling(),
-                    Err(_) => Ok(()),
-                },
+                changed = heard.changed(), if is_listening => {
+                    is_listening = false;
+                    changed.map_or(Ok(()), |()| self.cancelling())
+                }
             };
             if let Err(failure) = shown {
                 self.reader_is_gone(&failure)?;

@@ -143,6 +143,62 @@ fn a_reader_who_has_had_enough_ends_the_run() {
     world.assert_nothing_is_left();
 }
 
+/// True once a process hears SIGTERM. Before that, as long as it has one thread, it has hardly begun.
+fn listens_or_works(child: &Child) -> bool {
+    const SIGTERM: u64 = 1 << (15 - 1);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let field = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name));
+        line.and_then(|line| line.split_whitespace().nth(1))
+    };
+    // Until it is another program it is this one, which has threads and handlers of its own.
+    field("Name:") == Some("lapidary")
+        && (field("Threads:").is_some_and(|count| count != "1")
+            || field("SigCgt:")
+                .and_then(|mask| u64::from_str_radix(mask, 16).ok())
+                .is_some_and(|mask| mask & SIGTERM != 0))
+}
+
+#[test]
+fn who_wants_a_run_to_end_at_once_gets_a_run_end_all_the_same() {
+    // What comes before `main` has run ends us without a word: that cannot be helped.
+    for micros in (0..20).map(|n| n * n * 20) {
+        let world = World::with_agent(WAITS);
+        let mut command = world.lapidary(&["run", "go"]);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let last = Instant::now() + Duration::from_secs(20);
+        while !listens_or_works(&child) {
+            assert!(Instant::now() < last, "it never began");
+        }
+        std::thread::sleep(Duration::from_micros(micros));
+        let told = ended_by(&world, child, Signal::SIGTERM);
+        assert_eq!(told.verdict(), ("cancelled_by_client", Some(130)));
+    }
+}
+
+#[test]
+fn who_waits_for_a_prompt_can_be_told_to_end() {
+    let world = World::with_agent(WAITS);
+    let mut command = world.lapidary(&["run", "-"]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let prompt_to_come = child.stdin.take();
+    let last = Instant::now() + Duration::from_secs(20);
+    while !listens_or_works(&child) {
+        assert!(Instant::now() < last, "it never began");
+    }
+    signal(&child, Signal::SIGINT);
+    assert_eq!(ended(child).status.code(), Some(130));
+    drop(prompt_to_come);
+}
+
 #[test]
 fn deadlines_are_kept_while_nobody_reads() {
     let world = World::with_agent(
