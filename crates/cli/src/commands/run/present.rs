@@ -43,8 +43,9 @@ pub(super) fn present(
         format,
         started: Instant::now(),
         end: None,
+        failure: None,
     };
-    runtime.block_on(presented.follow(run, heard, out))?;
+    runtime.block_on(presented.follow(run, heard, out));
     presented.finish(out)
 }
 
@@ -54,16 +55,13 @@ struct Presented {
     format: Format,
     started: Instant,
     end: Option<RunEnd>,
+    /// Why nothing is shown any more, unless its reader has had enough.
+    failure: Option<Failure>,
 }
 
 impl Presented {
-    /// Shows everything until the run is over. A reader who is gone ends it.
-    async fn follow(
-        &mut self,
-        mut run: Run,
-        mut heard: watch::Receiver<u32>,
-        out: &mut Printer,
-    ) -> Result<(), Failure> {
+    /// Shows everything until the run is over. If that cannot be shown any more, the run is ended, but not left before its end.
+    async fn follow(&mut self, mut run: Run, mut heard: watch::Receiver<u32>, out: &mut Printer) {
         let mut frames = interval(FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let is_live = self.face.as_ref().is_some_and(Face::is_live);
@@ -73,7 +71,7 @@ impl Presented {
             let shown = tokio::select! {
                 batch = run.next_batch() => match batch {
                     Some(batch) => self.take(batch, out),
-                    None => return Ok(()),
+                    None => return,
                 },
                 _ = frames.tick(), if is_live => self.tick(),
                 changed = heard.changed(), if is_listening => {
@@ -82,7 +80,7 @@ impl Presented {
                 }
             };
             if let Err(failure) = shown {
-                self.reader_is_gone(&failure)?;
+                self.stop_showing(failure);
                 run.stopper().cancel();
             }
         }
@@ -118,16 +116,16 @@ impl Presented {
         }
     }
 
-    /// A closed pipe ends the run: its reader has had enough. Anything else is a fault.
-    fn reader_is_gone(&mut self, failure: &Failure) -> Result<(), Failure> {
-        if !failure.is_closed_pipe() {
-            return Err(Failure::internal(anyhow!("{:#}", failure.error)));
-        }
+    /// A closed pipe only means that its reader has had enough. Anything else is a fault.
+    fn stop_showing(&mut self, failure: Failure) {
         self.face = None;
-        Ok(())
+        self.failure = Some(failure).filter(|failure| !failure.is_closed_pipe());
     }
 
     fn finish(mut self, out: &mut Printer) -> Result<Exit, Failure> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
         if let Some(face) = self.face.take() {
             face.finish(out)?;
         }

@@ -143,6 +143,27 @@ fn a_reader_who_has_had_enough_ends_the_run() {
     world.assert_nothing_is_left();
 }
 
+#[test]
+fn an_output_that_cannot_be_written_ends_the_run_and_not_its_recording() {
+    let world = World::with_agent(WAITS);
+    let mut command = world.lapidary(&["run", "--grace", "1", "go"]);
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    command
+        .stdin(Stdio::null())
+        .stdout(full.unwrap())
+        .stderr(Stdio::piped());
+    let output = ended(command.spawn().unwrap());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "error: cannot write the output: No space left on device (os error 28)\n"
+    );
+    world.assert_nothing_is_left();
+    let manifest = std::fs::read(world.recording().join("run.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
+    assert_eq!(manifest["end"]["cause"], "cancelled_by_client");
+}
+
 /// True once a process hears SIGTERM. Before that, as long as it has one thread, it has hardly begun.
 fn listens_or_works(child: &Child) -> bool {
     const SIGTERM: u64 = 1 << (15 - 1);
