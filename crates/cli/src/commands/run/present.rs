@@ -2,12 +2,11 @@
 
 mod face;
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Stderr, Write as _};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::run::{Batch, Run};
-use lapidary::render::plain::sanitize;
 use lapidary::vocab::event::RunEnd;
 use lapidary::vocab::{Body, Cause, Event};
 use tokio::sync::watch;
@@ -17,6 +16,7 @@ use super::super::sink::Format;
 use super::Args;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::harmless::Harmless;
 use crate::printer::{Printer, complain};
 use face::Face;
 
@@ -44,6 +44,7 @@ pub(super) fn present(
         started: Instant::now(),
         end: None,
         failure: None,
+        stderr: Harmless::new(io::stderr(), io::stderr().is_terminal()),
     };
     runtime.block_on(presented.follow(run, heard, out));
     presented.finish(out)
@@ -57,6 +58,8 @@ struct Presented {
     end: Option<RunEnd>,
     /// Why nothing is shown any more, unless its reader has had enough.
     failure: Option<Failure>,
+    /// Where the agent's complaints go, if they are wanted.
+    stderr: Harmless<Stderr>,
 }
 
 impl Presented {
@@ -88,7 +91,8 @@ impl Presented {
 
     fn take(&mut self, batch: Batch, out: &mut Printer) -> Result<(), Failure> {
         self.remember(&batch.events);
-        show_stderr(&batch.stderr);
+        // There is nobody left to tell if it cannot be printed.
+        let _ = self.stderr.write_all(&batch.stderr);
         match &mut self.face {
             Some(face) => face.take(batch, out),
             None => Ok(()),
@@ -123,6 +127,7 @@ impl Presented {
     }
 
     fn finish(mut self, out: &mut Printer) -> Result<Exit, Failure> {
+        let _ = self.stderr.finish();
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -146,14 +151,5 @@ fn explain(end: &RunEnd) {
     complain(&format!("error: {message} ({})", end.cause));
     if let Some(hint) = &end.hint {
         complain(&format!("hint: {hint}"));
-    }
-}
-
-/// What the agent writes there is shown as text, whatever it holds.
-fn show_stderr(bytes: &[u8]) {
-    if !bytes.is_empty() {
-        let text = String::from_utf8_lossy(bytes);
-        // There is nobody left to tell if it cannot be printed.
-        let _ = io::stderr().write_all(sanitize(&text).as_bytes());
     }
 }
