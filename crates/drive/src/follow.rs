@@ -1,5 +1,9 @@
 //! Following files that somebody else appends to: noticing that they grow, as soon as they do, and reading on.
 
+mod follower;
+
+pub(crate) use follower::Follower;
+
 use std::fs::File;
 use std::io;
 use std::path::Path;

@@ -9,6 +9,7 @@ pub mod execute;
 mod follow;
 pub mod headless;
 mod host;
+mod patience;
 pub mod process;
 pub mod provider;
 pub mod record;

@@ -28,7 +28,8 @@ use std::time::{Duration, SystemTime};
 use lapidary_vocab::recording::SCHEMA;
 use tokio::sync::{mpsc, watch as value};
 
-use crate::follow::Grown;
+use crate::follow::{Follower, Grown};
+use crate::fresh_run;
 use crate::process::{Command, Exit, StartError, Stdio, Supervisor};
 use crate::recording::{self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDIN, STDOUT};
 use crate::run::stop::{self, Urgency};
@@ -147,11 +148,13 @@ impl Drop for Take {
 }
 
 async fn take(
-    request: Request,
+    mut request: Request,
     input: File,
     stops: value::Receiver<Urgency>,
     pieces: mpsc::Sender<Piece>,
 ) -> Result<Taken, TakeError> {
+    // Not the recording's name, which somebody may have given to another one elsewhere.
+    request.command.mark("LAPIDARY_RUN", fresh_run());
     let records = &request.records;
     // Whether old recordings could be cleaned up is no concern of this one.
     let _ = recording::prune(&records.root, records.limits, SystemTime::now());
@@ -188,7 +191,8 @@ async fn supervised(
     let tape = Tape::new(recorder, request.records.max_output);
     input::pass_on(input, copy, feed, tape.clone())?;
     let (grown, growing) = value::channel(Grown::default());
-    let watch = Watch::new(&directory, running, tape.clone(), grown, request.grace)?;
+    let follower = Follower::of(&directory, grown)?;
+    let watch = Watch::new(running, tape.clone(), follower, request.grace);
     let (ended, ()) = tokio::join!(watch.until_the_end(stops), copier.follow(growing));
     let exit = ended.and_then(|ended| ended.exit);
     manifest.end = Some(recorded_end(tape.elapsed(), exit));

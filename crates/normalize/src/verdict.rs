@@ -311,7 +311,8 @@ fn told_by_stderr(stderr: &str) -> Option<Cause> {
 }
 
 fn told_by_phrases(words: &str) -> Option<Cause> {
-    let told = PHRASES.iter().find(|(phrase, _)| has_words(words, phrase));
+    let plain = without_punctuation(words);
+    let told = PHRASES.iter().find(|(phrase, _)| has_words(&plain, phrase));
     told.map(|(_, cause)| cause.clone())
 }
 
@@ -326,10 +327,22 @@ const PHRASES: &[(&str, Cause)] = &[
     ("resource_exhausted", Cause::QuotaRetryable),
     ("rate limit", Cause::QuotaRetryable),
     ("quota exceeded", Cause::QuotaRetryable),
-    ("429", Cause::QuotaRetryable),
+    ("too many requests", Cause::QuotaRetryable),
+    // The number alone may be the line of a stack trace.
+    ("status 429", Cause::QuotaRetryable),
+    ("code 429", Cause::QuotaRetryable),
+    ("error 429", Cause::QuotaRetryable),
+    ("http 429", Cause::QuotaRetryable),
     ("empty response", Cause::EmptyResponse),
     ("maximum session turns", Cause::MaxTurns),
 ];
+
+/// The words with one space between them, where programs put colons and quotation marks: `"code": 429`.
+fn without_punctuation(text: &str) -> String {
+    let is_between = |c: char| c.is_whitespace() || matches!(c, ':' | '=' | '"' | '\'');
+    let words = text.split(is_between).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
 
 /// True if `phrase` stands in `text` as whole words: `auth` is not in `author`. Both in lower case.
 fn has_words(text: &str, phrase: &str) -> bool {

@@ -13,7 +13,7 @@ use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
 use lapidary::drive::recording::RecordError;
 
 use super::run::job::recorded_in;
-use super::run::signals;
+use super::run::signals::Listener;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::harmless::Harmless;
@@ -50,12 +50,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
+    let listener = Listener::register();
     let request = request(args)?;
     let stdin = system::stdin();
     let stdin = stdin.or_else(|_| Stdio::null().map(|null| null.stdin.into())); // a closed one is an empty one
     let stdin = stdin.context("cannot read stdin");
     let mut take = Take::start(request, stdin.map_err(Failure::internal)?);
-    let _heard = signals::listen(take.stopper());
+    listener.ends(take.stopper());
     pass_on(&mut take, out);
     let taken = take.finish().map_err(refused)?;
     say_where(&taken);

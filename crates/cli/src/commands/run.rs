@@ -12,12 +12,14 @@ use lapidary::drive::run::Run;
 use lapidary::normalize::{Ending, Stopped};
 use lapidary::vocab::Cause;
 
+use self::signals::Listener;
 use super::sink::{self, Format};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let listener = Listener::register();
     let format = args.format(out);
     let id = args
         .run_id
@@ -30,7 +32,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         // A run that cannot be made has one ending all the same, for whoever reads the events.
         Err(failure) => Run::refused(&options, refusal(&failure)),
     };
-    present::present(run, format, args, &id, out)
+    let heard = listener.ends(run.stopper());
+    present::present(run, heard, format, args, &id, out)
 }
 
 fn refusal(failure: &Failure) -> Ending {

@@ -234,6 +234,24 @@ fn an_agent_that_does_not_answer_is_not_waited_for() {
 }
 
 #[test]
+fn nothing_is_left_when_the_supervisor_is_killed() {
+    let world = World::with_agent("touch ../ready; exec sleep 600");
+    let mut command = doctor(&world, &[]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    world.wait_for("ready");
+    let all = world.processes();
+    let supervisor = all.iter().find(|(_, line)| line.contains("__supervise"));
+    let pid = nix::unistd::Pid::from_raw(supervisor.expect("it has one").0);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+    assert_eq!(ended(child).status.code(), Some(1));
+    world.assert_nothing_is_left();
+}
+
+#[test]
 fn an_agent_that_floods_is_not_listened_to() {
     let world = World::with_agent("exec yes");
     let visit = visit(&world, |_| {});

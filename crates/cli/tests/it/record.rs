@@ -13,6 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::run::world::{MARK, Mark};
 use crate::support::{DEADLINE, Ran, ended, lapidary, lines_of, output};
 
 /// A recording called `rec` of a shell script, in a directory of its own.
@@ -224,6 +225,21 @@ fn what_was_recorded_until_the_recorder_was_killed_can_be_played() {
     let played = output(replay, b"");
     assert_eq!(played.status.code(), Some(1));
     assert_eq!(played.stdout, b"first\n");
+}
+
+#[test]
+fn nothing_is_left_when_the_supervisor_is_killed() {
+    let folder = folder();
+    let mark = Mark::fresh();
+    let script = "echo ready; read -r _; setsid sleep 125 & kill -KILL $PPID; exec sleep 125";
+    let mut command = record(&folder, script);
+    let mut child = command.env(MARK, mark.value()).spawn().unwrap();
+    let lines = lines_of(&mut child);
+    assert_eq!(lines.recv_timeout(DEADLINE).unwrap(), "ready");
+    child.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    let ended = ended(child);
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    mark.assert_nothing_is_left();
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, interval, timeout};
 
+use crate::fresh_run;
 use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
 
 /// How much of an answer is read.
@@ -52,11 +53,12 @@ fn with_source(error: &StartError) -> String {
 /// Runs a program and reads what it prints.
 pub(super) async fn ask(
     supervisor: &Supervisor,
-    command: Command,
+    mut command: Command,
     scratch: &Path,
     patience: Duration,
 ) -> Result<Answer, AskError> {
     let started = Instant::now();
+    command.mark("LAPIDARY_RUN", fresh_run());
     let stdout = scratch_file(scratch, "stdout")?;
     let stderr = scratch_file(scratch, "stderr")?;
     let nothing = File::open("/dev/null")?;

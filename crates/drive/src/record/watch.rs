@@ -1,64 +1,39 @@
 //! Watching a program that is being recorded: how far its files have grown, whether it has ended, whether it must.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
 use super::Piece;
 use super::tape::Tape;
-use crate::follow::{CHUNK, Followed, Grown, Growth};
+use crate::follow::{CHUNK, Followed, Follower, Grown};
+use crate::patience::Patience;
 use crate::process::{Ended, Running};
-use crate::recording::{Channel, STDERR, STDOUT};
+use crate::recording::{STDERR, STDOUT};
 use crate::run::stop::{Urgency, wanted};
-
-/// Files that grow all the time are looked at only this often.
-const PAUSE: Duration = Duration::from_millis(2);
-
-/// Files are looked at this often even if nobody says that they grew.
-const HEARTBEAT: Duration = Duration::from_millis(500);
-
-/// If the supervisor itself does not answer this long after the grace, it is given up.
-const GIVE_UP: Duration = Duration::from_secs(10);
 
 /// What watches.
 pub(super) struct Watch {
     running: Running,
     tape: Tape,
-    growth: Growth,
-    stdout: File,
-    stderr: File,
-    seen: Grown,
-    grown: watch::Sender<Grown>,
+    follower: Follower,
     grace: Duration,
     asked: Urgency,
-    give_up: Option<Instant>,
+    patience: Patience,
 }
 
 impl Watch {
-    pub(super) fn new(
-        directory: &Path,
-        running: Running,
-        tape: Tape,
-        grown: watch::Sender<Grown>,
-        grace: Duration,
-    ) -> io::Result<Self> {
-        let (stdout, stderr) = (directory.join(STDOUT), directory.join(STDERR));
-        Ok(Self {
+    pub(super) fn new(running: Running, tape: Tape, follower: Follower, grace: Duration) -> Self {
+        Self {
             running,
             tape,
-            growth: Growth::of(&[&stdout, &stderr]),
-            stdout: File::open(stdout)?,
-            stderr: File::open(stderr)?,
-            seen: Grown::default(),
-            grown,
+            follower,
             grace,
             asked: Urgency::None,
-            give_up: None,
-        })
+            patience: Patience::default(),
+        }
     }
 
     /// Watches until the program and everything that it started is gone. None if its supervisor had to be given up.
@@ -66,42 +41,26 @@ impl Watch {
         mut self,
         mut stops: watch::Receiver<Urgency>,
     ) -> Option<Ended> {
-        let mut heartbeat = interval(HEARTBEAT);
-        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let ended = loop {
             // All of these can be cancelled without losing anything.
             tokio::select! {
                 biased;
                 ended = self.running.wait() => break Some(ended),
                 urgency = wanted(&mut stops, self.asked) => self.end(urgency).await,
-                () = at(self.give_up) => break None,
-                () = self.growth.happened() => {
-                    self.look().await;
-                    sleep(PAUSE).await;
-                }
-                _ = heartbeat.tick() => self.look().await,
+                () = self.patience.ends() => break None,
+                _ = self.follower.due() => self.look().await,
             }
         };
         self.look().await;
-        self.seen.is_over = true;
-        self.grown.send_replace(self.seen);
+        self.follower.finish();
         ended
     }
 
-    /// How far have the files grown?
+    /// How far have the files grown? The input is noted by its own thread, and may have been too much meanwhile.
     async fn look(&mut self) {
-        let length = |file: &File| file.metadata().map_or(0, |metadata| metadata.len());
-        let now = Grown {
-            stdout: length(&self.stdout).max(self.seen.stdout),
-            stderr: length(&self.stderr).max(self.seen.stderr),
-            is_over: false,
-        };
-        if now != self.seen {
-            self.tape.note(Channel::Out, now.stdout - self.seen.stdout);
-            self.tape.note(Channel::Err, now.stderr - self.seen.stderr);
-            self.seen = now;
-            self.grown.send_replace(now);
-        }
+        let tape = &self.tape;
+        self.follower
+            .look(|channel, bytes| tape.note(channel, bytes));
         if self.asked < Urgency::Kill && self.tape.problem().is_some() {
             self.end(Urgency::Kill).await;
         }
@@ -109,25 +68,17 @@ impl Watch {
 
     async fn end(&mut self, urgency: Urgency) {
         self.asked = urgency;
-        let grace = match urgency {
-            Urgency::None => return,
+        match urgency {
+            Urgency::None => {}
             Urgency::Cancel => {
                 self.running.stop(self.grace).await;
-                self.grace
+                self.patience.ordered(self.grace);
             }
             Urgency::Kill => {
                 self.running.kill().await;
-                Duration::ZERO
+                self.patience.ordered(Duration::ZERO);
             }
-        };
-        self.give_up = Some(Instant::now() + grace + GIVE_UP);
-    }
-}
-
-async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
+        }
     }
 }
 

@@ -423,6 +423,31 @@ fn a_rate_limit_is_one_whatever_its_result_says() {
 }
 
 #[test]
+fn a_line_number_is_no_rate_limit() {
+    for (stderr, cause) in [
+        (
+            "TypeError: x is undefined\n    at foo (/x/b.js:429:13)",
+            "agent_crashed",
+        ),
+        ("429 files were read, then it broke", "agent_crashed"),
+        ("got status 429", "quota_retryable"),
+        ("GaxiosError: {\n  status: 429,\n", "quota_retryable"),
+        (r#"{"error":{"code":429}}"#, "quota_retryable"),
+        ("[API Error: 429]", "quota_retryable"),
+        ("HTTP 429", "quota_retryable"),
+        ("Too Many Requests", "quota_retryable"),
+    ] {
+        let ending = Ending {
+            stderr: stderr.to_owned(),
+            ..exit(1)
+        };
+        check(&[INIT], &ending, "failed", cause);
+    }
+    let message = error("Error", "Cannot read b.js:429");
+    check(&[&message], &exit(0), "failed", "api_error");
+}
+
+#[test]
 fn a_success_that_asked_no_model_and_said_nothing_is_none() {
     let hollow = r#"{"type":"result","status":"success","stats":{"total_tokens":0,"input_tokens":0,"output_tokens":0,"models":{}}}"#;
     let said = r#"{"type":"message","role":"assistant","content":"Hi","delta":true}"#;

@@ -2,21 +2,21 @@
 
 mod face;
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Stderr, Write as _};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::run::{Batch, Run};
-use lapidary::render::plain::sanitize;
 use lapidary::vocab::event::RunEnd;
 use lapidary::vocab::{Body, Cause, Event};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::super::sink::Format;
-use super::{Args, signals};
+use super::Args;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::harmless::Harmless;
 use crate::printer::{Printer, complain};
 use face::Face;
 
@@ -26,12 +26,12 @@ const FRAME: Duration = Duration::from_millis(125);
 /// Prints a run to its end.
 pub(super) fn present(
     run: Run,
+    heard: watch::Receiver<u32>,
     format: Format,
     args: &Args,
     id: &str,
     out: &mut Printer,
 ) -> Result<Exit, Failure> {
-    let heard = signals::listen(run.stopper());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -43,8 +43,10 @@ pub(super) fn present(
         format,
         started: Instant::now(),
         end: None,
+        failure: None,
+        stderr: Harmless::new(io::stderr(), io::stderr().is_terminal()),
     };
-    runtime.block_on(presented.follow(run, heard, out))?;
+    runtime.block_on(presented.follow(run, heard, out));
     presented.finish(out)
 }
 
@@ -54,34 +56,34 @@ struct Presented {
     format: Format,
     started: Instant,
     end: Option<RunEnd>,
+    /// Why nothing is shown any more, unless its reader has had enough.
+    failure: Option<Failure>,
+    /// Where the agent's complaints go, if they are wanted.
+    stderr: Harmless<Stderr>,
 }
 
 impl Presented {
-    /// Shows everything until the run is over. A reader who is gone ends it.
-    async fn follow(
-        &mut self,
-        mut run: Run,
-        mut heard: watch::Receiver<u32>,
-        out: &mut Printer,
-    ) -> Result<(), Failure> {
+    /// Shows everything until the run is over. If that cannot be shown any more, the run is ended, but not left before its end.
+    async fn follow(&mut self, mut run: Run, mut heard: watch::Receiver<u32>, out: &mut Printer) {
         let mut frames = interval(FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let is_live = self.face.as_ref().is_some_and(Face::is_live);
+        let mut is_listening = is_live;
         loop {
             // Each of these can be cancelled without losing anything.
             let shown = tokio::select! {
                 batch = run.next_batch() => match batch {
                     Some(batch) => self.take(batch, out),
-                    None => return Ok(()),
+                    None => return,
                 },
                 _ = frames.tick(), if is_live => self.tick(),
-                changed = heard.changed(), if is_live && *heard.borrow() == 0 => match changed {
-                    Ok(()) => self.cancelling(),
-                    Err(_) => Ok(()),
-                },
+                changed = heard.changed(), if is_listening => {
+                    is_listening = false;
+                    changed.map_or(Ok(()), |()| self.cancelling())
+                }
             };
             if let Err(failure) = shown {
-                self.reader_is_gone(&failure)?;
+                self.stop_showing(failure);
                 run.stopper().cancel();
             }
         }
@@ -89,7 +91,8 @@ impl Presented {
 
     fn take(&mut self, batch: Batch, out: &mut Printer) -> Result<(), Failure> {
         self.remember(&batch.events);
-        show_stderr(&batch.stderr);
+        // There is nobody left to tell if it cannot be printed.
+        let _ = self.stderr.write_all(&batch.stderr);
         match &mut self.face {
             Some(face) => face.take(batch, out),
             None => Ok(()),
@@ -117,16 +120,17 @@ impl Presented {
         }
     }
 
-    /// A closed pipe ends the run: its reader has had enough. Anything else is a fault.
-    fn reader_is_gone(&mut self, failure: &Failure) -> Result<(), Failure> {
-        if !failure.is_closed_pipe() {
-            return Err(Failure::internal(anyhow!("{:#}", failure.error)));
-        }
+    /// A closed pipe only means that its reader has had enough. Anything else is a fault.
+    fn stop_showing(&mut self, failure: Failure) {
         self.face = None;
-        Ok(())
+        self.failure = Some(failure).filter(|failure| !failure.is_closed_pipe());
     }
 
     fn finish(mut self, out: &mut Printer) -> Result<Exit, Failure> {
+        let _ = self.stderr.finish();
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
         if let Some(face) = self.face.take() {
             face.finish(out)?;
         }
@@ -147,14 +151,5 @@ fn explain(end: &RunEnd) {
     complain(&format!("error: {message} ({})", end.cause));
     if let Some(hint) = &end.hint {
         complain(&format!("hint: {hint}"));
-    }
-}
-
-/// What the agent writes there is shown as text, whatever it holds.
-fn show_stderr(bytes: &[u8]) {
-    if !bytes.is_empty() {
-        let text = String::from_utf8_lossy(bytes);
-        // There is nobody left to tell if it cannot be printed.
-        let _ = io::stderr().write_all(sanitize(&text).as_bytes());
     }
 }

@@ -1,9 +1,12 @@
 //! Ctrl-C and its like. They are heard on a thread of their own: the main one may be held up by whoever reads our output.
 
+use std::io;
 use std::time::Duration;
 
 use lapidary::drive::run::Stopper;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 use crate::exit::Exit;
 use crate::printer::complain;
@@ -12,49 +15,83 @@ use crate::system::Interruptions;
 /// When nobody reads our output any more, the run is ended this long after it was to be killed.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Listens. The number tells how often somebody wanted it to end.
-pub(in crate::commands) fn listen(stopper: Stopper) -> watch::Receiver<u32> {
-    let (sender, heard) = watch::channel(0);
-    let body = move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        if let Ok(runtime) = runtime {
-            runtime.block_on(obey(&stopper, &sender));
-        }
-    };
-    // Without it signals do what they always do, and the supervisor cleans up.
-    let _ = std::thread::Builder::new()
-        .name("lapidary-signals".to_owned())
-        .spawn(body);
-    heard
+/// A run that has not begun this long after somebody wanted it to end waits for a prompt that may never come.
+const BEGINNING: Duration = Duration::from_secs(1);
+
+/// Whoever wants us to end is heard from the moment it is made, even if what is to be ended has not begun.
+pub(in crate::commands) struct Listener {
+    begun: watch::Sender<Option<Stopper>>,
+    /// How often somebody wanted it to end.
+    heard: watch::Receiver<u32>,
 }
 
-async fn obey(stopper: &Stopper, heard: &watch::Sender<u32>) {
-    let Ok(mut interruptions) = Interruptions::listen() else {
-        return;
-    };
-    loop {
-        interruptions.next().await;
-        heard.send_modify(|count| *count += 1);
-        match *heard.borrow() {
-            1 => stopper.cancel(),
-            2 => {
-                stopper.kill();
-                tokio::spawn(leave());
-            }
-            _ => {}
+impl Listener {
+    /// Registers with the system, on this thread: once this returns, no signal is lost.
+    pub(in crate::commands) fn register() -> Self {
+        let (begun, beginning) = watch::channel(None);
+        let (sender, heard) = watch::channel(0);
+        // Without it signals do what they always do, and the supervisor cleans up.
+        if let Ok((runtime, interruptions)) = registered() {
+            let body = move || runtime.block_on(obey(interruptions, beginning, &sender));
+            let _ = std::thread::Builder::new()
+                .name("lapidary-signals".to_owned())
+                .spawn(body);
         }
+        Self { begun, heard }
+    }
+
+    /// Says what is to be ended. The number tells how often somebody wanted that.
+    pub(in crate::commands) fn ends(self, stopper: Stopper) -> watch::Receiver<u32> {
+        self.begun.send_replace(Some(stopper));
+        self.heard
     }
 }
 
-/// The agent is dead by now. If we are still here, we are stuck on a reader who does not read.
-async fn leave() {
-    tokio::time::sleep(PATIENCE).await;
-    complain("error: nobody reads the output: giving up");
-    #[expect(
-        clippy::exit,
-        reason = "the main thread hangs in a write that may never end"
-    )]
+fn registered() -> io::Result<(Runtime, Interruptions)> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let interruptions = {
+        let _inside = runtime.enter();
+        Interruptions::listen()?
+    };
+    Ok((runtime, interruptions))
+}
+
+/// The first one cancels, the second one kills.
+async fn obey(
+    mut interruptions: Interruptions,
+    mut beginning: watch::Receiver<Option<Stopper>>,
+    heard: &watch::Sender<u32>,
+) {
+    interruptions.next().await;
+    heard.send_replace(1);
+    let stopper = tokio::select! {
+        stopper = begun(&mut beginning) => stopper,
+        () = interruptions.next() => leave("cancelled before it began"),
+        () = sleep(BEGINNING) => leave("cancelled before it began"),
+    };
+    stopper.cancel();
+    interruptions.next().await;
+    heard.send_replace(2);
+    stopper.kill();
+    // The agent is dead by then. If we are still here, we are stuck on a reader who does not read.
+    sleep(PATIENCE).await;
+    leave("nobody reads the output: giving up");
+}
+
+async fn begun(beginning: &mut watch::Receiver<Option<Stopper>>) -> Stopper {
+    let begun = beginning.wait_for(Option::is_some).await;
+    let stopper = begun.ok().and_then(|stopper| stopper.clone());
+    match stopper {
+        Some(stopper) => stopper,
+        None => std::future::pending().await, // it will not begin, and we end by ourselves
+    }
+}
+
+#[expect(
+    clippy::exit,
+    reason = "the main thread hangs in a read or a write that may never end"
+)]
+fn leave(why: &str) -> ! {
+    complain(&format!("error: {why}"));
     std::process::exit(Exit::Cancelled as i32);
 }

@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::world::World;
-use crate::support::ended;
+use crate::support::{DEADLINE, ended};
 
 /// An agent with a tool in a session of its own, a daemon that lost its parents, and a child that ignores everything.
 const FAMILY: &str = r#"
@@ -19,7 +19,7 @@ const FAMILY: &str = r#"
     setsid sh -c 'sleep 601 & sleep 602' &
     (setsid sh -c 'sleep 603' &)
     sh -c 'trap "" TERM HUP INT; while :; do sleep 604; done' &
-    sleep 0.1; touch ../ready; exec sleep 605"#;
+    exec sleep 605"#;
 
 fn started(world: &World) -> Child {
     let mut command = world.lapidary(&["run", "--grace", "0.2", "go"]);
@@ -28,23 +28,19 @@ fn started(world: &World) -> Child {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let child = command.spawn().unwrap();
-    world.wait_for("ready");
     for seconds in 601..=605 {
-        wait_until(|| {
-            world
-                .processes()
-                .iter()
-                .any(|(_, line)| line.contains(&format!("sleep {seconds}")))
-        });
+        wait_until_it_runs(world, &format!("sleep {seconds}"));
     }
     child
 }
 
-fn wait_until(is_so: impl Fn() -> bool) {
-    let last = Instant::now() + Duration::from_secs(20);
-    while !is_so() {
-        assert!(Instant::now() < last, "it never came about");
-        thread::sleep(Duration::from_millis(2));
+fn wait_until_it_runs(world: &World, wanted: &str) {
+    let last = Instant::now() + DEADLINE;
+    // A shell that is about to start it has it in its script, as part of the line.
+    let is_it = |(_, line): &(i32, String)| line.trim_end() == wanted;
+    while !world.processes().iter().any(is_it) {
+        assert!(Instant::now() < last, "`{wanted}` never ran");
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

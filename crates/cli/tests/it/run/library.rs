@@ -118,14 +118,14 @@ fn the_configured_directory_comes_before_the_projects() {
 #[test] // P37, P40, P64
 fn a_provider_that_takes_too_long_names_the_seconds_and_leaves_nothing() {
     let world = World::with_agent("init; exec sleep 600");
-    let config = Config::builder().set("timeout", 0.3).build().unwrap();
+    let config = Config::builder().set("timeout", 1).build().unwrap();
     let error = provider(&world, config)
         .generate("x", &Context::default())
         .unwrap_err();
     assert!(matches!(error, ProviderError::Timeout(_)));
     assert_eq!(
         error.to_string(),
-        "the run took longer than 0.3 s, and was waiting for the model"
+        "the run took longer than 1 s, and was waiting for the model"
     );
     assert_eq!(
         error.hint().unwrap(),

@@ -119,3 +119,13 @@ fn raw_is_what_the_agent_wrote() {
     );
     assert_eq!(output.status.code(), Some(15));
 }
+
+#[test]
+fn what_the_agent_complains_about_goes_to_a_file_as_it_is() {
+    let world = World::with_agent(r"init; printf '\033[31m\377 \303\251\r' >&2; success");
+    let mut command = world.lapidary(&["run", "--verbose", "go"]);
+    command.stdin(Stdio::null());
+    let output = command.output().unwrap();
+    assert_eq!(output.stderr, b"\x1b[31m\xff \xc3\xa9\r", "{output:?}");
+    assert_eq!(output.status.code(), Some(0));
+}

@@ -3,6 +3,7 @@
 use std::num::NonZeroU16;
 use std::process::Command;
 
+use super::world::World;
 use crate::support::output;
 use crate::usage::on_a_terminal;
 
@@ -100,4 +101,54 @@ fn a_dumb_terminal_gets_plain_lines() {
     let (shown, code) = on_a_terminal(&["run", "--agent", "demo", "hello"], &env, b"");
     assert_eq!(code, Some(0));
     assert!(!shown.contains('\u{1b}'), "{shown:?}");
+}
+
+/// Makes the file that is its first argument as soon as there is an `x` to see.
+const SEEN: &str = r#"
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+while True:
+    try:
+        shown = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not shown:
+        break
+    os.write(1, shown)
+    if b"x" in shown:
+        open(sys.argv[1], "w").close()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"#;
+
+#[test]
+fn a_character_that_comes_in_two_pieces_is_shown_as_one() {
+    for (to, args) in [
+        ("", ["--format", "raw"]),
+        (" >&2", ["--verbose", "--no-raw"]),
+    ] {
+        let world = World::with_agent(&format!(
+            r"printf 'x\303'{to}; while [ ! -e ../seen ]; do sleep 0.01; done; printf '\251\n'{to}; exit 3"
+        ));
+        let lapidary = world.lapidary(&[]);
+        let mut python = Command::new("python3");
+        python
+            .args(["-c", SEEN])
+            .arg(world.path("seen"))
+            .args([env!("CARGO_BIN_EXE_lapidary"), "run"])
+            .args(args)
+            .arg("go")
+            .current_dir(world.path("project"))
+            .envs(
+                lapidary
+                    .get_envs()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            )
+            .env("TERM", "xterm-256color");
+        let ran = output(python, b"");
+        let shown = String::from_utf8_lossy(&ran.stdout);
+        assert!(shown.contains("xé"), "{to}: {shown:?}");
+        assert_eq!(ran.status.code(), Some(15));
+    }
 }

@@ -211,12 +211,9 @@ impl Told {
 
     pub(crate) fn of(output: Output, took: Duration) -> Self {
         let stdout = String::from_utf8(output.stdout).unwrap();
-        let events = stdout
-            .lines()
-            .map_while(|line| serde_json::from_str(line).ok());
         Self {
             code: output.status.code(),
-            events: events.collect(),
+            events: events(&stdout),
             stderr: String::from_utf8(output.stderr).unwrap(),
             stdout,
             took,
@@ -250,6 +247,35 @@ impl Told {
             .filter(|event| event["event"] == name)
             .count()
     }
+}
+
+/// The events of an output that begins with one. Then there is nothing else in it: no line that is not JSON, before or behind the
+/// `run_end`.
+fn events(stdout: &str) -> Vec<Value> {
+    let first = stdout
+        .lines()
+        .next()
+        .and_then(|line| serde_json::from_str::<Value>(line).ok());
+    if first.is_none_or(|first| first["event"].is_null()) {
+        return Vec::new(); // text, a result, the agent's own lines
+    }
+    let event = |line: &str| {
+        let event: Value =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+        assert!(event["event"].is_string(), "no event: {line:?}");
+        event
+    };
+    stdout.lines().map(event).collect()
+}
+
+#[test]
+fn what_stands_behind_a_run_end_is_seen() {
+    let events_of = |stdout: &str| std::panic::catch_unwind(|| events(stdout).len()).ok();
+    let end = r#"{"event":"run_end"}"#;
+    assert_eq!(events_of(&format!("{end}\n")), Some(1));
+    assert_eq!(events_of(&format!("{end}\ngarbage\n")), None);
+    assert_eq!(events_of(&format!("{end}\n{{}}\n")), None);
+    assert_eq!(events_of("plain text\n"), Some(0));
 }
 
 /// The files in a directory.

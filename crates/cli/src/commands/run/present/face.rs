@@ -1,6 +1,6 @@
 //! What a run looks like: a live view for people, lines for programs, the agent's own bytes.
 
-use std::io::{self, Stdout, Write as _};
+use std::io::{self, Stdout, Write};
 use std::time::Duration;
 
 use lapidary::drive::run::Batch;
@@ -12,11 +12,13 @@ use crate::failure::Failure;
 use crate::harmless::Harmless;
 use crate::live::{LiveView, terminal};
 use crate::printer::Printer;
+use crate::system;
 
 pub(super) enum Face {
     Live(Box<LiveView<Stdout>>, Size),
     Printed(Box<Sink>),
-    Raw { is_terminal: bool },
+    /// One filter for all of it: a piece may end amid a character.
+    Raw(Harmless<Box<dyn Write>>),
 }
 
 impl Face {
@@ -24,9 +26,7 @@ impl Face {
     pub(super) fn new(format: Format, args: &Args, id: &str, out: &Printer) -> Self {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         match format {
-            Format::Raw => Self::Raw {
-                is_terminal: out.is_terminal,
-            },
+            Format::Raw => Self::Raw(Harmless::new(system::stdout(), out.is_terminal)),
             Format::Text if out.is_terminal && !is_dumb && !args.verbose => {
                 let options = Options {
                     size: terminal::size(),
@@ -53,10 +53,9 @@ impl Face {
                 return Ok(());
             }
             Self::Printed(sink) => sink.take(&mut batch.events, out)?,
-            Self::Raw { is_terminal } => {
-                let mut harmless = Harmless::new(&mut *out, *is_terminal);
-                harmless.write_all(&batch.stdout)?;
-                harmless.finish()?;
+            Self::Raw(stdout) => {
+                stdout.write_all(&batch.stdout)?;
+                stdout.flush()?;
             }
         }
         out.flush()?;
@@ -88,7 +87,7 @@ impl Face {
             Self::Printed(sink) => {
                 sink.finish(out)?;
             }
-            Self::Raw { .. } => {}
+            Self::Raw(mut stdout) => stdout.finish()?,
         }
         out.flush()?;
         Ok(())

@@ -1,0 +1,177 @@
+//! Following what a program writes: when to look how far its two files have grown, and whom to tell.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
+
+use super::{Grown, Growth};
+use crate::recording::{Channel, STDERR, STDOUT};
+
+/// Files that grow all the time are looked at only this often. Nobody sees the difference, and it saves most of the work.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Files are looked at this often even if nobody says that they grew.
+const HEARTBEAT: Duration = Duration::from_millis(500);
+
+/// Follows the files in which a recording keeps stdout and stderr.
+#[derive(Debug)]
+pub(crate) struct Follower {
+    growth: Growth,
+    heartbeat: Interval,
+    stdout: File,
+    stderr: File,
+    seen: Grown,
+    looked: Option<Instant>,
+    told: watch::Sender<Grown>,
+}
+
+/// Why it is time to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    Growth,
+    Heartbeat,
+}
+
+impl Follower {
+    /// Follows the files in this directory, which exist, and tells whoever reads them.
+    pub(crate) fn of(directory: &Path, told: watch::Sender<Grown>) -> io::Result<Self> {
+        let (stdout, stderr) = (directory.join(STDOUT), directory.join(STDERR));
+        let mut heartbeat = interval(HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Ok(Self {
+            growth: Growth::of(&[&stdout, &stderr]),
+            heartbeat,
+            stdout: File::open(stdout)?,
+            stderr: File::open(stderr)?,
+            seen: Grown::default(),
+            looked: None,
+            told,
+        })
+    }
+
+    /// Waits until it is time to look. Can be cancelled.
+    pub(crate) async fn due(&mut self) -> Due {
+        let rested = self.looked.map(|looked| looked + PAUSE);
+        let grown = async {
+            // The rest comes first: once a growth has been noticed, nothing may come between that and a look.
+            if let Some(rested) = rested {
+                sleep_until(rested).await;
+            }
+            self.growth.happened().await;
+        };
+        tokio::select! {
+            biased;
+            _ = self.heartbeat.tick() => Due::Heartbeat,
+            () = grown => Due::Growth,
+        }
+    }
+
+    /// Looks how far the files have grown. That is noted by the caller first, and told to whoever reads them then. None if they have
+    /// not grown.
+    pub(crate) fn look(&mut self, mut note: impl FnMut(Channel, u64)) -> Option<Grown> {
+        self.looked = Some(Instant::now());
+        let length = |file: &File| file.metadata().map_or(0, |metadata| metadata.len());
+        let now = Grown {
+            // Somebody may have cut them.
+            stdout: length(&self.stdout).max(self.seen.stdout),
+            stderr: length(&self.stderr).max(self.seen.stderr),
+            is_over: false,
+        };
+        if now == self.seen {
+            return None;
+        }
+        let more = [
+            (Channel::Out, now.stdout - self.seen.stdout),
+            (Channel::Err, now.stderr - self.seen.stderr),
+        ];
+        for (channel, bytes) in more.into_iter().filter(|(_, bytes)| *bytes > 0) {
+            note(channel, bytes);
+        }
+        self.seen = now;
+        self.told.send_replace(now);
+        Some(now)
+    }
+
+    /// Tells that the files will not grow any more.
+    pub(crate) fn finish(self) {
+        let is_over = true;
+        self.told.send_replace(Grown {
+            is_over,
+            ..self.seen
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    fn grown(stdout: u64, stderr: u64, is_over: bool) -> Grown {
+        Grown {
+            stdout,
+            stderr,
+            is_over,
+        }
+    }
+
+    #[tokio::test]
+    async fn what_has_grown_is_noted_first_and_told_then() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name, text| fs::write(directory.path().join(name), text).unwrap();
+        write(STDOUT, "");
+        write(STDERR, "");
+        let (sender, told) = watch::channel(Grown::default());
+        let mut follower = Follower::of(directory.path(), sender).unwrap();
+        let look = |follower: &mut Follower| {
+            let mut noted = Vec::new();
+            let before = *told.borrow();
+            let seen = follower.look(|channel, bytes| {
+                assert_eq!(*told.borrow(), before, "nobody knows yet");
+                noted.push((channel, bytes));
+            });
+            assert_eq!(*told.borrow(), seen.unwrap_or(before));
+            (seen, noted)
+        };
+        assert_eq!(look(&mut follower), (None, vec![]));
+        write(STDOUT, "four");
+        let noted = vec![(Channel::Out, 4)];
+        assert_eq!(look(&mut follower), (Some(grown(4, 0, false)), noted));
+        write(STDOUT, ""); // what was there once was there
+        write(STDERR, "six...");
+        let noted = vec![(Channel::Err, 6)];
+        assert_eq!(look(&mut follower), (Some(grown(4, 6, false)), noted));
+        follower.finish();
+        assert_eq!(*told.borrow(), grown(4, 6, true));
+    }
+
+    #[tokio::test]
+    async fn a_growth_is_not_lost_by_whoever_waits_for_something_else_too() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in [STDOUT, STDERR] {
+            fs::write(directory.path().join(name), "").unwrap();
+        }
+        let (sender, _told) = watch::channel(Grown::default());
+        let mut follower = Follower::of(directory.path(), sender).unwrap();
+        assert_eq!(
+            follower.due().await,
+            Due::Heartbeat,
+            "the first one is at once"
+        );
+        follower.look(|_, _| {});
+        fs::write(directory.path().join(STDOUT), "x").unwrap();
+        // Waiting is broken off, most likely while it rests.
+        let broken_off = timeout(Duration::ZERO, follower.due()).await;
+        let growth = async { while follower.due().await != Due::Growth {} };
+        if broken_off != Ok(Due::Growth) {
+            timeout(Duration::from_secs(10), growth).await.unwrap();
+        }
+    }
+}
