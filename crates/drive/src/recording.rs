@@ -12,6 +12,7 @@
 //! The agent writes into the files itself, so they are complete even if we are killed, and however slowly anybody reads.
 
 mod keep;
+mod prompt;
 mod timing;
 
 use std::fs::{self, File};
@@ -21,6 +22,7 @@ use std::time::Instant;
 
 pub use keep::{Limits, prune};
 pub use lapidary_vocab::recording::{RecordedEnd, Recording as Manifest};
+pub use prompt::PromptDirectory;
 pub use timing::{Channel, Moment, Timing, TimingError};
 
 use crate::system::{private_directory, private_file_options};
@@ -160,6 +162,12 @@ pub(crate) fn is_name(run: &str) -> bool {
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     let mut options = private_file_options();
     options.append(true).create(true).open(path)
+}
+
+/// A file that was not there before.
+pub(crate) fn fresh_file(path: &Path) -> io::Result<File> {
+    let mut options = private_file_options();
+    options.write(true).create_new(true).open(path)
 }
 
 pub(crate) fn private_directories(path: &Path) -> io::Result<()> {

@@ -93,7 +93,7 @@ fn last(request: &Request, normalizer: StreamNormalizer, mut ending: Ending) -> 
     if let Some(directory) = &request.prompt_directory
         && !request.records.keep
     {
-        let _ = fs::remove_dir_all(directory);
+        directory.discard();
     }
     ending.at = Some(now());
     let mut batch = Batch::default();
