@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use lapidary_home::trust::{Reason, Trust};
 use lapidary_home::{GeminiHome, Vars};
@@ -327,8 +328,8 @@ impl Job {
             speech,
             supervisor: self.supervisor.clone(),
             timeouts: Timeouts {
-                start: config.start_timeout.or(usual.start),
-                idle: config.idle_timeout.or(usual.idle),
+                start: config.start_timeout.or(usual.start).filter(is_limit),
+                idle: config.idle_timeout.or(usual.idle).filter(is_limit),
                 total: Some(config.timeout_or_default()),
             },
             grace: config.grace_or_default(),
@@ -357,4 +358,9 @@ impl Job {
         let run = self.options.run.to_string();
         RecordError::Exists { run }
     }
+}
+
+/// Zero is how a configuration says that there is none.
+fn is_limit(time: &Duration) -> bool {
+    !time.is_zero()
 }

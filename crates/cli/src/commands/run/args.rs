@@ -120,7 +120,7 @@ pub(crate) struct Args {
         allow_negative_numbers = true
     )]
     pub(super) timeout: Option<f64>,
-    /// How long the first line may take [default: 60]
+    /// How long the first line may take; 0 is as long as it likes [default: 60]
     #[arg(
         long,
         value_name = "SECONDS",
@@ -128,7 +128,7 @@ pub(crate) struct Args {
         allow_negative_numbers = true
     )]
     pub(super) start_timeout: Option<f64>,
-    /// How long the agent may be silent [default: as long as it likes]
+    /// How long the agent may be silent; 0 is as long as it likes [default: 0]
     #[arg(
         long,
         value_name = "SECONDS",

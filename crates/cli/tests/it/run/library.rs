@@ -11,6 +11,7 @@ use lapidary::drive::config::Config;
 use lapidary::drive::execute::{Data, execute};
 use lapidary::drive::headless::Job;
 use lapidary::drive::provider::{Context, Provider, ProviderError};
+use lapidary::drive::run::Timeouts;
 use lapidary::drive::ticket::Ticket;
 use lapidary::vocab::{Body, Cause, RuntimeEvent};
 
@@ -206,6 +207,21 @@ fn an_execution_that_fails_says_why() {
     let world = World::with_agent("init; success; kill -KILL $$");
     let executed = execute(&job(&world, "x"), Data::Text, |_| {});
     assert_eq!((executed.success, executed.exit_code), (false, None));
+}
+
+#[test]
+fn a_limit_of_zero_is_none() {
+    let world = World::with_agent(NOTES);
+    let mut job = job(&world, "x");
+    assert_eq!(job.request().unwrap().timeouts, Timeouts::default());
+    job.config.start_timeout = Some(Duration::ZERO);
+    job.config.idle_timeout = Some(Duration::ZERO);
+    let expected = Timeouts {
+        start: None,
+        idle: None,
+        ..Timeouts::default()
+    };
+    assert_eq!(job.request().unwrap().timeouts, expected);
 }
 
 #[test] // O27
