@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use builder::Builder;
-pub use files::{FILE_NAME, Loaded, find_project_file, load};
+pub use files::{FILE_NAME, Loaded, find_project_file, load, load_named};
 pub use keys::{KEYS, PROVIDER_KEYS};
 pub use mode::{ApprovalMode, PermissionMode, TransportChoice};
 pub use problem::{ConfigError, Place, Problem, UnknownKey, Warning};

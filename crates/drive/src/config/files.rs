@@ -38,6 +38,19 @@ pub fn load(user: Option<&Path>, project: Option<&Path>) -> Result<Loaded, Confi
     })
 }
 
+/// Reads the user's file and lays one over it that they name instead of a project's. What the user names may grant what their own
+/// file may, and must be there.
+pub fn load_named(user: Option<&Path>, named: &Path) -> Result<Loaded, ConfigError> {
+    let (user, mut warnings) = read(user, Config::from_toml)?;
+    let text = text_of(named).map_err(|source| unreadable(named, source))?;
+    let (config, more) = Config::from_toml(&text, named)?;
+    warnings.extend(more);
+    Ok(Loaded {
+        config: config.over(user),
+        warnings,
+    })
+}
+
 /// Finds the file of the project that `dir` lies in: the nearest one on the way up, as far as the root of the repository.
 pub fn find_project_file(dir: &Path) -> Option<PathBuf> {
     for dir in dir.ancestors() {
@@ -72,11 +85,13 @@ fn read(path: Option<&Path>, parse: Parse) -> Result<(Config, Vec<Warning>), Con
     match text_of(path) {
         Ok(text) => parse(&text, path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Default::default()),
-        Err(source) => Err(ConfigError::Read {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(source) => Err(unreadable(path, source)),
     }
+}
+
+fn unreadable(path: &Path, source: io::Error) -> ConfigError {
+    let path = path.to_owned();
+    ConfigError::Read { path, source }
 }
 
 /// The text of a regular file. Anything else, a pipe say, could be waited for without end.

@@ -176,7 +176,7 @@ pub(crate) struct Args {
     /// Where runs are recorded [default: `$XDG_STATE_HOME/lapidary/runs`]
     #[arg(long, value_name = "DIR", help_heading = "Recording")]
     pub(super) record_dir: Option<PathBuf>,
-    /// Read this file instead of the project's `lapidary.toml`
+    /// Read this file instead of the project's `lapidary.toml`; it may grant what your own may
     #[arg(long, value_name = "FILE", help_heading = "Configuration")]
     pub(super) config: Option<PathBuf>,
     /// Read no configuration
