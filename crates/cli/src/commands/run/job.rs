@@ -119,7 +119,10 @@ fn configured(args: &Args, here: &Path, environment: &Environment) -> Result<Con
             return Err(Failure::bad_config(error));
         }
         Some(file) => config::load_named(user.as_deref(), &here.join(file)),
-        None => config::load(user.as_deref(), config::find_project_file(&from).as_deref()),
+        None => {
+            let project = config::find_project_file(&from, environment.home.as_deref());
+            config::load(user.as_deref(), project.as_deref())
+        }
     };
     let loaded = loaded.map_err(|error| {
         let hint = error.hint();
