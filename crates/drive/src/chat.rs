@@ -61,6 +61,15 @@ pub struct Chat {
 struct State {
     session: Option<String>,
     is_busy: bool,
+    /// The turn that was dropped before its end: its agent may take a while to go.
+    dropped: Option<Stopper>,
+}
+
+impl State {
+    /// Two agents must not write into one session.
+    fn is_free(&self) -> bool {
+        !self.is_busy && self.dropped.as_ref().is_none_or(Stopper::is_over)
+    }
 }
 
 /// Why nothing was sent.
@@ -97,24 +106,29 @@ impl Chat {
     /// Says something. A second prompt during a turn is refused.
     pub fn send(&mut self, prompt: &str) -> Result<Turn, ChatError> {
         let mut state = lock(&self.state);
-        if std::mem::replace(&mut state.is_busy, true) {
+        if !state.is_free() {
             return Err(ChatError::Busy);
         }
+        state.is_busy = true;
+        state.dropped = None;
         let prompt = Prompt::Text(prompt.to_owned());
         let mut job = Job::gemini(&self.host, self.config.clone(), prompt, &fresh_run());
         job.resume.clone_from(&state.session);
         Ok(Turn {
             run: job.start(),
             state: Arc::clone(&self.state),
+            is_over: false,
         })
     }
 }
 
-/// A turn that is going on. Dropping it ends it.
+/// A turn that is going on. Dropping it ends it; the chat stays busy until its agent is gone. To wait for that, stop the turn and
+/// read it to its end.
 #[derive(Debug)]
 pub struct Turn {
     run: Run,
     state: Arc<Mutex<State>>,
+    is_over: bool,
 }
 
 impl Turn {
@@ -136,15 +150,19 @@ impl Turn {
     }
 
     /// The session is known from its first event, the turn is over with its last.
-    fn note(&self, event: Option<Event>) -> Option<Event> {
+    fn note(&mut self, event: Option<Event>) -> Option<Event> {
         let mut state = lock(&self.state);
         match event
             .as_ref()
             .map(|event| (&event.body, &event.base.session_id))
         {
             Some((Body::SessionInit(_), Some(id))) => state.session = Some(id.to_string()),
-            Some((Body::RunEnd(_), _)) | None => state.is_busy = false,
-            Some(_) => {}
+            // Once only: what is read after the end may be read during the next turn.
+            Some((Body::RunEnd(_), _)) | None if !self.is_over => {
+                self.is_over = true;
+                state.is_busy = false;
+            }
+            Some(_) | None => {}
         }
         event
     }
@@ -152,7 +170,11 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        lock(&self.state).is_busy = false;
+        if !self.is_over {
+            let mut state = lock(&self.state);
+            state.is_busy = false;
+            state.dropped = Some(self.run.stopper()); // the run is stopped right after this, with its own drop
+        }
     }
 }
 

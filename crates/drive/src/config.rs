@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use builder::Builder;
-pub use files::{FILE_NAME, Loaded, find_project_file, load};
+pub use files::{FILE_NAME, Loaded, find_project_file, load, load_named};
 pub use keys::{KEYS, PROVIDER_KEYS};
 pub use mode::{ApprovalMode, PermissionMode, TransportChoice};
 pub use problem::{ConfigError, Place, Problem, UnknownKey, Warning};
@@ -48,9 +48,9 @@ pub struct Config {
     pub working_dir: Option<PathBuf>,
     /// How long the run may take; [`DEFAULT_TIMEOUT`] if absent.
     pub timeout: Option<Duration>,
-    /// How long the first line may take; no limit of its own if absent.
+    /// How long the first line may take; a minute if absent, no limit of its own if zero.
     pub start_timeout: Option<Duration>,
-    /// How long the agent may be silent; no limit of its own if absent.
+    /// How long the agent may be silent; no limit of its own if absent or zero.
     pub idle_timeout: Option<Duration>,
     /// How long the agent may take to end once asked to; [`DEFAULT_GRACE`] if absent.
     pub grace: Option<Duration>,

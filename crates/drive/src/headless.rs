@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use lapidary_home::trust::{Reason, Trust};
 use lapidary_home::{GeminiHome, Vars};
@@ -17,7 +18,7 @@ use crate::agents::gemini::{
 use crate::config::Config;
 use crate::detect::{self, Environment, Found, How, NotFound, Refusal, Tried};
 use crate::process::{Command, Supervisor};
-use crate::recording::{self, RecordError, TIMING};
+use crate::recording::{self, PromptDirectory, RecordError};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
 
 /// A run that somebody wants.
@@ -194,6 +195,10 @@ impl Job {
             let run = run.to_string();
             return Err(RecordError::Name { run }.into());
         }
+        // Asked before anything is written. Whoever comes between is found when the recording begins.
+        if self.records.root.join(&**run).symlink_metadata().is_ok() {
+            return Err(self.exists().into());
+        }
         let directory = self.config.working_dir_in(&self.environment.dir);
         if !directory.is_dir() {
             return Err(JobError::Directory { directory });
@@ -227,15 +232,18 @@ impl Job {
                 extra_args: &self.extra_args,
                 version: found.version.as_ref(),
             };
-            match gemini::prepare(&launch)? {
+            let prepared = gemini::prepare(&launch).inspect_err(|_| {
+                // Nobody will read it.
+                prompt_directory.iter().for_each(PromptDirectory::discard);
+            });
+            match prepared? {
                 Delivery::Ready(invocation) => break invocation,
                 Delivery::NeedsFile { text, notice } => {
-                    let path = self.write_prompt(&text)?;
-                    let directory = path.parent().map(Path::to_owned).unwrap_or_default();
+                    let written = self.write_prompt(&text)?;
                     let included = config.include_directories.get_or_insert_default();
-                    included.push(directory.clone());
-                    prompt_directory = Some(directory);
-                    prompt = Prompt::File(path);
+                    included.push(written.path().to_owned());
+                    prompt = Prompt::File(written.file());
+                    prompt_directory = Some(written);
                     notices.push(notice);
                 }
             }
@@ -321,8 +329,8 @@ impl Job {
             speech,
             supervisor: self.supervisor.clone(),
             timeouts: Timeouts {
-                start: config.start_timeout.or(usual.start),
-                idle: config.idle_timeout.or(usual.idle),
+                start: config.start_timeout.or(usual.start).filter(is_limit),
+                idle: config.idle_timeout.or(usual.idle).filter(is_limit),
                 total: Some(config.timeout_or_default()),
             },
             grace: config.grace_or_default(),
@@ -335,20 +343,25 @@ impl Job {
         }
     }
 
-    /// Where the agent may read it: it gets the directory for itself. The empty `timing` makes it a recording to whoever cleans up.
-    fn write_prompt(&self, text: &str) -> Result<PathBuf, JobError> {
-        let directory = self
-            .records
-            .root
-            .join(format!("{}.prompt", self.options.run));
-        let path = directory.join("prompt.md");
-        let written = recording::private_directories(&directory)
-            .and_then(|()| recording::private_file(&directory.join(TIMING)))
-            .and_then(|_| recording::private_file(&path))
-            .and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
-        match written {
-            Ok(()) => Ok(path),
-            Err(source) => Err(JobError::PromptFile { path, source }),
-        }
+    /// Where the agent may read it: it gets a directory for itself.
+    fn write_prompt(&self, text: &str) -> Result<PromptDirectory, JobError> {
+        let root = &self.records.root;
+        let path = root.join(format!("{}.prompt", self.options.run));
+        let written = recording::private_directories(root)
+            .and_then(|()| PromptDirectory::create(&path, text));
+        written.map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => self.exists().into(),
+            _ => JobError::PromptFile { path, source },
+        })
     }
+
+    fn exists(&self) -> RecordError {
+        let run = self.options.run.to_string();
+        RecordError::Exists { run }
+    }
+}
+
+/// Zero is how a configuration says that there is none.
+fn is_limit(time: &Duration) -> bool {
+    !time.is_zero()
 }

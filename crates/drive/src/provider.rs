@@ -34,7 +34,7 @@ use lapidary_normalize::views::result::ResultFold;
 use lapidary_vocab::capabilities::ProviderMetadata;
 use lapidary_vocab::event::RunEnd;
 use lapidary_vocab::result::Files;
-use lapidary_vocab::{Body, Cause};
+use lapidary_vocab::{Body, Cause, Event};
 
 use crate::agents::gemini::{self, Prompt};
 use crate::config::Config;
@@ -85,6 +85,9 @@ pub enum ProviderError {
     /// The run ended in any other way than well.
     #[error("{}", message(.0))]
     Failed(Box<RunEnd>),
+    /// Nothing says how the run ended: its thread could not be started, or was lost.
+    #[error("the run broke off without an end")]
+    NoEnd,
 }
 
 impl ProviderError {
@@ -93,6 +96,7 @@ impl ProviderError {
         match self {
             Self::NotFound(error) => Some(error.hint()),
             Self::Authentication(end) | Self::Timeout(end) | Self::Failed(end) => end.hint.clone(),
+            Self::NoEnd => None,
         }
     }
 }
@@ -117,22 +121,7 @@ impl Provider {
     /// Runs the agent on a prompt and waits for its end.
     pub fn generate(&self, prompt: &str, context: &Context) -> Result<Generated, ProviderError> {
         let mut run = self.job(prompt, context).start();
-        let mut fold = ResultFold::default();
-        let mut end = None;
-        while let Some(event) = run.blocking_next() {
-            fold.push(&event);
-            if let Body::RunEnd(said) = event.body {
-                end = Some(said);
-            }
-        }
-        if let Some(end) = end.filter(|end| end.cause != Cause::EndTurn) {
-            return Err(failed(end));
-        }
-        let result = fold.finish(false);
-        Ok(Generated {
-            response: result.response.to_str().into_owned(),
-            files: result.files,
-        })
+        generated(std::iter::from_fn(|| run.blocking_next()))
     }
 
     fn job(&self, prompt: &str, context: &Context) -> Job {
@@ -147,6 +136,28 @@ impl Provider {
         };
         Job::gemini(&self.host, config, prompt, &fresh_run())
     }
+}
+
+/// What the events of a run come to.
+fn generated(events: impl Iterator<Item = Event>) -> Result<Generated, ProviderError> {
+    let mut fold = ResultFold::default();
+    let mut end = None;
+    for event in events {
+        fold.push(&event);
+        if let Body::RunEnd(said) = event.body {
+            end = Some(said);
+        }
+    }
+    match end {
+        None => return Err(ProviderError::NoEnd),
+        Some(end) if end.cause != Cause::EndTurn => return Err(failed(end)),
+        Some(_) => {}
+    }
+    let result = fold.finish(false);
+    Ok(Generated {
+        response: result.response.to_str().into_owned(),
+        files: result.files,
+    })
 }
 
 fn failed(end: RunEnd) -> ProviderError {
@@ -173,4 +184,15 @@ fn message(end: &RunEnd) -> String {
         .unwrap_or(&message)
         .trim_start()
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_does_not_say_how_it_ended_is_no_success() {
+        let generated = generated(std::iter::empty());
+        assert!(matches!(generated, Err(ProviderError::NoEnd)));
+    }
 }

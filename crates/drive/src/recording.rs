@@ -12,6 +12,7 @@
 //! The agent writes into the files itself, so they are complete even if we are killed, and however slowly anybody reads.
 
 mod keep;
+mod prompt;
 mod timing;
 
 use std::fs::{self, File};
@@ -21,6 +22,7 @@ use std::time::Instant;
 
 pub use keep::{Limits, prune};
 pub use lapidary_vocab::recording::{RecordedEnd, Recording as Manifest};
+pub use prompt::PromptDirectory;
 pub use timing::{Channel, Moment, Timing, TimingError};
 
 use crate::system::{private_directory, private_file_options};
@@ -140,7 +142,7 @@ impl Recorder {
     pub fn describe(&self, manifest: &Manifest) -> io::Result<()> {
         let text = format!("{:#}\n", serde_json::to_value(manifest)?);
         let fresh = self.directory.join(".run.json");
-        private_file(&fresh)?.write_all(text.as_bytes())?;
+        whole_file(&fresh)?.write_all(text.as_bytes())?;
         fs::rename(fresh, self.directory.join(MANIFEST))
     }
 
@@ -162,6 +164,48 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     options.append(true).create(true).open(path)
 }
 
+/// A file that is written at once, over whatever an earlier attempt has left.
+fn whole_file(path: &Path) -> io::Result<File> {
+    let mut options = private_file_options();
+    options.write(true).truncate(true).create(true).open(path)
+}
+
+/// A file that was not there before.
+pub(crate) fn fresh_file(path: &Path) -> io::Result<File> {
+    let mut options = private_file_options();
+    options.write(true).create_new(true).open(path)
+}
+
 pub(crate) fn private_directories(path: &Path) -> io::Result<()> {
     private_directory().recursive(true).create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_replaces_the_remains_of_one_that_could_not_be_written() {
+        let root = tempfile::tempdir().unwrap();
+        let recorder = Recorder::begin(root.path(), "run").unwrap();
+        fs::write(
+            recorder.directory().join(".run.json"),
+            "{ \"schema\": \"lapi",
+        )
+        .unwrap();
+        let manifest = Manifest {
+            schema: "s".to_owned(),
+            run: "run".to_owned(),
+            agent: "gemini".to_owned(),
+            transport: "json".to_owned(),
+            argv: Vec::new(),
+            environment: Vec::new(),
+            directory: "/".to_owned(),
+            started_at: "now".to_owned(),
+            end: None,
+        };
+        recorder.describe(&manifest).unwrap();
+        let text = fs::read(recorder.directory().join(MANIFEST)).unwrap();
+        assert_eq!(serde_json::from_slice::<Manifest>(&text).unwrap(), manifest);
+    }
 }

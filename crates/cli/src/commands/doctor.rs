@@ -130,7 +130,7 @@ async fn look(
     let supervisor = Supervisor::at(program.map_err(Failure::internal)?);
     let user = user_directory(environment, "XDG_CONFIG_HOME", ".config");
     let user = user.map(|directory| directory.join(config::FILE_NAME));
-    let project = config::find_project_file(directory);
+    let project = config::find_project_file(directory, environment.home.as_deref());
     let files = [&user, &project].into_iter().flatten();
     let patient = Patient {
         environment,

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bounds;
+mod config;
 mod faults;
 mod leftovers;
 mod library;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Config;
 use super::problem::{ConfigError, Warning};
+use crate::system::is_ours;
 
 /// What a configuration file is called, the user's and a project's.
 pub const FILE_NAME: &str = "lapidary.toml";
@@ -24,28 +25,52 @@ pub struct Loaded {
 
 /// Reads the user's and the project's file; one that is not there says nothing.
 ///
-/// A project cannot grant power: see [`Config::from_project_toml`].
+/// A project cannot grant power: see [`Config::from_project_toml`]. Nor can somebody else pose as one: directories that many people
+/// share are above many projects, so a file there counts only if it belongs to the user or to root.
 pub fn load(user: Option<&Path>, project: Option<&Path>) -> Result<Loaded, ConfigError> {
-    let (user, mut warnings) = read(user, Config::from_toml)?;
-    let (mut config, more) = read(project, Config::from_project_toml)?;
+    let (user, mut warnings) = match user {
+        Some(origin) => read_users(origin)?,
+        None => Default::default(),
+    };
+    let (config, more) = match project {
+        Some(origin) => read_projects(origin, &user)?,
+        None => Default::default(),
+    };
     warnings.extend(more);
-    if let Some(origin) = project {
-        warnings.extend(keep_narrow(&mut config, &user, origin));
-    }
     Ok(Loaded {
         config: config.over(user),
         warnings,
     })
 }
 
-/// Finds the file of the project that `dir` lies in: the nearest one on the way up, as far as the root of the repository.
-pub fn find_project_file(dir: &Path) -> Option<PathBuf> {
+/// Reads the user's file and lays one over it that they name instead of a project's. What the user names may grant what their own
+/// file may, and must be there.
+pub fn load_named(user: Option<&Path>, named: &Path) -> Result<Loaded, ConfigError> {
+    let Loaded {
+        config: user,
+        mut warnings,
+    } = load(user, None)?;
+    let text = open(named).and_then(text_of);
+    let text = text.map_err(|source| unreadable(named, source))?;
+    let (config, more) = Config::from_toml(&text, named)?;
+    warnings.extend(more);
+    Ok(Loaded {
+        config: config.over(user),
+        warnings,
+    })
+}
+
+/// Finds the file of the project that `dir` lies in: the nearest one on the way up, as far as the root of the repository or the
+/// user's home.
+pub fn find_project_file(dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let real_home = home.and_then(|home| home.canonicalize().ok());
+    let is_home = |dir: &Path| home == Some(dir) || real_home.as_deref() == Some(dir);
     for dir in dir.ancestors() {
         let file = dir.join(FILE_NAME);
         if file.symlink_metadata().is_ok() {
             return Some(file);
         }
-        if dir.join(".git").symlink_metadata().is_ok() {
+        if is_home(dir) || dir.join(".git").symlink_metadata().is_ok() {
             return None;
         }
     }
@@ -63,34 +88,66 @@ fn keep_narrow(project: &mut Config, user: &Config, origin: &Path) -> Option<War
     })
 }
 
-type Parse = fn(&str, &Path) -> Result<(Config, Vec<Warning>), ConfigError>;
+type Read = (Config, Vec<Warning>);
+type Parse = fn(&str, &Path) -> Result<Read, ConfigError>;
 
-fn read(path: Option<&Path>, parse: Parse) -> Result<(Config, Vec<Warning>), ConfigError> {
-    let Some(path) = path else {
-        return Ok(Default::default());
-    };
-    match text_of(path) {
-        Ok(text) => parse(&text, path),
+fn read_users(origin: &Path) -> Result<Read, ConfigError> {
+    parsed(origin, open(origin).map(Some), Config::from_toml)
+}
+
+fn read_projects(origin: &Path, user: &Config) -> Result<Read, ConfigError> {
+    let file = open_if_ours(origin);
+    let (mut config, mut warnings) = parsed(origin, file, Config::from_project_toml)?;
+    warnings.extend(keep_narrow(&mut config, user, origin));
+    Ok((config, warnings))
+}
+
+/// What a file says. One that is not there says nothing, and to one that is somebody else's nobody listens.
+fn parsed(
+    origin: &Path,
+    file: io::Result<Option<File>>,
+    parse: Parse,
+) -> Result<Read, ConfigError> {
+    match file.and_then(|file| file.map(text_of).transpose()) {
+        Ok(Some(text)) => parse(&text, origin),
+        Ok(None) => {
+            let origin = origin.to_owned();
+            Ok((Config::default(), vec![Warning::NotOurs { origin }]))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Default::default()),
-        Err(source) => Err(ConfigError::Read {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(source) => Err(unreadable(origin, source)),
     }
 }
 
-/// The text of a regular file. Anything else, a pipe say, could be waited for without end.
-fn text_of(path: &Path) -> io::Result<String> {
+fn unreadable(path: &Path, source: io::Error) -> ConfigError {
+    let path = path.to_owned();
+    ConfigError::Read { path, source }
+}
+
+/// The file, unless it or a link to it is somebody else's. The path is asked first, because what is theirs need not even be
+/// readable; the open file again, because by then it may be another.
+fn open_if_ours(path: &Path) -> io::Result<Option<File>> {
+    if !is_ours(&path.symlink_metadata()?) || !is_ours(&path.metadata()?) {
+        return Ok(None);
+    }
+    let file = open(path)?;
+    Ok(is_ours(&file.metadata()?).then_some(file))
+}
+
+/// A regular file. Anything else, a pipe say, could be waited for without end.
+fn open(path: &Path) -> io::Result<File> {
     if !path.metadata()?.is_file() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "it is not a regular file",
         ));
     }
+    File::open(path)
+}
+
+fn text_of(file: File) -> io::Result<String> {
     let mut text = String::new();
-    File::open(path)?
-        .take(LONGEST + 1)
-        .read_to_string(&mut text)?;
+    file.take(LONGEST + 1).read_to_string(&mut text)?;
     if text.len() as u64 > LONGEST {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,

@@ -71,8 +71,8 @@ pub(super) fn put(
         "record" => config.record = Some(truth(key, value)?),
         "trust_workspace" => config.trust_workspace = Some(truth(key, value)?),
         "timeout" => config.timeout = Some(seconds(key, value)?),
-        "start_timeout" => config.start_timeout = Some(seconds(key, value)?),
-        "idle_timeout" => config.idle_timeout = Some(seconds(key, value)?),
+        "start_timeout" => config.start_timeout = Some(limit(key, value)?),
+        "idle_timeout" => config.idle_timeout = Some(limit(key, value)?),
         "grace" => config.grace = Some(seconds(key, value)?),
         "retries" => config.retries = Some(count(key, value)?),
         "max_output" => config.max_output = Some(bytes(key, value)?),
@@ -180,6 +180,18 @@ fn seconds(key: &'static str, value: &Value) -> Result<Duration, Problem> {
             key,
             got: value.shown(),
         }),
+    }
+}
+
+/// A time that can be without limit, which 0 says. What rounds to 0 does not.
+fn limit(key: &'static str, value: &Value) -> Result<Duration, Problem> {
+    match (value, seconds(key, value)) {
+        (Value::Int(0), _) => Ok(Duration::ZERO),
+        (Value::Float(zero), _) if *zero == 0.0 => Ok(Duration::ZERO),
+        (_, Err(Problem::NotPositive { .. })) => {
+            Err(unfit(key, "a number of seconds, or 0 for no limit", value))
+        }
+        (_, read) => read,
     }
 }
 

@@ -184,6 +184,11 @@ pub enum Warning {
         /// What the user's file says.
         user: &'static str,
     },
+    /// What looks like a project's file belongs neither to the user nor to root. It was ignored.
+    NotOurs {
+        /// The file.
+        origin: PathBuf,
+    },
 }
 
 impl fmt::Display for Warning {
@@ -218,6 +223,11 @@ impl fmt::Display for Warning {
                 "{}: permission mode `{asked}` ignored: your own {} says `{user}`, and a project's file cannot widen that",
                 origin.display(),
                 super::FILE_NAME
+            ),
+            Self::NotOurs { origin } => write!(
+                f,
+                "{} ignored: it belongs to somebody else",
+                origin.display()
             ),
         }
     }

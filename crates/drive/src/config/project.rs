@@ -1,11 +1,18 @@
 //! What a project's file may not say.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::problem::{ConfigError, Warning};
 use super::read::Reading;
 use super::value::Value;
 use super::{Config, PermissionMode};
+
+/// The longest that a project may let its user wait for an agent to end: whoever pressed Ctrl-C wants to see it end.
+const LONGEST_GRACE: Duration = Duration::from_mins(1);
+
+/// The longest that a project may let anything else take.
+const LONGEST_TIME: Duration = Duration::from_hours(24);
 
 impl Config {
     /// Reads the file of a project, without what such a file may not say. `origin` is where it lies.
@@ -22,6 +29,8 @@ impl Config {
     /// | `agent` | always: it decides which program is started |
     /// | `include_directories`, `working_dir` | a directory outside the project, links followed, or one that is not there |
     /// | `record` | `false`: nobody switches off the record of what they are about to do |
+    /// | `grace` | more than a minute |
+    /// | `timeout`, `start_timeout`, `idle_timeout` | more than a day |
     ///
     /// What is refused is ignored, with a warning for each key. It is no error: a repository cannot make itself unusable.
     pub fn from_project_toml(
@@ -39,6 +48,7 @@ impl Reading {
     fn refuse_power(&mut self, project: &Path) {
         let config = &mut self.config;
         let outside = |dir: &PathBuf| !lies_inside(dir, project);
+        let too_long = |time: &Duration| *time > LONGEST_TIME;
         let beyond = |mode: &PermissionMode| *mode > PermissionMode::Default;
         // The mode has two names, and only the one that was written will be found below.
         let mode = took(&mut config.permission_mode, beyond);
@@ -57,6 +67,13 @@ impl Reading {
             ("approval_mode", mode),
             ("permission_mode", mode),
             ("working_dir", took(&mut config.working_dir, outside)),
+            (
+                "grace",
+                took(&mut config.grace, |time| *time > LONGEST_GRACE),
+            ),
+            ("timeout", took(&mut config.timeout, too_long)),
+            ("start_timeout", took(&mut config.start_timeout, too_long)),
+            ("idle_timeout", took(&mut config.idle_timeout, too_long)),
         ];
         for (key, _) in refused.into_iter().filter(|(_, refused)| *refused) {
             self.warn(key, None);

@@ -1,6 +1,5 @@
 //! The course of a run, from its first attempt to its `run_end`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -107,7 +106,7 @@ fn clear_prompt(request: &Request) {
     if let Some(directory) = &request.prompt_directory
         && !request.records.keep
     {
-        let _ = fs::remove_dir_all(directory);
+        directory.discard();
     }
 }
 

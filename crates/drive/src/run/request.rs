@@ -6,7 +6,7 @@ use std::time::Duration;
 use lapidary_normalize::Options;
 
 use crate::process::{Command, Supervisor};
-use crate::recording::Limits;
+use crate::recording::{Limits, PromptDirectory};
 
 /// A run to be made.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ pub struct Request {
     /// Whether batches carry the agent's bytes too.
     pub with_bytes: bool,
     /// A directory that holds the prompt for the agent to read. It goes when the recording goes.
-    pub prompt_directory: Option<PathBuf>,
+    pub prompt_directory: Option<PromptDirectory>,
 }
 
 /// What an agent writes to stdout.

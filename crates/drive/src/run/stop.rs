@@ -32,6 +32,11 @@ impl Stopper {
         self.raise(Urgency::Kill);
     }
 
+    /// True once the run is over, and all that it started is gone. Its last events may still wait to be read.
+    pub fn is_over(&self) -> bool {
+        self.0.is_closed() // the run listens until its end
+    }
+
     fn raise(&self, to: Urgency) {
         self.0.send_if_modified(|urgency| {
             let is_more = to > *urgency;

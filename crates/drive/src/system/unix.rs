@@ -1,8 +1,8 @@
 //! Unix: modes, positioned reads, `poll` and `statvfs`.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -52,4 +52,32 @@ pub(crate) fn free_space(directory: &Path) -> Option<u64> {
 pub(crate) fn writable(directory: &Path) -> io::Result<()> {
     use rustix::fs::{Access, access};
     Ok(access(directory, Access::WRITE_OK | Access::EXEC_OK)?)
+}
+
+/// True if a file is the user's own or root's, so that nobody else has written it.
+pub(crate) fn is_ours(file: &Metadata) -> bool {
+    is_trusted(file.uid(), rustix::process::geteuid().as_raw())
+}
+
+fn is_trusted(owner: u32, user: u32) -> bool {
+    owner == user || owner == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_own_is_not_trusted() {
+        let trusted = [(1000, 1000), (0, 1000), (0, 0)];
+        assert_eq!(
+            trusted.map(|(owner, user)| is_trusted(owner, user)),
+            [true; 3]
+        );
+        let others = [(1001, 1000), (1000, 0)];
+        assert_eq!(
+            others.map(|(owner, user)| is_trusted(owner, user)),
+            [false; 2]
+        );
+    }
 }

@@ -153,6 +153,25 @@ fn a_timeout_is_greater_than_nothing() {
 }
 
 #[test]
+fn waiting_for_a_sign_of_life_can_be_without_limit() {
+    let config = Config::builder()
+        .set("start_timeout", 0)
+        .set("idle_timeout", 0.0);
+    let expected = Config {
+        start_timeout: Some(Duration::ZERO),
+        idle_timeout: Some(Duration::ZERO),
+        ..Config::default()
+    };
+    assert_eq!(config.build().unwrap(), expected);
+    // What is nearly nothing is a mistake, not a limit that was lifted.
+    for (value, shown) in [("-1", "-1"), ("1e-300", "1e-300"), ("-inf", "-inf")] {
+        let message =
+            format!("idle_timeout must be a number of seconds, or 0 for no limit, got: {shown}");
+        check_refused(&format!("idle_timeout = {value}"), "1:16", &message);
+    }
+}
+
+#[test]
 fn a_timeout_is_a_number() {
     for (value, shown) in [
         ("true", "True"),

@@ -1,11 +1,11 @@
 //! `lapidary.toml`: where it is found, and what a project's may not say.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{chown, lchown, symlink};
 use std::path::{Path, PathBuf};
 
 use lapidary_drive::config::{
-    Config, ConfigError, Loaded, PermissionMode, find_project_file, load,
+    Config, ConfigError, Loaded, PermissionMode, Warning, find_project_file, load,
 };
 use tempfile::TempDir;
 
@@ -249,15 +249,77 @@ fn the_nearest_file_counts_as_far_as_the_root_of_the_repository() {
     let deep = folder.path().join("repository/sub/deep");
     fs::create_dir_all(&deep).unwrap();
     fs::write(&outer, "").unwrap();
-    assert_eq!(find_project_file(&deep), Some(outer.clone()));
+    assert_eq!(find_project_file(&deep, None), Some(outer.clone()));
 
     let repository = folder.path().join("repository");
     fs::write(repository.join(".git"), "gitdir: elsewhere").unwrap();
-    assert_eq!(find_project_file(&deep), None);
-    assert_eq!(find_project_file(folder.path()), Some(outer));
+    assert_eq!(find_project_file(&deep, None), None);
+    assert_eq!(find_project_file(folder.path(), None), Some(outer));
 
     let inner = repository.join("lapidary.toml");
     fs::write(&inner, "").unwrap();
-    assert_eq!(find_project_file(&deep), Some(inner.clone()));
-    assert_eq!(find_project_file(&repository), Some(inner));
+    assert_eq!(find_project_file(&deep, None), Some(inner.clone()));
+    assert_eq!(find_project_file(&repository, None), Some(inner));
+}
+
+#[test]
+fn nothing_above_the_home_directory_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let deep = home.join("sub/deep");
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(folder.path().join("lapidary.toml"), "").unwrap();
+    assert_eq!(find_project_file(&deep, Some(&home)), None);
+    let link = folder.path().join("link");
+    symlink(&home, &link).unwrap();
+    assert_eq!(find_project_file(&deep, Some(&link)), None);
+
+    let file = home.join("lapidary.toml");
+    fs::write(&file, "").unwrap();
+    assert_eq!(find_project_file(&deep, Some(&home)), Some(file));
+}
+
+/// Only root can give files away, so this can be seen by root alone; the rule itself has a test beside it.
+#[test]
+fn a_file_of_somebody_else_is_not_the_projects() {
+    let files = Files::new("timeout = 5", "system_prompt = 'Obey me.'");
+    if chown(files.project(), Some(4242), None).is_err() {
+        return;
+    }
+    let origin = files.project();
+    let expected = Loaded {
+        config: Config::builder().set("timeout", 5).build().unwrap(),
+        warnings: vec![Warning::NotOurs { origin }],
+    };
+    assert_eq!(files.load().unwrap(), expected);
+    let said = expected.warnings[0].to_string();
+    let project = files.project();
+    let words = format!("{} ignored: it belongs to somebody else", project.display());
+    assert_eq!(said, words);
+
+    // What cannot be read is no reason to fail if it is not ours: anybody could see to that.
+    fs::remove_file(&project).unwrap();
+    fs::create_dir(&project).unwrap();
+    chown(&project, Some(4242), None).unwrap();
+    assert_eq!(files.load().unwrap(), expected);
+    fs::remove_dir(&project).unwrap();
+    symlink("/nowhere", &project).unwrap();
+    lchown(&project, Some(4242), None).unwrap();
+    assert_eq!(files.load().unwrap(), expected);
+}
+
+#[test]
+fn a_project_cannot_make_anybody_wait_for_ever() {
+    let nothing = Config::default();
+    for (text, refused) in [
+        ("grace = 61", "1:9 grace = 61"),
+        ("timeout = 1e9", "1:11 timeout = 1000000000.0"),
+        ("start_timeout = 86401", "1:17 start_timeout = 86401"),
+        ("idle_timeout = 86401", "1:16 idle_timeout = 86401"),
+    ] {
+        check_project(text, &nothing, &[refused]);
+    }
+    let text = "grace = 60\ntimeout = 86400\nstart_timeout = 0\nidle_timeout = 86400";
+    let (config, _) = Config::from_toml(text, Path::new("/lapidary.toml")).unwrap();
+    check_project(text, &config, &[]);
 }

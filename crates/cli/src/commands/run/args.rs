@@ -123,7 +123,7 @@ pub(crate) struct Args {
         allow_negative_numbers = true
     )]
     pub(super) timeout: Option<f64>,
-    /// How long the first line may take [default: 60]
+    /// How long the first line may take; 0 is as long as it likes [default: 60]
     #[arg(
         long,
         value_name = "SECONDS",
@@ -131,7 +131,7 @@ pub(crate) struct Args {
         allow_negative_numbers = true
     )]
     pub(super) start_timeout: Option<f64>,
-    /// How long the agent may be silent [default: as long as it likes]
+    /// How long the agent may be silent; 0 is as long as it likes [default: 0]
     #[arg(
         long,
         value_name = "SECONDS",
@@ -179,7 +179,7 @@ pub(crate) struct Args {
     /// Where runs are recorded [default: `$XDG_STATE_HOME/lapidary/runs`]
     #[arg(long, value_name = "DIR", help_heading = "Recording")]
     pub(super) record_dir: Option<PathBuf>,
-    /// Read this file instead of the project's `lapidary.toml`
+    /// Read this file instead of the project's `lapidary.toml`; it may grant what your own may
     #[arg(long, value_name = "FILE", help_heading = "Configuration")]
     pub(super) config: Option<PathBuf>,
     /// Read no configuration

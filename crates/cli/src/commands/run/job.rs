@@ -114,13 +114,15 @@ fn configured(args: &Args, here: &Path, environment: &Environment) -> Result<Con
         .as_ref()
         .map_or_else(|| here.to_owned(), |dir| here.join(dir));
     let loaded = match &args.config {
-        // Whoever names a file means it: it is as good as the user's own.
         Some(file) if !here.join(file).exists() => {
             let error = anyhow!("there is no `{}`", file.display());
             return Err(Failure::bad_config(error));
         }
-        Some(file) => config::load(Some(&here.join(file)), None),
-        None => config::load(user.as_deref(), config::find_project_file(&from).as_deref()),
+        Some(file) => config::load_named(user.as_deref(), &here.join(file)),
+        None => {
+            let project = config::find_project_file(&from, environment.home.as_deref());
+            config::load(user.as_deref(), project.as_deref())
+        }
     };
     let loaded = loaded.map_err(|error| {
         let hint = error.hint();

@@ -1,14 +1,17 @@
 //! The library as programs use it: providers, executions, chats and tickets, with the real supervisor.
 
 use std::fs;
+use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary::drive::agents::gemini::Prompt;
-use lapidary::drive::chat::{Chat, ChatError};
+use lapidary::drive::chat::{Chat, ChatError, Turn};
 use lapidary::drive::config::Config;
 use lapidary::drive::execute::{Data, execute};
 use lapidary::drive::headless::Job;
 use lapidary::drive::provider::{Context, Provider, ProviderError};
+use lapidary::drive::run::Timeouts;
 use lapidary::drive::ticket::Ticket;
 use lapidary::vocab::{Body, Cause, RuntimeEvent};
 
@@ -209,6 +212,21 @@ fn an_execution_that_fails_says_why() {
     assert_eq!((executed.success, executed.exit_code), (false, None));
 }
 
+#[test]
+fn a_limit_of_zero_is_none() {
+    let world = World::with_agent(NOTES);
+    let mut job = job(&world, "x");
+    assert_eq!(job.request().unwrap().timeouts, Timeouts::default());
+    job.config.start_timeout = Some(Duration::ZERO);
+    job.config.idle_timeout = Some(Duration::ZERO);
+    let expected = Timeouts {
+        start: None,
+        idle: None,
+        ..Timeouts::default()
+    };
+    assert_eq!(job.request().unwrap().timeouts, expected);
+}
+
 #[test] // O27
 fn dropping_a_run_ends_the_agent() {
     let world = World::with_agent("init; touch ../ready; exec sleep 600");
@@ -228,7 +246,7 @@ fn a_second_prompt_during_a_turn_is_refused() {
     drop(turn);
     world.assert_nothing_is_left();
     world.agent(NOTES);
-    let mut turn = chat.send("three").unwrap();
+    let mut turn = next_turn(&mut chat, "three");
     while turn.blocking_next().is_some() {}
     assert_eq!(written(&world, "stdin"), "three");
 }
@@ -274,4 +292,49 @@ fn a_run_can_be_stopped_from_elsewhere() {
     assert!(matches!(last.body, Body::RunEnd(end) if end.cause == Cause::CancelledByClient));
     assert!(asked.elapsed() < Duration::from_secs(1));
     world.assert_nothing_is_left();
+}
+
+/// An agent that does not end when it is asked to.
+const STUBBORN: &str =
+    "trap '' TERM; echo $$ > ../pid; init; touch ../ready; while :; do sleep 600; done";
+
+#[test]
+fn a_chat_is_busy_until_the_agent_of_a_dropped_turn_is_gone() {
+    let world = World::with_agent(STUBBORN);
+    let mut chat = Chat::new(world.host(), Config::default());
+    let turn = chat.send("one").unwrap();
+    world.wait_for("ready");
+    world.agent(NOTES);
+    drop(turn);
+    let mut turn = next_turn(&mut chat, "two");
+    let first = format!("/proc/{}", written(&world, "pid").trim());
+    assert!(!Path::new(&first).exists(), "two agents in one session");
+    while turn.blocking_next().is_some() {}
+    assert_eq!(written(&world, "stdin"), "two");
+}
+
+#[test]
+fn a_turn_that_is_over_does_not_end_the_next_one() {
+    let world = World::with_agent(NOTES);
+    let mut chat = Chat::new(world.host(), Config::default());
+    let mut over = chat.send("one").unwrap();
+    while over.blocking_next().is_some() {}
+    world.agent(STUBBORN);
+    let turn = chat.send("two").unwrap();
+    drop(over);
+    assert_eq!(chat.send("three").unwrap_err(), ChatError::Busy);
+    drop(turn);
+    world.assert_nothing_is_left();
+}
+
+/// Says something as soon as the last turn is over.
+fn next_turn(chat: &mut Chat, prompt: &str) -> Turn {
+    let last = Instant::now() + Duration::from_secs(20);
+    loop {
+        match chat.send(prompt) {
+            Ok(turn) => return turn,
+            Err(_) => assert!(Instant::now() < last, "the turn never ended"),
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
 }

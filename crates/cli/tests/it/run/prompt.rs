@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 
-use super::world::{Told, World};
+use super::world::{Told, World, names};
 use crate::support::ended;
 
 const NOTES: &str = r#"printf '%s\n' "$@" > ../args; cat > ../stdin; init; say a; success"#;
@@ -60,6 +60,43 @@ fn a_large_prompt_goes_with_a_run_that_is_not_recorded() {
             .count(),
         0
     );
+}
+
+#[test]
+fn the_prompt_of_another_run_is_neither_touched_nor_deleted() {
+    let world = World::with_agent(NOTES);
+    let prompt = vec![b'x'; 9 << 20];
+    let run = |more: &[&str]| {
+        let args = [&["run", "--run-id", "same", "-"], more].concat();
+        fed(world.lapidary(&args), &prompt)
+    };
+    assert_eq!(run(&[]).verdict(), ("end_turn", Some(0)));
+    let runs = world.path("state/runs");
+    let unrecorded = ["--no-record", "--record-dir", runs.to_str().unwrap()];
+    for more in [&[][..], &unrecorded] {
+        let told = run(more);
+        assert_eq!(told.verdict(), ("bad_input", Some(13)));
+        assert_eq!(told.message(), "there is a recording of `same` already");
+        assert!(fs::read(runs.join("same.prompt/prompt.md")).unwrap() == prompt);
+    }
+    // Nor if the prompt is all that is left of that run.
+    fs::remove_dir_all(runs.join("same")).unwrap();
+    for more in [&[][..], &unrecorded] {
+        let told = run(more);
+        assert_eq!(told.verdict(), ("bad_input", Some(13)));
+        assert!(fs::read(runs.join("same.prompt/prompt.md")).unwrap() == prompt);
+        assert!(!runs.join("same").exists());
+    }
+}
+
+#[test]
+fn a_large_prompt_that_cannot_be_handed_over_is_not_left_behind() {
+    let world = World::with_agent(NOTES);
+    // Gemini CLI separates directories by commas.
+    let command = world.lapidary(&["run", "--record-dir", "a,b", "-"]);
+    let told = fed(command, &vec![b'x'; 9 << 20]);
+    assert_eq!(told.verdict(), ("bad_input", Some(13)));
+    assert_eq!(names(&world.path("project/a,b")), [""; 0]);
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! A prompt that is too long for the agent's stdin lies beside the recording, in a directory of its own.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{TIMING, fresh_file};
+use crate::system::private_directory;
+
+/// A directory that holds a prompt for the agent to read. As long as this is there, nobody cleans it up.
+#[derive(Debug, Clone)]
+pub struct PromptDirectory {
+    path: PathBuf,
+    /// Held, not read.
+    _lock: Arc<File>,
+}
+
+impl PromptDirectory {
+    /// Makes the directory, which must not be there yet.
+    pub(crate) fn create(path: &Path, text: &str) -> io::Result<Self> {
+        private_directory().create(path)?;
+        Self::fill(path, text).inspect_err(|_| {
+            // It is ours, and half a prompt is none.
+            let _ = fs::remove_dir_all(path);
+        })
+    }
+
+    /// The empty `timing` makes it a recording to whoever cleans up, and its lock one that is being made.
+    fn fill(path: &Path, text: &str) -> io::Result<Self> {
+        let lock = fresh_file(&path.join(TIMING))?;
+        lock.try_lock()?;
+        let directory = Self {
+            path: path.to_owned(),
+            _lock: Arc::new(lock),
+        };
+        fresh_file(&directory.file())?.write_all(text.as_bytes())?;
+        Ok(directory)
+    }
+
+    /// Deletes it.
+    pub(crate) fn discard(&self) {
+        // What cannot be deleted now is cleaned up as old recordings are.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The prompt in it.
+    pub fn file(&self) -> PathBuf {
+        self.path.join("prompt.md")
+    }
+}
