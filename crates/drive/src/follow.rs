@@ -2,7 +2,7 @@
 
 mod follower;
 
-pub(crate) use follower::Follower;
+pub(crate) use follower::{Due, Follower};
 
 use std::fs::File;
 use std::io;

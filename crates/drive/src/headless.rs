@@ -11,7 +11,6 @@ use lapidary_home::{GeminiHome, Vars};
 use lapidary_normalize::{Ending, Options, Stopped};
 use lapidary_vocab::Cause;
 
-use crate::Host;
 use crate::agents::gemini::{
     self, Delivery, Invocation, Launch, LaunchError, Prompt, Stdin, Transport,
 };
@@ -20,6 +19,7 @@ use crate::detect::{self, Environment, Found, How, NotFound, Refusal, Tried};
 use crate::process::{Command, Supervisor};
 use crate::recording::{self, PromptDirectory, RecordError};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
+use crate::{Host, fresh_run};
 
 /// A run that somebody wants.
 #[derive(Debug, Clone)]
@@ -211,7 +211,9 @@ impl Job {
                 self.with(command, self.standin_input()?, Speech::Stream, Vec::new())
             }
         };
-        request.command.mark("LAPIDARY_RUN", &*self.options.run);
+        request.command.envs([("LAPIDARY_RUN", &*self.options.run)]);
+        // Two runs may have one name, in different places. What is hunted by its mark has to be this one's.
+        request.command.mark("LAPIDARY_MARK", fresh_run());
         Ok(request)
     }
 

@@ -35,6 +35,7 @@ use crate::recording::{self, Manifest, RecordError, RecordedEnd, Recorder, STDER
 use crate::run::stop::{self, Urgency};
 use crate::run::{Records, Stopper};
 use crate::signals;
+use crate::system::is_full;
 use tape::Tape;
 use watch::{Copier, Watch};
 
@@ -194,7 +195,10 @@ async fn supervised(
     let follower = Follower::of(&directory, grown)?;
     let watch = Watch::new(running, tape.clone(), follower, request.grace);
     let (ended, ()) = tokio::join!(watch.until_the_end(stops), copier.follow(growing));
-    let exit = ended.and_then(|ended| ended.exit);
+    if is_full(&directory) {
+        tape.fail(&io::ErrorKind::StorageFull.into());
+    }
+    let exit = ended.exit;
     manifest.end = Some(recorded_end(tape.elapsed(), exit));
     // A recording that cannot be completed is still all that the program wrote.
     let _ = tape.describe(&manifest);

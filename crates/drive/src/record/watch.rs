@@ -36,18 +36,15 @@ impl Watch {
         }
     }
 
-    /// Watches until the program and everything that it started is gone. None if its supervisor had to be given up.
-    pub(super) async fn until_the_end(
-        mut self,
-        mut stops: watch::Receiver<Urgency>,
-    ) -> Option<Ended> {
+    /// Watches until the program and everything that it started is gone.
+    pub(super) async fn until_the_end(mut self, mut stops: watch::Receiver<Urgency>) -> Ended {
         let ended = loop {
             // All of these can be cancelled without losing anything.
             tokio::select! {
                 biased;
-                ended = self.running.wait() => break Some(ended),
+                ended = self.running.wait() => break ended,
                 urgency = wanted(&mut stops, self.asked) => self.end(urgency).await,
-                () = self.patience.ends() => break None,
+                () = self.patience.ends() => break self.running.abandon().await,
                 _ = self.follower.due() => self.look().await,
             }
         };

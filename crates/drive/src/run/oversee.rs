@@ -7,24 +7,16 @@ use std::time::Duration;
 use lapidary_normalize::Stopped;
 use lapidary_vocab::Cause;
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use super::request::{Request, Speech};
 use super::stop::{Urgency, wanted};
 use super::waiting::Waiting;
-use crate::follow::{Grown, Growth};
+use crate::follow::{Due, Follower, Grown};
+use crate::patience::Patience;
 use crate::process::{Ended, Running};
-use crate::recording::{Channel, Recorder, STDERR, STDOUT};
+use crate::recording::{Recorder, STDOUT};
 use crate::system::{is_full, read_at};
-
-/// Files that grow all the time are looked at only this often. Nobody sees the difference, and it saves most of the work.
-const PAUSE: Duration = Duration::from_millis(2);
-
-/// Files are looked at this often even if nobody says that they grew, and the disk is asked whether it is full.
-const HEARTBEAT: Duration = Duration::from_millis(500);
-
-/// If the supervisor itself does not answer this long after the grace, it is given up.
-const GIVE_UP: Duration = Duration::from_secs(10);
 
 /// A first line is looked for in pieces of this size.
 const PIECE: usize = 16 * 1024;
@@ -35,11 +27,8 @@ pub(super) struct Overseer<'a> {
     waiting: &'a Waiting,
     recorder: &'a mut Recorder,
     running: Running,
-    growth: Growth,
+    follower: Follower,
     stdout: File,
-    stderr: File,
-    grown: watch::Sender<Grown>,
-    seen: Grown,
     /// How far stdout was searched for its first line's end. None once it was found.
     searched: Option<u64>,
     started: Instant,
@@ -49,7 +38,7 @@ pub(super) struct Overseer<'a> {
     asked: Urgency,
     stopped: Option<Stopped>,
     is_killed: bool,
-    give_up: Option<Instant>,
+    patience: Patience,
 }
 
 impl<'a> Overseer<'a> {
@@ -62,21 +51,14 @@ impl<'a> Overseer<'a> {
         stops: watch::Receiver<Urgency>,
         must_end: Option<Instant>,
     ) -> io::Result<Self> {
-        let (stdout, stderr) = (
-            recorder.directory().join(STDOUT),
-            recorder.directory().join(STDERR),
-        );
         let now = Instant::now();
         Ok(Self {
-            growth: Growth::of(&[&stdout, &stderr]),
-            stdout: File::open(stdout)?,
-            stderr: File::open(stderr)?,
+            stdout: File::open(recorder.directory().join(STDOUT))?,
+            follower: Follower::of(recorder.directory(), grown)?,
             request,
             waiting,
             recorder,
             running,
-            grown,
-            seen: Grown::default(),
             searched: Some(0),
             started: now,
             last_sign: now,
@@ -85,14 +67,12 @@ impl<'a> Overseer<'a> {
             asked: Urgency::None,
             stopped: None,
             is_killed: false,
-            give_up: None,
+            patience: Patience::default(),
         })
     }
 
     /// Watches until the agent and everything that it started is gone.
     pub(super) async fn watch(mut self) -> (Ended, Option<Stopped>) {
-        let mut heartbeat = interval(HEARTBEAT);
-        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let ended = loop {
             let deadline = self.deadline();
             // All of these can be cancelled without losing anything.
@@ -104,63 +84,43 @@ impl<'a> Overseer<'a> {
                     Late::GiveUp => break self.running.abandon().await,
                     late => self.end_late(late).await,
                 },
-                () = self.growth.happened() => {
+                due = self.follower.due() => {
                     self.look().await;
-                    sleep(PAUSE).await;
-                }
-                _ = heartbeat.tick() => {
-                    self.look().await;
-                    self.check_disk().await;
+                    if due == Due::Heartbeat {
+                        self.check_disk().await;
+                    }
                 }
             }
         };
         self.look().await;
-        self.seen.is_over = true;
-        self.grown.send_replace(self.seen);
+        self.follower.finish();
         (ended, self.stopped)
     }
 
     /// How far have the files grown?
     async fn look(&mut self) {
-        let length = |file: &File| file.metadata().map_or(0, |metadata| metadata.len());
-        let now = Grown {
-            stdout: length(&self.stdout).max(self.seen.stdout),
-            stderr: length(&self.stderr).max(self.seen.stderr),
-            is_over: false,
-        };
-        if now == self.seen {
+        let recorder = &mut *self.recorder;
+        let mut noted = Ok(());
+        let grown = self.follower.look(|channel, bytes| {
+            if noted.is_ok() {
+                noted = recorder.note(channel, bytes);
+            }
+        });
+        let Some(grown) = grown else {
             return;
-        }
+        };
         self.last_sign = Instant::now();
-        let noted = self
-            .note(Channel::Out, now.stdout - self.seen.stdout)
-            .and_then(|()| self.note(Channel::Err, now.stderr - self.seen.stderr));
-        self.seen = now;
         self.look_for_first_line();
-        self.grown.send_replace(now);
         if let Err(error) = noted {
             let message = format!("the run cannot be recorded any more: {error}");
             self.stop(Cause::Internal, message, Some(FREE_SPACE)).await;
         }
-        if now.stdout + now.stderr > self.request.records.max_output {
-            let message = format!(
-                "the agent wrote more than {} bytes, the limit for one run",
-                self.request.records.max_output
-            );
-            self.kill(
-                Cause::Budget,
-                message,
-                Some("`max_output` (--max-output) allows more"),
-            )
-            .await;
+        let most = self.request.records.max_output;
+        if grown.stdout + grown.stderr > most {
+            let message = format!("the agent wrote more than {most} bytes, the limit for one run");
+            let hint = "`max_output` (--max-output) allows more";
+            self.kill(Cause::Budget, message, Some(hint)).await;
         }
-    }
-
-    fn note(&mut self, channel: Channel, bytes: u64) -> io::Result<()> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        self.recorder.note(channel, bytes)
     }
 
     fn look_for_first_line(&mut self) {
@@ -190,7 +150,7 @@ impl<'a> Overseer<'a> {
 
     /// What is due next.
     fn deadline(&self) -> Option<(Instant, Late)> {
-        if let Some(give_up) = self.give_up {
+        if let Some(give_up) = self.patience.end() {
             return Some((give_up, Late::GiveUp));
         }
         let timeouts = &self.request.timeouts;
@@ -261,7 +221,7 @@ impl<'a> Overseer<'a> {
     async fn stop(&mut self, cause: Cause, message: String, hint: Option<&str>) {
         if self.decide(cause, message, hint) {
             self.running.stop(self.request.grace).await;
-            self.give_up_after(self.request.grace.saturating_add(GIVE_UP));
+            self.patience.ordered(self.request.grace);
         }
     }
 
@@ -269,14 +229,8 @@ impl<'a> Overseer<'a> {
         self.decide(cause, message, hint);
         if !std::mem::replace(&mut self.is_killed, true) {
             self.running.kill().await;
-            self.give_up_after(GIVE_UP);
+            self.patience.ordered(Duration::ZERO);
         }
-    }
-
-    /// A supervisor that does not answer is given up at some time, and nothing that happens meanwhile puts that off.
-    fn give_up_after(&mut self, time: Duration) {
-        let when = later(Instant::now(), time);
-        self.give_up = Some(self.give_up.map_or(when, |before| before.min(when)));
     }
 
     /// The first reason is the one that counts.

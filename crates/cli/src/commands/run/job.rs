@@ -27,8 +27,7 @@ pub(in crate::commands) const DEMO: &str = "demo";
 
 /// What is to be run.
 pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, Failure> {
-    let here = std::env::current_dir().context("cannot tell where this is");
-    let here = here.map_err(Failure::bad_input)?;
+    let here = here(args)?;
     let environment = Environment::from_vars(std::env::vars_os(), &here);
     let flags = flags(args).map_err(|error| Failure::usage(anyhow!(error)))?;
     let config = flags.over(configured(args, &here, &environment)?);
@@ -48,6 +47,18 @@ pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, F
         environment,
         config,
     })
+}
+
+/// Where we are. Somebody may have deleted it, which does not matter to who says where the agent is to work.
+fn here(args: &Args) -> Result<PathBuf, Failure> {
+    match (std::env::current_dir(), &args.working_dir) {
+        (Ok(here), _) => Ok(here),
+        (Err(_), Some(wanted)) if wanted.is_absolute() => Ok(wanted.clone()),
+        (Err(error), _) => {
+            let error = anyhow!(error).context("the current directory is gone, or cannot be told");
+            Err(Failure::bad_input(error).with_hint("go elsewhere, or name a directory with -C"))
+        }
+    }
 }
 
 /// Flags go through the same table as files, so a mistake has the same words.
@@ -88,6 +99,9 @@ fn flags(args: &Args) -> Result<Config, ConfigError> {
             builder = builder.set(key, value);
         }
     }
+    if let Some(bytes) = args.max_output {
+        builder = builder.set("max_output", i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
     for dir in &args.include_directories {
         builder = builder.include_directory(dir);
     }
@@ -99,7 +113,6 @@ fn flags(args: &Args) -> Result<Config, ConfigError> {
     }
     let mut config = builder.build()?;
     config.retries = args.retries;
-    config.max_output = args.max_output;
     Ok(config)
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::run::{Batch, Run};
-use lapidary::vocab::event::RunEnd;
+use lapidary::vocab::event::{DiagnosticKind, RunEnd};
 use lapidary::vocab::{Body, Cause, Event};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
@@ -44,6 +44,7 @@ pub(super) fn present(
         started: Instant::now(),
         end: None,
         failure: None,
+        too_long: 0,
         stderr: Harmless::new(io::stderr(), io::stderr().is_terminal()),
     };
     runtime.block_on(presented.follow(run, heard, out));
@@ -58,6 +59,8 @@ struct Presented {
     end: Option<RunEnd>,
     /// Why nothing is shown any more, unless its reader has had enough.
     failure: Option<Failure>,
+    /// How many lines were too long to be translated whole.
+    too_long: usize,
     /// Where the agent's complaints go, if they are wanted.
     stderr: Harmless<Stderr>,
 }
@@ -115,6 +118,8 @@ impl Presented {
     }
 
     fn remember(&mut self, events: &[Event]) {
+        let is_too_long = |event: &&Event| matches!(&event.body, Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::LineTooLong);
+        self.too_long += events.iter().filter(is_too_long).count();
         if let Some(Body::RunEnd(end)) = events.last().map(|event| &event.body) {
             self.end = Some(end.clone());
         }
@@ -123,16 +128,28 @@ impl Presented {
     /// A closed pipe only means that its reader has had enough. Anything else is a fault.
     fn stop_showing(&mut self, failure: Failure) {
         self.face = None;
+        if failure.is_closed_pipe() {
+            complain("note: whoever read the output is gone");
+        }
         self.failure = Some(failure).filter(|failure| !failure.is_closed_pipe());
     }
 
     fn finish(mut self, out: &mut Printer) -> Result<Exit, Failure> {
         let _ = self.stderr.finish();
+        if let Some(face) = self.face.take()
+            && let Err(failure) = face.finish(out)
+        {
+            self.stop_showing(failure);
+        }
         if let Some(failure) = self.failure {
             return Err(failure);
         }
-        if let Some(face) = self.face.take() {
-            face.finish(out)?;
+        if self.too_long > 0 {
+            let what = "which are whole only in the recording";
+            complain(&format!(
+                "warning: lines over the limit: {}, {what}",
+                self.too_long
+            ));
         }
         let Some(end) = &self.end else {
             return Err(Failure::internal(anyhow!("the run ended without a word")));

@@ -12,8 +12,8 @@ use crate::exit::Exit;
 use crate::printer::complain;
 use crate::system::Interruptions;
 
-/// When nobody reads our output any more, the run is ended this long after it was to be killed.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// When nobody reads our output any more, we leave this long after the run was to be killed.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A run that has not begun this long after somebody wanted it to end waits for a prompt that may never come.
 const BEGINNING: Duration = Duration::from_secs(1);
@@ -74,7 +74,10 @@ async fn obey(
     heard.send_replace(2);
     stopper.kill();
     // The agent is dead by then. If we are still here, we are stuck on a reader who does not read.
-    sleep(PATIENCE).await;
+    tokio::select! {
+        () = interruptions.next() => {}
+        () = sleep(PATIENCE) => {}
+    }
     leave("nobody reads the output: giving up");
 }
 

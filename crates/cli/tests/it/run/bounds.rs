@@ -281,3 +281,51 @@ fn an_agent_that_writes_without_end_is_ended() {
         world.assert_nothing_is_left();
     }
 }
+
+#[test]
+fn a_failure_is_no_success_because_nobody_reads_it() {
+    for format in [
+        "events", "messages", "runtime", "result", "text", "markdown", "html",
+    ] {
+        let world = World::with_agent("init; say a; exit 41");
+        let mut command = world.lapidary(&["run", "--format", format, "go"]);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        assert_ne!(ended(child).status.code(), Some(0), "{format}");
+    }
+}
+
+#[test]
+fn who_presses_ctrl_c_twice_gets_away_even_if_nobody_reads() {
+    let world = World::with_agent(
+        "init; i=0; while [ $i -lt 3000 ]; do say aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; i=$((i+1)); done; touch ../ready; exec sleep 600",
+    );
+    let child = at_work(&world, &["--grace", "0.1"]);
+    signal(&child, Signal::SIGINT);
+    std::thread::sleep(Duration::from_millis(100));
+    let told = ended_by(&world, child, Signal::SIGINT);
+    assert_eq!(told.code, Some(130));
+    assert!(told.took < Duration::from_secs(5), "{:?}", told.took);
+    let manifest = std::fs::read_to_string(world.recording().join("run.json")).unwrap();
+    assert!(
+        manifest.contains("\"durationMs\""),
+        "its end is recorded: {manifest}"
+    );
+}
+
+#[test]
+fn the_limit_of_output_is_kept_closely() {
+    let world = World::with_agent(
+        "init; exec yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    );
+    let told = world.run(&["--max-output", "20000000", "--format", "result", "go"]);
+    assert_eq!(told.code, Some(17), "{}", told.stderr);
+    let written = std::fs::metadata(world.recording().join("stdout"))
+        .unwrap()
+        .len();
+    assert!(written < 100_000_000, "{written}");
+}
