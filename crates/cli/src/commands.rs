@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod completions;
+mod directories;
 mod doctor;
 mod man;
 mod record;

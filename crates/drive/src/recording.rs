@@ -20,7 +20,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-pub use keep::{Limits, prune};
+pub use keep::{Limits, prune, sweep};
 pub use lapidary_vocab::recording::{RecordedEnd, Recording as Manifest};
 pub use prompt::PromptDirectory;
 pub use timing::{Channel, Moment, Timing, TimingError};

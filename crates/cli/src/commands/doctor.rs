@@ -16,7 +16,7 @@ use lapidary::drive::detect::Environment;
 use lapidary::drive::doctor::{Patient, examine};
 use lapidary::drive::process::Supervisor;
 
-use super::run::job::{state_directory, user_directory};
+use super::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
@@ -128,7 +128,7 @@ async fn look(
 ) -> Result<(), Failure> {
     let program = std::env::current_exe().context("cannot tell where this program is");
     let supervisor = Supervisor::at(program.map_err(Failure::internal)?);
-    let user = user_directory(environment, "XDG_CONFIG_HOME", ".config");
+    let user = directories::config(environment);
     let user = user.map(|directory| directory.join(config::FILE_NAME));
     let project = config::find_project_file(directory, environment.home.as_deref());
     let files = [&user, &project].into_iter().flatten();
@@ -136,7 +136,7 @@ async fn look(
         environment,
         directory,
         supervisor: &supervisor,
-        state_directory: &state_directory(environment).join("runs"),
+        state_directory: &directories::state(environment).join("runs"),
         config: &config::load(user.as_deref(), project.as_deref()),
         config_files: &files
             .filter(|path| path.exists())

@@ -71,7 +71,7 @@ fn request(args: &Args) -> Result<Request, Failure> {
     let here = here.map_err(Failure::bad_input)?;
     let environment = Environment::from_vars(std::env::vars_os(), &here);
     let own = std::env::current_exe().context("cannot tell where this program is");
-    let records = recorded_in(args.record_dir.as_deref(), &environment);
+    let records = recorded_in(args.record_dir.as_deref(), &environment)?;
     let mut command = Command::new(program, here);
     command.args(rest.to_vec()).envs(environment.vars);
     let name = Path::new(program).file_name().unwrap_or(program);

@@ -112,7 +112,7 @@ fn find(name: &Path, directory: Option<&Path>) -> Result<PathBuf, Failure> {
     let here = std::env::current_dir().context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
     let environment = Environment::from_vars(std::env::vars_os(), &here);
-    let root = recorded_in(directory, &environment).root;
+    let root = recorded_in(directory, &environment)?.root;
     let is_id = name.components().count() == 1 && !name.starts_with("..");
     let found = Some(root.join(name)).filter(|found| is_id && found.is_dir());
     found.ok_or_else(|| {

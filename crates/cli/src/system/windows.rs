@@ -1,9 +1,10 @@
 //! Windows: handles, the console's Ctrl-C. Checked by the compiler, never run.
 
 use std::env;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::windows::io::AsHandle as _;
+use std::path::Path;
 
 use lapidary::render::live::Size;
 use tokio::signal::windows::{CtrlBreak, CtrlC, ctrl_break, ctrl_c};
@@ -25,6 +26,21 @@ pub(crate) fn terminal_size() -> Option<Size> {
         width: number("COLUMNS")?,
         height: number("LINES")?,
     })
+}
+
+/// The name of our directory among temporary files, which are each user's own here.
+pub(crate) fn private_name() -> String {
+    "lapidary".to_owned()
+}
+
+/// Makes directories, as far as they are not there.
+pub(crate) fn make_directories(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)
+}
+
+/// Makes a directory.
+pub(crate) fn make_private(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)
 }
 
 /// Nothing ends by a signal here.

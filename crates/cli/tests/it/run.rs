@@ -11,4 +11,5 @@ mod on_a_terminal;
 mod outcome;
 mod prompt;
 mod trust;
+mod unrecorded;
 pub(crate) mod world;

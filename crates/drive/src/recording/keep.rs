@@ -1,4 +1,4 @@
-//! Keeping recordings within bounds: the oldest go first, one that is being made never.
+//! Keeping recordings within bounds: the oldest go first, one that is being made never. Of runs that are not recorded, nothing stays.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -61,6 +61,20 @@ pub fn prune(root: &Path, limits: Limits, now: SystemTime) -> io::Result<usize> 
         }
     }
     Ok(deleted)
+}
+
+/// A directory without a lock may be about to get one, but not for that long.
+const SETTLED: Duration = Duration::from_mins(1);
+
+/// Deletes what runs have left below `root` that were killed before they could do it: nothing there was to be kept. Returns how many
+/// these were.
+pub fn sweep(root: &Path, now: SystemTime) -> io::Result<usize> {
+    let all = newest_first(root)?;
+    let left = all
+        .iter()
+        .filter(|old| old.age(now) > SETTLED && !old.is_being_made());
+    let deleted = left.filter(|old| fs::remove_dir_all(&old.directory).is_ok());
+    Ok(deleted.count())
 }
 
 struct Old {

@@ -1,8 +1,9 @@
 //! From arguments, files and surroundings to a job.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::agents::gemini::Prompt;
@@ -10,10 +11,11 @@ use lapidary::drive::config::{self, Config, ConfigError};
 use lapidary::drive::detect::Environment;
 use lapidary::drive::headless::{Agent, Job};
 use lapidary::drive::process::Supervisor;
-use lapidary::drive::recording::Limits;
+use lapidary::drive::recording::{self, Limits};
 use lapidary::drive::run::Records;
 use lapidary::normalize::Options;
 
+use super::super::directories;
 use super::super::sink::Format;
 use super::Args;
 use crate::failure::Failure;
@@ -39,7 +41,7 @@ pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, F
         resume: args.resume.clone(),
         session_id: args.session_id.clone(),
         extra_args: args.for_agent.clone(),
-        records: records(args, &config, &environment),
+        records: records(args, &config, &environment)?,
         supervisor: Supervisor::at(program),
         options,
         notices: Vec::new(),
@@ -120,7 +122,7 @@ fn configured(args: &Args, here: &Path, environment: &Environment) -> Result<Con
     if args.no_config {
         return Ok(Config::default());
     }
-    let user = user_directory(environment, "XDG_CONFIG_HOME", ".config");
+    let user = directories::config(environment);
     let user = user.map(|directory| directory.join(config::FILE_NAME));
     let from = args
         .working_dir
@@ -195,55 +197,33 @@ fn from_stdin() -> Result<Prompt, Failure> {
 }
 
 /// A run that is not to be recorded needs a place for its files all the same, but not for long.
-fn records(args: &Args, config: &Config, environment: &Environment) -> Records {
+fn records(args: &Args, config: &Config, environment: &Environment) -> Result<Records, Failure> {
     let keep = config.record.unwrap_or(true);
-    match (&args.record_dir, keep) {
-        (None, false) => Records {
-            keep,
-            ..Records::below(std::env::temp_dir().join("lapidary-runs"))
-        },
-        (directory, _) => Records {
-            keep,
-            ..recorded_in(directory.as_deref(), environment)
-        },
+    let named = args.record_dir.as_deref();
+    let records = match named {
+        None if !keep => Records::below(directories::unrecorded(environment)?),
+        _ => recorded_in(named, environment)?,
+    };
+    if named.is_none() {
+        // What killed runs have left, beside the recordings, goes now. Whether that works is no concern of this one.
+        let _ = recording::sweep(
+            &records.root.with_file_name("unrecorded"),
+            SystemTime::now(),
+        );
     }
+    Ok(Records { keep, ..records })
 }
 
 /// A directory that somebody names is theirs: what is put there stays. Ours is kept within bounds.
-pub(in crate::commands) fn recorded_in(named: Option<&Path>, environment: &Environment) -> Records {
-    match named {
+pub(in crate::commands) fn recorded_in(
+    named: Option<&Path>,
+    environment: &Environment,
+) -> Result<Records, Failure> {
+    Ok(match named {
         Some(directory) => Records {
             limits: Limits::NONE,
             ..Records::below(environment.dir.join(directory))
         },
-        None => Records::below(recordings(environment)),
-    }
-}
-
-/// Where recordings are kept unless somebody says otherwise.
-fn recordings(environment: &Environment) -> PathBuf {
-    state_directory(environment).join("runs")
-}
-
-pub(in crate::commands) fn state_directory(environment: &Environment) -> PathBuf {
-    let named = environment.vars.get(OsStr::new("LAPIDARY_STATE_DIR"));
-    let named = named.filter(|value| !value.is_empty()).map(PathBuf::from);
-    let usual = || user_directory(environment, "XDG_STATE_HOME", ".local/state");
-    let somewhere = || std::env::temp_dir().join("lapidary");
-    named.or_else(usual).unwrap_or_else(somewhere)
-}
-
-/// Our own below one of the user's directories, as the XDG specification has it: a relative path there counts for nothing.
-pub(in crate::commands) fn user_directory(
-    environment: &Environment,
-    variable: &str,
-    usual: &str,
-) -> Option<PathBuf> {
-    let named = environment
-        .vars
-        .get(OsStr::new(variable))
-        .map(PathBuf::from);
-    let named = named.filter(|path| path.is_absolute());
-    let base = named.or_else(|| Some(environment.home.as_ref()?.join(usual)))?;
-    Some(base.join("lapidary"))
+        None => Records::below(directories::safe_state(environment)?.join("runs")),
+    })
 }

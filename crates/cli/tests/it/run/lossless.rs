@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use super::world::{Told, World, names};
+use super::world::{World, names};
 use crate::support::ended;
 
 /// About 3 MB in 20,000 lines, then gone at once.
@@ -93,18 +93,6 @@ fn a_recording_holds_everything_and_is_private() {
         accounted,
         fs::metadata(recording.join("stdout")).unwrap().len()
     );
-}
-
-#[test]
-fn a_run_that_is_not_recorded_leaves_no_file() {
-    let world = World::with_agent("init; say a; success");
-    let mut command = world.lapidary(&["run", "--no-record", "go"]);
-    command.env("TMPDIR", world.path("tmp"));
-    let told = Told::by(command);
-    assert_eq!(told.verdict(), ("end_turn", Some(0)));
-    assert!(told.end()["extensions"].is_null());
-    assert!(!world.path("state").exists());
-    assert_eq!(names(&world.path("tmp/lapidary-runs")), [""; 0]);
 }
 
 #[test]

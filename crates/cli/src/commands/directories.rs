@@ -1,0 +1,75 @@
+//! Where a user's files of ours are, as the XDG specification has it.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use lapidary::drive::detect::Environment;
+
+use crate::failure::Failure;
+use crate::system;
+
+/// What the user configures.
+pub(super) fn config(environment: &Environment) -> Option<PathBuf> {
+    below(environment, "XDG_CONFIG_HOME", ".config")
+}
+
+/// What we keep. Nothing is made there yet: before that, ask for [`safe_state`].
+pub(super) fn state(environment: &Environment) -> PathBuf {
+    own_state(environment).unwrap_or_else(shared_state)
+}
+
+/// What we keep, where nobody else can have a hand in it.
+pub(super) fn safe_state(environment: &Environment) -> Result<PathBuf, Failure> {
+    if let Some(own) = own_state(environment) {
+        return Ok(own);
+    }
+    safe_shared_state()
+}
+
+/// Where runs work of which nothing is kept: beside those that are, or among temporary files if nothing can be written there.
+pub(super) fn unrecorded(environment: &Environment) -> Result<PathBuf, Failure> {
+    let usual = safe_state(environment)?.join("unrecorded");
+    // Whether something can be written shows when it is.
+    let can_write =
+        system::make_directories(&usual).is_ok() && tempfile::tempdir_in(&usual).is_ok();
+    if can_write {
+        return Ok(usual);
+    }
+    Ok(safe_shared_state()?.join("unrecorded"))
+}
+
+fn safe_shared_state() -> Result<PathBuf, Failure> {
+    let shared = shared_state();
+    let made = system::make_private(&shared);
+    let made = made.with_context(|| format!("cannot use `{}`", shared.display()));
+    match made {
+        Ok(()) => Ok(shared),
+        Err(error) => {
+            let hint = "set LAPIDARY_STATE_DIR to a directory of your own";
+            Err(Failure::internal(error).with_hint(hint))
+        }
+    }
+}
+
+fn own_state(environment: &Environment) -> Option<PathBuf> {
+    let named = environment.vars.get(OsStr::new("LAPIDARY_STATE_DIR"));
+    let named = named.filter(|value| !value.is_empty()).map(PathBuf::from);
+    named.or_else(|| below(environment, "XDG_STATE_HOME", ".local/state"))
+}
+
+/// For users without a home, among everybody's temporary files.
+fn shared_state() -> PathBuf {
+    std::env::temp_dir().join(system::private_name())
+}
+
+/// Our own below one of the user's directories. A relative path in a variable counts for nothing.
+fn below(environment: &Environment, variable: &str, usual: &str) -> Option<PathBuf> {
+    let named = environment
+        .vars
+        .get(OsStr::new(variable))
+        .map(PathBuf::from);
+    let named = named.filter(|path| path.is_absolute());
+    let base = named.or_else(|| Some(environment.home.as_ref()?.join(usual)))?;
+    Some(base.join("lapidary"))
+}
