@@ -123,16 +123,9 @@ impl Verdict {
                 .map(|time| Number::from(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))),
             message: failed.then(|| self.message(&cause, ending)),
             evidence: self.evidence(ending),
-            hint: special.or_else(|| self.usual_hint(&cause, ending)),
+            hint: special.or_else(|| usual_hint(&cause, ending)),
             cause,
         }
-    }
-
-    /// What we refused ourselves is not the agent's to explain, unless it is not there at all.
-    fn usual_hint(&self, cause: &Cause, ending: &Ending) -> Option<String> {
-        let is_ours = ending.stopped.is_some() && *cause != Cause::AgentMissing;
-        let hint = cause.hint().filter(|_| !is_ours);
-        hint.map(str::to_owned)
     }
 
     fn cause(&self, ending: &Ending) -> Cause {
@@ -274,6 +267,13 @@ impl Verdict {
 
 const TOO_LARGE: &str =
     "is the prompt, with all that belongs to it, larger than the model can take?";
+
+/// What we refused ourselves is not the agent's to explain, unless it is not there at all.
+fn usual_hint(cause: &Cause, ending: &Ending) -> Option<String> {
+    let is_ours = ending.stopped.is_some() && *cause != Cause::AgentMissing;
+    let hint = cause.hint().filter(|_| !is_ours);
+    hint.map(str::to_owned)
+}
 
 /// A run that was refused before it began can have no result.
 fn was_started(ending: &Ending) -> bool {

@@ -131,7 +131,6 @@ impl Stdio {
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     pub(super) program: PathBuf,
-    #[cfg_attr(windows, expect(dead_code, reason = "a job does not have to answer"))]
     pub(super) patience: Duration,
 }
 
