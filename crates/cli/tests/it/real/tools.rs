@@ -42,6 +42,7 @@ fn every_tool_is_known_by_its_kind() {
             json!({"todos": [{"description": "one", "status": "pending"}]}),
             "think",
         ),
+        ("google_web_search", json!({"query": "lapidary"}), "browse"),
         ("no_such_tool", json!({}), "other"),
     ];
     let turns = calls
@@ -49,6 +50,7 @@ fn every_tool_is_known_by_its_kind() {
         .map(|(name, args, _)| Turn::call(*name, args.clone()));
     let script = turns
         .fold(Script::new(), Script::stream)
+        .generate("Found it.")
         .stream("All done.");
     let real = real.with_script(script);
     let told = real.run(&["--yolo", "use every tool"]);
