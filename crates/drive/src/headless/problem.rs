@@ -1,0 +1,98 @@
+//! Why a job cannot be run, and how that is told as the end of a run.
+
+use std::io;
+use std::path::PathBuf;
+
+use lapidary_home::trust::Reason;
+use lapidary_normalize::{Ending, Stopped};
+use lapidary_vocab::Cause;
+
+use crate::agents::gemini::{self, LaunchError};
+use crate::detect::{How, NotFound, Refusal, Tried};
+use crate::recording::RecordError;
+
+/// Why a job cannot be run at all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The agent is not installed.
+    #[error(transparent)]
+    NotFound(#[from] NotFound),
+    /// The agent cannot be started like this.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The run's id cannot name a recording.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// There is no such directory to work in.
+    #[error("cannot work in `{}`: it is no directory", directory.display())]
+    Directory {
+        /// The one that was wanted.
+        directory: PathBuf,
+    },
+    /// The agent would refuse to work there: nobody said that the folder can be trusted.
+    #[error("`{}` is not a trusted folder: {reason}", directory.display())]
+    Untrusted {
+        /// Where it was to work.
+        directory: PathBuf,
+        /// Who says so.
+        reason: Reason,
+    },
+    /// A prompt that is too long for stdin cannot be written to a file.
+    #[error("cannot write the prompt to `{}`: {source}", path.display())]
+    PromptFile {
+        /// Where it was to be written.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl JobError {
+    fn cause(&self) -> Cause {
+        match self {
+            Self::NotFound(_) => Cause::AgentMissing,
+            Self::Launch(_) | Self::Record(_) | Self::Directory { .. } => Cause::BadInput,
+            Self::Untrusted { .. } => Cause::UntrustedFolder,
+            Self::PromptFile { .. } => Cause::Internal,
+        }
+    }
+
+    /// Where the agent was looked for in vain.
+    fn remarks(&self) -> Vec<String> {
+        let Self::NotFound(NotFound { tried }) = self else {
+            return Vec::new();
+        };
+        let is_worth_a_word = |tried: &&Tried| {
+            tried.refused != Refusal::Missing || matches!(tried.how, How::Variable(_))
+        };
+        let named = tried.iter().filter(is_worth_a_word);
+        let named = named.map(|tried| format!("`{}`: {}", tried.path.display(), tried.refused));
+        let looked = format!("it was looked for in {} places", tried.len());
+        named.chain([looked]).collect()
+    }
+
+    /// What the user can do about it, if we know.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotFound(error) => Some(error.hint()),
+            Self::Launch(error) => error.hint(),
+            Self::Untrusted { reason, .. } => Some(gemini::trust_hint(reason)),
+            Self::Record(_) | Self::Directory { .. } | Self::PromptFile { .. } => None,
+        }
+    }
+}
+
+impl From<&JobError> for Ending {
+    fn from(error: &JobError) -> Self {
+        Self {
+            stopped: Some(Stopped {
+                cause: error.cause(),
+                message: error.to_string(),
+                hint: error.hint(),
+            }),
+            remarks: error.remarks(),
+            ..Self::default()
+        }
+    }
+}
