@@ -11,6 +11,7 @@ use std::time::Duration;
 use lapidary_home::trust::Trust;
 use lapidary_home::{GeminiHome, Vars};
 use lapidary_normalize::Options;
+use lapidary_wire::lines::DEFAULT_LIMIT;
 
 use crate::agents::gemini::{
     self, Delivery, Invocation, Launch, LaunchError, Prompt, Stdin, Transport,
@@ -51,6 +52,8 @@ pub struct Job {
     pub notices: Vec<String>,
     /// Whether the agent's bytes are handed on too.
     pub with_bytes: bool,
+    /// The longest line that is translated whole.
+    pub max_line: usize,
 }
 
 /// The agent of a job.
@@ -94,6 +97,7 @@ impl Job {
             options: Options::new(run),
             notices: Vec::new(),
             with_bytes: false,
+            max_line: DEFAULT_LIMIT,
         }
     }
 
@@ -258,6 +262,7 @@ impl Job {
             options: self.options.clone(),
             notices: self.notices.iter().cloned().chain(notices).collect(),
             with_bytes: self.with_bytes,
+            max_line: self.max_line,
             prompt_directory: None,
         }
     }

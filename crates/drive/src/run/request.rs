@@ -37,6 +37,8 @@ pub struct Request {
     pub notices: Vec<String>,
     /// Whether batches carry the agent's bytes too.
     pub with_bytes: bool,
+    /// The longest line that is translated whole. Of a longer one a diagnostic keeps the beginning, and the recording all.
+    pub max_line: usize,
     /// A directory that holds the prompt for the agent to read. It goes when the recording goes.
     pub prompt_directory: Option<PromptDirectory>,
 }

@@ -65,7 +65,7 @@ impl<'a> Translator<'a> {
             batches,
             stdout: Followed::open(&directory.join(STDOUT))?,
             stderr: Followed::open(&directory.join(STDERR))?,
-            lines: LineBuffer::default(),
+            lines: LineBuffer::with_limit(request.max_line),
             document: Vec::new(),
         })
     }

@@ -13,6 +13,7 @@ use lapidary::drive::headless::{Agent, Job};
 use lapidary::drive::process::Supervisor;
 use lapidary::drive::run::Records;
 use lapidary::normalize::Options;
+use lapidary::wire::lines::DEFAULT_LIMIT;
 use serde_json::json;
 
 /// What an agent needs to find its way on this machine. Nothing that could be an account is among it.
@@ -101,6 +102,7 @@ impl<'a> World<'a> {
             options: Options::new(run),
             notices: Vec::new(),
             with_bytes: false,
+            max_line: DEFAULT_LIMIT,
         })
     }
 }

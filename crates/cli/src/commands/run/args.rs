@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use lapidary::wire::lines::DEFAULT_LIMIT;
+
 use super::super::sink::{DeltasArg, Format};
 
 /// Run an agent on a prompt, and say how it went
@@ -166,6 +168,9 @@ pub(crate) struct Args {
     /// With --format result: put JSON found in the response into `data`
     #[arg(long, help_heading = "Output")]
     pub(super) extract_data: bool,
+    /// The longest line that is translated whole; the recording has all of a longer one
+    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT, value_parser = at_least_one, help_heading = "Output")]
+    pub(super) max_line: usize,
     /// Show what the agent writes to stderr
     #[arg(short, long, help_heading = "Output")]
     pub(super) verbose: bool,
@@ -185,4 +190,12 @@ pub(crate) struct Args {
     /// Read no configuration
     #[arg(long, help_heading = "Configuration", conflicts_with = "config")]
     pub(super) no_config: bool,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(bytes) => Ok(bytes),
+        Err(error) => Err(format!("a number of bytes is wanted: {error}")),
+    }
 }

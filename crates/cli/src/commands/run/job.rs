@@ -46,6 +46,7 @@ pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, F
         options,
         notices: Vec::new(),
         with_bytes: format == Format::Raw || args.verbose,
+        max_line: args.max_line,
         environment,
         config,
     })

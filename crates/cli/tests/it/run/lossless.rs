@@ -117,3 +117,23 @@ fn what_the_agent_complains_about_goes_to_a_file_as_it_is() {
     assert_eq!(output.stderr, b"\x1b[31m\xff \xc3\xa9\r", "{output:?}");
     assert_eq!(output.status.code(), Some(0));
 }
+
+#[test]
+fn a_line_over_the_limit_is_whole_in_the_recording_and_that_is_said() {
+    let world = World::with_agent("init; say $(printf '%05000d' 7); say b; success");
+    let told = world.run(&["--max-line", "2000", "go"]);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)));
+    let kinds: Vec<_> = told
+        .events
+        .iter()
+        .filter_map(|event| event["kind"].as_str())
+        .collect();
+    assert_eq!(kinds, ["line_too_long", "text"]);
+    assert!(
+        told.stderr.contains("warning: lines over the limit: 1"),
+        "{}",
+        told.stderr
+    );
+    let recorded = fs::read_to_string(world.recording().join("stdout")).unwrap();
+    assert!(recorded.contains(&format!("{:05000}", 7)));
+}
