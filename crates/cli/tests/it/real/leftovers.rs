@@ -70,7 +70,8 @@ fn cancelled() {
             "{told:?}"
         );
         assert_eq!(told.count("tool_invocation"), 1);
-        assert!(told.took < Duration::from_secs(2), "{:?}", told.took);
+        // It ends by itself; how long that takes is its own affair, within the grace.
+        assert!(told.took < Duration::from_secs(6), "{:?}", told.took);
     }
 }
 
@@ -104,7 +105,7 @@ fn we_are_killed() {
     ended(child);
     real.assert_nothing_is_left();
     assert!(
-        killed.elapsed() < Duration::from_secs(1),
+        killed.elapsed() < Duration::from_secs(3),
         "{:?}",
         killed.elapsed()
     );

@@ -72,7 +72,7 @@ fn nothing_is_left_when_we_are_killed() {
     send(child.id().cast_signed(), Signal::SIGKILL);
     ended(child);
     world.assert_nothing_is_left();
-    assert!(killed.elapsed() < Duration::from_secs(1));
+    assert!(killed.elapsed() < Duration::from_secs(3));
     // What the agent had written is not lost with us.
     let stdout = std::fs::read_to_string(world.recording().join("stdout")).unwrap();
     assert_eq!(stdout.lines().count(), 2);
