@@ -1,5 +1,6 @@
 //! Running agents: start one, follow what it writes, end it with everything it started, and say how it went.
 
+pub mod acp;
 pub mod agents;
 pub mod chat;
 pub mod config;

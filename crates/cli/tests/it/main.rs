@@ -5,6 +5,7 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod acp;
 mod bad_input;
 mod capabilities;
 mod doctor;

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod acp;
 mod capabilities;
 mod config;
 mod config_files;

@@ -1,0 +1,86 @@
+//! A scripted agent that speaks, or not, and the recording of what was said.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lapidary::drive::acp::{Agent, Answer, ConnectionError, Launch, Limits, Methods, RequestError};
+use lapidary::drive::process::{Command, Exit, Supervisor};
+use lapidary::drive::recording::{Channel, Recorder, Timing};
+use tokio::time::timeout;
+
+use crate::run::world::World;
+
+/// Nothing in here takes this long, unless it hangs.
+pub(super) const LONG: Duration = Duration::from_secs(30);
+
+pub(super) struct Stage {
+    pub(super) world: World,
+}
+
+impl Stage {
+    /// An agent that is this shell script.
+    pub(super) fn with(script: &str) -> Self {
+        Self {
+            world: World::with_agent(script),
+        }
+    }
+
+    pub(super) async fn start(&self) -> Agent {
+        Agent::start(self.launch("gemini")).await.unwrap()
+    }
+
+    pub(super) fn launch(&self, program: &str) -> Launch {
+        let vars = self.world.lapidary(&[]);
+        let vars = vars
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?)));
+        let mut command = Command::new(self.world.path(program), self.world.path("project"));
+        command.envs(vars);
+        Launch {
+            command,
+            supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
+            recorder: Recorder::begin(&self.world.path("state/runs"), "run").unwrap(),
+            max_output: 1 << 30,
+            methods: Methods::of(["session/request_permission"]),
+            limits: Limits::default(),
+        }
+    }
+
+    fn recorded(&self, name: &str) -> PathBuf {
+        self.world.path("state/runs/run").join(name)
+    }
+
+    pub(super) fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.recorded(name)).unwrap()
+    }
+
+    /// Asserts that the recording accounts for every byte, and that nothing runs any more.
+    pub(super) fn assert_complete(&self) {
+        self.world.assert_nothing_is_left();
+        let timing = Timing::read(&String::from_utf8(self.bytes("timing")).unwrap()).unwrap();
+        let channels = [
+            (Channel::In, "stdin"),
+            (Channel::Out, "stdout"),
+            (Channel::Err, "stderr"),
+        ];
+        for (channel, name) in channels {
+            let length = fs::metadata(self.recorded(name)).unwrap().len();
+            assert_eq!(timing.total(channel), length, "{name}");
+        }
+    }
+}
+
+/// Asks, and waits until there is an answer of whatever sort.
+pub(super) async fn ask(agent: &Agent, method: &str) -> Result<Answer, RequestError> {
+    let answer = agent.connection.request(method, None, None);
+    timeout(LONG, answer).await.expect("it hangs")
+}
+
+/// What whoever waits hears of an agent that has ended.
+pub(super) fn closed(exit: Exit, stderr: &str) -> RequestError {
+    RequestError::Connection(ConnectionError::Closed {
+        exit: Some(exit),
+        stderr_tail: stderr.to_owned(),
+    })
+}

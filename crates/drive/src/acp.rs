@@ -1,0 +1,71 @@
+//! A connection to an agent that speaks ACP, the Agent Client Protocol: JSON-RPC 2.0, one message per line.
+//!
+//! This is the connection alone: it knows requests, answers and notifications, and none of the methods. It is ours because a client
+//! that loses nothing needs the bytes, and because everything an agent prints may be an attack:
+//!
+//! * reading never ends on bad input. Banners, scalars, batches, half lines, invalid UTF-8, lines without end and answers to
+//!   questions that nobody asked are shown to the [`Observer`] as they came, and otherwise ignored. The agent is never told;
+//! * everything that is said, by both sides, is shown to the observer in the order in which it was said;
+//! * each [`Incoming`] request is answered once: by whoever handles its method, at once with -32601 if nobody does, and with -32603 if
+//!   whoever does drops it;
+//! * when the agent ends, everybody who waits for it hears so at once, with its exit status and the end of its stderr;
+//! * the agent is never made to wait for us. One task reads what it writes and hands it on to queues that are bounded by what they
+//!   hold, not by making anybody wait: see [`Limits`] for what happens where one is full.
+//!
+//! Today an agent is a process, and its stdin and stdout are the [`Transport`]. HTTP and WebSocket are drafts of the protocol, and may
+//! become others.
+//!
+//! ```no_run
+//! # async fn demo(recorder: lapidary_drive::recording::Recorder) -> Result<(), Box<dyn std::error::Error>> {
+//! use std::time::Duration;
+//! use lapidary_drive::acp::{Agent, Launch, Limits, Methods};
+//! use lapidary_drive::process::{Command, Supervisor};
+//! use lapidary_vocab::Json;
+//!
+//! let mut command = Command::new("gemini", "/home/me/project");
+//! command.args(["--acp"]);
+//! let agent = Agent::start(Launch {
+//!     command,
+//!     supervisor: Supervisor::at("/usr/local/bin/lapidary"),
+//!     recorder,
+//!     max_output: 1 << 30,
+//!     methods: Methods::of(["session/request_permission"]),
+//!     limits: Limits::default(),
+//! })
+//! .await?;
+//! let params = Json::from_value(&serde_json::json!({"protocolVersion": 1}));
+//! let patience = Some(Duration::from_secs(60));
+//! let answer = agent.connection.request("initialize", Some(&params), patience).await?;
+//! println!("{:?}", answer.result);
+//! agent.end(Duration::from_secs(5)).await;
+//! # Ok(()) }
+//! ```
+
+#[cfg(unix)]
+mod agent;
+mod classify;
+mod connection;
+mod driver;
+mod error;
+mod incoming;
+mod log;
+mod message;
+mod outgoing;
+mod reader;
+mod shared;
+#[cfg_attr(
+    windows,
+    expect(dead_code, reason = "agents are not started there yet")
+)]
+mod tape;
+mod transport;
+mod writer;
+
+#[cfg(unix)]
+pub use agent::{Agent, AgentError, Launch};
+pub use connection::{Connected, Connection, Limits, Methods, Waiting, connect};
+pub use error::{ConnectionError, Refusal, RequestError};
+pub use incoming::{Incoming, Requests, Responder};
+pub use log::{Observed, Observer, Traffic};
+pub use message::{Answer, Asked, Id, Line, Noise, Received, What};
+pub use transport::{Departure, Gone, Transport};

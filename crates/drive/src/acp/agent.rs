@@ -1,0 +1,286 @@
+//! An agent as a process of ours: started under supervision, spoken to through its stdin and stdout, recorded.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::unix::pipe;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::connection::{Connected, Connection, Limits, Methods, connect_noting};
+use super::error::ConnectionError;
+use super::incoming::Requests;
+use super::log::{Log, Observer};
+use super::tape::Tape;
+use super::transport::{Departure, Gone, Transport};
+use crate::follow::Followed;
+use crate::patience::Patience;
+use crate::process::{Command, Ended, Running, StartError, Stdio, Supervisor};
+use crate::recording::{Manifest, Recorder, STDERR};
+
+/// How much of the end of stderr is told with the agent's end.
+const TAIL: u64 = 16 * 1024;
+
+/// How often it is looked whether the agent has written too much.
+const HEARTBEAT: Duration = Duration::from_millis(500);
+
+/// What is to be started, and how.
+#[derive(Debug)]
+pub struct Launch {
+    /// The agent.
+    pub command: Command,
+    /// What ends it with everything that it starts.
+    pub supervisor: Supervisor,
+    /// Where all that is said is kept.
+    pub recorder: Recorder,
+    /// How many bytes the agent may write. More end it.
+    pub max_output: u64,
+    /// What it can ask of us.
+    pub methods: Methods,
+    /// What is kept and waited for.
+    pub limits: Limits,
+}
+
+/// Why there is no agent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// It cannot be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// There is nothing to speak to it through, or nowhere to record it.
+    #[error("cannot prepare the connection to the agent")]
+    Prepare(#[source] io::Error),
+}
+
+/// A running agent. When it and all clones of its connection are dropped, the agent is ended with everything that it started.
+#[derive(Debug)]
+pub struct Agent {
+    /// To speak to it.
+    pub connection: Connection,
+    /// What it asks.
+    pub requests: Requests,
+    /// All that is said.
+    pub observer: Observer,
+    pid: i32,
+    log: Arc<Log>,
+    orders: watch::Sender<Order>,
+    ended: watch::Receiver<Option<Ended>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Live,
+    Stop(Duration),
+    Kill,
+}
+
+impl Agent {
+    /// Starts an agent and connects to it. Nothing is said yet.
+    pub async fn start(launch: Launch) -> Result<Self, AgentError> {
+        let stderr = launch.recorder.directory().join(STDERR);
+        let prepared = Prepared::new(&launch.recorder).map_err(AgentError::Prepare)?;
+        let tape = Tape::new(launch.recorder, launch.max_output).map_err(AgentError::Prepare)?;
+        let log = Arc::new(Log::new(launch.limits.unseen_bytes, Some(tape)));
+        let Prepared {
+            stdin,
+            stdout,
+            stdio,
+        } = prepared;
+        let running = launch.supervisor.start(launch.command, stdio).await?;
+        let pid = running.pid();
+        let (orders, ordered) = watch::channel(Order::Live);
+        let (departed, ended) = watch::channel(None);
+        let keeper = Keeper {
+            running,
+            ordered,
+            departed,
+            log: Arc::clone(&log),
+            stderr,
+            sent_away: None,
+        };
+        let pipes = Pipes {
+            stdin,
+            stdout,
+            keeper,
+        };
+        let noting = Arc::clone(&log);
+        let connected = connect_noting(pipes, launch.methods, launch.limits, noting);
+        let Connected {
+            connection,
+            requests,
+            observer,
+        } = connected;
+        Ok(Self {
+            connection,
+            requests,
+            observer,
+            pid,
+            log,
+            orders,
+            ended,
+        })
+    }
+
+    /// The agent's process id.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Writes the manifest of the recording.
+    pub fn describe(&self, manifest: &Manifest) -> io::Result<()> {
+        self.log.describe(manifest)
+    }
+
+    /// Ends the agent, in steps that each have this long: its stdin is closed, it is asked to end, and it is ended with everything that
+    /// it started. Returns when nothing is left; none only if the runtime is going down. What was said until then can still be
+    /// observed.
+    pub async fn end(&self, grace: Duration) -> Option<Ended> {
+        self.connection.hang_up();
+        if let Ok(ended) = timeout(grace, self.gone()).await {
+            return ended;
+        }
+        self.orders.send_replace(Order::Stop(grace));
+        self.gone().await
+    }
+
+    /// Ends the agent and everything that it started, now.
+    pub async fn kill(&self) -> Option<Ended> {
+        self.orders.send_replace(Order::Kill);
+        self.gone().await
+    }
+
+    /// Waits until the agent has ended and nothing that it started is left. Can be cancelled.
+    pub async fn gone(&self) -> Option<Ended> {
+        let mut ended = self.ended.clone();
+        ended
+            .wait_for(Option::is_some)
+            .await
+            .ok()
+            .and_then(|ended| *ended)
+    }
+}
+
+/// Both ends of what an agent reads and writes.
+struct Prepared {
+    stdin: pipe::Sender,
+    stdout: pipe::Receiver,
+    stdio: Stdio,
+}
+
+impl Prepared {
+    fn new(recorder: &Recorder) -> io::Result<Self> {
+        let (theirs, ours) = io::pipe()?;
+        let (read, written) = io::pipe()?;
+        Ok(Self {
+            stdin: pipe::Sender::from_owned_fd(OwnedFd::from(ours))?,
+            stdout: pipe::Receiver::from_owned_fd(OwnedFd::from(read))?,
+            stdio: Stdio {
+                stdin: theirs.into(),
+                stdout: written.into(),
+                stderr: recorder.channel(STDERR)?.into(),
+            },
+        })
+    }
+}
+
+/// The stdin and stdout of a process under supervision.
+struct Pipes {
+    stdin: pipe::Sender,
+    stdout: pipe::Receiver,
+    keeper: Keeper,
+}
+
+impl Transport for Pipes {
+    type Reads = pipe::Receiver;
+    type Writes = pipe::Sender;
+
+    fn open(self) -> (pipe::Receiver, pipe::Sender, Option<Gone>) {
+        let gone = Box::pin(self.keeper.keep());
+        (self.stdout, self.stdin, Some(gone))
+    }
+}
+
+/// Keeps an agent until it ends or has to.
+struct Keeper {
+    running: Running,
+    ordered: watch::Receiver<Order>,
+    departed: watch::Sender<Option<Ended>>,
+    log: Arc<Log>,
+    stderr: PathBuf,
+    /// Why it has to go.
+    sent_away: Option<ConnectionError>,
+}
+
+impl Keeper {
+    async fn keep(mut self) -> Departure {
+        let ended = self.until_it_ends().await;
+        let _ = self.log.look_at_stderr(); // more than may be does not matter any more
+        let tail = Followed::open(&self.stderr).map(|stderr| stderr.tail(TAIL));
+        self.departed.send_replace(Some(ended));
+        Departure {
+            exit: ended.exit,
+            stderr_tail: String::from_utf8_lossy(&tail.unwrap_or_default()).into_owned(),
+            sent_away: self.sent_away,
+        }
+    }
+
+    async fn until_it_ends(&mut self) -> Ended {
+        let mut heartbeat = interval(HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut patience = Patience::default();
+        let mut order = Order::Live;
+        loop {
+            // All of these can be cancelled without losing anything.
+            let wanted = tokio::select! {
+                biased;
+                ended = self.running.wait() => return ended,
+                () = patience.ends() => return self.running.abandon().await,
+                wanted = next(&mut self.ordered) => wanted,
+                _ = heartbeat.tick() => self.look(),
+            };
+            if wanted == Order::Live || wanted == order {
+                continue;
+            }
+            order = wanted;
+            patience.ordered(self.give(order).await);
+        }
+    }
+
+    /// Has it written more than it may?
+    fn look(&mut self) -> Order {
+        match self.log.look_at_stderr() {
+            Ok(()) => Order::Live,
+            Err(error) => {
+                self.sent_away.get_or_insert(error);
+                Order::Kill
+            }
+        }
+    }
+
+    /// Returns how long it may take.
+    async fn give(&mut self, order: Order) -> Duration {
+        match order {
+            Order::Live => Duration::MAX,
+            Order::Stop(grace) => {
+                self.running.stop(grace).await;
+                grace
+            }
+            Order::Kill => {
+                self.running.kill().await;
+                Duration::ZERO
+            }
+        }
+    }
+}
+
+/// The next order. There is none any more when nobody can give one.
+async fn next(orders: &mut watch::Receiver<Order>) -> Order {
+    match orders.changed().await {
+        Ok(()) => *orders.borrow_and_update(),
+        Err(_) => std::future::pending().await,
+    }
+}

@@ -1,0 +1,200 @@
+//! A connection, as its users hold it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lapidary_vocab::{Json, Text};
+use lapidary_wire::lines::DEFAULT_LIMIT;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::driver::{Over, drive};
+use super::error::{ConnectionError, RequestError};
+use super::incoming::Requests;
+use super::log::{Log, Observer};
+use super::message::{Answer, Id};
+use super::outgoing;
+use super::shared::{Shared, Told};
+use super::transport::Transport;
+
+/// The methods that somebody handles. A request for any other is answered at once with -32601.
+#[derive(Debug, Clone, Default)]
+pub struct Methods(BTreeSet<String>);
+
+impl Methods {
+    /// These and no others.
+    pub fn of<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
+        Self(names.into_iter().map(Into::into).collect())
+    }
+
+    pub(super) fn holds(&self, method: &Text) -> bool {
+        self.0.contains(method.to_str().as_ref())
+    }
+}
+
+/// How much of what is kept, and how long is waited for what.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The longest line that is read. Of a longer one the beginning is kept, and that there was one.
+    pub line: usize,
+    /// How many of our requests may wait for an answer at a time. One more is an error.
+    pub pending: usize,
+    /// How many of the agent's requests may be unanswered at a time. One more is answered with -32603.
+    pub open: usize,
+    /// How many bytes these may have together, unless there is only one.
+    pub open_bytes: usize,
+    /// How many bytes may wait for the agent to read them, unless it is a single line. More end the connection.
+    pub unread_bytes: usize,
+    /// How long the agent may read nothing while something waits for it. Longer ends the connection.
+    pub patience: Duration,
+    /// How many bytes are kept for an observer that does not look. Of what is more, it is shown only how much it was.
+    pub unseen_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            line: DEFAULT_LIMIT,
+            pending: 1024,
+            open: 1024,
+            open_bytes: 128 * 1024 * 1024,
+            unread_bytes: 64 * 1024 * 1024,
+            patience: Duration::from_mins(1),
+            unseen_bytes: 256 * 1024 * 1024,
+        }
+    }
+}
+
+/// A connection and what comes out of it.
+#[derive(Debug)]
+pub struct Connected {
+    /// To speak to the agent.
+    pub connection: Connection,
+    /// What the agent asks.
+    pub requests: Requests,
+    /// All that is said.
+    pub observer: Observer,
+}
+
+/// Connects. Has to be called on a tokio runtime with time and I/O, which drives the connection until it is over or its last
+/// [`Connection`] is dropped.
+pub fn connect(transport: impl Transport, methods: Methods, limits: Limits) -> Connected {
+    let log = Arc::new(Log::new(limits.unseen_bytes, None));
+    connect_noting(transport, methods, limits, log)
+}
+
+pub(super) fn connect_noting(
+    transport: impl Transport,
+    methods: Methods,
+    limits: Limits,
+    log: Arc<Log>,
+) -> Connected {
+    let observer = Observer::of(&log);
+    let (sender, requests) = mpsc::unbounded_channel(); // as many as may be unanswered
+    let shared = Arc::new(Shared::new(log, methods, limits, sender));
+    let task = tokio::spawn(drive(transport, Over(Arc::clone(&shared))));
+    Connected {
+        connection: Connection(Arc::new(Held { shared, task })),
+        requests: Requests(requests),
+        observer,
+    }
+}
+
+/// Speaks to an agent. Clones speak to the same one; when the last is dropped the connection ends, and with it the agent.
+#[derive(Debug, Clone)]
+pub struct Connection(Arc<Held>);
+
+#[derive(Debug)]
+struct Held {
+    shared: Arc<Shared>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Connection {
+    /// Asks the agent something and waits for the answer, but not longer than this. If nobody waits any more, because it is late or
+    /// because this future is dropped, the agent is told (`$/cancel_request`).
+    pub async fn request(
+        &self,
+        method: &str,
+        params: Option<&Json>,
+        time: Option<Duration>,
+    ) -> Result<Answer, RequestError> {
+        self.ask(method, params)?.answer(time).await
+    }
+
+    /// Asks the agent something. The answer can be waited for later.
+    pub fn ask(&self, method: &str, params: Option<&Json>) -> Result<Waiting, RequestError> {
+        let (id, told) = self.0.shared.ask(method, params)?;
+        Ok(Waiting {
+            connection: self.clone(),
+            method: method.to_owned(),
+            id,
+            told,
+        })
+    }
+
+    /// Tells the agent something.
+    pub fn notify(&self, method: &str, params: Option<&Json>) -> Result<(), ConnectionError> {
+        self.0.shared.tell(outgoing::notification(method, params))
+    }
+
+    /// Says what is still to be said and nothing more, and closes the agent's stdin: most agents end then. What they say until they
+    /// do is still read.
+    pub fn hang_up(&self) {
+        self.0.shared.hang_up();
+    }
+
+    /// Why the connection has ended, if it has.
+    pub fn ended(&self) -> Option<ConnectionError> {
+        self.0.shared.closed()
+    }
+}
+
+/// A request that waits for its answer. Dropping it tells the agent that nobody does any more.
+#[derive(Debug)]
+pub struct Waiting {
+    connection: Connection,
+    method: String,
+    id: Id,
+    told: oneshot::Receiver<Told>,
+}
+
+impl Waiting {
+    /// The request's id.
+    pub fn id(&self) -> &Id {
+        &self.id
+    }
+
+    /// Waits for the answer, but not longer than this.
+    pub async fn answer(mut self, time: Option<Duration>) -> Result<Answer, RequestError> {
+        let told = match time {
+            None => (&mut self.told).await,
+            Some(time) => match timeout(time, &mut self.told).await {
+                Ok(told) => told,
+                Err(_) => return Err(self.late(time)),
+            },
+        };
+        told.unwrap_or(Err(ConnectionError::Released.into()))
+    }
+
+    fn late(&self, time: Duration) -> RequestError {
+        RequestError::Late {
+            method: self.method.clone(),
+            time,
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.connection.0.shared.give_up(&self.id);
+    }
+}

@@ -1,0 +1,64 @@
+//! The task behind a connection: it reads, writes and listens for the agent's end, all at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::error::ConnectionError;
+use super::reader::read;
+use super::shared::Shared;
+use super::transport::{Departure, Transport};
+use super::writer::write;
+
+/// An agent that ends closes its stdin and stdout, but in its own order: this long one sign of the end waits for the others.
+pub(super) const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Drives a connection to its end. Dropping it ends the connection, and with its transport the agent.
+pub(super) async fn drive(transport: impl Transport, over: Over) {
+    let shared = &over.0;
+    let (reads, writes, gone) = transport.open();
+    let has_process = gone.is_some();
+    let mut gone = gone.unwrap_or_else(|| Box::pin(std::future::pending()));
+    let mut reading = Box::pin(read(reads, Arc::clone(shared)));
+    let mut writing = Box::pin(write(writes, Arc::clone(shared)));
+    let (mut is_written, mut is_read, mut departure) = (false, false, None);
+    // All three go on where they were when another one comes first.
+    while !is_read && departure.is_none() {
+        tokio::select! {
+            () = &mut reading => is_read = true,
+            departed = &mut gone => departure = Some(departed),
+            () = &mut writing, if !is_written => is_written = true,
+        }
+    }
+    // What it has said before it ended still counts; and how it ended is worth a moment.
+    if departure.is_some() {
+        let _ = timeout(LAST_WORDS, reading).await; // somebody we could not end may have its stdout
+    } else if has_process {
+        departure = timeout(LAST_WORDS, &mut gone).await.ok();
+    }
+    let lives_on = has_process && departure.is_none();
+    shared.close(&reason(departure.unwrap_or_default()));
+    shared.log.finish();
+    drop(writing);
+    if lives_on {
+        gone.await; // it has closed its stdout, and may yet be ended
+    }
+}
+
+fn reason(departure: Departure) -> ConnectionError {
+    departure.sent_away.unwrap_or(ConnectionError::Closed {
+        exit: departure.exit,
+        stderr_tail: departure.stderr_tail,
+    })
+}
+
+/// However driving ends, even before it has begun, nobody waits for ever.
+pub(super) struct Over(pub(super) Arc<Shared>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.close(&ConnectionError::Released);
+        self.0.log.finish();
+    }
+}

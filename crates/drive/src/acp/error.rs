@@ -1,0 +1,144 @@
+//! How a request can fail, and how a connection ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fmt, io};
+
+use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_vocab::{Json, Text};
+
+use crate::process::Exit;
+
+/// Why a connection has ended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionError {
+    /// The agent has ended, or has closed its side.
+    #[error("{}", closed(*exit))]
+    Closed {
+        /// How it ended. Unknown if it has closed its stdout and lives on.
+        exit: Option<Exit>,
+        /// The last of what it complained about.
+        stderr_tail: String,
+    },
+    /// The agent does not read what it is told.
+    #[error("the agent does not read: {unread} bytes are waiting for it")]
+    NotReading {
+        /// How many bytes it has not read, without those in the pipe.
+        unread: usize,
+    },
+    /// The agent cannot be told anything any more: it has closed its stdin.
+    #[error("the agent has closed its stdin")]
+    Deaf,
+    /// The agent has written more than is recorded.
+    #[error("the agent wrote more than {limit} bytes, the limit for one run")]
+    TooMuch {
+        /// The limit.
+        limit: u64,
+    },
+    /// What is said cannot be recorded any more.
+    #[error("what is said cannot be recorded any more: {kind}")]
+    Unrecorded {
+        /// What the system says.
+        kind: io::ErrorKind,
+    },
+    /// We have ended it.
+    #[error("the connection was ended")]
+    Released,
+}
+
+fn closed(exit: Option<Exit>) -> String {
+    match exit {
+        Some(Exit::Code(code)) => format!("the agent has ended with exit code {code}"),
+        Some(Exit::Signal(signal)) => format!("the agent was ended by signal {signal}"),
+        None => "the agent has closed the connection".to_owned(),
+    }
+}
+
+/// Why a request has no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The agent has answered with an error.
+    #[error("the agent refuses: {0}")]
+    Refused(Refusal),
+    /// The agent has not answered in time, and was told that nobody waits any more.
+    #[error("the agent did not answer `{method}` in {} s", time.as_secs_f64())]
+    Late {
+        /// What was asked.
+        method: String,
+        /// How long it had.
+        time: Duration,
+    },
+    /// Too many requests are waiting for an answer.
+    #[error("{waiting} requests are waiting for an answer already")]
+    TooMany {
+        /// How many.
+        waiting: usize,
+    },
+    /// There is no connection any more.
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+}
+
+/// An answer that is an error, from either side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What sort of error. 0 if the agent did not say.
+    pub code: i64,
+    /// In words.
+    pub message: Text,
+    /// What else was said.
+    pub data: Option<Json>,
+}
+
+impl Refusal {
+    /// There is no such method.
+    pub const NO_METHOD: i64 = -32601;
+    /// The parameters make no sense.
+    pub const BAD_PARAMS: i64 = -32602;
+    /// Something went wrong inside.
+    pub const INTERNAL: i64 = -32603;
+    /// One has to log in first.
+    pub const LOG_IN: i64 = -32000;
+    /// The request was cancelled.
+    pub const CANCELLED: i64 = -32800;
+
+    /// A refusal of ours.
+    pub fn new(code: i64, message: impl Into<Text>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    /// An agent's. Whatever it looks like, it is one.
+    pub(super) fn read(line: &Arc<str>, error: Token<'_>) -> Self {
+        let shared = |token| SharedToken::of(line, token);
+        let code = error
+            .get("code")
+            .and_then(|code| code.as_str().parse().ok());
+        let message = error.get("message").or(error.of(Kind::String));
+        let without_words = message.is_none().then_some(error);
+        let data = error.get("data").or(without_words);
+        Self {
+            code: code.unwrap_or_default(),
+            message: message.map_or_else(Text::default, |words| Text::from_token(shared(words))),
+            data: data.map(|data| Json::from(shared(data))),
+        }
+    }
+
+    pub(super) fn to_json(&self) -> Json {
+        let code = ("code", Json::from_value(&self.code));
+        let message = ("message", Json::from(&self.message));
+        let data = self.data.clone().map(|data| ("data", data));
+        Json::object([code, message].into_iter().chain(data))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}

@@ -1,0 +1,166 @@
+//! What an agent can say, told apart by its envelope.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_vocab::{Json, Text};
+
+use super::error::Refusal;
+
+/// A line as it was read, without its end. The bytes stay, whatever we make of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    text: Arc<str>,
+    /// The bytes, if they are no UTF-8 and the text is only what can be read of them.
+    bytes: Option<Arc<[u8]>>,
+}
+
+impl Line {
+    pub(super) fn new(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self {
+                text: Arc::from(text),
+                bytes: None,
+            },
+            Err(_) => Self {
+                text: Arc::from(String::from_utf8_lossy(bytes)),
+                bytes: Some(Arc::from(bytes)),
+            },
+        }
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Some(bytes) => bytes,
+            None => self.text.as_bytes(),
+        }
+    }
+
+    /// The text. What is no UTF-8 reads as U+FFFD.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Whether the bytes are UTF-8, so that the text is all there is.
+    pub fn is_utf8(&self) -> bool {
+        self.bytes.is_none()
+    }
+}
+
+/// A line from the agent and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// The line. Of one that was too long, its beginning.
+    pub line: Line,
+    /// What it is.
+    pub what: What,
+}
+
+/// What a line is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// A request, which wants an answer.
+    Request {
+        /// By what the answer is told.
+        id: Id,
+        /// What is wanted.
+        method: Text,
+        /// With what.
+        params: Option<Json>,
+    },
+    /// Something that the agent tells.
+    Notification {
+        /// What it is about.
+        method: Text,
+        /// What it says.
+        params: Option<Json>,
+    },
+    /// An answer.
+    Answer {
+        /// To which request.
+        id: Id,
+        /// What it says.
+        outcome: Result<Json, Refusal>,
+        /// Whether anybody waits for it.
+        asked: Asked,
+    },
+    /// No message of the protocol.
+    Noise(Noise),
+}
+
+/// Whether anybody waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Somebody does, and gets it.
+    Awaited,
+    /// Somebody did: it has been answered before, or was given up.
+    Before,
+    /// There never was such a request.
+    Never,
+}
+
+/// Why a line is no message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Noise {
+    /// There is nothing in it.
+    Blank,
+    /// It is no JSON: a banner, a log, half a line.
+    NotJson,
+    /// It is JSON, but no object: a scalar, or a batch, which the protocol does not have.
+    NotAnObject,
+    /// It is an object, but neither a request nor a notification nor an answer.
+    NotAMessage,
+    /// It is over the limit, with so many bytes.
+    TooLong(u64),
+}
+
+/// What tells requests apart: a number, a text or `null`, exactly as its sender wrote it. Each side has its own: that both use the same
+/// means nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Id(SharedToken);
+
+impl Id {
+    /// What may be an id. It is copied: an id outlives its line.
+    pub(super) fn read(token: Token<'_>) -> Option<Self> {
+        let may = matches!(token.kind(), Kind::Number | Kind::String | Kind::Null);
+        may.then(|| Self(SharedToken::from(token)))
+    }
+
+    pub(super) fn of(number: u64) -> Self {
+        let token = SharedToken::parse(&number.to_string());
+        Self(token.expect("a whole number is a JSON value"))
+    }
+
+    /// It, if it is a whole number: `1` is, `"1"` is not.
+    pub fn number(&self) -> Option<u64> {
+        self.0.token().u64()
+    }
+
+    /// It, if it is a text.
+    pub fn text(&self) -> Option<Cow<'_, str>> {
+        self.0.token().string()
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(&self) -> bool {
+        self.0.token().is_null()
+    }
+
+    /// It as JSON, as it came.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Which request it answers.
+    pub id: Id,
+    /// The number of its line in what was [observed](super::Observed::number): all that has a lower number was said before.
+    pub number: u64,
+    /// The result, as it came.
+    pub result: Json,
+}

@@ -1,0 +1,50 @@
+//! What we say, as lines with their ends. Values go out as they stand.
+
+use std::sync::Arc;
+
+use lapidary_vocab::Json;
+
+use super::error::Refusal;
+use super::message::Id;
+
+pub(super) fn request(id: &Id, method: &str, params: Option<&Json>) -> Arc<str> {
+    let id = format!(r#","id":{}"#, id.as_str());
+    call(&id, method, params)
+}
+
+pub(super) fn notification(method: &str, params: Option<&Json>) -> Arc<str> {
+    call("", method, params)
+}
+
+/// Nobody waits for the answer to this request of ours any more.
+pub(super) fn cancel_request(id: &Id) -> Arc<str> {
+    let id = format!(r#"{{"requestId":{}}}"#, id.as_str());
+    Arc::from(format!(
+        "{{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{id}}}\n"
+    ))
+}
+
+pub(super) fn answer(id: &Id, outcome: Result<&Json, &Refusal>) -> Arc<str> {
+    let id = id.as_str();
+    Arc::from(match outcome {
+        Ok(result) => {
+            let result = result.as_str();
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n")
+        }
+        Err(refusal) => {
+            let error = refusal.to_json();
+            let error = error.as_str();
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}\n")
+        }
+    })
+}
+
+fn call(id: &str, method: &str, params: Option<&Json>) -> Arc<str> {
+    let method = Json::from_value(&method);
+    let method = method.as_str();
+    let params = params.map(|params| format!(r#","params":{}"#, params.as_str()));
+    let params = params.unwrap_or_default();
+    Arc::from(format!(
+        "{{\"jsonrpc\":\"2.0\"{id},\"method\":{method}{params}}}\n"
+    ))
+}

@@ -1,0 +1,102 @@
+//! Reading what the agent says. It ends where the agent's output does, and nowhere else.
+
+use std::sync::Arc;
+
+use lapidary_vocab::{Json, Text};
+use lapidary_wire::lines::{self, LineBuffer};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::sync::oneshot;
+
+use super::classify::classify;
+use super::error::{Refusal, RequestError};
+use super::message::{Answer, Id, Line, Noise, Received, What};
+use super::shared::{Asking, Shared, Told};
+
+/// Reads until there is nothing more to read.
+pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<Shared>) {
+    let mut lines = LineBuffer::with_limit(shared.limits.line);
+    loop {
+        let room = lines.room();
+        let count = match from.read(room).await {
+            Ok(0) | Err(_) => break,
+            Ok(count) => count,
+        };
+        if let Err(error) = shared.log.read(&room[..count]) {
+            shared.close(&error);
+        }
+        lines.filled(count);
+        while let Some(line) = lines.next_line() {
+            take(line, &shared);
+        }
+    }
+    if let Some(line) = lines.last_line() {
+        take(line, &shared);
+    }
+}
+
+fn take(line: lines::Line<'_>, shared: &Arc<Shared>) {
+    let (line, what) = match line {
+        lines::Line::Whole(bytes) => {
+            let line = Line::new(bytes);
+            let what = classify(&line);
+            (line, what)
+        }
+        lines::Line::TooLong { head, length } => {
+            (Line::new(head), What::Noise(Noise::TooLong(length)))
+        }
+    };
+    match &what {
+        What::Answer { id, outcome, .. } => {
+            let (id, outcome) = (id.clone(), outcome.clone());
+            take_answer(line, id, outcome, shared);
+        }
+        What::Request { id, method, params } => {
+            let asking = Asking {
+                number: 0,
+                id: id.clone(),
+                method: method.clone(),
+                params: params.clone(),
+                bytes: line.bytes().len(),
+            };
+            let number = shared.log.received(Received { line, what });
+            shared.asked(Asking { number, ..asking });
+        }
+        What::Notification { method, params } => {
+            let cancelled = cancelled(method, params.as_ref());
+            shared.log.received(Received { line, what });
+            if let Some(id) = cancelled {
+                shared.cancelled(&id);
+            }
+        }
+        What::Noise(_) => {
+            shared.log.received(Received { line, what });
+        }
+    }
+}
+
+/// Whoever waits hears of it after it was noted, so that they find it among what was said.
+fn take_answer(line: Line, id: Id, outcome: Result<Json, Refusal>, shared: &Shared) {
+    let (asked, waiting) = shared.awaited(&id);
+    let what = What::Answer {
+        id: id.clone(),
+        outcome: outcome.clone(),
+        asked,
+    };
+    let number = shared.log.received(Received { line, what });
+    if let Some(waiting) = waiting {
+        tell(waiting, id, number, outcome);
+    }
+}
+
+fn tell(waiting: oneshot::Sender<Told>, id: Id, number: u64, outcome: Result<Json, Refusal>) {
+    let told = outcome.map(|result| Answer { id, number, result });
+    let _ = waiting.send(told.map_err(RequestError::Refused)); // it may have been given up just now
+}
+
+/// The request that the agent does not want answered any more.
+fn cancelled(method: &Text, params: Option<&Json>) -> Option<Id> {
+    if *method != *"$/cancel_request" {
+        return None;
+    }
+    Id::read(params?.token().get("requestId")?)
+}

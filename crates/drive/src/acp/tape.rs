@@ -1,0 +1,85 @@
+//! The recording of a connection: what the agent was told, what it said and what it complained about, and when.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+
+use super::error::ConnectionError;
+use crate::recording::{Channel, Manifest, Recorder, STDERR, STDIN, STDOUT};
+
+/// A recording while it is made. `stdin` and `stdout` are written here, `stderr` by the agent itself.
+#[derive(Debug)]
+pub(super) struct Tape {
+    recorder: Recorder,
+    stdin: File,
+    stdout: File,
+    stderr: File,
+    /// How far stderr had grown when it was last looked at.
+    complained: u64,
+    /// How many bytes the agent has written.
+    written: u64,
+    /// How many it may.
+    limit: u64,
+}
+
+impl Tape {
+    pub(super) fn new(recorder: Recorder, limit: u64) -> io::Result<Self> {
+        Ok(Self {
+            stdin: recorder.channel(STDIN)?,
+            stdout: recorder.channel(STDOUT)?,
+            stderr: recorder.channel(STDERR)?,
+            recorder,
+            complained: 0,
+            written: 0,
+            limit,
+        })
+    }
+
+    /// The agent has said this.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
+        self.look_at_stderr()?;
+        self.grew(bytes.len() as u64)?;
+        let written = self.stdout.write_all(bytes);
+        written.map_err(unrecorded)?;
+        self.note(Channel::Out, bytes.len() as u64)
+    }
+
+    /// The agent is told this.
+    pub(super) fn told(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
+        self.stdin.write_all(bytes).map_err(unrecorded)?;
+        self.note(Channel::In, bytes.len() as u64)
+    }
+
+    /// Notes how far stderr has grown, and says if the agent has written too much by now.
+    pub(super) fn look_at_stderr(&mut self) -> Result<(), ConnectionError> {
+        let length = self.stderr.metadata().map_or(0, |metadata| metadata.len());
+        let more = length.saturating_sub(self.complained); // somebody may have cut it
+        self.complained += more;
+        if more > 0 {
+            self.note(Channel::Err, more)?;
+        }
+        self.grew(more)
+    }
+
+    pub(super) fn describe(&self, manifest: &Manifest) -> io::Result<()> {
+        self.recorder.describe(manifest)
+    }
+
+    /// Counts what the agent has written.
+    fn grew(&mut self, bytes: u64) -> Result<(), ConnectionError> {
+        self.written = self.written.saturating_add(bytes);
+        let limit = self.limit;
+        if self.written > limit {
+            return Err(ConnectionError::TooMuch { limit });
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, channel: Channel, bytes: u64) -> Result<(), ConnectionError> {
+        self.recorder.note(channel, bytes).map_err(unrecorded)
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
+fn unrecorded(error: io::Error) -> ConnectionError {
+    ConnectionError::Unrecorded { kind: error.kind() }
+}

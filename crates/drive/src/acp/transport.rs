@@ -1,0 +1,51 @@
+//! What carries a connection.
+
+use std::pin::Pin;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::error::ConnectionError;
+use crate::process::Exit;
+
+/// How the other side went.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Departure {
+    /// How it ended, if it is a process and that is known.
+    pub exit: Option<Exit>,
+    /// The last of what it complained about.
+    pub stderr_tail: String,
+    /// Why it had to go, if it did not go by itself.
+    pub sent_away: Option<ConnectionError>,
+}
+
+/// Resolves when the other side is gone.
+pub type Gone = Pin<Box<dyn Future<Output = Departure> + Send>>;
+
+/// Two directions, and a way to hear that nobody is at the other end.
+///
+/// The stdin and stdout of a process are one, and so is any pair of a reader and a writer. HTTP and WebSocket are drafts of the
+/// protocol; either could be one.
+pub trait Transport: Send + 'static {
+    /// Where the agent's lines come from.
+    type Reads: AsyncRead + Send + Unpin + 'static;
+    /// Where ours go.
+    type Writes: AsyncWrite + Send + Unpin + 'static;
+
+    /// Its parts. All of them are dropped when the connection is. Where nothing tells that the other side is gone, it is when there is
+    /// nothing more to read.
+    fn open(self) -> (Self::Reads, Self::Writes, Option<Gone>);
+}
+
+/// A reader and a writer, and no process behind them.
+impl<R, W> Transport for (R, W)
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Reads = R;
+    type Writes = W;
+
+    fn open(self) -> (R, W, Option<Gone>) {
+        (self.0, self.1, None)
+    }
+}

@@ -1,0 +1,62 @@
+//! Saying what is to be said: one line after the other, each of them whole.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
+use tokio::time::{sleep, timeout};
+
+use super::driver::LAST_WORDS;
+use super::error::ConnectionError;
+use super::shared::Shared;
+
+/// Writes until there is nothing more to say, or nobody who reads it. Then the agent's stdin is closed.
+pub(super) async fn write(mut to: impl AsyncWrite + Unpin, shared: Arc<Shared>) {
+    while let Some(line) = shared.next_line().await {
+        if let Err(error) = shared.log.sent(&line) {
+            shared.close(&error);
+            return;
+        }
+        match say(&mut to, line.as_bytes(), shared.limits.patience).await {
+            Ok(()) => {}
+            Err(Failed::Late { left }) => {
+                let unread = left + shared.unsaid();
+                shared.close(&ConnectionError::NotReading { unread });
+                return;
+            }
+            Err(Failed::Io(_)) => {
+                // Most often because the agent has ended, and how it did is better to know: then this is cancelled.
+                sleep(LAST_WORDS).await;
+                shared.close(&ConnectionError::Deaf);
+                return;
+            }
+        }
+    }
+    let _ = to.shutdown().await; // it is dropped next
+}
+
+enum Failed {
+    Late { left: usize },
+    Io(#[expect(dead_code, reason = "whatever it is, nobody reads")] io::Error),
+}
+
+/// The patience is with an agent that takes nothing at all: one that is slow may be as slow as it likes.
+async fn say(
+    to: &mut (impl AsyncWrite + Unpin),
+    mut bytes: &[u8],
+    patience: Duration,
+) -> Result<(), Failed> {
+    while !bytes.is_empty() {
+        let written = timeout(patience, to.write(bytes)).await;
+        let written = written.map_err(|_| Failed::Late { left: bytes.len() })?;
+        match written.map_err(Failed::Io)? {
+            0 => return Err(Failed::Io(io::ErrorKind::WriteZero.into())),
+            count => bytes = &bytes[count..],
+        }
+    }
+    let flushed = timeout(patience, to.flush()).await;
+    flushed
+        .map_err(|_| Failed::Late { left: 0 })?
+        .map_err(Failed::Io)
+}
