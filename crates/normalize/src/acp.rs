@@ -305,7 +305,11 @@ impl AcpNormalizer {
         for tag in &current.tags {
             extensions.insert((*tag).to_owned(), Json::from_value(&true));
         }
-        extensions.extend(extra.into_iter().map(|(key, value)| (key.to_owned(), value)));
+        extensions.extend(
+            extra
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value)),
+        );
         current.is_told = true;
         out.push(event);
     }

@@ -77,7 +77,9 @@ impl AcpNormalizer {
                 self.fail_turn(error, decides, current, out);
             }
             "initialize" | "authenticate" | "session/new" | "session/load" | "session/resume" => {
-                self.sessions.of(self.stamp.session_id.as_ref()).is_replaying = false;
+                self.sessions
+                    .of(self.stamp.session_id.as_ref())
+                    .is_replaying = false;
                 let message = self.say_error(error, current, out);
                 // Without a prompt this is all that the run comes to.
                 if self.last_prompt.is_none() {

@@ -43,7 +43,8 @@ impl Call {
         update(&mut self.output, patch.raw_output.map(own::json));
         update(&mut self.meta, patch.meta.map(own::json));
         // Agents announce a call with an empty object, and some go back to it when they ask for permission.
-        let is_rich = |input: &Token<'_>| input.as_str() != "{}" && input.members().next().is_some();
+        let is_rich =
+            |input: &Token<'_>| input.as_str() != "{}" && input.members().next().is_some();
         if let Some(input) = patch.raw_input
             && (self.input.is_none() || is_rich(&input) || input.kind() != Kind::Object)
         {
@@ -70,8 +71,19 @@ impl Call {
 
     /// The same as far as an invocation tells.
     fn is_invoked_as(&self, other: &Self) -> bool {
-        (&self.name, &self.title, &self.kind, &self.input, &self.locations)
-            == (&other.name, &other.title, &other.kind, &other.input, &other.locations)
+        (
+            &self.name,
+            &self.title,
+            &self.kind,
+            &self.input,
+            &self.locations,
+        ) == (
+            &other.name,
+            &other.title,
+            &other.kind,
+            &other.input,
+            &other.locations,
+        )
     }
 
     /// The tool's name: the agent's word for it, else what Gemini makes its ids of, else what there is.
@@ -115,14 +127,26 @@ impl Call {
         let values = [&self.input, &self.output, &self.meta];
         let lists = self.locations.iter().chain(&self.content);
         texts.into_iter().flatten().map(Text::size).sum::<usize>()
-            + values.into_iter().flatten().chain(lists).map(|it| it.as_str().len()).sum::<usize>()
+            + values
+                .into_iter()
+                .flatten()
+                .chain(lists)
+                .map(|it| it.as_str().len())
+                .sum::<usize>()
     }
 
     fn invocation(&self) -> (Body, Extra) {
         let mut extra = Vec::new();
-        let word = self.kind.as_ref().filter(|kind| !ToolKind::KNOWN.contains(&kind.to_str().as_ref()));
+        let word = self
+            .kind
+            .as_ref()
+            .filter(|kind| !ToolKind::KNOWN.contains(&kind.to_str().as_ref()));
         extra.extend(word.map(|kind| ("acp.kind", Json::from(kind))));
-        extra.extend(self.status.as_ref().map(|status| ("acp.status", Json::from(status))));
+        extra.extend(
+            self.status
+                .as_ref()
+                .map(|status| ("acp.status", Json::from(status))),
+        );
         let odd = self.input.as_ref().filter(|input| !is_object(input));
         extra.extend(odd.map(|input| ("acp.rawInput", input.clone())));
         if !self.content.is_empty() && !self.is_over {
@@ -182,8 +206,12 @@ impl Call {
     /// Claude answers here before it answers.
     fn answer_in_meta(&self) -> Option<Json> {
         let meta = self.meta.as_ref()?.token();
-        let answer = meta.get("claudeCode").and_then(|claude| claude.get("toolResponse"));
-        answer.or_else(|| meta.get("terminal_output")).map(own::json)
+        let answer = meta
+            .get("claudeCode")
+            .and_then(|claude| claude.get("toolResponse"));
+        answer
+            .or_else(|| meta.get("terminal_output"))
+            .map(own::json)
     }
 }
 
@@ -200,7 +228,11 @@ impl AcpNormalizer {
             return None;
         };
         let session = self.stamp.session_id.clone();
-        let key = format!("{} {}", session.as_ref().map(Text::to_str).unwrap_or_default(), id.as_str());
+        let key = format!(
+            "{} {}",
+            session.as_ref().map(Text::to_str).unwrap_or_default(),
+            id.as_str()
+        );
         let before = self.calls.close(&key);
         let mut call = before.clone().unwrap_or_else(|| Call {
             id: own::text(id),
@@ -267,7 +299,9 @@ fn is_object(value: &Json) -> bool {
 
 /// The tool's name where agents hide it.
 fn name_in(meta: Token<'_>) -> Option<Token<'_>> {
-    let claude = meta.get("claudeCode").and_then(|claude| claude.get("toolName"));
+    let claude = meta
+        .get("claudeCode")
+        .and_then(|claude| claude.get("toolName"));
     own::string(claude.or_else(|| meta.get("toolName")))
 }
 

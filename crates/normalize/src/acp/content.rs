@@ -59,9 +59,9 @@ pub(super) fn block(item: Token<'_>, current: &Current<'_>) -> ContentBlock {
     let inner = wrapped.unwrap_or(item);
     let field = |name| of(inner, name);
     match inner.get("type").and_then(Token::string).as_deref() {
-        Some("text") => text(inner).map(|it| current.text(it)).map(|text| {
-            ContentBlock::Text(TextBlock { text })
-        }),
+        Some("text") => text(inner)
+            .map(|it| current.text(it))
+            .map(|text| ContentBlock::Text(TextBlock { text })),
         Some("image") => Some(ContentBlock::Image(ImageBlock {
             source: None,
             data: field("data"),

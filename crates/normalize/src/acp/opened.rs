@@ -57,7 +57,9 @@ impl AcpNormalizer {
             self.tell(body, Vec::new(), current, out);
         }
         if let Some(modes) = opened.modes {
-            let list = modes.get("availableModes").and_then(|it| it.of(Kind::Array));
+            let list = modes
+                .get("availableModes")
+                .and_then(|it| it.of(Kind::Array));
             let session = self.sessions.of(self.stamp.session_id.as_ref());
             let elements = list.into_iter().flat_map(Token::elements);
             session.modes = elements.map(own::json).collect();
@@ -71,11 +73,9 @@ impl AcpNormalizer {
 /// The option of a category.
 fn option<'a>(opened: &SessionOpened<'a>, category: &str) -> Option<Token<'a>> {
     let options = opened.config_options?.of(Kind::Array)?;
-    options.elements().find(|option| {
-        option
-            .get("category")
-            .is_some_and(|word| word.is(category))
-    })
+    options
+        .elements()
+        .find(|option| option.get("category").is_some_and(|word| word.is(category)))
 }
 
 /// The model in use and those to choose from: an option today, an object of its own in older agents.
@@ -88,15 +88,23 @@ fn models(opened: &SessionOpened<'_>, current: &Current<'_>) -> (Option<Text>, V
             Some(group) => group.elements().collect(),
             None => vec![choice],
         });
-        return (model, flat.map(|choice| described(choice, "value")).collect());
+        return (
+            model,
+            flat.map(|choice| described(choice, "value")).collect(),
+        );
     }
     let Some(models) = opened.models else {
         return (None, Vec::new());
     };
     let model = own::string(models.get("currentModelId")).map(|value| current.text(value));
-    let list = models.get("availableModels").and_then(|it| it.of(Kind::Array));
+    let list = models
+        .get("availableModels")
+        .and_then(|it| it.of(Kind::Array));
     let list = list.into_iter().flat_map(Token::elements);
-    (model, list.map(|choice| described(choice, "modelId")).collect())
+    (
+        model,
+        list.map(|choice| described(choice, "modelId")).collect(),
+    )
 }
 
 /// A model to choose, under our names.

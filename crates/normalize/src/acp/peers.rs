@@ -113,7 +113,12 @@ impl AcpNormalizer {
             Some("session/prompt") => {
                 self.end_message(out);
                 self.belongs_to(session_of(params));
-                self.prompt(key(Direction::FromClient, id), field("prompt"), current, out);
+                self.prompt(
+                    key(Direction::FromClient, id),
+                    field("prompt"),
+                    current,
+                    out,
+                );
             }
             Some("session/load" | "session/resume") => {
                 self.end_message(out);
@@ -151,7 +156,10 @@ impl AcpNormalizer {
         };
         let input = UserInput {
             text: content::joined(&blocks, current),
-            images: blocks.iter().filter_map(|it| content::picture(*it)).collect(),
+            images: blocks
+                .iter()
+                .filter_map(|it| content::picture(*it))
+                .collect(),
             is_synthetic: false,
         };
         self.tell(Body::UserInput(input), extra, current, out);

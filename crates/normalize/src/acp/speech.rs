@@ -231,18 +231,14 @@ impl AcpNormalizer {
         self.stamp.timestamp = now;
     }
 
-    fn frame(
-        &mut self,
-        kind: StreamDeltaKind,
-        index: Option<u64>,
-        extra: Extra,
-        out: &mut Events,
-    ) {
+    fn frame(&mut self, kind: StreamDeltaKind, index: Option<u64>, extra: Extra, out: &mut Events) {
         if self.deltas == Deltas::Final {
             return;
         }
         let mut event = self.stamp.event(delta(kind, None, index), &mut None);
-        let extra = extra.into_iter().map(|(key, value)| (key.to_owned(), value));
+        let extra = extra
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value));
         event.base.extensions.extend(extra);
         out.push(event);
     }

@@ -134,10 +134,15 @@ pub(super) fn reported(error: Token<'_>, message: &Text) -> Reported {
 pub(super) fn worded(error: Token<'_>, current: &Current<'_>) -> Text {
     let message = own::string(error.get("message")).filter(|message| !message.is(""));
     let data = error.get("data");
-    let details = data.and_then(|data| own::string(data.get("details")).or(own::string(Some(data))));
+    let details =
+        data.and_then(|data| own::string(data.get("details")).or(own::string(Some(data))));
     match (message, details) {
         (Some(message), Some(details)) => {
-            let parts = [current.text(message), Text::from(": "), current.text(details)];
+            let parts = [
+                current.text(message),
+                Text::from(": "),
+                current.text(details),
+            ];
             Text::concat(&parts)
         }
         (Some(single), None) | (None, Some(single)) => current.text(single),

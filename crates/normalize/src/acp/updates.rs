@@ -147,9 +147,8 @@ impl AcpNormalizer {
     fn usage(&mut self, report: &Usage<'_>, current: &mut Current<'_>, out: &mut Events) {
         let counts = [("used", report.used), ("size", report.size)];
         let present = counts.into_iter();
-        let window = Json::object(
-            present.filter_map(|(key, value)| Some((key, own::json(value?)))),
-        );
+        let window =
+            Json::object(present.filter_map(|(key, value)| Some((key, own::json(value?)))));
         let body = usage::step(window.token());
         let mut extra = vec![("acp.contextWindow", window)];
         if let Some(cost) = report.cost {
@@ -175,7 +174,9 @@ impl AcpNormalizer {
             },
             message,
         });
-        let severity = notice.severity.map(|word| ("acp.severity", current.json(word)));
+        let severity = notice
+            .severity
+            .map(|word| ("acp.severity", current.json(word)));
         self.tell(body, severity.into_iter().collect(), current, out);
     }
 

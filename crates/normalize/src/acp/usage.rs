@@ -74,7 +74,9 @@ pub(super) fn tokens(counts: Token<'_>) -> Option<TokenUsage> {
 
 /// The models of a quota: `model` and `token_count` each.
 pub(super) fn models(quota: Token<'_>) -> BTreeMap<String, ModelTokenUsage> {
-    let list = quota.get("model_usage").and_then(|list| list.of(Kind::Array));
+    let list = quota
+        .get("model_usage")
+        .and_then(|list| list.of(Kind::Array));
     let models = list.into_iter().flat_map(Token::elements).take(MOST_MODELS);
     let counted = models.filter_map(|entry| {
         let name = entry.get("model")?.string()?.into_owned();
@@ -107,7 +109,9 @@ pub(super) fn step(counts: Token<'_>) -> Body {
         .members()
         .map(|(name, value)| (snake(&name.string().unwrap_or_default()), own::json(value)))
         .collect();
-    let members = members.iter().map(|(name, value)| (name.as_str(), value.clone()));
+    let members = members
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()));
     Body::UsageUpdate(UsageUpdate {
         step_usage: Json::object(members),
     })

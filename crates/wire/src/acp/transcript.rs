@@ -30,6 +30,12 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
+    /// Reads a line that is a record. Any other is none.
+    pub fn read(line: &'a [u8]) -> Option<Self> {
+        let text = std::str::from_utf8(line).ok()?;
+        Self::of(Token::parse(text).ok()?)
+    }
+
     /// Reads a record. Anything else is none.
     pub fn of(object: Token<'a>) -> Option<Self> {
         let author = match object.get("dir")?.string()?.as_ref() {
