@@ -53,8 +53,11 @@ impl<'a> Record<'a> {
 
     /// True for a message of the protocol.
     pub fn is_message(object: Token<'_>) -> bool {
-        object
-            .get("jsonrpc")
-            .is_some_and(|version| version.kind() == Kind::String)
+        let version = object.get("jsonrpc");
+        let is_versioned = version.is_some_and(|version| version.kind() == Kind::String);
+        is_versioned
+            && ["method", "id"]
+                .iter()
+                .any(|name| object.get(name).is_some())
     }
 }
