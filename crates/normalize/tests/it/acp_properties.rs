@@ -138,7 +138,10 @@ fn raw_is_the_line_as_it_stood() {
     let lines: Vec<_> = lines
         .iter()
         .filter(|(_, line)| !line.trim_ascii().is_empty())
-        .map(|(_, line)| String::from_utf8_lossy(line).into_owned())
+        .map(|(_, line)| String::from_utf8_lossy(line).trim_end().to_owned())
         .collect();
-    assert_eq!(raws, lines);
+    for (raw, line) in raws.iter().zip(&lines) {
+        assert_eq!(raw, line);
+    }
+    assert_eq!(raws.len(), lines.len());
 }
