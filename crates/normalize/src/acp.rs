@@ -93,15 +93,15 @@ impl AcpNormalizer {
         self.arrived(received);
         match line {
             Line::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
-            Line::Whole(bytes) => match simdutf8::basic::from_utf8(bytes) {
-                Ok(text) => self.text_line(direction, &on_one_line(text), out),
-                Err(_) => {
-                    let message = "a line is not valid UTF-8".to_owned();
-                    let mut raw = Some(Raw::text(bytes));
-                    self.stamp
-                        .diagnostic(DiagnosticKind::MalformedLine, message, &mut raw, out);
+            Line::Whole(bytes) => {
+                if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+                    return self.text_line(direction, &on_one_line(text), out);
                 }
-            },
+                let message = "a line is not valid UTF-8".to_owned();
+                let mut raw = Some(Raw::text(bytes));
+                self.stamp
+                    .diagnostic(DiagnosticKind::MalformedLine, message, &mut raw, out);
+            }
             Line::TooLong { head, length } => {
                 let kept = head.len();
                 let message = format!(
@@ -151,8 +151,8 @@ impl AcpNormalizer {
             Envelope::Object { whole, message } => {
                 current.raw = Some(Raw::line(text, whole));
                 match direction {
-                    Direction::FromAgent => self.from_agent(message, &mut current, out),
-                    Direction::FromClient => self.from_client(message, &mut current, out),
+                    Direction::FromAgent => self.agent_writes(message, &mut current, out),
+                    Direction::FromClient => self.client_writes(message, &mut current, out),
                 }
             }
             Envelope::NotAnObject(token) => {
@@ -184,7 +184,7 @@ impl AcpNormalizer {
         }
     }
 
-    fn from_agent(&mut self, message: Message<'_>, current: &mut Current<'_>, out: &mut Events) {
+    fn agent_writes(&mut self, message: Message<'_>, current: &mut Current<'_>, out: &mut Events) {
         match message {
             Message::Notification { method, params } if method.is("session/update") => {
                 self.session_update(params, current, out);
@@ -220,7 +220,7 @@ impl AcpNormalizer {
         }
     }
 
-    fn from_client(&mut self, message: Message<'_>, current: &mut Current<'_>, out: &mut Events) {
+    fn client_writes(&mut self, message: Message<'_>, current: &mut Current<'_>, out: &mut Events) {
         match message {
             Message::Request { id, method, params } => {
                 self.client_asks(id, method, params, current, out);

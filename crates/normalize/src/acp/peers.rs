@@ -190,7 +190,7 @@ impl AcpNormalizer {
         current: &mut Current<'_>,
     ) {
         let Some(asked) = asked else {
-            current.about = "the client answers a request".to_owned();
+            "the client answers a request".clone_into(&mut current.about);
             return;
         };
         self.stamp.session_id = asked.session.clone().or(self.stamp.session_id.take());
