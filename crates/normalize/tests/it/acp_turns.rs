@@ -81,9 +81,9 @@ fn ids_are_typed_and_either_side_counts_its_own() {
             ACP_PROMPT,
             // The agent's request has the id of the client's.
             r#"<{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/a"}}"#,
-            r#">{"jsonrpc":"2.0","id":3,"result":{"content":"a"}}"#,
             r#"<{"jsonrpc":"2.0","id":"3","result":{"stopReason":"end_turn"}}"#,
             r#"<{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+            r#">{"jsonrpc":"2.0","id":3,"result":{"content":"a"}}"#,
             r#"<{"jsonrpc":"2.0","id":3,"result":{"stopReason":"refusal"}}"#,
         ],
         &options(),
@@ -103,9 +103,9 @@ fn ids_are_typed_and_either_side_counts_its_own() {
         [
             "user_input",
             "the agent asks `fs/read_text_file`",
-            "the client answers `fs/read_text_file`",
             "an answer to `3`, which nobody asked",
             "turn_complete",
+            "the client answers `fs/read_text_file`",
             "an answer to `3`, which nobody asked",
             "run_end",
         ]
