@@ -654,6 +654,7 @@ export interface RunEnd extends EventBase {
  * - `retry`: The agent was started again.
  * - `notice`: Something that we decided and that makes a difference, such as handing a large prompt over as a file.
  * - `session_records`: Records of a session file that are not in its final state.
+ * - `protocol`: A message of the protocol that has no event of its own, such as a handshake. Nothing is wrong with it.
  */
 export type DiagnosticKind =
   | "noise"
@@ -667,6 +668,7 @@ export type DiagnosticKind =
   | "retry"
   | "notice"
   | "session_records"
+  | "protocol"
   | (string & {});
 
 /** Something we could not translate, or that someone who integrates the agent should know. It carries its line in `raw`. */

@@ -25,6 +25,7 @@ mod raw;
 mod stamp;
 mod verdict;
 
+pub mod acp;
 pub mod extract;
 pub mod gemini;
 pub mod time;

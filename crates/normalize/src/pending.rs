@@ -55,6 +55,16 @@ impl<T> Pending<T> {
         self.forget(place)
     }
 
+    /// Takes out all that are wanted, oldest first.
+    pub(crate) fn close_all(&mut self, wanted: impl Fn(&T) -> bool) -> Vec<T> {
+        let (closed, kept): (VecDeque<_>, _) = std::mem::take(&mut self.items)
+            .into_iter()
+            .partition(|item| wanted(&item.value));
+        self.items = kept;
+        self.bytes -= closed.iter().map(|item| item.bytes).sum::<usize>();
+        closed.into_iter().map(|item| item.value).collect()
+    }
+
     fn forget(&mut self, place: usize) -> Option<T> {
         let item = self.items.remove(place)?;
         self.bytes -= item.bytes;

@@ -10,9 +10,9 @@ use lapidary_vocab::{Base, Json};
 use crate::own;
 
 /// A line's text. A carriage return between the tokens of JSON goes, here and so from all that is cut out of the line: some
-/// readers break lines there.
+/// readers break lines there. So does a newline, which a line can have only inside a transcript.
 pub(crate) fn on_one_line(text: &str) -> Arc<str> {
-    if memchr::memchr(b'\r', text.as_bytes()).is_some()
+    if memchr::memchr2(b'\r', b'\n', text.as_bytes()).is_some()
         && let Ok(token) = Token::parse(text)
     {
         return Arc::from(compact(token).as_ref());

@@ -52,7 +52,7 @@ pub struct Verdict {
 /// What an agent reported at the end of a turn.
 #[derive(Debug, Clone, Default)]
 pub struct Reported {
-    /// Its own word: `success`, or anything else.
+    /// Its own word: `success`, over ACP `end_turn`, or anything else.
     pub status: String,
     /// The name of the error.
     pub error_type: Option<String>,
@@ -64,7 +64,18 @@ pub struct Reported {
 
 impl Reported {
     fn is_success(&self) -> bool {
-        self.status == "success"
+        matches!(self.status.as_str(), "success" | "end_turn")
+    }
+
+    /// What one of ACP's stop reasons means.
+    fn stop_reason(&self) -> Option<Cause> {
+        Some(match self.status.as_str() {
+            "refusal" => Cause::Refusal,
+            "max_tokens" => Cause::MaxTokens,
+            "max_turn_requests" => Cause::MaxTurns,
+            "cancelled" | "canceled" => Cause::CancelledByClient,
+            _ => return None,
+        })
     }
 }
 
@@ -146,8 +157,9 @@ impl Verdict {
                 None => Cause::EndTurn,
             },
             Some(result) if result.is_success() => Cause::AgentCrashed,
-            Some(result) => self
-                .cause_of_code(result.code)
+            Some(result) => result
+                .stop_reason()
+                .or_else(|| self.cause_of_code(result.code))
                 .or_else(|| self.told_by_words())
                 .unwrap_or(Cause::ApiError),
             None if clean => Cause::NoResult,
@@ -185,7 +197,7 @@ impl Verdict {
             .as_ref()
             .and_then(|result| result.error_type.as_deref());
         match error_type {
-            Some("FatalAuthenticationError") => return Some(Cause::AuthRequired),
+            Some("FatalAuthenticationError" | "auth_required") => return Some(Cause::AuthRequired),
             Some("FatalInputError") => return Some(Cause::BadInput),
             Some("FatalSandboxError") => return Some(Cause::Sandbox),
             Some("FatalConfigError") => return Some(Cause::BadConfig),

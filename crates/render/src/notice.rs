@@ -54,6 +54,8 @@ pub(crate) fn of(event: &Event) -> Option<Notice> {
     match &event.body {
         Body::SessionStatus(status) => Some(session_status(status, event)),
         Body::Text(text) => spoken(text, event),
+        // Handshakes and the like are nothing to look at.
+        Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => None,
         Body::Diagnostic(diagnostic) => Some(diagnosed(diagnostic, event)),
         Body::PermissionRequest(request) => Some(asked(request)),
         Body::HookRun(run) => Some(hook(run)),
@@ -71,7 +73,7 @@ pub(crate) fn of(event: &Event) -> Option<Notice> {
 }
 
 fn session_status(status: &SessionStatus, event: &Event) -> Notice {
-    let word = extension(event, "gemini.severity");
+    let word = extension(event, "gemini.severity").or_else(|| extension(event, "acp.severity"));
     let level = match (&status.status, word.as_deref()) {
         (SessionState::Error, Some("warning")) => Level::Warning,
         (SessionState::Error, _) => Level::Error,

@@ -223,6 +223,18 @@ impl TextRenderer {
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
         let tool = Tool::called(call, event);
+        // Over ACP a call is told again whenever more is known about it.
+        let known = self
+            .open_calls
+            .iter_mut()
+            .find(|(id, _)| *id == call.call_id);
+        if let Some((_, known)) = known {
+            if (known.name(), known.subject()) == (tool.name(), tool.subject()) {
+                *known = tool;
+                return Ok(());
+            }
+            self.open_calls.retain(|(id, _)| *id != call.call_id);
+        }
         let mark = if tool.is_nested() { "↳ ● " } else { "● " };
         self.pen
             .headline(mark, &tool.name(), tool.subject().as_deref(), out)?;

@@ -1,13 +1,16 @@
 //! What a session cost: tokens, time and tool calls, counted as events pass by.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use lapidary_json::Token;
 use lapidary_vocab::event::{RunEnd, ToolCallStatus, ToolCompletion, TurnComplete};
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
-use lapidary_vocab::{Body, Event, Number, Outcome};
+use lapidary_vocab::{Body, Event, Number, Outcome, Text};
 
 use crate::{plain, words};
+
+/// How many calls are remembered at once, to count each of them once.
+const MOST_CALLED: usize = 1024;
 
 /// Token counts. What nobody reported is absent, never zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -113,6 +116,8 @@ pub(crate) struct Totals {
     pub(crate) models: BTreeMap<String, Tokens>,
     hidden: BTreeMap<&'static str, u64>,
     pub(crate) events: u64,
+    /// The calls that were counted and are not over.
+    called: HashSet<String>,
 }
 
 impl Totals {
@@ -124,8 +129,11 @@ impl Totals {
             self.first.get_or_insert_with(|| timestamp.clone());
             self.last = Some(timestamp);
         }
+        if let Body::ToolCompletion(done) = &event.body {
+            self.called.remove(&*done.call_id.to_str());
+        }
         match &event.body {
-            Body::ToolInvocation(_) => self.tool_calls += 1,
+            Body::ToolInvocation(call) => self.note_call(&call.call_id),
             Body::ToolCompletion(done)
                 if failed(done) && done.status != ToolCallStatus::Cancelled =>
             {
@@ -143,6 +151,14 @@ impl Totals {
             Body::RateLimitUpdate(_) => self.hide("rate limit"),
             _ => {}
         }
+    }
+
+    /// Counts a call once: over ACP it is told again whenever more is known about it.
+    fn note_call(&mut self, id: &Text) {
+        if self.called.len() >= MOST_CALLED {
+            self.called.clear();
+        }
+        self.tool_calls += u64::from(self.called.insert(id.to_string()));
     }
 
     fn note_turn(&mut self, turn: &TurnComplete) {

@@ -223,8 +223,14 @@ impl Transcript {
     }
 
     fn call(&mut self, call: &ToolInvocation, event: &Event) {
-        self.open_calls
-            .insert(call.call_id.to_string(), self.items.len());
+        let id = call.call_id.to_string();
+        // Over ACP a call is told again whenever more is known about it.
+        let known = self.open_calls.get(&id).copied();
+        if let Some(Item::Tool(tool)) = known.and_then(|at| self.items.get_mut(at)) {
+            **tool = Tool::called(call, event);
+            return;
+        }
+        self.open_calls.insert(id, self.items.len());
         self.items
             .push(Item::Tool(Box::new(Tool::called(call, event))));
     }

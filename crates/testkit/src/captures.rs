@@ -27,6 +27,8 @@ pub enum Kind {
     Json,
     /// A session file.
     Session,
+    /// A transcript of the Agent Client Protocol.
+    Acp,
 }
 
 impl Kind {
@@ -36,6 +38,7 @@ impl Kind {
             Self::StreamJson => "stream-json",
             Self::Json => "json",
             Self::Session => "session",
+            Self::Acp => "acp",
         }
     }
 }
@@ -93,6 +96,8 @@ fn capture(agent: &Path, path: &Path) -> Option<Capture> {
         (scenario, Kind::StreamJson)
     } else if let Some(scenario) = file.strip_suffix(".stdout.json") {
         (scenario, Kind::Json)
+    } else if let Some(scenario) = file.strip_suffix(".acp.jsonl") {
+        (scenario, Kind::Acp)
     } else if file.ends_with(".stderr.txt") {
         (file.strip_suffix(".txt")?, Kind::Json)
     } else {

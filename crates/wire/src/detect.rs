@@ -2,6 +2,7 @@
 
 use lapidary_json::Token;
 
+use crate::acp::transcript;
 use crate::gemini::output::{self, Document, Piece};
 use crate::gemini::session::Record;
 
@@ -14,6 +15,8 @@ pub enum Format {
     Json,
     /// A session file of any version.
     Session,
+    /// The Agent Client Protocol: a transcript of both sides, or what an agent wrote.
+    Acp,
 }
 
 /// What one line gives away.
@@ -64,6 +67,9 @@ pub fn document(text: &str) -> Option<Format> {
 }
 
 fn of_object(object: Token<'_>) -> Option<Format> {
+    if transcript::Record::is_message(object) || transcript::Record::of(object).is_some() {
+        return Some(Format::Acp);
+    }
     match Record::of(object) {
         Record::RewindTo(_) | Record::Set(_) | Record::Header(_) => return Some(Format::Session),
         // `error` is a type in both worlds, but only a session's records have an id.

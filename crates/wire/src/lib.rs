@@ -10,8 +10,10 @@
 //! | [`gemini::stream`] | `gemini -o stream-json`, 0.11 and later |
 //! | [`gemini::output`] | `gemini -o json` |
 //! | [`gemini::session`] | session files: one JSON document up to 0.38, an append log since 0.39 |
+//! | [`acp`] | the Agent Client Protocol, both directions, and transcripts of it |
 //! | [`detect`] | which of these a text is |
 
+pub mod acp;
 pub mod detect;
 pub mod gemini;
 pub mod lines;

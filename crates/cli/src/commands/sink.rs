@@ -162,7 +162,10 @@ fn is_odd(event: &Event) -> bool {
     match &event.body {
         Body::Diagnostic(diagnostic) => !matches!(
             diagnostic.kind,
-            DiagnosticKind::Retry | DiagnosticKind::Notice | DiagnosticKind::SessionRecords
+            DiagnosticKind::Retry
+                | DiagnosticKind::Notice
+                | DiagnosticKind::SessionRecords
+                | DiagnosticKind::Protocol
         ),
         _ => false,
     }

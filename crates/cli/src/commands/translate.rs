@@ -1,5 +1,6 @@
 //! `translate`: what an agent wrote, in our vocabularies.
 
+mod acp;
 mod input;
 mod progress;
 
@@ -21,8 +22,8 @@ use input::Input;
 
 /// Translate a capture, a session file or a stream into events, messages and more
 ///
-/// Reads what `gemini -o stream-json` or `-o json` printed, or a session file of any version; which of them is decided by
-/// content. Nothing is dropped: a line that is not understood becomes a diagnostic that carries it. Output streams as input
+/// Reads what `gemini -o stream-json` or `-o json` printed, a session file of any version, or a transcript of the Agent Client
+/// Protocol; which of them is decided by content. Nothing is dropped: a line that is not understood becomes a diagnostic that carries it. Output streams as input
 /// arrives.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -77,6 +78,8 @@ enum From {
     Json,
     /// A session file of any version
     Session,
+    /// The Agent Client Protocol: a transcript of both sides, or an agent's stdout
+    Acp,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
@@ -92,6 +95,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         From::StreamJson => Source::StreamJson,
         From::Json => Source::Json,
         From::Session => Source::Session,
+        From::Acp => Source::Acp,
     };
     if format == Format::Raw {
         input.copy_to(out)?;
@@ -101,6 +105,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Source::StreamJson => stream(args, format, input, out)?,
         Source::Json => json(args, format, input, out)?,
         Source::Session => session(args, format, input, out)?,
+        Source::Acp => acp::translate(args, format, input, out)?,
     };
     Ok(if args.strict && oddities > 0 {
         Exit::Strict

@@ -6,7 +6,7 @@ use crate::support::{Ran, lapidary, output, run, run_with};
 
 const SESSION: &str = "fixtures/gemini-0.61.0/sessions/api-error-400.jsonl";
 
-const UNKNOWN_HINT: &str = "hint: it reads what `gemini -o stream-json` and `-o json` print, and session files; --from skips the check\n";
+const UNKNOWN_HINT: &str = "hint: it reads what `gemini -o stream-json` and `-o json` print, session files, and transcripts of ACP; --from skips the check\n";
 
 fn check(args: &[&str], stdin: &[u8], code: i32, stderr: &str) {
     let expected = Ran {

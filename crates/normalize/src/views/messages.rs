@@ -7,7 +7,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use lapidary_vocab::content::{TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock};
-use lapidary_vocab::event::{StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation};
+use lapidary_vocab::event::{
+    DiagnosticKind, StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation,
+};
 use lapidary_vocab::message::{Content, Message, MessageBlock, Role};
 use lapidary_vocab::{ArrayBuilder, Body, Event, Json, Text, TextBuilder};
 
@@ -134,6 +136,8 @@ impl MessageFold {
             },
             Body::ToolInvocation(call) => self.call(call, event),
             Body::ToolCompletion(result) => self.answer(result, event),
+            // Nothing is wrong with what the protocol says besides.
+            Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => {}
             // What ends a turn or a run is no message, and nothing is lost by leaving it out.
             Body::TurnComplete(_) | Body::RunEnd(_) | Body::UsageUpdate(_) => {}
             _ => self.skipped += 1,
@@ -182,6 +186,12 @@ impl MessageFold {
             name: tools::claude_name(name.token()),
             input: tools::claude_input(&call.tool_name.to_str(), Some(call.input.token())),
         };
+        // Over ACP a call is told again whenever more is known about it.
+        if let Some((draft, call)) = self.waiting_call(&call.call_id) {
+            draft.calls[call].block = block;
+            draft.keep(event);
+            return;
+        }
         let draft = self.assistant(event);
         draft.calls.push(Call {
             block,
@@ -194,15 +204,8 @@ impl MessageFold {
 
     /// A result goes to the call it answers, wherever that is; one that answers nothing goes nowhere and is counted.
     fn answer(&mut self, result: &ToolCompletion, event: &Event) {
-        let first = self.open.front().map_or(0, |draft| draft.number);
-        let place = self.waiting.remove(&*result.call_id.to_str());
-        let found = place.and_then(|(number, call)| {
-            let draft = self
-                .open
-                .get_mut(usize::try_from(number.checked_sub(first)?).ok()?)?;
-            Some((draft, call))
-        });
-        let Some((draft, call)) = found else {
+        let Some((draft, call)) = self.waiting_call(&result.call_id) else {
+            self.waiting.remove(&*result.call_id.to_str());
             self.skipped += 1;
             return;
         };
@@ -219,6 +222,15 @@ impl MessageFold {
         draft.unanswered -= 1;
         draft.keep(event);
         draft.is_closed = true;
+        self.waiting.remove(&*result.call_id.to_str());
+    }
+
+    /// The message and the place in it of a call that waits for its result.
+    fn waiting_call(&mut self, id: &Text) -> Option<(&mut Draft, usize)> {
+        let first = self.open.front()?.number;
+        let (number, call) = *self.waiting.get(&*id.to_str())?;
+        let place = usize::try_from(number.checked_sub(first)?).ok()?;
+        Some((self.open.get_mut(place)?, call))
     }
 
     /// Takes out, oldest first, what can no longer change. The newest response may still grow.

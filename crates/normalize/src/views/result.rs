@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lapidary_vocab::event::{
-    RunEnd, StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation, TurnComplete,
+    DiagnosticKind, RunEnd, StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation, TurnComplete,
 };
 use lapidary_vocab::result::{Files, ResultError, RunResult, SCHEMA};
 use lapidary_vocab::{Body, Cause, Event, Json, Text, TextBuilder};
@@ -32,6 +32,9 @@ impl ResultFold {
             self.session_id.get_or_insert_with(|| id.detached());
         }
         match &event.body {
+            // What was said in an earlier run is not this one's answer.
+            Body::StreamDelta(_) | Body::Text(_)
+                if event.base.extensions.contains_key("acp.replay") => {}
             Body::StreamDelta(delta) if delta.kind == StreamDeltaKind::Text => {
                 delta
                     .text_delta
@@ -44,16 +47,17 @@ impl ResultFold {
             Body::ToolInvocation(call) => self.called(call),
             Body::ToolCompletion(result) => self.answered(result),
             Body::SessionStatus(status) => {
-                let severity = event
-                    .base
-                    .extensions
-                    .get("gemini.severity")
+                let words = ["gemini.severity", "acp.severity"];
+                let severity = words
+                    .iter()
+                    .find_map(|word| event.base.extensions.get(*word))
                     .map(Json::to_display);
                 if severity.as_deref() == Some("warning") {
                     self.warnings
                         .extend(status.message.as_ref().map(Text::detached));
                 }
             }
+            Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => {}
             Body::Diagnostic(diagnostic) => {
                 *self
                     .diagnostics
@@ -106,6 +110,7 @@ impl ResultFold {
     fn called(&mut self, call: &ToolInvocation) {
         if let Some(path) = tools::written_path(&call.tool_name.to_str(), call.input.token()) {
             let size = path.len();
+            self.writes.close(&call.call_id.to_str());
             self.writes.open(&call.call_id.to_str(), path, size);
         }
     }

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use lapidary_vocab::event::{
-    Diagnostic, RunEnd, SessionStatus, StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation,
-    TurnComplete,
+    Diagnostic, DiagnosticKind, RunEnd, SessionStatus, StreamDeltaKind, TextKind, ToolCompletion,
+    ToolInvocation, TurnComplete,
 };
 use lapidary_vocab::runtime::{
     Category, OutputProduced, OutputStream, RuntimeBase, RuntimeBody, RuntimeEvent, SCHEMA,
@@ -36,6 +36,7 @@ struct OpenCall {
     tool: Text,
     command: Option<Text>,
     path: Option<Text>,
+    arguments: Json,
 }
 
 /// What an event of ours becomes, with the event it came from.
@@ -75,6 +76,9 @@ impl RuntimeFold {
             Body::ToolInvocation(call) => self.requested(call),
             Body::ToolCompletion(result) => self.produced(result, event),
             Body::SessionStatus(status) => vec![task_status(status, event)],
+            Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => {
+                Vec::new()
+            }
             Body::Diagnostic(diagnostic) => vec![unread(diagnostic)],
             Body::TurnComplete(turn) => {
                 self.ended = Some((**turn).clone());
@@ -122,10 +126,20 @@ impl RuntimeFold {
             tool: call.tool_name.detached(),
             command: string(command).map(text),
             path: call.locations.first().map(Text::detached),
+            arguments: call.input.detached(),
         };
+        // Over ACP a call is told again whenever more is known about it; only its arguments matter here.
+        let id = call.call_id.to_str();
+        let before = self.calls.close(&id);
+        let is_known = before
+            .is_some_and(|before| before.tool == open.tool && before.arguments == open.arguments);
         let texts = [Some(&open.tool), open.command.as_ref(), open.path.as_ref()];
-        let size = texts.into_iter().flatten().map(Text::size).sum();
-        self.calls.open(&call.call_id.to_str(), open, size);
+        let size = texts.into_iter().flatten().map(Text::size).sum::<usize>();
+        let size = size + open.arguments.as_str().len();
+        self.calls.open(&id, open, size);
+        if is_known {
+            return Vec::new();
+        }
         vec![RuntimeBody::ToolCallRequested(ToolCallRequested {
             call_id: call.call_id.clone(),
             tool: call.tool_name.clone(),

@@ -5,6 +5,10 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod acp;
+mod acp_calls;
+mod acp_properties;
+mod acp_turns;
 mod bad_input;
 mod deltas;
 mod insights;

@@ -1,6 +1,7 @@
 //! Running the translations, and looking at what comes out as JSON.
 
 use lapidary_json::Token;
+use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::gemini::{output, session_events, session_messages};
 use lapidary_normalize::views::messages::MessageFold;
@@ -8,8 +9,9 @@ use lapidary_normalize::views::result::ResultFold;
 use lapidary_normalize::views::runtime::RuntimeFold;
 use lapidary_normalize::{Ending, Options};
 use lapidary_vocab::Event;
+use lapidary_vocab::event::Provider;
 use lapidary_wire::gemini::session::Log;
-use lapidary_wire::lines::LineBuffer;
+use lapidary_wire::lines::{Line, LineBuffer};
 use serde_json::Value;
 
 pub(crate) const INIT: &str =
@@ -185,3 +187,39 @@ pub(crate) fn capture(name: &str) -> Vec<u8> {
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     std::fs::read(fixtures.join(name)).unwrap()
 }
+
+/// A connection, with the client's lines marked by `>` and the agent's by `<`.
+pub(crate) fn connection(lines: &[&str], options: &Options) -> Vec<Event> {
+    let mut normalizer = AcpNormalizer::new(options, Provider::Acp);
+    let mut events = Vec::new();
+    for line in lines {
+        let (direction, text) = match line.split_at(1) {
+            (">", text) => (Direction::FromClient, text),
+            ("<", text) => (Direction::FromAgent, text),
+            _ => panic!("whose line is {line}"),
+        };
+        normalizer.push(direction, Line::Whole(text.as_bytes()), None, &mut events);
+    }
+    normalizer.finish(&Ending::default(), &mut events);
+    events
+}
+
+/// What the agent tells within a turn of session `s`.
+pub(crate) fn acp_turn(updates: &[&str]) -> Vec<Value> {
+    let updates: Vec<_> = updates.iter().map(|update| acp_update(update)).collect();
+    let mut lines = vec![ACP_PROMPT];
+    lines.extend(updates.iter().map(String::as_str));
+    let events = connection(&lines, &options());
+    let (end, told) = events.split_last().unwrap();
+    assert_eq!(body(end)["event"], "run_end");
+    told[1..].iter().map(body).collect()
+}
+
+/// An update of session `s`.
+pub(crate) fn acp_update(update: &str) -> String {
+    format!(
+        r#"<{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{update}}}}}"#
+    )
+}
+
+pub(crate) const ACP_PROMPT: &str = r#">{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"Fix it"}]}}"#;

@@ -51,6 +51,11 @@ struct Call {
 
 impl Calls {
     pub(super) fn begin(&mut self, call: &ToolInvocation, event: &Event, now: Duration) {
+        // Over ACP a call is told again whenever more is known about it.
+        if let Some(known) = self.open.iter_mut().find(|open| open.id == call.call_id) {
+            known.tool = Tool::called(call, event);
+            return;
+        }
         self.open.push(Call {
             id: call.call_id.clone(),
             tool: Tool::called(call, event),

@@ -582,5 +582,7 @@ open_enum! {
         Notice = "notice",
         /// Records of a session file that are not in its final state.
         SessionRecords = "session_records",
+        /// A message of the protocol that has no event of its own, such as a handshake. Nothing is wrong with it.
+        Protocol = "protocol",
     }
 }

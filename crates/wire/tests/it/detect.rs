@@ -15,6 +15,8 @@ fn promised(path: &Path, text: &str) -> Option<Format> {
         None
     } else if in_sessions {
         Some(Format::Session)
+    } else if name.ends_with(".acp.jsonl") {
+        Some(Format::Acp)
     } else if name.ends_with(".stdout.jsonl") {
         Some(Format::StreamJson)
     } else {
@@ -24,10 +26,11 @@ fn promised(path: &Path, text: &str) -> Option<Format> {
 
 #[test]
 fn every_capture_is_told_by_its_content() {
-    let mut seen = [0; 4];
+    let mut seen = [0; 5];
     for version in fs::read_dir(fixtures()).unwrap() {
         let version = version.unwrap().path();
-        let sessions = fs::read_dir(version.join("sessions")).unwrap();
+        let sessions = fs::read_dir(version.join("sessions"));
+        let sessions = sessions.into_iter().flatten();
         for entry in fs::read_dir(&version).unwrap().chain(sessions) {
             let path = entry.unwrap().path();
             let name = path.to_str().unwrap();
@@ -92,6 +95,12 @@ fn one_line_gives_its_format_away() {
         ),
         (r#"{"$set":{}}"#, Guess::Is(Format::Session)),
         (r#"{"$rewindTo":"a"}"#, Guess::Is(Format::Session)),
+        (
+            r#"{"jsonrpc":"2.0","id":0,"error":{}}"#,
+            Guess::Is(Format::Acp),
+        ),
+        (r#"{"dir":"agent","line":"hello"}"#, Guess::Is(Format::Acp)),
+        (r#"{"dir":"agent"}"#, Guess::Nothing),
         (r#"{"response":"r","stats":{}}"#, Guess::MayBeDocument),
         (r#"{"error":{"type":"Error"}}"#, Guess::MayBeDocument),
         ("{", Guess::MayBeDocument),

@@ -4,6 +4,7 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod acp;
 mod chunk;
 mod detect;
 mod lines;

@@ -96,7 +96,10 @@ impl Input {
                 let line = without_mark(&self.head[looked_at..newline]);
                 match detect::line(&String::from_utf8_lossy(line)) {
                     // What stands inside a document looks like anything; only a line of a stream is sure not to.
-                    Guess::Is(format) if !may_be_document || format == Format::StreamJson => {
+                    Guess::Is(format)
+                        if !may_be_document
+                            || matches!(format, Format::StreamJson | Format::Acp) =>
+                    {
                         return Ok(format);
                     }
                     Guess::Is(_) | Guess::Nothing => {}
@@ -133,7 +136,7 @@ impl Input {
             "`{}` is of no format that Lapidary knows",
             self.name
         ));
-        failure.with_hint("it reads what `gemini -o stream-json` and `-o json` print, and session files; --from skips the check")
+        failure.with_hint("it reads what `gemini -o stream-json` and `-o json` print, session files, and transcripts of ACP; --from skips the check")
     }
 
     /// Reads on into `head`. Not behind the end: on a terminal that would take a second Ctrl-D.

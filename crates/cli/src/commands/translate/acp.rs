@@ -1,0 +1,98 @@
+//! A connection of the Agent Client Protocol: a transcript of both sides, or what the agent wrote.
+
+use std::io::Write as _;
+
+use lapidary::normalize::acp::{AcpNormalizer, Direction};
+use lapidary::vocab::event::{Event, Provider};
+use lapidary::wire::acp::transcript::{Author, Record};
+use lapidary::wire::lines::Line;
+
+use super::input::Input;
+use super::{Args, Format, Sink};
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// How much of the end of an agent's stderr is kept, to judge by.
+const MOST_STDERR: usize = 64 * 1024;
+
+/// A transcript, while it is being read.
+struct Reading {
+    normalizer: AcpNormalizer,
+    stderr: String,
+    events: Vec<Event>,
+}
+
+/// Line by line: what came is printed before more is waited for.
+pub(super) fn translate(
+    args: &Args,
+    format: Format,
+    mut input: Input,
+    out: &mut Printer,
+) -> Result<u64, Failure> {
+    let mut reading = Reading {
+        normalizer: AcpNormalizer::new(&args.options(format), Provider::Acp),
+        stderr: String::new(),
+        events: Vec::new(),
+    };
+    let mut sink = Sink::new(format, &args.run_id, args.extract_data, out);
+    let mut lines = input.lines(args.max_line);
+    let mut received = input.now();
+    loop {
+        while let Some(line) = lines.next_line() {
+            reading.line(line, received.as_deref());
+            sink.take(&mut reading.events, out)?;
+        }
+        out.flush()?;
+        let count = input.read(lines.room())?;
+        if count == 0 {
+            break;
+        }
+        lines.filled(count);
+        received = input.now();
+    }
+    if let Some(line) = lines.last_line() {
+        reading.line(line, received.as_deref());
+    }
+    let mut ending = args.ending();
+    ending.stderr = reading.stderr;
+    reading.normalizer.finish(&ending, &mut reading.events);
+    sink.take(&mut reading.events, out)?;
+    sink.finish(out)
+}
+
+impl Reading {
+    /// A record of a transcript, or the agent's own line.
+    fn line(&mut self, line: Line<'_>, received: Option<&str>) {
+        let record = match line {
+            Line::Whole(bytes) => Record::read(bytes),
+            Line::TooLong { .. } => None,
+        };
+        let Some(record) = record else {
+            return self.push(Direction::FromAgent, line, received);
+        };
+        let written = Line::Whole(record.line.as_bytes());
+        match record.author {
+            Author::Agent => self.push(Direction::FromAgent, written, received),
+            Author::Client => self.push(Direction::FromClient, written, received),
+            Author::Stderr => self.complained(&record.line),
+            // What the recorder remarked is nobody's deed.
+            Author::Recorder => {}
+        }
+    }
+
+    fn push(&mut self, direction: Direction, line: Line<'_>, received: Option<&str>) {
+        self.normalizer
+            .push(direction, line, received, &mut self.events);
+    }
+
+    fn complained(&mut self, line: &str) {
+        self.stderr.push_str(line);
+        self.stderr.push('\n');
+        if self.stderr.len() > 2 * MOST_STDERR {
+            let cut = self
+                .stderr
+                .ceil_char_boundary(self.stderr.len() - MOST_STDERR);
+            self.stderr.drain(..cut);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The Agent Client Protocol → events.
+//!
+//! Both directions of a connection go in, line by line and in the order of the wire; what only one side wrote is understood as
+//! far as that goes. Requests and answers are matched by direction and typed id. A line that has no event of its own, such as a
+//! handshake, is carried by a `diagnostic` of kind `protocol`, so that nothing is lost.
+
+mod answers;
+mod calls;
+mod content;
+mod line;
+mod opened;
+mod peers;
+mod permission;
+mod speech;
+mod turn;
+mod updates;
+mod usage;
+
+use std::sync::Arc;
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::{DiagnosticKind, Provider, RunEnd};
+use lapidary_vocab::{Body, Json, Text};
+use lapidary_wire::acp::envelope::{Envelope, Message, parse};
+use lapidary_wire::acp::update::{SessionUpdate, Update, plain_chunk};
+use lapidary_wire::lines::Line;
+
+use self::calls::Call;
+use self::line::{Current, Extra};
+use self::opened::Handshake;
+use self::peers::{Asked, Sessions};
+use self::speech::Speech;
+use crate::gemini::stream::shortened;
+use crate::pending::Pending;
+use crate::raw::{Raw, on_one_line};
+use crate::stamp::Stamp;
+use crate::{Deltas, Ending, Events, Options, Verdict};
+
+/// Who wrote a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The agent, on its stdout.
+    FromAgent,
+    /// The client, to the agent's stdin.
+    FromClient,
+}
+
+/// Translates a connection line by line.
+#[derive(Debug)]
+pub struct AcpNormalizer {
+    stamp: Stamp,
+    deltas: Deltas,
+    speech: Speech,
+    /// Requests that wait for their answers, under the direction they went and their id.
+    requests: Pending<Asked>,
+    /// Calls, under their session and id. Those that are over stay for a while: agents repeat themselves.
+    calls: Pending<Call>,
+    sessions: Sessions,
+    handshake: Handshake,
+    verdict: Verdict,
+    /// The client's side is seen too, so what is missing on it means something.
+    sees_client: bool,
+    /// The newest prompt's request. Only its answer decides how the run ended.
+    last_prompt: Option<String>,
+}
+
+impl AcpNormalizer {
+    /// A normaliser for one connection to an agent of this family.
+    pub fn new(options: &Options, provider: Provider) -> Self {
+        Self {
+            stamp: Stamp::new(options, provider),
+            deltas: options.deltas,
+            speech: Speech::default(),
+            requests: Pending::default(),
+            calls: Pending::default(),
+            sessions: Sessions::default(),
+            handshake: Handshake::default(),
+            verdict: Verdict::default(),
+            sees_client: false,
+            last_prompt: None,
+        }
+    }
+
+    /// Translates one line. `received` is when it came: the protocol itself says no times.
+    pub fn push(
+        &mut self,
+        direction: Direction,
+        line: Line<'_>,
+        received: Option<&str>,
+        out: &mut Events,
+    ) {
+        self.sees_client |= direction == Direction::FromClient;
+        self.arrived(received);
+        match line {
+            Line::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
+            Line::Whole(bytes) => {
+                if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+                    return self.text_line(direction, &on_one_line(text), out);
+                }
+                let message = "a line is not valid UTF-8".to_owned();
+                let mut raw = Some(Raw::text(bytes));
+                self.stamp
+                    .diagnostic(DiagnosticKind::MalformedLine, message, &mut raw, out);
+            }
+            Line::TooLong { head, length } => {
+                let kept = head.len();
+                let message = format!(
+                    "a line of {length} bytes is over the limit; its first {kept} bytes were kept"
+                );
+                let mut raw = Some(Raw::text(head));
+                self.stamp
+                    .diagnostic(DiagnosticKind::LineTooLong, message, &mut raw, out);
+            }
+        }
+    }
+
+    /// Says something of our own, in its place between the lines.
+    pub fn note(&mut self, kind: DiagnosticKind, message: String, now: &str, out: &mut Events) {
+        self.arrived(Some(now));
+        self.stamp.diagnostic(kind, message, &mut None, out);
+    }
+
+    /// How the run would end now.
+    pub fn judge(&self, ending: &Ending) -> RunEnd {
+        self.verdict.judge(ending)
+    }
+
+    /// Ends the connection: text that is still held back, then the one `run_end`.
+    pub fn finish(mut self, ending: &Ending, out: &mut Events) {
+        self.end_message(out);
+        self.arrived(ending.at.as_deref());
+        let end = self.verdict.judge(ending);
+        out.push(self.stamp.event(Body::RunEnd(end), &mut None));
+    }
+
+    fn arrived(&mut self, received: Option<&str>) {
+        if let Some(time) = received {
+            self.stamp.timestamp = Some(Text::from(time.to_owned()));
+        }
+    }
+
+    fn text_line(&mut self, direction: Direction, text: &Arc<str>, out: &mut Events) {
+        if direction == Direction::FromAgent
+            && let Some(chunk) = plain_chunk(text)
+            && self.goes_on(&chunk, text, out)
+        {
+            return;
+        }
+        let mut current = Current::new(text);
+        match parse(text) {
+            Envelope::Object { whole, message } => {
+                current.raw = Some(Raw::line(text, whole));
+                match direction {
+                    Direction::FromAgent => self.agent_writes(message, &mut current, out),
+                    Direction::FromClient => self.client_writes(message, &mut current, out),
+                }
+            }
+            Envelope::NotAnObject(token) => {
+                current.raw = Some(Raw::line(text, token));
+                let message = format!("{} instead of an object", token.kind().described());
+                current.complain(DiagnosticKind::MalformedLine, message);
+            }
+            Envelope::NotJson(invalid) => {
+                current.raw = Some(Raw::text(text.as_bytes()));
+                if text.trim_start().starts_with('{') {
+                    let message = format!("not valid JSON: {invalid}");
+                    current.complain(DiagnosticKind::MalformedLine, message);
+                } else {
+                    current.complain(DiagnosticKind::Noise, "text that is not JSON".to_owned());
+                }
+            }
+        }
+        self.close(current, out);
+    }
+
+    /// What is left to be said about a line; and a line that nothing was said about is carried all the same.
+    fn close(&mut self, mut current: Current<'_>, out: &mut Events) {
+        if !current.is_told && current.complaints.is_empty() {
+            let about = std::mem::take(&mut current.about);
+            current.complain(DiagnosticKind::Protocol, about);
+        }
+        for (kind, message) in std::mem::take(&mut current.complaints) {
+            self.stamp.diagnostic(kind, message, &mut current.raw, out);
+        }
+    }
+
+    fn agent_writes(&mut self, message: Message<'_>, current: &mut Current<'_>, out: &mut Events) {
+        match message {
+            Message::Notification { method, params } if method.is("session/update") => {
+                self.session_update(params, current, out);
+            }
+            Message::Request { id, method, params } => {
+                self.end_block(out);
+                self.belongs_to(session_of(params));
+                self.ask(Direction::FromAgent, id, method, params, None);
+                current.about = format!("the agent asks `{}`", shown(method));
+                if method.is("session/request_permission") {
+                    self.permission(id, params, current, out);
+                } else if !is_known(method) {
+                    let message = format!("unknown method `{}`", shown(method));
+                    current.complain(DiagnosticKind::UnknownType, message);
+                }
+            }
+            Message::Notification { method, .. } => {
+                current.about = format!("the agent tells `{}`", shown(method));
+                if !is_known(method) {
+                    let message = format!("unknown method `{}`", shown(method));
+                    current.complain(DiagnosticKind::UnknownType, message);
+                }
+            }
+            Message::Result { id, result } => {
+                self.end_block(out);
+                self.answered(id, result, current, out);
+            }
+            Message::Error { id, error } => {
+                self.end_block(out);
+                self.refused(id, error, current, out);
+            }
+            Message::Unknown => unknown_object(current),
+        }
+    }
+
+    fn client_writes(&mut self, message: Message<'_>, current: &mut Current<'_>, out: &mut Events) {
+        match message {
+            Message::Request { id, method, params } => {
+                self.client_asks(id, method, params, current, out);
+            }
+            Message::Notification { method, params } => {
+                current.about = format!("the client tells `{}`", shown(method));
+                if method.is("session/cancel") {
+                    self.end_block(out);
+                    self.belongs_to(session_of(params));
+                    self.cancelled(current, out);
+                }
+            }
+            Message::Result { id, result } => {
+                let asked = self.requests.close(&peers::key(Direction::FromAgent, id));
+                self.client_answers(asked.as_ref(), result, current);
+            }
+            Message::Error { id, .. } => {
+                let asked = self.requests.close(&peers::key(Direction::FromAgent, id));
+                current.about = match asked {
+                    Some(asked) => format!("the client refuses `{}`", asked.method),
+                    None => "the client refuses a request".to_owned(),
+                };
+            }
+            Message::Unknown => unknown_object(current),
+        }
+    }
+
+    fn session_update(
+        &mut self,
+        params: Option<Token<'_>>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some(params) = params.and_then(|params| params.of(Kind::Object)) else {
+            let message = "`session/update` without parameters".to_owned();
+            return current.complain(DiagnosticKind::InvalidField, message);
+        };
+        let read = SessionUpdate::of(params);
+        let kind = read.kind.map_or("nothing".into(), shown);
+        current.about = format!("`{kind}` says nothing new");
+        let is_chunk = matches!(
+            read.update,
+            Update::AgentMessageChunk(_) | Update::AgentThoughtChunk(_)
+        );
+        if !is_chunk {
+            self.end_block(out);
+        }
+        self.belongs_to(read.session_id);
+        self.tag(&read.update, current);
+        self.update(&read, current, out);
+    }
+
+    /// Says where an update stands, if that is not within a turn.
+    fn tag(&mut self, update: &Update<'_>, current: &mut Current<'_>) {
+        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        if session.is_replaying && updates::is_history(update) {
+            current.tags.push("acp.replay");
+        } else if self.sees_client && session.prompts == 0 {
+            current.tags.push("acp.outOfTurn");
+        }
+    }
+
+    /// The session of the line, and of all its events.
+    fn belongs_to(&mut self, session: Option<Token<'_>>) {
+        let Some(id) = session.and_then(|id| id.of(Kind::String)) else {
+            return;
+        };
+        let is_same = self
+            .stamp
+            .session_id
+            .as_ref()
+            .is_some_and(|known| id.is(&known.to_str()));
+        if !is_same && !id.is("") {
+            self.stamp.session_id = Some(crate::own::text(id));
+        }
+    }
+
+    /// One event of a line. The first of them carries it.
+    fn tell(&mut self, body: Body, extra: Extra, current: &mut Current<'_>, out: &mut Events) {
+        let mut event = self.stamp.event(body, &mut current.raw);
+        let extensions = &mut event.base.extensions;
+        for tag in &current.tags {
+            extensions.insert((*tag).to_owned(), Json::from_value(&true));
+        }
+        extensions.extend(
+            extra
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value)),
+        );
+        current.is_told = true;
+        out.push(event);
+    }
+}
+
+/// The session that a message is about.
+fn session_of(params: Option<Token<'_>>) -> Option<Token<'_>> {
+    params?.get("sessionId")
+}
+
+/// An agent's own name for something, for a message.
+fn shown(name: Token<'_>) -> String {
+    shortened(&name.string().unwrap_or_default()).into_owned()
+}
+
+/// Methods of the protocol, and extensions of it, whose names begin with an underscore.
+fn is_known(method: Token<'_>) -> bool {
+    let name = method.string().unwrap_or_default();
+    ["fs/", "terminal/", "elicitation/", "_", "$/"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+        || matches!(name.as_ref(), "mcp/message" | "auth/status_update")
+}
+
+fn unknown_object(current: &mut Current<'_>) {
+    let message = "an object that is neither a request nor an answer".to_owned();
+    current.complain(DiagnosticKind::UnknownType, message);
+}

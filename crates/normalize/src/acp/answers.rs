@@ -1,0 +1,151 @@
+//! The agent's answers, each to what was asked.
+
+use lapidary_json::Token;
+use lapidary_vocab::event::{ConfigOptions, DiagnosticKind, SessionState};
+use lapidary_vocab::{Body, Text};
+use lapidary_wire::acp::envelope::Id;
+use lapidary_wire::acp::results::{Initialized, SessionOpened};
+
+use super::line::Current;
+use super::peers::{self, Asked};
+use super::{AcpNormalizer, Direction, turn};
+use crate::gemini::stream::shortened;
+use crate::{Events, own};
+
+impl AcpNormalizer {
+    pub(super) fn answered(
+        &mut self,
+        id: Id<'_>,
+        result: Token<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let key = peers::key(Direction::FromClient, id);
+        let Some(asked) = self.asked(&key, id, guess(result), current) else {
+            return;
+        };
+        let decides = self.decides(&key);
+        current.about = format!("the agent answers `{}`", asked.method);
+        self.stamp.session_id = asked.session.clone().or(self.stamp.session_id.take());
+        match asked.method.as_str() {
+            "initialize" => self.handshake.keep(&Initialized::of(result)),
+            "session/new" | "session/load" | "session/resume" | "session/fork" => {
+                self.end_message(out);
+                self.opened(&SessionOpened::of(result), asked.detail, current, out);
+            }
+            "session/prompt" => {
+                self.end_message(out);
+                self.end_turn(result, decides, current, out);
+            }
+            "session/set_mode" => {
+                if let Some(mode) = asked.detail {
+                    self.mode(mode, current, out);
+                }
+            }
+            "session/set_config_option" => {
+                if let Some(list) = result.get("configOptions") {
+                    let config_options = current.list(Some(list));
+                    let body = Body::ConfigOptions(ConfigOptions { config_options });
+                    self.tell(body, Vec::new(), current, out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn refused(
+        &mut self,
+        id: Id<'_>,
+        error: Token<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let key = peers::key(Direction::FromClient, id);
+        // Where only the agent is seen, a refusal after a session has begun is most likely that of a prompt.
+        let guess = match &self.stamp.session_id {
+            Some(_) => "session/prompt",
+            None => "initialize",
+        };
+        let Some(asked) = self.asked(&key, id, guess, current) else {
+            return;
+        };
+        let decides = self.decides(&key);
+        self.stamp.session_id = asked.session.clone().or(self.stamp.session_id.take());
+        match asked.method.as_str() {
+            "session/prompt" => {
+                self.end_message(out);
+                self.fail_turn(error, decides, current, out);
+            }
+            "initialize" | "authenticate" | "session/new" | "session/load" | "session/resume" => {
+                self.sessions
+                    .of(self.stamp.session_id.as_ref())
+                    .is_replaying = false;
+                let message = self.say_error(error, current, out);
+                // Without a prompt this is all that the run comes to.
+                if self.last_prompt.is_none() {
+                    self.verdict.result(turn::reported(error, &message));
+                }
+            }
+            _ => {
+                let message = Some(turn::worded(error, current));
+                self.state(SessionState::Error, message, current, out);
+            }
+        }
+    }
+
+    /// What an answer answers. Where the client's side is not seen, what it looks like has to do.
+    fn asked(
+        &mut self,
+        key: &str,
+        id: Id<'_>,
+        guess: &str,
+        current: &mut Current<'_>,
+    ) -> Option<Asked> {
+        let asked = self.requests.close(key);
+        if asked.is_none() && self.sees_client {
+            let id = id.shown();
+            let message = format!("an answer to `{}`, which nobody asked", shortened(&id));
+            current.complain(DiagnosticKind::ProtocolViolation, message);
+            return None;
+        }
+        Some(asked.unwrap_or_else(|| Asked {
+            method: guess.to_owned(),
+            session: None,
+            detail: None,
+        }))
+    }
+
+    /// Only the newest prompt decides how the run ended.
+    fn decides(&self, key: &str) -> bool {
+        !self.sees_client || self.last_prompt.as_deref() == Some(key)
+    }
+
+    /// The session is in another mode.
+    pub(super) fn mode(&mut self, mode: Text, current: &mut Current<'_>, out: &mut Events) {
+        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        let available_modes = session.modes.clone();
+        let body = Body::SessionMode(lapidary_vocab::event::SessionMode {
+            current_mode_id: mode,
+            available_modes,
+        });
+        self.tell(body, Vec::new(), current, out);
+    }
+}
+
+/// The method that an answer of this shape belongs to.
+fn guess(result: Token<'_>) -> &'static str {
+    let has = |name| result.get(name).is_some();
+    if has("stopReason") {
+        "session/prompt"
+    } else if has("protocolVersion") {
+        "initialize"
+    } else if own::string(result.get("sessionId")).is_some() {
+        "session/new"
+    } else if has("modes") || has("models") {
+        "session/load"
+    } else if has("configOptions") {
+        "session/set_config_option"
+    } else {
+        "a request"
+    }
+}

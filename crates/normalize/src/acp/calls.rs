@@ -1,0 +1,320 @@
+//! Tool calls: every message about one is a patch of what is known about it.
+//!
+//! A call may first be heard of in a permission request, in an update, or when it is over already. Whenever something new is
+//! known it is told again; what is not new is not.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::content::ContentBlock;
+use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation, ToolKind};
+use lapidary_vocab::{Body, Json, Text};
+use lapidary_wire::acp::tool_call::{ToolCall, listed};
+
+use super::line::{Current, Extra};
+use super::{AcpNormalizer, content};
+use crate::{Events, own, tools};
+
+/// What is known about a call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Call {
+    pub(super) id: Text,
+    session: Option<Text>,
+    name: Option<Text>,
+    pub(super) title: Option<Text>,
+    pub(super) kind: Option<Text>,
+    input: Option<Json>,
+    locations: Vec<Json>,
+    content: Vec<Json>,
+    output: Option<Json>,
+    status: Option<Text>,
+    meta: Option<Json>,
+    /// The status says that it is over.
+    is_over: bool,
+}
+
+impl Call {
+    /// Takes in what a message says.
+    fn patch(&mut self, patch: &ToolCall<'_>) {
+        let name = own::string(patch.name).or_else(|| name_in(patch.meta?));
+        let copy = |token| own::string(token).map(own::text);
+        update(&mut self.name, name.map(own::text));
+        update(&mut self.title, copy(patch.title));
+        update(&mut self.kind, copy(patch.kind));
+        update(&mut self.status, copy(patch.status));
+        update(&mut self.output, patch.raw_output.map(own::json));
+        update(&mut self.meta, patch.meta.map(own::json));
+        // Agents announce a call with an empty object, and some go back to it when they ask for permission.
+        let is_rich =
+            |input: &Token<'_>| input.as_str() != "{}" && input.members().next().is_some();
+        if let Some(input) = patch.raw_input
+            && (self.input.is_none() || is_rich(&input) || input.kind() != Kind::Object)
+        {
+            self.input = Some(own::json(input));
+        }
+        if patch.locations.is_some() {
+            self.locations = listed(patch.locations).into_iter().map(own::json).collect();
+        }
+        if patch.content.is_some() {
+            self.content = listed(patch.content).into_iter().map(own::json).collect();
+        }
+        self.is_over = self.outcome().is_some();
+    }
+
+    /// How it ended, if it did. A word that nobody knows is progress.
+    fn outcome(&self) -> Option<ToolCallStatus> {
+        match self.status.as_ref()?.to_str().as_ref() {
+            "completed" => Some(ToolCallStatus::Completed),
+            "failed" => Some(ToolCallStatus::Failed),
+            "cancelled" | "canceled" => Some(ToolCallStatus::Cancelled),
+            _ => None,
+        }
+    }
+
+    /// The same as far as an invocation tells.
+    fn is_invoked_as(&self, other: &Self) -> bool {
+        (
+            &self.name,
+            &self.title,
+            &self.kind,
+            &self.input,
+            &self.locations,
+        ) == (
+            &other.name,
+            &other.title,
+            &other.kind,
+            &other.input,
+            &other.locations,
+        )
+    }
+
+    /// The tool's name: the agent's word for it, else what Gemini makes its ids of, else what there is.
+    pub(super) fn tool_name(&self) -> Text {
+        let id = self.id.to_str();
+        let in_id = id
+            .split_once("__")
+            .filter(|(name, rest)| !name.is_empty() && rest.starts_with(name))
+            .map(|(name, _)| Text::from(name.to_owned()));
+        let names = [&self.name, &in_id, &self.title, &self.kind];
+        let known = names.into_iter().flatten().find(|name| !name.is_empty());
+        known.cloned().unwrap_or_else(|| Text::from("tool"))
+    }
+
+    /// The agent's own word decides; only where it is none the name may tell more.
+    pub(super) fn tool_kind(&self) -> ToolKind {
+        let word = self.kind.as_ref().map(Text::to_str).unwrap_or_default();
+        match ToolKind::from(word.as_ref()) {
+            ToolKind::Other(word) if !word.is_empty() => ToolKind::Unclassified,
+            ToolKind::Other(_) | ToolKind::Unclassified => tools::kind(&self.tool_name().to_str()),
+            known => known,
+        }
+    }
+
+    /// The arguments, which are an object.
+    pub(super) fn arguments(&self) -> Json {
+        let object = self.input.clone().filter(is_object);
+        object.unwrap_or_else(Json::empty_object)
+    }
+
+    fn paths(&self) -> Vec<Text> {
+        let path = |place: &Json| match place.token().kind() {
+            Kind::String => Some(place.to_text()),
+            _ => own::string(place.token().get("path")).map(own::text),
+        };
+        self.locations.iter().filter_map(path).collect()
+    }
+
+    fn size(&self) -> usize {
+        let texts = [&self.name, &self.title, &self.kind, &self.session];
+        let values = [&self.input, &self.output, &self.meta];
+        let lists = self.locations.iter().chain(&self.content);
+        texts.into_iter().flatten().map(Text::size).sum::<usize>()
+            + values
+                .into_iter()
+                .flatten()
+                .chain(lists)
+                .map(|it| it.as_str().len())
+                .sum::<usize>()
+    }
+
+    fn invocation(&self) -> (Body, Extra) {
+        let mut extra = Vec::new();
+        let word = self
+            .kind
+            .as_ref()
+            .filter(|kind| !ToolKind::KNOWN.contains(&kind.to_str().as_ref()));
+        extra.extend(word.map(|kind| ("acp.kind", Json::from(kind))));
+        extra.extend(
+            self.status
+                .as_ref()
+                .map(|status| ("acp.status", Json::from(status))),
+        );
+        let odd = self.input.as_ref().filter(|input| !is_object(input));
+        extra.extend(odd.map(|input| ("acp.rawInput", input.clone())));
+        if !self.content.is_empty() && !self.is_over {
+            extra.push(("acp.toolContent", Json::array(self.content.clone())));
+        }
+        extra.extend(self.lines());
+        extra.extend(self.meta.clone().map(|meta| ("acp.meta", meta)));
+        let body = Body::ToolInvocation(Box::new(ToolInvocation {
+            call_id: self.id.clone(),
+            tool_name: self.tool_name(),
+            kind: self.tool_kind(),
+            input: self.arguments(),
+            parent_call_id: None,
+            title: self.title.clone(),
+            locations: self.paths(),
+            model: None,
+        }));
+        (body, extra)
+    }
+
+    fn completion(&self, status: ToolCallStatus, current: &Current<'_>) -> (Body, Extra) {
+        let mut extra = Vec::new();
+        let items = || self.content.iter().map(Json::token);
+        let is_special = items().any(content::is_special);
+        if is_special {
+            extra.push(("acp.toolContent", Json::array(self.content.clone())));
+        }
+        extra.extend(self.lines());
+        extra.extend(self.meta.clone().map(|meta| ("acp.meta", meta)));
+        let blocks: Vec<_> = items().map(|item| content::block(item, current)).collect();
+        let output = self.output.clone().or_else(|| match blocks.as_slice() {
+            [] => self.answer_in_meta(),
+            _ if is_special => Some(match self.content.as_slice() {
+                [single] => single.clone(),
+                several => Json::array(several.to_vec()),
+            }),
+            blocks => said(blocks),
+        });
+        let body = Body::ToolCompletion(Box::new(ToolCompletion {
+            call_id: self.id.clone(),
+            is_error: status != ToolCallStatus::Completed,
+            status,
+            output,
+            content: blocks,
+            locations: self.paths(),
+        }));
+        (body, extra)
+    }
+
+    /// Lines of files, which our paths do not have.
+    fn lines(&self) -> Option<(&'static str, Json)> {
+        let has_line = |place: &Json| place.token().get("line").is_some_and(|it| !it.is_null());
+        let any = self.locations.iter().any(has_line);
+        any.then(|| ("acp.locations", Json::array(self.locations.clone())))
+    }
+
+    /// Claude answers here before it answers.
+    fn answer_in_meta(&self) -> Option<Json> {
+        let meta = self.meta.as_ref()?.token();
+        let answer = meta
+            .get("claudeCode")
+            .and_then(|claude| claude.get("toolResponse"));
+        answer
+            .or_else(|| meta.get("terminal_output"))
+            .map(own::json)
+    }
+}
+
+impl AcpNormalizer {
+    /// Takes in what a message says about a call, and tells what is new. `None` if it does not say which call.
+    pub(super) fn call(
+        &mut self,
+        patch: &ToolCall<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) -> Option<Call> {
+        let Some(id) = own::string(patch.tool_call_id) else {
+            current.lacks("toolCallId", patch.tool_call_id);
+            return None;
+        };
+        let session = self.stamp.session_id.clone();
+        let key = format!(
+            "{} {}",
+            session.as_ref().map(Text::to_str).unwrap_or_default(),
+            id.as_str()
+        );
+        let before = self.calls.close(&key);
+        let mut call = before.clone().unwrap_or_else(|| Call {
+            id: own::text(id),
+            session,
+            ..Call::default()
+        });
+        call.patch(patch);
+        self.tell_call(before.as_ref(), &call, patch.is_nested, current, out);
+        self.calls.open(&key, call.clone(), call.size());
+        Some(call)
+    }
+
+    fn tell_call(
+        &mut self,
+        before: Option<&Call>,
+        call: &Call,
+        is_nested: bool,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        if before == Some(call) {
+            return;
+        }
+        let is_new = before.is_none_or(|before| !before.is_invoked_as(call));
+        if is_new || !call.is_over {
+            let (body, mut extra) = call.invocation();
+            if is_nested && current.about.contains("tool_call") {
+                extra.push(("acp.nonStandardShape", Json::from_value(&true)));
+            }
+            self.tell(body, extra, current, out);
+        }
+        if let Some(status) = call.outcome() {
+            let (body, mut extra) = call.completion(status, current);
+            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            if session.is_cancelled {
+                extra.push(("acp.afterCancel", Json::from_value(&true)));
+            }
+            self.tell(body, extra, current, out);
+        }
+    }
+
+    /// The turn was cancelled: calls that never got an end have it now.
+    pub(super) fn give_up_calls(&mut self, current: &mut Current<'_>, out: &mut Events) {
+        let session = self.stamp.session_id.clone();
+        let is_open = |call: &Call| !call.is_over && call.session == session;
+        for call in self.calls.close_all(is_open) {
+            let (body, mut extra) = call.completion(ToolCallStatus::Cancelled, current);
+            extra.push(("acp.afterCancel", Json::from_value(&true)));
+            self.tell(body, extra, current, out);
+        }
+    }
+}
+
+/// A value that is absent leaves what was known.
+fn update<T>(known: &mut Option<T>, new: Option<T>) {
+    if new.is_some() {
+        *known = new;
+    }
+}
+
+fn is_object(value: &Json) -> bool {
+    value.token().kind() == Kind::Object
+}
+
+/// The tool's name where agents hide it.
+fn name_in(meta: Token<'_>) -> Option<Token<'_>> {
+    let claude = meta
+        .get("claudeCode")
+        .and_then(|claude| claude.get("toolName"));
+    own::string(claude.or_else(|| meta.get("toolName")))
+}
+
+/// The texts of a tool's content, as its output.
+fn said(blocks: &[ContentBlock]) -> Option<Json> {
+    let mut parts = Vec::new();
+    for block in blocks {
+        if let ContentBlock::Text(block) = block {
+            if !parts.is_empty() {
+                parts.push(Text::from("\n"));
+            }
+            parts.push(block.text.clone());
+        }
+    }
+    (!parts.is_empty()).then(|| Json::from(&Text::concat(&parts)))
+}

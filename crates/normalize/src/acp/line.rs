@@ -1,0 +1,69 @@
+//! A line of a connection, while it is being translated.
+
+use std::sync::Arc;
+
+use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::{Json, Text};
+
+use crate::raw::Raw;
+
+/// What only one event of a line carries in its extensions.
+pub(super) type Extra = Vec<(&'static str, Json)>;
+
+/// The line, and what is still to be said about it.
+pub(super) struct Current<'l> {
+    /// Its text, which tokens point into.
+    pub(super) text: &'l Arc<str>,
+    /// What its first event will carry.
+    pub(super) raw: Option<Raw>,
+    /// What is true of all its events.
+    pub(super) tags: Vec<&'static str>,
+    /// What is wrong with it.
+    pub(super) complaints: Vec<(DiagnosticKind, String)>,
+    /// What it is, in case that no event says so.
+    pub(super) about: String,
+    /// True once an event carries it.
+    pub(super) is_told: bool,
+}
+
+impl<'l> Current<'l> {
+    pub(super) fn new(text: &'l Arc<str>) -> Self {
+        Self {
+            text,
+            raw: None,
+            tags: Vec::new(),
+            complaints: Vec::new(),
+            about: String::new(),
+            is_told: false,
+        }
+    }
+
+    pub(super) fn text(&self, token: Token<'_>) -> Text {
+        Text::from_token(SharedToken::of(self.text, token))
+    }
+
+    pub(super) fn json(&self, token: Token<'_>) -> Json {
+        Json::from(SharedToken::of(self.text, token))
+    }
+
+    /// The elements of a list, each as it stands. Anything else has none.
+    pub(super) fn list(&self, token: Option<Token<'_>>) -> Vec<Json> {
+        let list = token.and_then(|token| token.of(Kind::Array));
+        let elements = list.into_iter().flat_map(Token::elements);
+        elements.map(|element| self.json(element)).collect()
+    }
+
+    pub(super) fn complain(&mut self, kind: DiagnosticKind, message: String) {
+        self.complaints.push((kind, message));
+    }
+
+    /// A field that must be there is not, or is of another type.
+    pub(super) fn lacks(&mut self, place: &str, found: Option<Token<'_>>) {
+        let message = match found {
+            Some(token) => format!("`{place}` is {}", token.kind().described()),
+            None => format!("`{place}` is missing"),
+        };
+        self.complain(DiagnosticKind::InvalidField, message);
+    }
+}

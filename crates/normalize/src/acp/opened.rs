@@ -1,0 +1,119 @@
+//! A session begins, or is opened again: what it is, what can be set, which mode it is in.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::{ConfigOptions, SessionInit};
+use lapidary_vocab::{Body, Json, Text};
+use lapidary_wire::acp::results::{Initialized, SessionOpened};
+
+use super::AcpNormalizer;
+use super::line::{Current, Extra};
+use crate::{Events, own};
+
+/// What the agent said about itself. It belongs to every session of the connection.
+#[derive(Debug, Default)]
+pub(super) struct Handshake(Extra);
+
+impl Handshake {
+    pub(super) fn keep(&mut self, said: &Initialized<'_>) {
+        let members = [
+            // The specification's name, and the one that programs in the field read.
+            ("acp.capabilities", said.agent_capabilities),
+            ("acp.agentCapabilities", said.agent_capabilities),
+            ("acp.agentInfo", said.agent_info),
+            ("acp.authMethods", said.auth_methods),
+            ("acp.protocolVersion", said.protocol_version),
+        ];
+        let present = members.into_iter();
+        self.0 = present
+            .filter_map(|(key, value)| Some((key, own::json(value?))))
+            .collect();
+    }
+}
+
+impl AcpNormalizer {
+    pub(super) fn opened(
+        &mut self,
+        opened: &SessionOpened<'_>,
+        cwd: Option<Text>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        self.belongs_to(opened.session_id);
+        let (model, available_models) = models(opened, current);
+        let init = SessionInit {
+            model,
+            available_models,
+            reasoning_effort: option(opened, "thought_level")
+                .and_then(|option| own::string(option.get("currentValue")))
+                .map(|value| current.text(value)),
+            cwd,
+            ..SessionInit::default()
+        };
+        let extra = self.handshake.0.clone();
+        self.tell(Body::SessionInit(Box::new(init)), extra, current, out);
+        if opened.config_options.is_some() {
+            let config_options = current.list(opened.config_options);
+            let body = Body::ConfigOptions(ConfigOptions { config_options });
+            self.tell(body, Vec::new(), current, out);
+        }
+        if let Some(modes) = opened.modes {
+            let list = modes
+                .get("availableModes")
+                .and_then(|it| it.of(Kind::Array));
+            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            let elements = list.into_iter().flat_map(Token::elements);
+            session.modes = elements.map(own::json).collect();
+            if let Some(mode) = own::string(modes.get("currentModeId")) {
+                self.mode(current.text(mode), current, out);
+            }
+        }
+    }
+}
+
+/// The option of a category.
+fn option<'a>(opened: &SessionOpened<'a>, category: &str) -> Option<Token<'a>> {
+    let options = opened.config_options?.of(Kind::Array)?;
+    options
+        .elements()
+        .find(|option| option.get("category").is_some_and(|word| word.is(category)))
+}
+
+/// The model in use and those to choose from: an option today, an object of its own in older agents.
+fn models(opened: &SessionOpened<'_>, current: &Current<'_>) -> (Option<Text>, Vec<Json>) {
+    if let Some(option) = option(opened, "model") {
+        let model = own::string(option.get("currentValue")).map(|value| current.text(value));
+        let choices = option.get("options").and_then(|it| it.of(Kind::Array));
+        let choices = choices.into_iter().flat_map(Token::elements);
+        let flat = choices.flat_map(|choice| match choice.get("options") {
+            Some(group) => group.elements().collect(),
+            None => vec![choice],
+        });
+        return (
+            model,
+            flat.map(|choice| described(choice, "value")).collect(),
+        );
+    }
+    let Some(models) = opened.models else {
+        return (None, Vec::new());
+    };
+    let model = own::string(models.get("currentModelId")).map(|value| current.text(value));
+    let list = models
+        .get("availableModels")
+        .and_then(|it| it.of(Kind::Array));
+    let list = list.into_iter().flat_map(Token::elements);
+    (
+        model,
+        list.map(|choice| described(choice, "modelId")).collect(),
+    )
+}
+
+/// A model to choose, under our names.
+fn described(choice: Token<'_>, id: &str) -> Json {
+    let members = [
+        ("value", choice.get(id)),
+        ("displayName", choice.get("name")),
+        ("description", choice.get("description")),
+    ];
+    let present = members.into_iter();
+    Json::object(present.filter_map(|(key, value)| Some((key, own::json(value?.non_null()?)))))
+}

@@ -1,0 +1,50 @@
+//! The agent asks whether it may.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::{PermissionRequest, ToolKind};
+use lapidary_vocab::{Body, Json, Text};
+use lapidary_wire::acp::envelope::Id;
+use lapidary_wire::acp::results::PermissionAsked;
+
+use super::AcpNormalizer;
+use super::line::Current;
+use crate::Events;
+
+impl AcpNormalizer {
+    /// A permission request. The call in it may be heard of for the first time, or be known better than it says.
+    pub(super) fn permission(
+        &mut self,
+        id: Id<'_>,
+        params: Option<Token<'_>>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some(params) = params.and_then(|params| params.of(Kind::Object)) else {
+            return current.lacks("session/request_permission.params", params);
+        };
+        let asked = PermissionAsked::of(params);
+        let call = asked
+            .call
+            .tool_call_id
+            .and_then(|_| self.call(&asked.call, current, out));
+        let call = call.unwrap_or_default();
+        let names = [call.title.as_ref(), call.kind.as_ref()];
+        let tool_name = names.into_iter().flatten().find(|name| !name.is_empty());
+        let body = Body::PermissionRequest(Box::new(PermissionRequest {
+            request_id: Text::from(id.shown().into_owned()),
+            tool_name: tool_name.cloned().unwrap_or_else(|| call.tool_name()),
+            tool_kind: match call.tool_kind() {
+                ToolKind::Other(_) => ToolKind::Unclassified,
+                kind => kind,
+            },
+            tool_input: call.arguments(),
+            tool_use_id: Some(call.id).filter(|id| !id.is_empty()),
+            reason: None,
+            blocked_path: None,
+            suggestions: Vec::new(),
+        }));
+        let options = asked.options.map(|options| current.json(options));
+        let options = options.unwrap_or_else(|| Json::array([]));
+        self.tell(body, vec![("acp.options", options)], current, out);
+    }
+}

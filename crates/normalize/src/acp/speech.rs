@@ -1,0 +1,276 @@
+//! What the agent says, chunk by chunk: messages, and the blocks of text and of thoughts in them.
+//!
+//! Where deltas are passed on, a message and its blocks are framed by `messageStart`, `blockStart`, `blockStop` and
+//! `messageStop`. These are ours and carry no line: a line's own event does.
+
+use std::sync::Arc;
+
+use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_vocab::event::{StreamDelta, StreamDeltaKind, TextEvent, TextKind};
+use lapidary_vocab::{Body, Json, Number, Text};
+use lapidary_wire::acp::update::{Chunk, PlainChunk};
+
+use super::line::{Current, Extra};
+use super::{AcpNormalizer, content, usage};
+use crate::raw::Raw;
+use crate::{Deltas, Events, own};
+
+/// What is being said.
+#[derive(Debug, Default)]
+pub(super) struct Speech {
+    message: Option<Message>,
+    /// The block that is being joined, unless deltas are passed on alone.
+    pieces: Vec<Piece>,
+    since: Option<Text>,
+}
+
+#[derive(Debug)]
+struct Message {
+    id: Option<Text>,
+    session: Option<Text>,
+    /// What the open block holds, if one is open.
+    block: Option<StreamDeltaKind>,
+    /// How many blocks were begun.
+    blocks: u64,
+    /// Chunks of the usual spelling need no second look: nothing is to be said about them.
+    is_plain: bool,
+}
+
+/// A chunk that is to be joined with others.
+#[derive(Debug)]
+struct Piece {
+    text: Text,
+    raw: Option<Raw>,
+    tags: Vec<&'static str>,
+}
+
+impl AcpNormalizer {
+    /// A chunk in the usual spelling, in the middle of an answer. True if it was passed on.
+    pub(super) fn goes_on(
+        &mut self,
+        chunk: &PlainChunk<'_>,
+        text: &Arc<str>,
+        out: &mut Events,
+    ) -> bool {
+        let Some(message) = &self.speech.message else {
+            return false;
+        };
+        let is_same = message
+            .session
+            .as_ref()
+            .is_some_and(|session| chunk.session_id.is(&session.to_str()));
+        let is_open = message.block == Some(StreamDeltaKind::Text) && message.is_plain;
+        if self.deltas != Deltas::Only || !is_open || !is_same {
+            return false;
+        }
+        let index = message.blocks - 1;
+        let words = Text::from_token(SharedToken::of(text, chunk.text));
+        let mut raw = self.stamp.keep_raw.then(|| Raw::line(text, chunk.whole));
+        let body = delta(StreamDeltaKind::Text, Some(words), Some(index));
+        out.push(self.stamp.event(body, &mut raw));
+        true
+    }
+
+    /// A chunk of an answer or of a thought.
+    pub(super) fn chunk(
+        &mut self,
+        kind: StreamDeltaKind,
+        chunk: &Chunk<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let counts = chunk.meta.and_then(|meta| meta.get("usage"));
+        let counts = counts.and_then(|counts| counts.of(Kind::Object));
+        let Some(block) = chunk.content else {
+            return current.lacks("content", None);
+        };
+        match content::text(block) {
+            // Some agents count tokens on a chunk that says nothing.
+            Some(words) if words.is("") && counts.is_some() => {}
+            Some(words) => {
+                let words = current.text(words);
+                self.begin_block(&kind, chunk.message_id, current, out);
+                self.say(kind, words, Vec::new(), current, out);
+            }
+            None => {
+                let extra = vec![("acp.content", current.json(block))];
+                self.begin_block(&kind, chunk.message_id, current, out);
+                self.say(kind, Text::default(), extra, current, out);
+            }
+        }
+        if let Some(counts) = counts {
+            self.step(counts, current, out);
+        }
+    }
+
+    fn say(
+        &mut self,
+        kind: StreamDeltaKind,
+        words: Text,
+        extra: Extra,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let index = self.speech.message.as_ref().map(|open| open.blocks - 1);
+        if self.deltas != Deltas::Only {
+            if self.speech.pieces.is_empty() {
+                self.speech.since.clone_from(&self.stamp.timestamp);
+            }
+            let carries = self.deltas == Deltas::Final && self.stamp.keep_raw && extra.is_empty();
+            self.speech.pieces.push(Piece {
+                text: words.clone(),
+                raw: carries.then(|| current.raw.take()).flatten(),
+                tags: current.tags.clone(),
+            });
+            current.is_told |= self.deltas == Deltas::Final;
+        }
+        if self.deltas != Deltas::Final {
+            self.tell(delta(kind, Some(words), index), extra, current, out);
+        } else if !extra.is_empty() {
+            // What is no text cannot be joined: it stands for itself.
+            self.tell(whole(&kind, words), extra, current, out);
+        }
+    }
+
+    fn begin_block(
+        &mut self,
+        kind: &StreamDeltaKind,
+        message_id: Option<Token<'_>>,
+        current: &Current<'_>,
+        out: &mut Events,
+    ) {
+        let id = own::string(message_id).map(own::text);
+        let session = self.stamp.session_id.clone();
+        let is_another = self.speech.message.as_ref().is_some_and(|open| {
+            let has_other_id = open.id.is_some() && id.is_some() && open.id != id;
+            has_other_id || open.session != session
+        });
+        if is_another {
+            self.end_message(out);
+        }
+        if self.speech.message.is_none() {
+            let extra = id.iter().map(|id| ("acp.messageId", Json::from(id)));
+            self.frame(StreamDeltaKind::MessageStart, None, extra.collect(), out);
+        }
+        let is_plain = current.tags.is_empty();
+        let mut open = self.speech.message.take().unwrap_or(Message {
+            id,
+            session,
+            block: None,
+            blocks: 0,
+            is_plain,
+        });
+        let goes_on = open.block.as_ref() == Some(kind);
+        let ends = open.block.is_some() && !goes_on;
+        if !goes_on && !ends {
+            open.blocks += 1;
+            open.block = Some(kind.clone());
+        }
+        let index = open.blocks - 1;
+        self.speech.message = Some(open);
+        if ends {
+            self.end_block(out);
+            return self.begin_block(kind, message_id, current, out);
+        }
+        if !goes_on {
+            let sort = Json::from_value(&kind.as_str());
+            let extra = vec![("acp.blockType", sort)];
+            self.frame(StreamDeltaKind::BlockStart, Some(index), extra, out);
+        }
+    }
+
+    /// The open block is complete: something else follows.
+    pub(super) fn end_block(&mut self, out: &mut Events) {
+        let Some(open) = &mut self.speech.message else {
+            return;
+        };
+        let Some(kind) = open.block.take() else {
+            return;
+        };
+        let index = open.blocks - 1;
+        let session = open.session.clone();
+        let now = std::mem::replace(&mut self.stamp.session_id, session);
+        self.frame(StreamDeltaKind::BlockStop, Some(index), Vec::new(), out);
+        self.flush(&kind, out);
+        self.stamp.session_id = now;
+    }
+
+    /// The open message is complete: the turn is over.
+    pub(super) fn end_message(&mut self, out: &mut Events) {
+        self.end_block(out);
+        if let Some(open) = self.speech.message.take() {
+            let now = std::mem::replace(&mut self.stamp.session_id, open.session);
+            self.frame(StreamDeltaKind::MessageStop, None, Vec::new(), out);
+            self.stamp.session_id = now;
+        }
+    }
+
+    /// The block that was being joined.
+    fn flush(&mut self, kind: &StreamDeltaKind, out: &mut Events) {
+        let pieces = std::mem::take(&mut self.speech.pieces);
+        let Some(first) = pieces.first() else {
+            return;
+        };
+        let tags = first.tags.clone();
+        let texts: Vec<_> = pieces.iter().map(|piece| piece.text.clone()).collect();
+        let raws: Vec<_> = pieces.into_iter().filter_map(|piece| piece.raw).collect();
+        let words = Text::concat(&texts);
+        if words.is_empty() && raws.is_empty() {
+            return;
+        }
+        let mut raw = (!raws.is_empty()).then(|| Raw::array(raws));
+        let now = std::mem::replace(&mut self.stamp.timestamp, self.speech.since.take());
+        let mut event = self.stamp.event(whole(kind, words), &mut raw);
+        for tag in tags {
+            event
+                .base
+                .extensions
+                .insert(tag.to_owned(), Json::from_value(&true));
+        }
+        out.push(event);
+        self.stamp.timestamp = now;
+    }
+
+    fn frame(&mut self, kind: StreamDeltaKind, index: Option<u64>, extra: Extra, out: &mut Events) {
+        if self.deltas == Deltas::Final {
+            return;
+        }
+        let mut event = self.stamp.event(delta(kind, None, index), &mut None);
+        let extra = extra
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value));
+        event.base.extensions.extend(extra);
+        out.push(event);
+    }
+
+    /// Tokens of one request to the model.
+    fn step(&mut self, counts: Token<'_>, current: &mut Current<'_>, out: &mut Events) {
+        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        session.steps.add(counts);
+        let body = usage::step(counts);
+        self.tell(body, Vec::new(), current, out);
+    }
+}
+
+fn delta(kind: StreamDeltaKind, words: Option<Text>, index: Option<u64>) -> Body {
+    Body::StreamDelta(StreamDelta {
+        kind,
+        text_delta: words,
+        json_delta: None,
+        block_index: index.map(Number::from),
+        call_id: None,
+        parent_call_id: None,
+    })
+}
+
+fn whole(kind: &StreamDeltaKind, text: Text) -> Body {
+    Body::Text(TextEvent {
+        text,
+        kind: match kind {
+            StreamDeltaKind::Thinking => TextKind::Thinking,
+            _ => TextKind::Text,
+        },
+        parent_call_id: None,
+        model: None,
+    })
+}

@@ -1,0 +1,157 @@
+//! The end of a turn: a stop reason, or an error.
+
+use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_vocab::event::{TextEvent, TextKind, TurnComplete};
+use lapidary_vocab::{Body, Number, Text};
+use lapidary_wire::acp::results::Prompted;
+
+use super::line::{Current, Extra};
+use super::{AcpNormalizer, usage};
+use crate::{Events, Reported, own};
+
+/// JSON-RPC's code for an agent that nobody is signed in to.
+const AUTH_REQUIRED: &str = "-32000";
+
+impl AcpNormalizer {
+    /// A prompt was answered.
+    pub(super) fn end_turn(
+        &mut self,
+        result: Token<'_>,
+        decides: bool,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let prompted = Prompted::of(result);
+        let reason = own::string(prompted.stop_reason);
+        if reason.is_none() {
+            current.lacks("stopReason", prompted.stop_reason);
+        }
+        if reason.is_some_and(|reason| reason.is("cancelled")) {
+            self.give_up_calls(current, out);
+        }
+        let word = reason.and_then(Token::string).unwrap_or_default();
+        let mut turn = TurnComplete {
+            is_error: !matches!(word.as_ref(), "end_turn" | "cancelled"),
+            subtype: reason.map(|reason| current.text(reason)),
+            ..TurnComplete::default()
+        };
+        let mut extra = Vec::new();
+        self.account(&prompted, &mut turn, &mut extra, current);
+        if decides {
+            self.verdict.result(Reported {
+                status: word.into_owned(),
+                ..Reported::default()
+            });
+        }
+        self.tell(Body::TurnComplete(Box::new(turn)), extra, current, out);
+        self.turn_is_over();
+    }
+
+    /// What the turn took: as the agent sums it up, else as it counted on the way.
+    fn account(
+        &mut self,
+        prompted: &Prompted<'_>,
+        turn: &mut TurnComplete,
+        extra: &mut Extra,
+        current: &Current<'_>,
+    ) {
+        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        let quota = prompted.meta.and_then(|meta| meta.get("quota"));
+        let quota = quota.and_then(|quota| quota.of(Kind::Object));
+        let summed = prompted.usage.and_then(usage::tokens);
+        let counted = || usage::tokens(quota?.get("token_count")?);
+        turn.usage = summed.or_else(counted).or_else(|| session.steps.usage());
+        turn.model_usage = quota.map(usage::models).unwrap_or_default();
+        if let Some(cost) = &session.cost {
+            turn.cost_usd = usage::dollars(cost.token());
+            extra.push(("acp.cost", cost.clone()));
+        }
+        extra.extend(quota.map(|quota| ("acp.quota", current.json(quota))));
+    }
+
+    /// A prompt was refused, which ends the turn too.
+    pub(super) fn fail_turn(
+        &mut self,
+        error: Token<'_>,
+        decides: bool,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let message = self.say_error(error, current, out);
+        if decides {
+            self.verdict.result(reported(error, &message));
+        }
+        let turn = TurnComplete {
+            is_error: true,
+            subtype: Some(Text::from("error")),
+            errors: vec![message],
+            ..TurnComplete::default()
+        };
+        let extra = vec![("acp.error", current.json(error))];
+        self.tell(Body::TurnComplete(Box::new(turn)), extra, current, out);
+        self.turn_is_over();
+    }
+
+    /// An error in the agent's words.
+    pub(super) fn say_error(
+        &mut self,
+        error: Token<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) -> Text {
+        let message = worded(error, current);
+        let body = Body::Text(TextEvent {
+            text: message.clone(),
+            kind: TextKind::Error,
+            parent_call_id: None,
+            model: None,
+        });
+        let extra = vec![("acp.error", current.json(error))];
+        self.tell(body, extra, current, out);
+        message
+    }
+
+    fn turn_is_over(&mut self) {
+        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        session.prompts = session.prompts.saturating_sub(1);
+        session.is_cancelled &= session.prompts > 0;
+    }
+}
+
+/// What an error of the protocol means for the run.
+pub(super) fn reported(error: Token<'_>, message: &Text) -> Reported {
+    let code = error.get("code");
+    let is_auth = code.is_some_and(|code| code.as_str() == AUTH_REQUIRED);
+    Reported {
+        status: "error".to_owned(),
+        error_type: is_auth.then(|| "auth_required".to_owned()),
+        message: Some(message.clone()),
+        code: code.and_then(Token::u64),
+    }
+}
+
+/// The message, with the details that agents put under a general one.
+pub(super) fn worded(error: Token<'_>, current: &Current<'_>) -> Text {
+    let message = own::string(error.get("message")).filter(|message| !message.is(""));
+    let data = error.get("data");
+    let details =
+        data.and_then(|data| own::string(data.get("details")).or(own::string(Some(data))));
+    match (message, details) {
+        (Some(message), Some(details)) => {
+            let parts = [
+                current.text(message),
+                Text::from(": "),
+                current.text(details),
+            ];
+            Text::concat(&parts)
+        }
+        (Some(single), None) | (None, Some(single)) => current.text(single),
+        (None, None) => {
+            let code = error.get("code").map(SharedToken::from);
+            match code.and_then(Number::from_token) {
+                Some(code) => format!("the agent refused with code {code}").into(),
+                None => Text::from("the agent refused without a word"),
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What an agent tells while it works, kind by kind.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::{
+    AvailableCommands, CompactionTrigger, ConfigOptions, ContextCompaction, DiagnosticKind,
+    SessionState, SessionStatus, StreamDeltaKind, TextEvent, TextKind, UserInput,
+};
+use lapidary_vocab::{Body, Json, Text};
+use lapidary_wire::acp::tool_call::listed;
+use lapidary_wire::acp::update::{Chunk, Compaction, Notice, SessionUpdate, Update, Usage};
+
+use super::line::Current;
+use super::{AcpNormalizer, content, shown, usage};
+use crate::{Events, own};
+
+/// True for what can be a piece of a conversation's history.
+pub(super) fn is_history(update: &Update<'_>) -> bool {
+    matches!(
+        update,
+        Update::UserMessageChunk(_)
+            | Update::AgentMessageChunk(_)
+            | Update::AgentThoughtChunk(_)
+            | Update::ToolCall(_)
+            | Update::ToolCallUpdate(_)
+            | Update::Plan { .. }
+            | Update::PlanUpdate { .. }
+    )
+}
+
+impl AcpNormalizer {
+    pub(super) fn update(
+        &mut self,
+        read: &SessionUpdate<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        match &read.update {
+            Update::UserMessageChunk(chunk) => self.user_chunk(chunk, current, out),
+            Update::AgentMessageChunk(chunk) => {
+                self.chunk(StreamDeltaKind::Text, chunk, current, out);
+            }
+            Update::AgentThoughtChunk(chunk) => {
+                self.chunk(StreamDeltaKind::Thinking, chunk, current, out);
+            }
+            Update::ToolCall(call) | Update::ToolCallUpdate(call) => {
+                self.call(call, current, out);
+            }
+            Update::Plan { entries } => self.plan(*entries, current, out),
+            Update::PlanUpdate { plan } => self.plan_update(*plan, current, out),
+            Update::AvailableCommands { available_commands } => {
+                let available_commands = current.list(*available_commands);
+                let body = Body::AvailableCommands(AvailableCommands { available_commands });
+                self.tell(body, Vec::new(), current, out);
+            }
+            Update::CurrentMode { current_mode_id } => match own::string(*current_mode_id) {
+                Some(mode) => self.mode(current.text(mode), current, out),
+                None => current.lacks("currentModeId", *current_mode_id),
+            },
+            Update::ConfigOptions { config_options } => {
+                let config_options = current.list(*config_options);
+                let body = Body::ConfigOptions(ConfigOptions { config_options });
+                self.tell(body, Vec::new(), current, out);
+            }
+            Update::SessionInfo { title, updated_at } => {
+                self.session_info(*title, *updated_at, current, out);
+            }
+            Update::Usage(usage) => self.usage(usage, current, out),
+            Update::Notice(notice) => self.notice(notice, current, out),
+            Update::Compaction(compaction) => self.compaction(compaction, current, out),
+            Update::Unknown => current.complain(
+                DiagnosticKind::UnknownType,
+                match read.kind {
+                    Some(kind) => format!("unknown update `{}`", shown(kind)),
+                    None => "an update of no kind".to_owned(),
+                },
+            ),
+        }
+    }
+
+    fn user_chunk(&mut self, chunk: &Chunk<'_>, current: &mut Current<'_>, out: &mut Events) {
+        let Some(block) = chunk.content else {
+            return current.lacks("content", None);
+        };
+        let words = content::text(block);
+        let extra = match words {
+            Some(_) => Vec::new(),
+            None => vec![("acp.content", current.json(block))],
+        };
+        let input = UserInput {
+            text: words.map(|words| current.text(words)).unwrap_or_default(),
+            images: content::picture(block).into_iter().collect(),
+            is_synthetic: true,
+        };
+        self.tell(Body::UserInput(input), extra, current, out);
+    }
+
+    fn plan(&mut self, entries: Option<Token<'_>>, current: &mut Current<'_>, out: &mut Events) {
+        let mut lines = Vec::new();
+        for entry in listed(entries) {
+            if !lines.is_empty() {
+                lines.push(Text::from("\n"));
+            }
+            lines.push(entry_text(entry, current));
+        }
+        let list = entries.map(|entries| current.json(entries));
+        let list = list.unwrap_or_else(|| Json::array([]));
+        let text = Text::concat(&lines);
+        self.tell(plan(text), vec![("acp.planEntries", list)], current, out);
+    }
+
+    fn plan_update(
+        &mut self,
+        update: Option<Token<'_>>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some(update) = update.and_then(|update| update.of(Kind::Object)) else {
+            return current.lacks("plan", update);
+        };
+        match (update.get("entries"), own::string(update.get("content"))) {
+            (None, Some(words)) => {
+                let extra = vec![("acp.plan", current.json(update))];
+                self.tell(plan(current.text(words)), extra, current, out);
+            }
+            (entries, _) => self.plan(entries, current, out),
+        }
+    }
+
+    fn session_info(
+        &mut self,
+        title: Option<Token<'_>>,
+        updated_at: Option<Token<'_>>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let body = Body::SessionStatus(SessionStatus {
+            status: SessionState::Other("session_info".to_owned()),
+            message: own::string(title).map(|title| current.text(title)),
+        });
+        let members = [("acp.title", title), ("acp.updatedAt", updated_at)];
+        let present = members.into_iter();
+        let extra = present.filter_map(|(key, value)| Some((key, current.json(value?))));
+        let extra = extra.collect();
+        self.tell(body, extra, current, out);
+    }
+
+    fn usage(&mut self, report: &Usage<'_>, current: &mut Current<'_>, out: &mut Events) {
+        let counts = [("used", report.used), ("size", report.size)];
+        let present = counts.into_iter();
+        let window =
+            Json::object(present.filter_map(|(key, value)| Some((key, own::json(value?)))));
+        let body = usage::step(window.token());
+        let mut extra = vec![("acp.contextWindow", window)];
+        if let Some(cost) = report.cost {
+            extra.push(("acp.cost", current.json(cost)));
+            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            session.cost = Some(own::json(cost));
+        }
+        self.tell(body, extra, current, out);
+    }
+
+    fn notice(&mut self, notice: &Notice<'_>, current: &mut Current<'_>, out: &mut Events) {
+        let is_error = notice.severity.is_some_and(|word| word.is("error"));
+        let words = |token| own::string(token).map(|token| current.text(token));
+        let message = match (words(notice.title), words(notice.description)) {
+            (Some(title), Some(more)) => Some(Text::concat(&[title, Text::from(": "), more])),
+            (title, more) => title.or(more),
+        };
+        let body = Body::SessionStatus(SessionStatus {
+            status: if is_error {
+                SessionState::Error
+            } else {
+                SessionState::Other("notice".to_owned())
+            },
+            message,
+        });
+        let severity = notice
+            .severity
+            .map(|word| ("acp.severity", current.json(word)));
+        self.tell(body, severity.into_iter().collect(), current, out);
+    }
+
+    fn compaction(&mut self, news: &Compaction<'_>, current: &mut Current<'_>, out: &mut Events) {
+        let status = own::string(news.status).and_then(Token::string);
+        let message = own::string(news.error).map(|error| current.text(error));
+        match status.as_deref() {
+            Some("completed") => {
+                let blocks = listed(news.summary);
+                let summary = (!blocks.is_empty()).then(|| content::joined(&blocks, current));
+                let body = Body::ContextCompaction(ContextCompaction {
+                    trigger: CompactionTrigger::Auto,
+                    pre_tokens: None,
+                    summary,
+                });
+                self.tell(body, Vec::new(), current, out);
+            }
+            Some("failed") => self.state(SessionState::Error, message, current, out),
+            Some("cancelled") => self.state(SessionState::Interrupted, message, current, out),
+            _ => self.state(SessionState::Compacting, message, current, out),
+        }
+    }
+}
+
+fn plan(text: Text) -> Body {
+    Body::Text(TextEvent {
+        text,
+        kind: TextKind::Plan,
+        parent_call_id: None,
+        model: None,
+    })
+}
+
+/// An entry's words: the protocol's name for them, then those of others; else the entry as it stands.
+fn entry_text(entry: Token<'_>, current: &Current<'_>) -> Text {
+    let names = ["content", "text", "title", "description"];
+    let words = names.iter().find_map(|name| own::string(entry.get(name)));
+    current.text(words.unwrap_or(entry))
+}

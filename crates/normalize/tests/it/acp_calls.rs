@@ -1,0 +1,227 @@
+//! ACP tool calls and permission requests.
+
+use serde_json::{Value, json};
+
+use crate::support::{ACP_PROMPT, acp_turn, acp_update, body, connection, names, options};
+
+fn kinds(told: &[Value]) -> Vec<(&str, &str)> {
+    let pair = |event: &'_ Value| {
+        (
+            event["event"].as_str().unwrap().to_owned(),
+            event["extensions"]["acp.status"]
+                .as_str()
+                .unwrap_or("")
+                .to_owned(),
+        )
+    };
+    told.iter()
+        .map(pair)
+        .map(|(a, b)| (&*a.leak(), &*b.leak()))
+        .collect()
+}
+
+/// I5
+#[test]
+fn a_call_is_an_invocation_with_its_kind_input_and_places() {
+    for locations in [json!(["/a.rs"]), json!([{"path": "/a.rs"}])] {
+        let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Reading", "kind": "read", "status": "pending", "rawInput": {"path": "/a.rs"}, "locations": locations});
+        assert_eq!(
+            acp_turn(&[&call.to_string()]),
+            [
+                json!({"event": "tool_invocation", "callId": "c", "toolName": "Reading", "kind": "read", "title": "Reading", "input": {"path": "/a.rs"}, "locations": ["/a.rs"], "extensions": {"acp.status": "pending"}})
+            ]
+        );
+    }
+}
+
+/// I6
+#[test]
+fn a_call_that_is_first_heard_of_when_it_is_over_is_invoked_and_completed() {
+    let update = r#"{"sessionUpdate":"tool_call_update","toolCall":{"toolCallId":"c","title":"List","kind":"search","status":"completed","content":{"type":"content","content":{"type":"text","text":"a.rs"}}}}"#;
+    assert_eq!(
+        acp_turn(&[update]),
+        [
+            json!({"event": "tool_invocation", "callId": "c", "toolName": "List", "kind": "search", "title": "List", "input": {}, "extensions": {"acp.status": "completed", "acp.nonStandardShape": true}}),
+            json!({"event": "tool_completion", "callId": "c", "status": "completed", "output": "a.rs", "content": [{"type": "text", "text": "a.rs"}]}),
+        ]
+    );
+}
+
+/// I7
+#[test]
+fn a_failed_call_is_an_error() {
+    let told = acp_turn(&[
+        r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed","rawOutput":{"code":1}}"#,
+    ]);
+    assert_eq!(
+        told[1],
+        json!({"event": "tool_completion", "callId": "c", "status": "failed", "isError": true, "output": {"code": 1}})
+    );
+}
+
+/// I8, as far as it is about events.
+#[test]
+fn a_permission_request_brings_the_call_that_nobody_announced() {
+    let options_list = json!([{"optionId": "a", "name": "Allow", "kind": "allow_once"}]);
+    let asked = format!(
+        "<{}",
+        json!({"jsonrpc": "2.0", "id": "r-1", "method": "session/request_permission", "params": {"sessionId": "s", "options": options_list, "toolCall": {"toolCallId": "c", "title": "Run tests", "kind": "execute", "rawInput": {"command": "npm test"}}}})
+    );
+    let events = connection(
+        &[
+            ACP_PROMPT,
+            &asked,
+            r#">{"jsonrpc":"2.0","id":"r-1","result":{"outcome":{"outcome":"selected","optionId":"a"}}}"#,
+        ],
+        &options(),
+    );
+    let told: Vec<_> = events.iter().map(body).collect();
+    assert_eq!(
+        told[1..4],
+        [
+            json!({"event": "tool_invocation", "callId": "c", "toolName": "Run tests", "kind": "execute", "title": "Run tests", "input": {"command": "npm test"}}),
+            json!({"event": "permission_request", "requestId": "r-1", "toolName": "Run tests", "toolKind": "execute", "toolInput": {"command": "npm test"}, "toolUseId": "c", "extensions": {"acp.options": options_list}}),
+            json!({"event": "diagnostic", "kind": "protocol", "message": "the client answers `session/request_permission`, selected, a"}),
+        ]
+    );
+}
+
+#[test]
+fn late_input_is_told_and_an_empty_object_never_takes_it_back() {
+    let told = acp_turn(&[
+        r#"{"sessionUpdate":"tool_call","toolCallId":"c","name":"Bash","title":"Terminal","kind":"execute","rawInput":{},"status":"pending"}"#,
+        r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","title":"ls","rawInput":{"command":"ls"}}"#,
+        r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","rawInput":{}}"#,
+        r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","rawOutput":"a.rs"}"#,
+        r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","rawOutput":"a.rs"}"#,
+    ]);
+    assert_eq!(
+        names(&told),
+        [
+            "tool_invocation",
+            "tool_invocation",
+            "diagnostic",
+            "tool_completion",
+            "diagnostic"
+        ]
+    );
+    assert_eq!(told[0]["input"], json!({}));
+    assert_eq!(
+        (&told[1]["input"], &told[1]["title"]),
+        (&json!({"command": "ls"}), &json!("ls"))
+    );
+    assert_eq!(
+        (&told[2]["kind"], &told[4]["kind"]),
+        (&json!("protocol"), &json!("protocol"))
+    );
+}
+
+#[test]
+fn progress_is_told_once_for_each_change() {
+    let progress =
+        r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"in_progress"}"#;
+    let told = acp_turn(&[
+        r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"pending"}"#,
+        progress,
+        progress,
+    ]);
+    assert_eq!(
+        kinds(&told),
+        [
+            ("tool_invocation", "pending"),
+            ("tool_invocation", "in_progress"),
+            ("diagnostic", "")
+        ]
+    );
+}
+
+#[test]
+fn kinds_are_the_agents_own_and_only_a_missing_one_is_told_by_the_name() {
+    let kind_of = |call: Value| {
+        let mut call = call;
+        call["sessionUpdate"] = json!("tool_call");
+        let told = acp_turn(&[&call.to_string()]);
+        (
+            told[0]["kind"].clone(),
+            told[0]["extensions"]["acp.kind"].clone(),
+        )
+    };
+    for (call, kind, kept) in [
+        (
+            json!({"toolCallId": "c", "kind": "browse"}),
+            "browse",
+            Value::Null,
+        ),
+        (
+            json!({"toolCallId": "c", "kind": "switch_mode"}),
+            "other",
+            json!("switch_mode"),
+        ),
+        (
+            json!({"toolCallId": "c", "kind": "dance", "name": "Bash"}),
+            "other",
+            json!("dance"),
+        ),
+        (
+            json!({"toolCallId": "c", "kind": "think", "name": "Bash"}),
+            "think",
+            Value::Null,
+        ),
+        (
+            json!({"toolCallId": "c", "kind": "other", "name": "mcp__files__read"}),
+            "mcp",
+            Value::Null,
+        ),
+        (
+            json!({"toolCallId": "run_shell_command__run_shell_command_1"}),
+            "execute",
+            Value::Null,
+        ),
+        (json!({"toolCallId": "toolu__1"}), "other", Value::Null),
+    ] {
+        assert_eq!(kind_of(call.clone()), (json!(kind), kept), "{call}");
+    }
+}
+
+#[test]
+fn diffs_are_blocks_and_the_output_and_kept_as_they_came() {
+    let diff = json!({"type": "diff", "path": "/a", "oldText": "x", "newText": "y"});
+    let update = json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "content": [diff], "locations": [{"path": "/a", "line": 3}]});
+    let told = acp_turn(&[&update.to_string()]);
+    assert_eq!(
+        told[1],
+        json!({"event": "tool_completion", "callId": "c", "status": "completed", "output": diff, "content": [diff], "locations": ["/a"], "extensions": {"acp.toolContent": [diff], "acp.locations": [{"path": "/a", "line": 3}]}})
+    );
+}
+
+#[test]
+fn after_a_cancel_calls_end_as_the_wire_says_or_as_cancelled() {
+    let call = |id: &str, status: &str| {
+        acp_update(&format!(
+            r#"{{"sessionUpdate":"tool_call","toolCallId":"{id}","title":"t","status":"{status}"}}"#
+        ))
+    };
+    let events = connection(
+        &[
+            ACP_PROMPT,
+            &call("a", "pending"),
+            &call("b", "pending"),
+            r#">{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}"#,
+            &call("a", "completed"),
+            r#"<{"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
+        ],
+        &options(),
+    );
+    let told: Vec<_> = events.iter().map(body).collect();
+    let late = json!({"acp.afterCancel": true});
+    assert_eq!(
+        told[3..],
+        [
+            json!({"event": "session_status", "status": "interrupted"}),
+            json!({"event": "tool_completion", "callId": "a", "status": "completed", "extensions": late}),
+            json!({"event": "tool_completion", "callId": "b", "status": "cancelled", "isError": true, "extensions": late}),
+            json!({"event": "turn_complete", "subtype": "cancelled"}),
+            json!({"event": "run_end", "outcome": "cancelled", "cause": "cancelled_by_client", "message": "the run was cancelled", "evidence": ["its result says `cancelled`"]}),
+        ]
+    );
+}

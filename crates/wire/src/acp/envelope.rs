@@ -1,0 +1,159 @@
+//! One line of the protocol: who asks, who answers, and under which id.
+
+use std::borrow::Cow;
+
+use lapidary_json::{Invalid, Kind, ScanError, Token, scan_object};
+
+/// The id of a request. `1` and `"1"` are two ids, and either side counts its own.
+#[derive(Debug, Clone, Copy)]
+pub enum Id<'a> {
+    /// A number, as it is written.
+    Number(Token<'a>),
+    /// A string.
+    String(Token<'a>),
+    /// Null, which protocol v1 allows.
+    Null,
+}
+
+impl<'a> Id<'a> {
+    /// Reads an id. A value of any other type is none.
+    pub fn of(token: Token<'a>) -> Option<Self> {
+        match token.kind() {
+            Kind::Number => Some(Self::Number(token)),
+            Kind::String => Some(Self::String(token)),
+            Kind::Null => Some(Self::Null),
+            Kind::Bool | Kind::Array | Kind::Object => None,
+        }
+    }
+
+    /// A key that tells ids apart, whatever their spelling: `1`, `"1"`, `null`.
+    pub fn key(self) -> Cow<'a, str> {
+        match self {
+            Self::Number(token) => Cow::Borrowed(token.as_str()),
+            Self::String(token) => match token.string() {
+                Some(Cow::Owned(text)) => Cow::Owned(format!("\"{text}\"")),
+                _ => Cow::Borrowed(token.as_str()),
+            },
+            Self::Null => Cow::Borrowed("null"),
+        }
+    }
+
+    /// The id for reading: a string without its quotation marks.
+    pub fn shown(self) -> Cow<'a, str> {
+        match self {
+            Self::Number(token) => Cow::Borrowed(token.as_str()),
+            Self::String(token) => token.string().unwrap_or_default(),
+            Self::Null => Cow::Borrowed("null"),
+        }
+    }
+}
+
+/// What a line is.
+#[derive(Debug, Clone, Copy)]
+pub enum Message<'a> {
+    /// Wants an answer.
+    Request {
+        /// Under which the answer comes.
+        id: Id<'a>,
+        /// What is asked.
+        method: Token<'a>,
+        /// With what.
+        params: Option<Token<'a>>,
+    },
+    /// Wants none.
+    Notification {
+        /// What is told.
+        method: Token<'a>,
+        /// With what.
+        params: Option<Token<'a>>,
+    },
+    /// The answer to a request.
+    Result {
+        /// The request's id.
+        id: Id<'a>,
+        /// The answer, which may be null.
+        result: Token<'a>,
+    },
+    /// The refusal of a request.
+    Error {
+        /// The request's id; null where it could not be read.
+        id: Id<'a>,
+        /// `code`, `message` and `data`.
+        error: Token<'a>,
+    },
+    /// An object that is none of these.
+    Unknown,
+}
+
+/// A line, read.
+#[derive(Debug, Clone)]
+pub enum Envelope<'a> {
+    /// An object.
+    Object {
+        /// All of it.
+        whole: Token<'a>,
+        /// What it is.
+        message: Message<'a>,
+    },
+    /// JSON, but not an object.
+    NotAnObject(Token<'a>),
+    /// Not JSON at all.
+    NotJson(Invalid),
+}
+
+/// Reads a line. Cannot fail: what is not understood is said in the result.
+pub fn parse(text: &str) -> Envelope<'_> {
+    let mut fields = Fields::default();
+    match scan_object(text, |key, value| fields.take_in(key, value)) {
+        Ok(whole) => Envelope::Object {
+            whole,
+            message: fields.message(),
+        },
+        Err(ScanError::NotAnObject(token)) => Envelope::NotAnObject(token),
+        Err(ScanError::Invalid(invalid)) => Envelope::NotJson(invalid),
+    }
+}
+
+#[derive(Default)]
+struct Fields<'a> {
+    id: Option<Token<'a>>,
+    method: Option<Token<'a>>,
+    params: Option<Token<'a>>,
+    result: Option<Token<'a>>,
+    error: Option<Token<'a>>,
+}
+
+impl<'a> Fields<'a> {
+    fn take_in(&mut self, key: Token<'a>, value: Token<'a>) {
+        let field = match key.string().as_deref() {
+            Some("id") => &mut self.id,
+            Some("method") => &mut self.method,
+            Some("params") => &mut self.params,
+            Some("result") => &mut self.result,
+            Some("error") => &mut self.error,
+            _ => return,
+        };
+        *field = Some(value);
+    }
+
+    fn message(self) -> Message<'a> {
+        let method = self.method.and_then(|method| method.of(Kind::String));
+        let params = self.params;
+        let error = self.error.and_then(Token::non_null);
+        match (method, self.id.map(Id::of)) {
+            (Some(method), Some(Some(id))) => Message::Request { id, method, params },
+            (Some(method), None) => Message::Notification { method, params },
+            (None, Some(Some(id))) => match (error, self.result) {
+                (Some(error), _) => Message::Error { id, error },
+                (None, Some(result)) => Message::Result { id, result },
+                (None, None) => Message::Unknown,
+            },
+            // Some agents leave out the id of a request that they could not read.
+            (None, None) if error.is_some() => error.map_or(Message::Unknown, |error| {
+                let id = Id::Null;
+                Message::Error { id, error }
+            }),
+            _ => Message::Unknown,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! `session/update`: what an agent tells while it works, told apart by `sessionUpdate`.
+
+use lapidary_json::{Kind, Token, scan_template};
+
+use super::tool_call::ToolCall;
+
+/// The parameters of `session/update`.
+#[derive(Debug, Clone)]
+pub struct SessionUpdate<'a> {
+    /// The session.
+    pub session_id: Option<Token<'a>>,
+    /// The kind in the agent's own word, if it is a string.
+    pub kind: Option<Token<'a>>,
+    /// What is told.
+    pub update: Update<'a>,
+}
+
+/// What is told.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the names are the protocol's own")]
+pub enum Update<'a> {
+    UserMessageChunk(Chunk<'a>),
+    AgentMessageChunk(Chunk<'a>),
+    AgentThoughtChunk(Chunk<'a>),
+    /// A call begins; also one that is over already.
+    ToolCall(ToolCall<'a>),
+    /// A call goes on; also one that was never begun.
+    ToolCallUpdate(ToolCall<'a>),
+    Plan {
+        /// All entries: `content`, `priority`, `status`; `text` in `specs/2`.
+        entries: Option<Token<'a>>,
+    },
+    PlanUpdate {
+        /// `type` and `planId`, with `entries` or `content`.
+        plan: Option<Token<'a>>,
+    },
+    AvailableCommands {
+        available_commands: Option<Token<'a>>,
+    },
+    CurrentMode {
+        current_mode_id: Option<Token<'a>>,
+    },
+    ConfigOptions {
+        config_options: Option<Token<'a>>,
+    },
+    SessionInfo {
+        title: Option<Token<'a>>,
+        updated_at: Option<Token<'a>>,
+    },
+    Usage(Usage<'a>),
+    Notice(Notice<'a>),
+    Compaction(Compaction<'a>),
+    /// A kind we do not know, or none at all.
+    Unknown,
+}
+
+/// A piece of a message.
+#[derive(Debug, Clone, Copy)]
+pub struct Chunk<'a> {
+    /// One content block.
+    pub content: Option<Token<'a>>,
+    /// The message it belongs to.
+    pub message_id: Option<Token<'a>>,
+    /// Some agents count tokens here.
+    pub meta: Option<Token<'a>>,
+}
+
+/// How full the context is, and what the session has cost so far.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the names are the protocol's own")]
+pub struct Usage<'a> {
+    pub used: Option<Token<'a>>,
+    pub size: Option<Token<'a>>,
+    /// `amount` and `currency`.
+    pub cost: Option<Token<'a>>,
+}
+
+/// Something the user should know.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the names are the protocol's own")]
+pub struct Notice<'a> {
+    /// `info`, `warning`, `error` or another word.
+    pub severity: Option<Token<'a>>,
+    pub title: Option<Token<'a>>,
+    pub description: Option<Token<'a>>,
+}
+
+/// The conversation is being shortened.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the names are the protocol's own")]
+pub struct Compaction<'a> {
+    /// `in_progress`, `completed`, `failed`, `cancelled` or another word.
+    pub status: Option<Token<'a>>,
+    /// Content blocks.
+    pub summary: Option<Token<'a>>,
+    pub error: Option<Token<'a>>,
+}
+
+impl<'a> SessionUpdate<'a> {
+    /// Reads the parameters of the notification.
+    pub fn of(params: Token<'a>) -> Self {
+        let update = params.get("update").and_then(|it| it.of(Kind::Object));
+        let kind = update
+            .and_then(|update| update.get("sessionUpdate"))
+            .and_then(|kind| kind.of(Kind::String));
+        Self {
+            session_id: params.get("sessionId"),
+            kind,
+            update: match (update, kind) {
+                (Some(update), Some(kind)) => Update::of(kind, update),
+                _ => Update::Unknown,
+            },
+        }
+    }
+}
+
+impl<'a> Update<'a> {
+    fn of(kind: Token<'a>, update: Token<'a>) -> Self {
+        let field = |name| update.get(name).and_then(Token::non_null);
+        let chunk = || Chunk {
+            content: field("content"),
+            message_id: field("messageId"),
+            meta: field("_meta"),
+        };
+        match kind.string().as_deref() {
+            Some("user_message_chunk") => Self::UserMessageChunk(chunk()),
+            Some("agent_message_chunk") => Self::AgentMessageChunk(chunk()),
+            Some("agent_thought_chunk") => Self::AgentThoughtChunk(chunk()),
+            Some("tool_call") => Self::ToolCall(ToolCall::of(update)),
+            Some("tool_call_update") => Self::ToolCallUpdate(ToolCall::of(update)),
+            Some("plan") => Self::Plan {
+                entries: field("entries"),
+            },
+            Some("plan_update") => Self::PlanUpdate {
+                plan: field("plan"),
+            },
+            Some("available_commands_update") => Self::AvailableCommands {
+                available_commands: field("availableCommands"),
+            },
+            Some("current_mode_update") => Self::CurrentMode {
+                current_mode_id: field("currentModeId"),
+            },
+            Some("config_option_update") => Self::ConfigOptions {
+                config_options: field("configOptions"),
+            },
+            Some("session_info_update") => Self::SessionInfo {
+                title: field("title"),
+                updated_at: field("updatedAt"),
+            },
+            Some("usage_update") => Self::Usage(Usage {
+                used: field("used"),
+                size: field("size"),
+                cost: field("cost"),
+            }),
+            Some("notice") => Self::Notice(Notice {
+                severity: field("severity"),
+                title: field("title"),
+                description: field("description"),
+            }),
+            Some("compaction_update") => Self::Compaction(Compaction {
+                status: field("status"),
+                summary: field("summary"),
+                error: field("error"),
+            }),
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// A chunk of an answer, as most agents spell it.
+#[derive(Debug, Clone, Copy)]
+pub struct PlainChunk<'a> {
+    /// All of it.
+    pub whole: Token<'a>,
+    /// The session.
+    pub session_id: Token<'a>,
+    /// Its text.
+    pub text: Token<'a>,
+}
+
+/// Reads a line that is a chunk of an answer in the usual spelling, which is nearly every line of a long answer. Comparing is
+/// several times cheaper than parsing; whatever is spelt in another way is left to [`super::envelope::parse`].
+#[inline]
+pub fn plain_chunk(line: &str) -> Option<PlainChunk<'_>> {
+    let (whole, [session_id, text]) = scan_template(
+        line,
+        [
+            r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"#,
+            r#","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"#,
+            "}}}}",
+        ],
+    )?;
+    Some(PlainChunk {
+        whole,
+        session_id,
+        text,
+    })
+}

@@ -1,0 +1,129 @@
+//! Lines of the Agent Client Protocol.
+
+use lapidary_json::Token;
+use lapidary_wire::acp::envelope::{Envelope, Id, Message, parse};
+use lapidary_wire::acp::tool_call::ToolCall;
+use lapidary_wire::acp::transcript::{Author, Record};
+use lapidary_wire::acp::update::{SessionUpdate, Update, plain_chunk};
+
+fn described(line: &str) -> String {
+    match parse(line) {
+        Envelope::Object { message, .. } => match message {
+            Message::Request { id, method, .. } => format!("asks {} {}", id.key(), method.as_str()),
+            Message::Notification { method, .. } => format!("tells {}", method.as_str()),
+            Message::Result { id, result } => format!("answers {} {}", id.key(), result.as_str()),
+            Message::Error { id, error } => format!("refuses {} {}", id.key(), error.as_str()),
+            Message::Unknown => "unknown".to_owned(),
+        },
+        Envelope::NotAnObject(token) => format!("is {}", token.kind().described()),
+        Envelope::NotJson(_) => "is not JSON".to_owned(),
+    }
+}
+
+#[test]
+fn a_line_is_classified_by_what_it_has_not_by_its_order() {
+    for (line, expected) in [
+        (r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, r#"asks 1 "m""#),
+        (r#"{"method":"m","id":"1"}"#, r#"asks "1" "m""#),
+        (r#"{"method":"m","id":null}"#, r#"asks null "m""#),
+        (r#"{"method":"m","id":"\u0031"}"#, r#"asks "1" "m""#),
+        (r#"{"jsonrpc":"2.0","method":"m"}"#, r#"tells "m""#),
+        (r#"{"result":null,"id":2}"#, "answers 2 null"),
+        (r#"{"id":2,"result":{},"error":null}"#, "answers 2 {}"),
+        (r#"{"id":2,"error":{"code":1}}"#, r#"refuses 2 {"code":1}"#),
+        (r#"{"error":{"code":1}}"#, r#"refuses null {"code":1}"#),
+        (r#"{"id":2}"#, "unknown"),
+        (r#"{"id":[2],"result":{}}"#, "unknown"),
+        (r#"{"method":7,"params":{}}"#, "unknown"),
+        ("{}", "unknown"),
+        ("[]", "is an array"),
+        ("17", "is a number"),
+        ("hello", "is not JSON"),
+    ] {
+        assert_eq!(described(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn an_id_is_shown_without_its_quotation_marks() {
+    let shown = ["7", r#""a\"b""#, "null"].map(|id| {
+        let id = Id::of(Token::parse(id).unwrap()).unwrap();
+        id.shown().into_owned()
+    });
+    assert_eq!(shown, ["7", "a\"b", "null"]);
+}
+
+#[test]
+fn a_call_is_read_flat_and_nested() {
+    for (line, is_nested) in [
+        (r#"{"toolCallId":"c","title":null,"kind":"read"}"#, false),
+        (r#"{"toolCall":{"toolCallId":"c","kind":"read"}}"#, true),
+    ] {
+        let call = ToolCall::of(Token::parse(line).unwrap());
+        let read = [call.tool_call_id, call.kind, call.title];
+        let read = read.map(|token| token.map(Token::as_str));
+        assert_eq!(read, [Some("\"c\""), Some("\"read\""), None], "{line}");
+        assert_eq!(call.is_nested, is_nested, "{line}");
+    }
+}
+
+#[test]
+fn an_update_of_an_unknown_kind_keeps_its_name() {
+    let params = r#"{"sessionId":"s","update":{"sessionUpdate":"subagent_update"}}"#;
+    let read = SessionUpdate::of(Token::parse(params).unwrap());
+    assert!(matches!(read.update, Update::Unknown));
+    assert_eq!(read.kind.map(Token::as_str), Some("\"subagent_update\""));
+}
+
+#[test]
+fn the_short_cut_reads_what_the_long_way_reads() {
+    let line = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a\"b"}}}}"#;
+    let chunk = plain_chunk(line).unwrap();
+    assert_eq!(chunk.whole.as_str(), line);
+    assert_eq!(chunk.session_id.as_str(), "\"s\"");
+    assert_eq!(chunk.text.string().unwrap(), "a\"b");
+    for other in [
+        line.replace("agent_message_chunk", "agent_thought_chunk"),
+        line.replace(r#"b"}}}}"#, r#"b"},"messageId":"m"}}}"#),
+        format!("{line} x"),
+    ] {
+        assert!(plain_chunk(&other).is_none(), "{other}");
+    }
+}
+
+#[test]
+fn both_spellings_of_a_transcript_are_read() {
+    for (line, expected) in [
+        (
+            r#"{"t_ms":1,"dir":"client","line":"{\"id\":1}"}"#,
+            Some((Author::Client, r#"{"id":1}"#)),
+        ),
+        (
+            r#"{"t_ms":1,"dir":"agent","line":"hello"}"#,
+            Some((Author::Agent, "hello")),
+        ),
+        (
+            r#"{"t_ms":1,"dir":"stderr","line":"oh"}"#,
+            Some((Author::Stderr, "oh")),
+        ),
+        (
+            r#"{"t":1,"dir":"agent->client","msg":{"id": 1}}"#,
+            Some((Author::Agent, r#"{"id": 1}"#)),
+        ),
+        (
+            r#"{"t":1,"dir":"client->agent","raw":"x"}"#,
+            Some((Author::Client, "x")),
+        ),
+        (
+            r#"{"t":1,"dir":"note","msg":{"note":"n"}}"#,
+            Some((Author::Recorder, r#"{"note":"n"}"#)),
+        ),
+        (r#"{"dir":"agent"}"#, None),
+        (r#"{"dir":"elsewhere","line":"x"}"#, None),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, None),
+    ] {
+        let read = Record::read(line.as_bytes());
+        let read = read.as_ref().map(|record| (record.author, &*record.line));
+        assert_eq!(read, expected, "{line}");
+    }
+}
