@@ -47,7 +47,9 @@ export type Event =
   | RateLimitUpdate
   | RunEnd
   | Diagnostic
-  | HookRun;
+  | HookRun
+  | PermissionDecision
+  | CommandResult;
 
 /** A session has begun, or a recorded one begins here. */
 export interface SessionInit extends EventBase {
@@ -699,6 +701,62 @@ export interface HookRun extends EventBase {
   reason?: string;
   /** True if it was stopped because it took too long. Derived. */
   timedOut?: boolean;
+}
+
+/**
+ * What became of a request for permission. Open: readers must accept words that are not listed here.
+ * 
+ * - `allowed`: The agent may.
+ * - `denied`: The agent may not.
+ * - `cancelled`: The turn was cancelled before anybody decided.
+ */
+export type PermissionOutcome = "allowed" | "denied" | "cancelled" | (string & {});
+
+/**
+ * Who decided about a request for permission. Open: readers must accept words that are not listed here.
+ * 
+ * - `rule`: A rule of the configuration or of a flag.
+ * - `mode`: The permission mode.
+ * - `default`: What holds where nothing was said.
+ * - `user`: A person at the terminal.
+ * - `peer`: The program that is connected.
+ */
+export type DecidedBy = "rule" | "mode" | "default" | "user" | "peer" | (string & {});
+
+/** Somebody decided whether the agent may: a rule, a mode, a person, a program. Each request of the agent has one. */
+export interface PermissionDecision extends EventBase {
+  event: "permission_decision";
+  /** The request's id, as in its `permission_request` if it has one. Upstream. */
+  requestId: string;
+  /** The call that it is about. Upstream. */
+  toolUseId?: string;
+  /** What was asked for: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream. */
+  toolName: string;
+  /** What was decided. Derived from the answer. */
+  decision: PermissionOutcome;
+  /** Who decided. Derived; absent where a transcript does not tell. */
+  decidedBy?: DecidedBy;
+  /** The rule that decided, named by where it stands. Derived. */
+  rule?: string;
+  /** Why, in the words that the agent was told. Derived. */
+  reason?: string;
+  /** Which of the options that the agent offered was chosen. Upstream. */
+  optionId?: string;
+}
+
+/** A command of the front end has been carried out, or could not be. Each command has exactly one. */
+export interface CommandResult extends EventBase {
+  event: "command_result";
+  /** The `id` that the command had, if it had one. The front end's. */
+  commandId?: unknown;
+  /** Which command. The front end's. */
+  command: string;
+  /** True if it could not be carried out. Derived. */
+  isError?: boolean;
+  /** Why not. Upstream where the agent refused, otherwise derived. */
+  message?: string;
+  /** What the agent answered, if it answered anything. Upstream. */
+  result?: unknown;
 }
 
 /**

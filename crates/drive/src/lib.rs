@@ -11,6 +11,7 @@ mod follow;
 pub mod headless;
 mod host;
 mod patience;
+pub mod policy;
 pub mod process;
 pub mod provider;
 pub mod record;

@@ -1,8 +1,9 @@
 //! Events that are neither words nor tools: warnings, errors, diagnostics, changes of state. One line each, for every format.
 
 use lapidary_vocab::event::{
-    ContextCompaction, Diagnostic, DiagnosticKind, HookRun, PermissionRequest, SessionState,
-    SessionStatus, SubagentComplete, SubagentSpawn, TextEvent, TextKind,
+    CommandResult, ContextCompaction, Diagnostic, DiagnosticKind, HookRun, PermissionDecision,
+    PermissionOutcome, PermissionRequest, SessionState, SessionStatus, SubagentComplete,
+    SubagentSpawn, TextEvent, TextKind,
 };
 use lapidary_vocab::{Body, Event, Json, Text};
 
@@ -58,6 +59,8 @@ pub(crate) fn of(event: &Event) -> Option<Notice> {
         Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => None,
         Body::Diagnostic(diagnostic) => Some(diagnosed(diagnostic, event)),
         Body::PermissionRequest(request) => Some(asked(request)),
+        Body::PermissionDecision(decision) => decided(decision),
+        Body::CommandResult(result) => failed_command(result),
         Body::HookRun(run) => Some(hook(run)),
         Body::SubagentSpawn(spawn) => Some(spawned(spawn)),
         Body::SubagentComplete(done) => Some(reported(done)),
@@ -136,6 +139,29 @@ fn asked(request: &PermissionRequest) -> Notice {
         reason.unwrap_or_default()
     );
     Notice::new(Level::Info, "asks for permission", text)
+}
+
+/// What was allowed is seen when it is done. What was not has to be said.
+fn decided(decision: &PermissionDecision) -> Option<Notice> {
+    let (level, label) = match &decision.decision {
+        PermissionOutcome::Allowed => return None,
+        PermissionOutcome::Cancelled => (Level::Info, "not decided"),
+        _ => (Level::Warning, "denied"),
+    };
+    let said = [&decision.reason, &decision.rule].into_iter().flatten();
+    let said: Vec<_> = said.map(Text::to_string).collect();
+    let text = match said.as_slice() {
+        [] => decision.tool_name.to_string(),
+        said => format!("{}: {}", decision.tool_name, said.join(", ")),
+    };
+    Some(Notice::new(level, label, text))
+}
+
+fn failed_command(result: &CommandResult) -> Option<Notice> {
+    let message = result.message.as_ref().map(Text::to_string);
+    let text = format!("{}: {}", result.command, message.unwrap_or_default());
+    let notice = || Notice::new(Level::Error, "command failed", text);
+    result.is_error.then(notice)
 }
 
 fn hook(run: &HookRun) -> Notice {

@@ -1,7 +1,7 @@
 //! The canonical vocabulary: one event, one flat JSON object, discriminated by `event`.
 //!
-//! Seventeen events are `InsightsEvent`s; `run_end`, `diagnostic` and `hook_run` are ours. Each [`Body`] has a struct, and the fields that
-//! every event has are in [`Base`].
+//! Seventeen events are `InsightsEvent`s; `run_end`, `diagnostic`, `hook_run`, `permission_decision` and `command_result` are ours.
+//! Each [`Body`] has a struct, and the fields that every event has are in [`Base`].
 
 mod body;
 

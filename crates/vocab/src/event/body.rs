@@ -39,6 +39,8 @@ pub enum Body {
     RunEnd(RunEnd),
     Diagnostic(Diagnostic),
     HookRun(HookRun),
+    PermissionDecision(Box<PermissionDecision>),
+    CommandResult(Box<CommandResult>),
     /// An event this version does not know, kept whole.
     #[serde(untagged)]
     #[schemars(skip)]
@@ -66,6 +68,8 @@ read_by_tag!(Body, "event", {
     "run_end" => RunEnd,
     "diagnostic" => Diagnostic,
     "hook_run" => HookRun,
+    "permission_decision" => PermissionDecision,
+    "command_result" => CommandResult,
 }, else Unknown);
 
 /// A session has begun, or a recorded one begins here.
@@ -449,6 +453,89 @@ pub struct HookRun {
     /// True if it was stopped because it took too long. Derived.
     #[serde(default, skip_serializing_if = "is_false")]
     pub timed_out: bool,
+}
+
+/// Somebody decided whether the agent may: a rule, a mode, a person, a program. Each request of the agent has one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionDecision {
+    /// The request's id, as in its `permission_request` if it has one. Upstream.
+    pub request_id: Text,
+    /// The call that it is about. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<Text>,
+    /// What was asked for: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream.
+    pub tool_name: Text,
+    /// What was decided. Derived from the answer.
+    pub decision: PermissionOutcome,
+    /// Who decided. Derived; absent where a transcript does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<DecidedBy>,
+    /// The rule that decided, named by where it stands. Derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Text>,
+    /// Why, in the words that the agent was told. Derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text>,
+    /// Which of the options that the agent offered was chosen. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub option_id: Option<Text>,
+}
+
+/// A command of the front end has been carried out, or could not be. Each command has exactly one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandResult {
+    /// The `id` that the command had, if it had one. The front end's.
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub command_id: Option<Json>,
+    /// Which command. The front end's.
+    pub command: Text,
+    /// True if it could not be carried out. Derived.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_error: bool,
+    /// Why not. Upstream where the agent refused, otherwise derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<Text>,
+    /// What the agent answered, if it answered anything. Upstream.
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub result: Option<Json>,
+}
+
+open_enum! {
+    /// What became of a request for permission.
+    pub enum PermissionOutcome {
+        /// The agent may.
+        Allowed = "allowed",
+        /// The agent may not.
+        Denied = "denied",
+        /// The turn was cancelled before anybody decided.
+        Cancelled = "cancelled",
+    }
+}
+
+open_enum! {
+    /// Who decided about a request for permission.
+    pub enum DecidedBy {
+        /// A rule of the configuration or of a flag.
+        Rule = "rule",
+        /// The permission mode.
+        Mode = "mode",
+        /// What holds where nothing was said.
+        Default = "default",
+        /// A person at the terminal.
+        User = "user",
+        /// The program that is connected.
+        Peer = "peer",
+    }
 }
 
 open_enum! {

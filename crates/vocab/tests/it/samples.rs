@@ -276,6 +276,23 @@ pub(crate) fn events() -> Vec<Event> {
             reason: some("not on a Friday"),
             timed_out: true,
         }),
+        Body::PermissionDecision(Box::new(PermissionDecision {
+            request_id: text("0"),
+            tool_use_id: some("call-1"),
+            tool_name: text("run_shell_command"),
+            decision: PermissionOutcome::Denied,
+            decided_by: Some(DecidedBy::Rule),
+            rule: some("lapidary.toml:12"),
+            reason: some("not on a Friday"),
+            option_id: some("reject"),
+        })),
+        Body::CommandResult(Box::new(CommandResult {
+            command_id: Some(json("7")),
+            command: text("set_model"),
+            is_error: true,
+            message: some("no such model"),
+            result: Some(json("{}")),
+        })),
     ];
     let with_base = |(seq, body)| Event {
         body,
