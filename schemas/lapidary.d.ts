@@ -747,9 +747,9 @@ export interface PermissionDecision extends EventBase {
 /** A command of the front end has been carried out, or could not be. Each command has exactly one. */
 export interface CommandResult extends EventBase {
   event: "command_result";
-  /** The `id` that the command had, if it had one. The front end's. */
+  /** The `id` that the command had, if it had one. Upstream: the front end's. */
   commandId?: unknown;
-  /** Which command. The front end's. */
+  /** Which command. Upstream: the front end's. */
   command: string;
   /** True if it could not be carried out. Derived. */
   isError?: boolean;

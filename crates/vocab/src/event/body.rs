@@ -486,14 +486,14 @@ pub struct PermissionDecision {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandResult {
-    /// The `id` that the command had, if it had one. The front end's.
+    /// The `id` that the command had, if it had one. Upstream: the front end's.
     #[serde(
         default,
         deserialize_with = "crate::json::present",
         skip_serializing_if = "Option::is_none"
     )]
     pub command_id: Option<Json>,
-    /// Which command. The front end's.
+    /// Which command. Upstream: the front end's.
     pub command: Text,
     /// True if it could not be carried out. Derived.
     #[serde(default, skip_serializing_if = "is_false")]
