@@ -1,6 +1,7 @@
 //! Everything that is said, by both sides, in order: written to the recording at once, and kept for the one who watches.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -79,11 +80,22 @@ impl Drop for Observer {
     }
 }
 
+/// Sees each line at once, before anybody acts on it: with its number, and while everything else waits. It must be quick.
+#[derive(Clone)]
+pub struct Tap(pub Arc<dyn Fn(u64, &Traffic) + Send + Sync>);
+
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tap")
+    }
+}
+
 /// What was said so far.
 #[derive(Debug)]
 pub(super) struct Log {
     state: Mutex<State>,
     news: Notify,
+    tap: Option<Tap>,
     /// How many bytes are kept for somebody who does not look.
     most: usize,
 }
@@ -111,8 +123,14 @@ impl Log {
                 tape,
             }),
             news: Notify::new(),
+            tap: None,
             most,
         }
+    }
+
+    /// Shown to this as well.
+    pub(super) fn tapped(self, tap: Option<Tap>) -> Self {
+        Self { tap, ..self }
     }
 
     /// The agent wrote these bytes. They are recorded before anybody looks what they are.
@@ -173,6 +191,9 @@ impl Log {
     fn add(&self, state: &mut State, traffic: Traffic) -> u64 {
         let number = state.next;
         state.next += 1;
+        if let Some(Tap(see)) = &self.tap {
+            see(number, &traffic);
+        }
         if state.is_watched {
             let is_full = state.bytes + size(&traffic) > self.most && !state.kept.is_empty();
             state.keep(number, traffic, is_full);
