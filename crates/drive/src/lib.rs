@@ -21,5 +21,6 @@ pub mod run;
 mod signals;
 mod system;
 pub mod ticket;
+pub mod workspace;
 
 pub use host::{Host, fresh_run};
