@@ -51,6 +51,7 @@ mod incoming;
 mod log;
 mod message;
 mod outgoing;
+mod playback;
 mod reader;
 mod shared;
 #[cfg_attr(

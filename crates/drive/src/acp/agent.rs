@@ -84,7 +84,7 @@ impl Agent {
         let stderr = launch.recorder.directory().join(STDERR);
         let prepared = Prepared::new(&launch.recorder).map_err(AgentError::Prepare)?;
         let tape = Tape::new(launch.recorder, launch.max_output).map_err(AgentError::Prepare)?;
-        let log = Arc::new(Log::new(launch.limits.unseen_bytes, Some(tape)));
+        let log = Arc::new(Log::new(launch.limits, Some(tape)));
         let Prepared {
             stdin,
             stdout,
