@@ -53,6 +53,7 @@ mod incoming;
 mod log;
 mod message;
 mod outgoing;
+mod playback;
 mod reader;
 mod shared;
 #[cfg_attr(

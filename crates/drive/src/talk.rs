@@ -23,8 +23,8 @@ mod translation;
 mod turn;
 mod watcher;
 
-use lapidary_vocab::Command;
 use lapidary_vocab::Json;
+use lapidary_vocab::command::Command;
 use tokio::sync::mpsc;
 
 pub use asking::{Attendant, Question, Reply};

@@ -93,7 +93,7 @@ impl Agent {
         let stderr = launch.recorder.directory().join(STDERR);
         let prepared = Prepared::new(&launch.recorder).map_err(AgentError::Prepare)?;
         let tape = Tape::new(launch.recorder, launch.max_output).map_err(AgentError::Prepare)?;
-        let log = Log::new(launch.limits.unseen_bytes, Some(tape)).tapped(launch.tap);
+        let log = Log::new(launch.limits, Some(tape)).tapped(launch.tap);
         let log = Arc::new(log);
         let Prepared {
             stdin,

@@ -85,7 +85,7 @@ impl Asked<'_> {
         let deed = Deed::of_request(&request);
         let decision = self.stage.decide(&deed);
         let options = self.options();
-        let (decision, option) = match decision.effect {
+        let (mut decision, option) = match decision.effect {
             Effect::Ask => match self.ask(request, &decision).await {
                 Asking::Decided(decision, option) => (decision, option),
                 Asking::Cancelled => return Ok(cancelled()),
@@ -93,10 +93,10 @@ impl Asked<'_> {
             Effect::Allow | Effect::Deny if self.turn.is_cancelled() => return Ok(cancelled()),
             Effect::Allow | Effect::Deny => (decision, None),
         };
-        let chosen = option
-            .filter(|id| is_offered(options.as_ref(), id))
-            .or_else(|| choose(options.as_ref()?, decision.effect));
-        let Some(chosen) = chosen else {
+        let Some(chosen) = pick(options.as_ref(), option, &mut decision) else {
+            if decision.effect != Effect::Allow {
+                self.stage.cancel(&self.session); // it may take an error for a yes
+            }
             return Err(refusal(&decision)); // none of the options says so
         };
         if decision.effect == Effect::Allow {
@@ -215,6 +215,18 @@ impl Asking {
     fn replied(reply: Reply) -> Self {
         Self::Decided(reply.decision(), reply.option_id)
     }
+}
+
+/// The option that somebody named, if there is one of that name; else the one that says what was decided.
+fn pick(options: Option<&Json>, named: Option<String>, decision: &mut Decision) -> Option<String> {
+    if let Some(named) = named.filter(|id| is_offered(options, id)) {
+        return Some(named);
+    }
+    let choice = choose(options?, decision.effect)?;
+    if let Some(note) = choice.note {
+        decision.reason = format!("{}; {note}", decision.reason);
+    }
+    Some(choice.option_id.to_string())
 }
 
 fn is_offered(options: Option<&Json>, id: &str) -> bool {

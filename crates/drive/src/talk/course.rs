@@ -229,12 +229,10 @@ impl Talking<'_> {
 }
 
 fn workspace(request: &Request) -> Workspace {
-    Workspace::new(workspace::Setup {
-        roots: request.roots.clone(),
-        supervisor: request.run.supervisor.clone(),
-        environment: request.environment.clone(),
-        ..workspace::Setup::default()
-    })
+    let supervisor = request.run.supervisor.clone();
+    let mut setup = workspace::Setup::new(request.roots.clone(), supervisor);
+    setup.environment.clone_from(&request.environment);
+    Workspace::new(setup)
 }
 
 /// Who is asked, and where the questions come out if it is the one who gives the orders.

@@ -157,9 +157,8 @@ impl Course<'_> {
         let Some(model) = self.request.model.clone() else {
             return Ok(());
         };
-        let chosen = self.stage.set_model(session, &model);
-        let chosen = async { chosen.await };
-        match self.answered(chosen).await? {
+        let stage = std::sync::Arc::clone(&self.stage);
+        match self.answered(stage.set_model(session, &model)).await? {
             Ok(_) => Ok(()),
             Err(refusal) => {
                 let message = format!("the agent does not take the model `{model}`: {refusal}");

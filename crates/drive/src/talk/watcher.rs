@@ -42,9 +42,9 @@ struct State {
     /// Requests for permission, as events tell them, under the numbers of their lines.
     asked: BTreeMap<u64, PermissionRequest>,
     /// Calls that nobody was asked about, though somebody should have been, and what to say once they are done.
-    unasked: BTreeMap<Text, String>,
+    unasked: BTreeMap<String, String>,
     /// Calls that somebody was asked about.
-    decided: BTreeSet<Text>,
+    decided: BTreeSet<String>,
     say: Say,
     last_sign: Instant,
     has_spoken: bool,
@@ -162,9 +162,10 @@ impl State {
         match &event.body {
             Body::PermissionRequest(request) => {
                 if let Some(call) = &request.tool_use_id {
-                    self.unasked.remove(call);
+                    let call = call.to_string();
+                    self.unasked.remove(&call);
                     if self.decided.len() < MOST_UNASKED {
-                        self.decided.insert(call.detached());
+                        self.decided.insert(call);
                     }
                 }
                 self.asked.insert(number, (**request).clone());
@@ -177,7 +178,7 @@ impl State {
                 self.judge(&call.call_id, &Deed::of_call(call));
             }
             Body::ToolCompletion(done) => {
-                let remark = self.unasked.remove(&done.call_id);
+                let remark = self.unasked.remove(&*done.call_id.to_str());
                 if let Some(remark) = remark.filter(|_| done.status == ToolCallStatus::Completed) {
                     self.say.note(Some(number), DiagnosticKind::Notice, remark);
                 }
@@ -191,16 +192,17 @@ impl State {
         let policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
         let decision = policy.decide(deed);
         drop(policy);
-        if self.decided.contains(call) || self.unasked.len() >= MOST_UNASKED {
+        let call = call.to_string();
+        if self.decided.contains(&call) || self.unasked.len() >= MOST_UNASKED {
             return;
         }
         if decision.effect == Effect::Allow {
-            self.unasked.remove(call);
+            self.unasked.remove(&call);
             return;
         }
         let what = deed.tool.as_deref().or(deed.title.as_deref());
         let what: String = what.unwrap_or("something").chars().take(80).collect();
         let remark = format!("the agent did `{what}` without asking: {}", decision.reason);
-        self.unasked.insert(call.detached(), remark);
+        self.unasked.insert(call, remark);
     }
 }
