@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+mod agents;
 mod capabilities;
 mod completions;
 mod directories;

@@ -3,6 +3,7 @@
 mod args;
 pub(super) mod job;
 mod present;
+mod speaking;
 pub(super) mod signals;
 
 pub(super) use args::Args;

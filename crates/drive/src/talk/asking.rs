@@ -7,9 +7,10 @@ use tokio::sync::{mpsc, oneshot};
 use crate::policy::{Decision, Effect};
 
 /// Who is asked.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub enum Attendant {
     /// Nobody is there: what would have to be asked is denied, with a reason.
+    #[default]
     Nobody,
     /// Whoever reads the other end.
     Somebody(mpsc::UnboundedSender<Question>),

@@ -45,11 +45,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     pub(super) system_prompt: Option<String>,
 
-    /// The agent: `gemini`, or `demo` for a recorded one that needs nothing installed [default: gemini]
-    #[arg(long, value_name = "NAME", help_heading = "Agent", value_parser = ["gemini", "demo"], hide_possible_values = true)]
+    /// The agent: `gemini`, `claude`, `codex`, `qwen`, `opencode`, `goose`, one of your `lapidary.toml`, the command line of any agent
+    /// that speaks ACP, or `demo` for a recorded one that needs nothing installed [default: gemini]
+    #[arg(long, value_name = "NAME|COMMAND", help_heading = "Agent")]
     pub(super) agent: Option<String>,
-    /// How the agent is spoken to: `auto`, `stream-json` or `json` [default: auto]
-    #[arg(long, value_name = "HOW", help_heading = "Agent", value_parser = ["auto", "stream-json", "json"], hide_possible_values = true)]
+    /// How the agent is spoken to: `auto` (ACP where it speaks it), `acp`, `stream-json` or `json` [default: auto]
+    #[arg(long, value_name = "HOW", help_heading = "Agent", value_parser = ["auto", "acp", "stream-json", "json"], hide_possible_values = true)]
     pub(super) transport: Option<String>,
     /// The model
     #[arg(short, long, help_heading = "Agent")]
@@ -84,6 +85,16 @@ pub(crate) struct Args {
     )]
     pub(super) for_agent: Vec<OsString>,
 
+    /// Something that belongs to the prompt: an image, or another file; may be repeated. Over ACP
+    #[arg(long, value_name = "FILE", help_heading = "Agent")]
+    pub(super) attach: Vec<PathBuf>,
+    /// A file of MCP servers for the agent, as `{"mcpServers": {NAME: {"command": …}}}`. Over ACP
+    #[arg(long, value_name = "FILE", help_heading = "Agent")]
+    pub(super) mcp_config: Option<PathBuf>,
+    /// The agent's method by which to log in, should it want that. It is tried once. Over ACP
+    #[arg(long, value_name = "METHOD", help_heading = "Agent")]
+    pub(super) auth: Option<String>,
+
     /// What the agent may do without asking: `default`, `acceptEdits`, `bypassPermissions` or `plan` [default: default]
     #[arg(long, value_name = "MODE", help_heading = "Permissions", value_parser = ["default", "acceptEdits", "bypassPermissions", "plan"], hide_possible_values = true)]
     pub(super) permission_mode: Option<String>,
@@ -105,6 +116,15 @@ pub(crate) struct Args {
         help_heading = "Permissions"
     )]
     pub(super) allowed_tools: Vec<String>,
+    /// What the agent may do, such as `edit:src/**` or `execute:cargo test*`; may be repeated. Over ACP
+    #[arg(long, value_name = "WHAT", help_heading = "Permissions")]
+    pub(super) allow: Vec<String>,
+    /// What the agent may not do. Of --deny, --ask and --allow the first that fits counts, in this order
+    #[arg(long, value_name = "WHAT", help_heading = "Permissions")]
+    pub(super) deny: Vec<String>,
+    /// What somebody has to be asked about; without a terminal it is denied
+    #[arg(long, value_name = "WHAT", help_heading = "Permissions")]
+    pub(super) ask: Vec<String>,
     /// The folder counts as trusted, for this run only
     #[arg(long, help_heading = "Permissions")]
     pub(super) trust_workspace: bool,
@@ -152,6 +172,12 @@ pub(crate) struct Args {
     /// Start again after a failure to start or a passing rate limit, as long as nothing was said or done [default: 0]
     #[arg(long, value_name = "N", help_heading = "Bounds")]
     pub(super) retries: Option<u32>,
+    /// What the run may use up: `tokens=N,cost=X,tool-calls=N,turns=N`, any of them. More ends it
+    #[arg(long, value_name = "LIMITS", help_heading = "Bounds")]
+    pub(super) budget: Option<String>,
+    /// What becomes of a run whose agent does not report what the budget limits: `fail` or `warn` [default: fail]
+    #[arg(long, value_name = "WHAT", help_heading = "Bounds", value_parser = ["fail", "warn"], hide_possible_values = true)]
+    pub(super) budget_unknown: Option<String>,
     /// How many bytes the agent may write [default: 1 GiB]
     #[arg(long, value_name = "BYTES", help_heading = "Bounds")]
     pub(super) max_output: Option<u64>,

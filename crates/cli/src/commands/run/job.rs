@@ -1,6 +1,5 @@
 //! From arguments, files and surroundings to a job.
 
-use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,23 +8,20 @@ use anyhow::{Context as _, anyhow};
 use lapidary::drive::agents::gemini::Prompt;
 use lapidary::drive::config::{self, Config, ConfigError};
 use lapidary::drive::detect::Environment;
-use lapidary::drive::headless::{Agent, Job};
+use lapidary::drive::headless::Job;
 use lapidary::drive::process::Supervisor;
 use lapidary::drive::recording::{self, Limits};
 use lapidary::drive::run::Records;
 use lapidary::normalize::Options;
 
-use super::super::directories;
+use super::super::{agents, directories};
 use super::super::sink::Format;
-use super::Args;
+use super::{Args, speaking};
 use crate::failure::Failure;
 use crate::printer::complain;
 
 /// How long a prompt from stdin may be.
 const LONGEST_PROMPT: u64 = 1 << 30;
-
-/// The agent that needs nothing installed.
-pub(in crate::commands) const DEMO: &str = "demo";
 
 /// What is to be run.
 pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, Failure> {
@@ -36,7 +32,7 @@ pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, F
     let program = std::env::current_exe().context("cannot tell where this program is");
     let program = program.map_err(Failure::internal)?;
     Ok(Job {
-        agent: agent(config.agent.as_deref(), &program)?,
+        agent: agents::of(config.agent.as_deref(), &program, &environment)?,
         prompt: prompt(args)?,
         resume: args.resume.clone(),
         session_id: args.session_id.clone(),
@@ -47,6 +43,7 @@ pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, F
         notices: Vec::new(),
         with_bytes: format == Format::Raw || args.verbose,
         max_line: args.max_line,
+        speaking: speaking::of(args, &environment)?,
         environment,
         config,
     })
@@ -149,21 +146,6 @@ fn configured(args: &Args, here: &Path, environment: &Environment) -> Result<Con
         complain(&format!("warning: {warning}"));
     }
     Ok(loaded.config)
-}
-
-fn agent(name: Option<&str>, program: &Path) -> Result<Agent, Failure> {
-    match name {
-        None | Some("gemini") => Ok(Agent::Gemini),
-        Some(DEMO) => Ok(Agent::Standin {
-            name: DEMO.to_owned(),
-            program: program.to_owned(),
-            args: ["replay", DEMO].map(OsString::from).to_vec(),
-        }),
-        Some(other) => {
-            let failure = Failure::bad_input(anyhow!("`{other}` is no agent that is known"));
-            Err(failure.with_hint("known are `gemini` and `demo`"))
-        }
-    }
 }
 
 fn prompt(args: &Args) -> Result<Prompt, Failure> {
