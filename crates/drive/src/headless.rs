@@ -21,10 +21,10 @@ use crate::agents::gemini::{
 };
 use crate::config::Config;
 use crate::detect::{self, Environment, Found};
+use crate::policy::Rules;
 use crate::process::{Command, Supervisor};
 use crate::recording::{self, PromptDirectory, RecordError};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
-use crate::policy::Rules;
 use crate::talk::{self, Attendant, Conversation};
 use crate::{Host, fresh_run};
 
@@ -131,7 +131,9 @@ impl Job {
     /// Starts it. A job that cannot be run is a run too: one that has ended already, and says why.
     pub fn start(&self) -> Run {
         let started = match self.way() {
-            Ok(Way::Spoken(reason)) => self.talk(reason).map(|(talk, errand)| talk::run(talk, errand)),
+            Ok(Way::Spoken(reason)) => self
+                .talk(reason)
+                .map(|(talk, errand)| talk::run(talk, errand)),
             Ok(Way::Headless(reason)) => self.headless(reason).map(Run::start),
             Err(error) => Err(error),
         };
@@ -140,7 +142,11 @@ impl Job {
 
     /// Starts the agent and keeps it: see [`talk::connect`].
     pub fn connect(&self) -> Result<Conversation, JobError> {
-        Ok(talk::connect(self.talk_to()?))
+        let mut request = self.talk_to()?;
+        // It takes as long as somebody wants it, unless they have said how long.
+        request.run.timeouts.total = self.config.timeout;
+        request.attendant = Attendant::Peer;
+        Ok(talk::connect(request))
     }
 
     /// What is to be run, if the agent is not spoken to.
@@ -157,7 +163,11 @@ impl Job {
                 command.args(args.clone());
                 self.with(command, self.standin_input()?, Speech::Stream, Vec::new())
             }
-            Agent::Acp(agent) => return Err(JobError::OnlyAcp { agent: agent.name.clone() }),
+            Agent::Acp(agent) => {
+                return Err(JobError::OnlyAcp {
+                    agent: agent.name.clone(),
+                });
+            }
         };
         request.notices.extend(reason);
         self.marked(&mut request);

@@ -114,6 +114,11 @@ impl Run {
         self.batches.recv().await
     }
 
+    /// The next events, for callers without a runtime.
+    pub fn blocking_next_batch(&mut self) -> Option<Batch> {
+        self.batches.blocking_recv()
+    }
+
     /// What ends the run from elsewhere.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()

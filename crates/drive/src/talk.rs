@@ -23,6 +23,7 @@ mod translation;
 mod turn;
 mod watcher;
 
+use lapidary_json::{Kind, SharedToken, Token};
 use lapidary_vocab::Json;
 use lapidary_vocab::command::Command;
 use tokio::sync::mpsc;
@@ -67,6 +68,11 @@ pub struct Conversation {
 pub struct Orders(mpsc::UnboundedSender<Order>);
 
 impl Orders {
+    /// Orders that nobody will carry out: there is no agent.
+    pub fn to_nobody() -> Self {
+        Self(mpsc::unbounded_channel().0)
+    }
+
     /// Gives an order. It has a `command_result` when it is carried out; one that comes too late has none.
     pub fn give(&self, order: Order) {
         let _ = self.0.send(order);
@@ -78,6 +84,51 @@ impl Orders {
 pub struct Order {
     /// By what its result can be told.
     pub id: Option<Json>,
-    /// What.
-    pub command: Command,
+    /// What it is called.
+    pub name: String,
+    /// What is to be done, or why nobody can tell.
+    pub command: Result<Command, String>,
+}
+
+impl Order {
+    /// Reads an order from a line of JSON: a command, and beside its own fields an `id` of any kind. A line that is no command is an
+    /// order too, whose result says what is wrong with it.
+    ///
+    /// ```
+    /// use lapidary_drive::talk::Order;
+    ///
+    /// let order = Order::read(r#"{"command":"send_message","text":"hi","id":7}"#);
+    /// assert_eq!((order.name.as_str(), order.id.unwrap().as_str()), ("send_message", "7"));
+    /// assert!(Order::read("hi").command.is_err());
+    /// ```
+    pub fn read(line: &str) -> Self {
+        let whole = match Token::parse(line.trim()) {
+            Ok(whole) if whole.kind() == Kind::Object => whole,
+            Ok(whole) => {
+                let message = format!("{} is no command", whole.kind().described());
+                return Self::unreadable(&message);
+            }
+            Err(invalid) => return Self::unreadable(&format!("not valid JSON: {invalid}")),
+        };
+        let id = whole.get("id");
+        let name = whole.get("command").and_then(Token::string);
+        let command = match serde_json::from_str(line) {
+            Ok(Command::Unknown(_)) => Err("there is no such command".to_owned()),
+            Ok(command) => Ok(command),
+            Err(error) => Err(format!("it cannot be read: {error}")),
+        };
+        Self {
+            id: id.map(|id| Json::from(SharedToken::from(id))),
+            name: name.unwrap_or_default().into_owned(),
+            command,
+        }
+    }
+    /// An order that cannot be read.
+    pub fn unreadable(message: &str) -> Self {
+        Self {
+            id: None,
+            name: String::new(),
+            command: Err(message.to_owned()),
+        }
+    }
 }

@@ -235,13 +235,3 @@ pub struct Authenticate {
     /// The method's id. Upstream.
     pub method_id: Text,
 }
-
-impl Command {
-    /// Its name, as `command` says it. Empty for one that has none.
-    pub fn name(&self) -> String {
-        let whole = Json::from_value(self);
-        let name = whole.token().get("command");
-        let name = name.and_then(lapidary_json::Token::string);
-        name.unwrap_or_default().into_owned()
-    }
-}

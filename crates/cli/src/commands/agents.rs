@@ -33,7 +33,9 @@ pub(in crate::commands) fn of(
     })?;
     let is_one_word = agent.args.is_empty() && !name.contains(['/', '\\']);
     if is_one_word && agent.locate(environment).is_none() {
-        let failure = Failure::bad_input(anyhow!("`{name}` is no agent that is known, and no program on PATH"));
+        let failure = Failure::bad_input(anyhow!(
+            "`{name}` is no agent that is known, and no program on PATH"
+        ));
         return Err(failure.with_hint(known()));
     }
     Ok(Agent::Acp(agent))
@@ -48,6 +50,12 @@ fn demo(program: &Path) -> Agent {
 }
 
 fn known() -> String {
-    let names: Vec<_> = KNOWN.iter().map(|known| format!("`{}`", known.name)).collect();
-    format!("known are {} and `{DEMO}`; any other agent is named by its command line", names.join(", "))
+    let names: Vec<_> = KNOWN
+        .iter()
+        .map(|known| format!("`{}`", known.name))
+        .collect();
+    format!(
+        "known are {} and `{DEMO}`; any other agent is named by its command line",
+        names.join(", ")
+    )
 }

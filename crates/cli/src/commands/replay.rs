@@ -12,7 +12,7 @@ use lapidary::drive::replay::{Pace, Parts, Replay};
 use lapidary::standin::demo;
 
 use super::agents::DEMO;
-use super::run::job::recorded_in;
+use super::job::recorded_in;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::harmless::Harmless;

@@ -184,10 +184,16 @@ impl Setting<'_> {
     fn members(&self) -> impl Iterator<Item = (&'static str, Json)> {
         let cwd = Json::from_value(&self.cwd.to_string_lossy());
         let servers = Json::array(self.mcp_servers.iter().cloned());
-        let others: Vec<_> = self.additional.iter().map(|dir| dir.to_string_lossy()).collect();
+        let others: Vec<_> = self
+            .additional
+            .iter()
+            .map(|dir| dir.to_string_lossy())
+            .collect();
         let others = (!others.is_empty()).then(|| Json::from_value(&others));
         let others = others.map(|others| ("additionalDirectories", others));
-        [("cwd", cwd), ("mcpServers", servers)].into_iter().chain(others)
+        [("cwd", cwd), ("mcpServers", servers)]
+            .into_iter()
+            .chain(others)
     }
 }
 

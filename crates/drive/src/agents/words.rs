@@ -64,7 +64,15 @@ mod tests {
     use super::*;
 
     fn check(line: &str, expected: &[&str]) {
-        assert_eq!(split(line).as_deref(), Ok(expected.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>().as_slice()), "{line}");
+        assert_eq!(
+            split(line).as_deref(),
+            Ok(expected
+                .iter()
+                .map(|word| (*word).to_owned())
+                .collect::<Vec<_>>()
+                .as_slice()),
+            "{line}"
+        );
     }
 
     #[test]

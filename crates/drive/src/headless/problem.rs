@@ -105,8 +105,12 @@ impl JobError {
                 let install = install.as_ref()?;
                 Some(format!("install it with {}", as_command(install)))
             }
-            Self::OnlyAcp { .. } => Some("`--transport acp` speaks it, and so does `auto`".to_owned()),
-            Self::NotSpoken { .. } => Some("`--transport acp` makes it one, if it can be".to_owned()),
+            Self::OnlyAcp { .. } => {
+                Some("`--transport acp` speaks it, and so does `auto`".to_owned())
+            }
+            Self::NotSpoken { .. } => {
+                Some("`--transport acp` makes it one, if it can be".to_owned())
+            }
             Self::Record(_) | Self::Directory { .. } | Self::PromptFile { .. } => None,
         }
     }

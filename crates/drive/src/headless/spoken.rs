@@ -57,8 +57,14 @@ impl Job {
     fn only_headless(&self) -> Result<Way, JobError> {
         let speaking = &self.speaking;
         let asked = [
-            (!speaking.rules.is_empty(), "a rule (--allow, --deny, --ask)"),
-            (!speaking.attachments.is_empty(), "something attached to the prompt"),
+            (
+                !speaking.rules.is_empty(),
+                "a rule (--allow, --deny, --ask)",
+            ),
+            (
+                !speaking.attachments.is_empty(),
+                "something attached to the prompt",
+            ),
             (!speaking.mcp_servers.is_empty(), "--mcp-config"),
             (speaking.auth_method.is_some(), "--auth"),
         ];
@@ -86,11 +92,12 @@ impl Job {
         };
         match obstacle {
             None => Way::Spoken(Some(
-                "Gemini CLI is spoken to over ACP; `--transport stream-json` is the other way".to_owned(),
+                "Gemini CLI is spoken to over ACP; `--transport stream-json` is the other way"
+                    .to_owned(),
             )),
-            Some(why) => {
-                Way::Headless(Some(format!("Gemini CLI is run with stream-json, not over ACP: {why}")))
-            }
+            Some(why) => Way::Headless(Some(format!(
+                "Gemini CLI is run with stream-json, not over ACP: {why}"
+            ))),
         }
     }
 
@@ -103,9 +110,9 @@ impl Job {
         let directory = self.config.working_dir_in(&self.environment.dir);
         let settings = Settings::read(&home, &directory);
         let hooks = settings.get(&["hooks"], Workspace::Counts);
-        hooks.and_then(serde_json::Value::as_object).is_some_and(|hooks| {
-            hooks.values().any(serde_json::Value::is_array)
-        })
+        hooks
+            .and_then(serde_json::Value::as_object)
+            .is_some_and(|hooks| hooks.values().any(serde_json::Value::is_array))
     }
 
     /// The conversation and what it is about.
@@ -189,8 +196,13 @@ impl Job {
             extra_args: &self.extra_args,
             version: found.version.as_ref(),
         })?;
-        let mut command = Command::new(found.path, self.config.working_dir_in(&self.environment.dir));
-        command.args(spoken.args).envs(self.environment.vars.clone());
+        let mut command = Command::new(
+            found.path,
+            self.config.working_dir_in(&self.environment.dir),
+        );
+        command
+            .args(spoken.args)
+            .envs(self.environment.vars.clone());
         command.envs(spoken.env);
         let known = Known::named(gemini::NAME);
         Ok(Started {

@@ -85,7 +85,6 @@ impl Attempt<'_> {
         }
     }
 
-
     async fn follow(
         self,
         mut recorder: Recorder,

@@ -20,7 +20,9 @@ const ELICITATION: &str = "elicitation/create";
 
 /// What we answer. Anything else is refused by the connection.
 pub(super) fn methods() -> impl Iterator<Item = &'static str> {
-    [PERMISSION, ELICITATION].into_iter().chain(workspace::METHODS)
+    [PERMISSION, ELICITATION]
+        .into_iter()
+        .chain(workspace::METHODS)
 }
 
 /// Answers until nothing is asked any more.
@@ -230,7 +232,9 @@ fn pick(options: Option<&Json>, named: Option<String>, decision: &mut Decision) 
 }
 
 fn is_offered(options: Option<&Json>, id: &str) -> bool {
-    let mut offered = options.into_iter().flat_map(|options| options.token().elements());
+    let mut offered = options
+        .into_iter()
+        .flat_map(|options| options.token().elements());
     offered.any(|option| option.get("optionId").is_some_and(|offered| offered.is(id)))
 }
 

@@ -10,6 +10,8 @@ use lapidary_vocab::event::DiagnosticKind;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
+use super::Order;
+use super::answers::{self, answer_all};
 use super::asking::{Attendant, Question};
 use super::ending::Broken;
 use super::halts::{Halts, Phase};
@@ -17,8 +19,6 @@ use super::request::{Errand, Request};
 use super::stage::Stage;
 use super::translation::{Say, Translation};
 use super::watcher::Watcher;
-use super::Order;
-use super::answers::{self, answer_all};
 use crate::acp::{Agent, Client, Launch, Limits, Methods, Process, RequestError};
 use crate::process::Ended;
 use crate::recording::{self, Manifest, Recorder, STDOUT};
@@ -209,13 +209,21 @@ impl Talking<'_> {
         (ending, watcher.has_spoken())
     }
 
-    fn launch(&self, recorder: Recorder, watcher: &Arc<Watcher>, must_end: Option<Instant>) -> Launch {
+    fn launch(
+        &self,
+        recorder: Recorder,
+        watcher: &Arc<Watcher>,
+        must_end: Option<Instant>,
+    ) -> Launch {
         let run = &self.request.run;
         let left = must_end.map(|end| end.saturating_duration_since(Instant::now()));
         let start = left.into_iter().chain(run.timeouts.start).min();
         Launch {
             command: run.command.clone(),
-            supervisor: run.supervisor.clone().within(start.unwrap_or(Duration::MAX)),
+            supervisor: run
+                .supervisor
+                .clone()
+                .within(start.unwrap_or(Duration::MAX)),
             recorder,
             max_output: run.records.max_output,
             methods: Methods::of(answers::methods()),
@@ -302,7 +310,11 @@ impl Course<'_> {
     async fn end(&mut self, process: &Process) -> Option<Ended> {
         self.stage.client.connection().hang_up();
         let grace = self.request.run.grace;
-        let by_itself = if self.is_deaf { Duration::ZERO } else { BY_ITSELF.min(grace) };
+        let by_itself = if self.is_deaf {
+            Duration::ZERO
+        } else {
+            BY_ITSELF.min(grace)
+        };
         let ended = tokio::select! {
             ended = process.end(by_itself, grace) => ended,
             () = self.halts.at_once() => process.kill().await,

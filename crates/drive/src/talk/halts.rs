@@ -120,16 +120,24 @@ impl Halts {
             Late::Start(time) => calmly(
                 Cause::TimeoutStart,
                 format!("the agent was not ready in {}", seconds(time)),
-                Some("`lapidary doctor` tells whether it can start; `start_timeout` (--start-timeout) gives it more time"),
+                Some(
+                    "`lapidary doctor` tells whether it can start; `start_timeout` (--start-timeout) gives it more time",
+                ),
             ),
             Late::Idle(time) => calmly(
                 Cause::TimeoutIdle,
-                format!("the agent was silent for {}, waiting for {waiting}", seconds(time)),
+                format!(
+                    "the agent was silent for {}, waiting for {waiting}",
+                    seconds(time)
+                ),
                 Some("`idle_timeout` (--idle-timeout) gives it more time"),
             ),
             Late::Total(time) => calmly(
                 Cause::TimeoutTotal,
-                format!("the run took longer than {}, and was waiting for {waiting}", seconds(time)),
+                format!(
+                    "the run took longer than {}, and was waiting for {waiting}",
+                    seconds(time)
+                ),
                 Some("`timeout` (--timeout) gives it more time"),
             ),
         })

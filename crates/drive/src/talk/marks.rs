@@ -36,7 +36,9 @@ pub(super) fn marked(answer: &Json, decision: &Decision) -> Json {
             (key.string().unwrap_or_default().into_owned(), value)
         })
         .collect();
-    let members = members.iter().map(|(key, value)| (key.as_str(), value.clone()));
+    let members = members
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.clone()));
     Json::object(members.chain([("_meta", mark(decision))]))
 }
 

@@ -24,7 +24,8 @@ impl Course<'_> {
         let initialized = self.step(Phase::Starting, hello).await?;
         if initialized.protocol_version != VERSION {
             let theirs = initialized.protocol_version;
-            let message = format!("the agent speaks version {theirs} of ACP, not version {VERSION}");
+            let message =
+                format!("the agent speaks version {theirs} of ACP, not version {VERSION}");
             let hint = "another version of the agent may speak it";
             return Err(stopped(Cause::ProtocolError, message, Some(hint)));
         }
@@ -135,7 +136,8 @@ impl Course<'_> {
         }
         let additional = self.request.roots[1..].to_vec();
         if !additional.is_empty() && !offered.additional_directories {
-            let message = "the agent does not take other directories: they are only open to it through us";
+            let message =
+                "the agent does not take other directories: they are only open to it through us";
             let kind = DiagnosticKind::Notice;
             self.stage.say.note(None, kind, message.to_owned());
         }
@@ -224,5 +226,7 @@ fn newest(listed: &Json) -> Option<String> {
         let id = text(session, "sessionId")?;
         Some((text(session, "updatedAt").unwrap_or_default(), id))
     });
-    dated.max_by(|one, other| one.0.cmp(&other.0)).map(|(_, id)| id)
+    dated
+        .max_by(|one, other| one.0.cmp(&other.0))
+        .map(|(_, id)| id)
 }

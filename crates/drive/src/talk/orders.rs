@@ -66,7 +66,6 @@ impl Course<'_> {
         let agent = self.initialize().await?;
         let mut desk = self.desk(agent);
         let mut is_open = true;
-        let mut has_been_asked = false;
         loop {
             let phase = desk.phase();
             // All of these can be cancelled without losing anything.
@@ -81,18 +80,16 @@ impl Course<'_> {
                 Some(_) = desk.under_way.join_next() => {}
                 order = orders.recv(), if is_open => match order {
                     None => is_open = false,
-                    Some(Order { id, command: Command::Kill(_) }) => {
-                        desk.hands.tell(id, "kill", Ok(Done::default()));
+                    Some(Order { id, name, command: Ok(Command::Kill(_)) }) => {
+                        desk.hands.tell(id, &name, Ok(Done::default()));
                         return Err(Broken::Stopped(cancelled()));
                     }
-                    Some(order) => {
-                        has_been_asked |= matches!(order.command, Command::SendMessage(_) | Command::CreateSession(_));
-                        desk.take(order);
-                    }
+                    Some(order) => desk.take(order),
                 },
             }
             if !is_open && desk.under_way.is_empty() {
-                return if has_been_asked { Ok(()) } else { Err(as_wished()) };
+                let is_told = self.stage.has_prompted();
+                return if is_told { Ok(()) } else { Err(as_wished()) };
             }
         }
     }
@@ -141,20 +138,25 @@ impl Desk {
 
     /// What is quick is done at once, what takes time is under way.
     fn take(&mut self, order: Order) {
-        let name = order.command.name();
-        self.questions.retain(|question| !question.reply.is_closed());
-        if let Command::PermissionResponse(response) = &order.command {
-            let answered = self.reply(response);
-            return self.hands.tell(order.id, &name, answered);
-        }
+        let Order { id, name, command } = order;
+        self.questions
+            .retain(|question| !question.reply.is_closed());
+        let command = match command {
+            Err(message) => return self.hands.tell(id, &name, Err(message)),
+            Ok(Command::PermissionResponse(response)) => {
+                let answered = self.reply(&response);
+                return self.hands.tell(id, &name, answered);
+            }
+            Ok(command) => command,
+        };
         if self.under_way.len() >= MOST {
             let refused = Err(format!("{MOST} commands are under way already"));
-            return self.hands.tell(order.id, &name, refused);
+            return self.hands.tell(id, &name, refused);
         }
         let hands = self.hands.clone();
         self.under_way.spawn(async move {
-            let outcome = hands.carry_out(order.command).await;
-            hands.tell(order.id, &name, outcome);
+            let outcome = hands.carry_out(command).await;
+            hands.tell(id, &name, outcome);
         });
     }
 
@@ -237,9 +239,14 @@ impl Hands {
                 self.opened(opened)
             }
             Command::ListSessions(wanted) => {
-                let cwd = wanted.cwd.as_ref().map(|cwd| PathBuf::from(cwd.to_string()));
+                let cwd = wanted
+                    .cwd
+                    .as_ref()
+                    .map(|cwd| PathBuf::from(cwd.to_string()));
                 let cursor = wanted.cursor.as_ref().map(Text::to_string);
-                let listed = stage.client.list_sessions(cwd.as_deref(), cursor.as_deref());
+                let listed = stage
+                    .client
+                    .list_sessions(cwd.as_deref(), cursor.as_deref());
                 answered(listed.await)
             }
             Command::CloseSession(wanted) => {
@@ -405,11 +412,13 @@ impl Hands {
             Some(id) => {
                 let id = id.to_string();
                 let known = sessions.get(&id).is_some();
-                known.then_some(id).ok_or_else(|| "there is no such session".to_owned())
+                known
+                    .then_some(id)
+                    .ok_or_else(|| "there is no such session".to_owned())
             }
-            None => sessions.only().ok_or_else(|| {
-                "which session is meant? `sessionId` says so".to_owned()
-            }),
+            None => sessions
+                .only()
+                .ok_or_else(|| "which session is meant? `sessionId` says so".to_owned()),
         }
     }
 
@@ -425,7 +434,11 @@ impl Hands {
             ));
         }
         let offered = self.agent.offered;
-        let additional = if offered.additional_directories { &self.roots[1..] } else { &[] };
+        let additional = if offered.additional_directories {
+            &self.roots[1..]
+        } else {
+            &[]
+        };
         Ok(OwnedSetting {
             cwd,
             additional: additional.to_vec(),

@@ -1,7 +1,7 @@
 //! What everything in a conversation shares.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapidary_vocab::Json;
@@ -34,6 +34,7 @@ pub(super) struct Stage {
     /// How many questions wait for an answer.
     asked: AtomicUsize,
     answered: Notify,
+    pub(super) has_prompted: AtomicBool,
     /// Told when a turn is over.
     pub(super) quiet: Notify,
 }
@@ -67,6 +68,7 @@ impl Stage {
             grants: Mutex::default(),
             asked: AtomicUsize::new(0),
             answered: Notify::new(),
+            has_prompted: AtomicBool::new(false),
             quiet: Notify::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! Prompts, and what can be done to a session meanwhile.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use lapidary_vocab::Json;
@@ -73,6 +74,7 @@ impl Stage {
             known.prompts += 1;
         }
         self.watcher.is_awake();
+        self.has_prompted.store(true, Ordering::SeqCst);
         self.client.prompt(session, prompt).inspect_err(|_| {
             self.over(session);
         })
@@ -130,6 +132,11 @@ impl Stage {
         timeout(time, quiet).await.is_ok()
     }
 
+    /// Whether anything was asked of the agent at all.
+    pub(super) fn has_prompted(&self) -> bool {
+        self.has_prompted.load(Ordering::SeqCst)
+    }
+
     pub(super) fn mode(&self) -> PermissionMode {
         let policy = self.policy.lock();
         policy
@@ -174,7 +181,10 @@ impl Stage {
         option: &str,
         value: &Json,
     ) -> Result<Answer, RequestError> {
-        let answer = self.client.set_config_option(session, option, value).await?;
+        let answer = self
+            .client
+            .set_config_option(session, option, value)
+            .await?;
         let options = answer.result.token().get("configOptions");
         if let Some(options) = options
             && let Some(known) = self.sessions().get_mut(session)

@@ -11,19 +11,17 @@ use lapidary::drive::headless::Speaking;
 use lapidary::vocab::Json;
 use serde_json::{Map, Value, json};
 
-use super::Args;
+use super::common::Common;
 use crate::failure::Failure;
 
 /// The largest file that can be attached.
 const LARGEST: u64 = 16 << 20;
 
-pub(super) fn of(args: &Args, environment: &Environment) -> Result<Speaking, Failure> {
+pub(super) fn of(args: &Common, environment: &Environment) -> Result<Speaking, Failure> {
     let here = &environment.dir;
-    let attached = args.attach.iter().map(|file| attachment(&here.join(file)));
     let servers = args.mcp_config.as_ref();
     let servers = servers.map(|file| mcp_servers(&here.join(file)));
     Ok(Speaking {
-        attachments: attached.collect::<Result<_, _>>()?,
         mcp_servers: servers.transpose()?.unwrap_or_default(),
         auth_method: args.auth.clone(),
         ..Speaking::default()
@@ -31,12 +29,14 @@ pub(super) fn of(args: &Args, environment: &Environment) -> Result<Speaking, Fai
 }
 
 /// A file as a content block: images go whole, anything else as a link that the agent can follow.
-fn attachment(file: &Path) -> Result<Json, Failure> {
+pub(super) fn attachment(file: &Path) -> Result<Json, Failure> {
     let cannot = || format!("cannot attach `{}`", file.display());
     let about = fs::metadata(file).with_context(cannot);
     let about = about.map_err(Failure::bad_input)?;
     if !about.is_file() {
-        return Err(Failure::bad_input(anyhow!("it is no file").context(cannot())));
+        return Err(Failure::bad_input(
+            anyhow!("it is no file").context(cannot()),
+        ));
     }
     let extension = file.extension().and_then(|extension| extension.to_str());
     let extension = extension.unwrap_or_default().to_ascii_lowercase();
