@@ -2,6 +2,7 @@
 
 pub mod acp;
 pub mod agents;
+pub mod budget;
 pub mod chat;
 pub mod config;
 pub mod detect;
