@@ -7,12 +7,14 @@
 )]
 
 mod acp;
+mod budget;
 mod capabilities;
 mod config;
 mod config_files;
 mod detect;
 mod launch;
 mod modules;
+mod policy;
 mod prompt;
 mod pruning;
 mod replay;
