@@ -158,13 +158,13 @@ impl Stage {
         fs::read_to_string(self.path("project/made")).unwrap()
     }
 
-    /// The end of the newest request of the conversation, which was made in this dialect.
-    pub(super) fn last_told_to_the_model(&self, dialect: Dialect) -> String {
+    /// The newest request of the conversation, which was made in this dialect.
+    pub(super) fn told_to_the_model(&self, dialect: Dialect) -> String {
         let requests = self.api.requests();
         let mut conversation = requests.iter().filter(|made| made.kind == Kind::Stream);
         let last = conversation.next_back().unwrap();
         assert_eq!(last.dialect, dialect);
-        last.last_content().unwrap().to_string()
+        last.body.to_string()
     }
 
     async fn ask(&self, method: &str, params: &Value) -> Value {
