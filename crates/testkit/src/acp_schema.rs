@@ -134,9 +134,10 @@ impl Oracle {
             .iter_errors(value)
             .map(|error| format!("{name}{}: {error}", error.instance_path()))
             .collect();
-        match wrong.is_empty() {
-            true => Ok(()),
-            false => Err(wrong.join("\n")),
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(wrong.join("\n"))
         }
     }
 }

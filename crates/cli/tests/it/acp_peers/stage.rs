@@ -12,12 +12,12 @@ use lapidary_standin::api::{Dialect, FakeApi, Kind, Script};
 use lapidary_testkit::acp::{Peer, World};
 use lapidary_testkit::acp_schema::Oracle;
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::run::world::{MARK, Mark};
 
 /// No turn takes longer, on the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// What an agent has to end by itself.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -32,7 +32,7 @@ pub(super) struct Stage {
 /// What came of a prompt.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    pub(super) stop_reason: String,
+    pub(super) stop_reason: Value,
     /// The kinds of the updates, with the status of tools. Those that agents send at any time are left out.
     pub(super) updates: Vec<String>,
     /// The kinds of the options of each permission that was asked for.
@@ -91,38 +91,18 @@ impl Stage {
         self.play(text, Some(at)).await
     }
 
-    async fn play(&mut self, text: &str, cancel_at: Option<&str>) -> Turn {
-        let prompt =
-            json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": text }] });
-        let prompt = Json::from_value(&prompt);
-        let waiting = self
-            .agent
-            .connection
-            .ask("session/prompt", Some(&prompt))
-            .unwrap();
-        let id = waiting.id().clone();
+    async fn play(&mut self, text: &str, mut cancel_at: Option<&str>) -> Turn {
+        let prompt = [json!({ "type": "text", "text": text })];
+        let prompt = Json::from_value(&json!({ "sessionId": self.session, "prompt": prompt }));
+        let connection = &self.agent.connection;
+        let waiting = connection.ask("session/prompt", Some(&prompt)).unwrap();
         let mut turn = Turn::default();
-        let mut cancel_at = cancel_at;
         loop {
-            // Both can be cancelled.
-            let observed = tokio::select! {
-                Some(asked) = self.agent.requests.next() => {
-                    turn.permissions.push(allow(asked));
-                    continue;
-                }
-                observed = timeout(PATIENCE, self.agent.observer.next()) => observed,
-            };
-            let observed =
-                observed.unwrap_or_else(|_| panic!("it hangs: {turn:#?} {}", self.stderr()));
-            let observed = observed.unwrap_or_else(|| panic!("it is gone: {}", self.stderr()));
-            let Traffic::Received(received) = observed.traffic else {
-                continue;
-            };
-            match received.what {
+            match self.heard(&mut turn).await {
                 What::Notification { method, params } if method.to_str() == "session/update" => {
-                    turn.note(&value(params.as_ref().unwrap())["update"]);
+                    turn.note(&value(&params.unwrap())["update"]);
                 }
-                What::Answer { id: answered, .. } if answered == id => break,
+                What::Answer { id, .. } if id == *waiting.id() => break,
                 _ => continue,
             }
             if cancel_at.is_some_and(|at| turn.text.contains(at)) {
@@ -130,12 +110,31 @@ impl Stage {
                 self.cancel();
             }
         }
-        let answer = waiting.answer(Some(PATIENCE)).await.unwrap();
-        turn.stop_reason = value(&answer.result)["stopReason"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let answer = waiting.answer(Some(PATIENCE)).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{error}"));
+        turn.stop_reason = value(&answer.result)["stopReason"].take();
         turn
+    }
+
+    /// What the agent says next. Whatever permission it asks for meanwhile it gets.
+    async fn heard(&mut self, turn: &mut Turn) -> What {
+        let last = Instant::now() + PATIENCE;
+        loop {
+            // All of these can be cancelled.
+            let observed = tokio::select! {
+                Some(asked) = self.agent.requests.next() => {
+                    turn.permissions.push(allow(asked));
+                    continue;
+                }
+                observed = self.agent.observer.next() => observed,
+                () = sleep_until(last) => panic!("it hangs: {turn:#?}\n{}", self.stderr()),
+            };
+            match observed.map(|observed| observed.traffic) {
+                None => panic!("it is gone: {turn:#?}\n{}", self.stderr()),
+                Some(Traffic::Received(received)) => return received.what,
+                Some(Traffic::Sent(_) | Traffic::Skipped { .. }) => {}
+            }
+        }
     }
 
     fn cancel(&self) {

@@ -71,7 +71,7 @@ impl<'a> Voice<'a> {
         if std::mem::replace(&mut self.has_begun, true) {
             return String::new();
         }
-        let message = message(self.model, self.id, &Close::default(), Vec::new());
+        let message = message(self.model, self.id, &Close::default(), &[]);
         event(&json!({ "type": "message_start", "message": message }))
     }
 
@@ -97,7 +97,7 @@ pub(super) fn whole(content: &Content, model: &str, id: &str) -> Value {
         blocks.push(block(said, id, close.calls));
         close.calls += usize::from(matches!(said, Said::Call(_)));
     }
-    message(model, id, &close, blocks)
+    message(model, id, &close, &blocks)
 }
 
 /// An error: its kind is told by a word of theirs.
@@ -116,7 +116,7 @@ pub(super) fn error(error: &ApiError) -> Value {
     json!({ "type": "error", "error": { "type": kind, "message": message } })
 }
 
-fn message(model: &str, id: &str, close: &Close, content: Vec<Value>) -> Value {
+fn message(model: &str, id: &str, close: &Close, content: &[Value]) -> Value {
     json!({
         "id": format!("msg_{id}"),
         "type": "message",

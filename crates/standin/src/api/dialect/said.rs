@@ -29,9 +29,11 @@ impl<'a> Said<'a> {
             }));
         }
         let text = part["text"].as_str()?;
-        Some(match part["thought"] == true {
-            true => Self::Thought(text),
-            false => Self::Text(text),
+        let is_thought = part["thought"] == true;
+        Some(if is_thought {
+            Self::Thought(text)
+        } else {
+            Self::Text(text)
         })
     }
 }
