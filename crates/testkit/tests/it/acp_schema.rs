@@ -292,16 +292,19 @@ fn said(capture: &str) -> Vec<(&'static str, String)> {
 /// The files of a recording, in which every line came in two pieces.
 fn recording(said: &[(&str, String)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let (mut stdin, mut stdout, mut timing) = (String::new(), String::new(), String::new());
-    for (channel, line) in said {
-        match *channel {
-            "in" => stdin += &format!("{line}\n"),
-            "out" => stdout += &format!("{line}\n"),
-            _ => {}
-        }
-        timing += &format!("0.000 {channel} {}\n0.001 {channel} 1\n", line.len());
-    }
-    let files = [("stdin", stdin), ("stdout", stdout), ("timing", timing)];
+    let text = |channel: &str| {
+        let lines = said.iter().filter(|(from, _)| *from == channel);
+        lines.fold(String::new(), |text, (_, line)| text + line + "\n")
+    };
+    let moments = said.iter().map(|(channel, line)| {
+        let length = line.len();
+        format!("0.000 {channel} {length}\n0.001 {channel} 1\n")
+    });
+    let files = [
+        ("stdin", text("in")),
+        ("stdout", text("out")),
+        ("timing", moments.collect()),
+    ];
     for (name, text) in files {
         fs::write(folder.path().join(name), text).unwrap();
     }
