@@ -6,6 +6,7 @@
 )]
 
 mod acp;
+mod acp_peers;
 mod bad_input;
 mod capabilities;
 mod doctor;
