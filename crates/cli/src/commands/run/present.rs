@@ -87,7 +87,7 @@ impl Presented {
                     Some(batch) => self.take(batch, out),
                     None => return,
                 },
-                _ = frames.tick(), if is_live || self.is_asking => self.tick(),
+                _ = frames.tick(), if is_live || self.asking.is_some() => self.tick(),
                 next = next(self.asking.as_mut()) => self.converse(&next),
                 changed = heard.changed(), if is_listening => {
                     is_listening = false;
@@ -111,32 +111,36 @@ impl Presented {
         }
     }
 
-    /// A question has come, or an answer to one.
+    /// A question has come, or an answer to one. Questions are put with the next frame: what led to them is shown by then.
     fn converse(&mut self, next: &Next) -> Result<(), Failure> {
-        if let (Some(asking), Next::Typed(line)) = (&mut self.asking, next)
-            && self.is_asking
-        {
-            asking.answer(line);
-            self.is_asking = false;
-        }
-        self.ask()
-    }
-
-    /// Puts the next question, or goes on if there is none.
-    fn ask(&mut self) -> Result<(), Failure> {
-        let (Some(asking), Some(face)) = (&mut self.asking, &mut self.face) else {
+        let (Some(asking), Next::Typed(line)) = (&mut self.asking, next) else {
             return Ok(());
         };
         if self.is_asking {
-            return Ok(());
+            asking.answer(line);
+            self.go_on()?;
         }
-        if asking.is_open() {
+        Ok(())
+    }
+
+    fn put_question(&mut self) -> Result<(), Failure> {
+        if let (Some(asking), Some(face)) = (&mut self.asking, &mut self.face)
+            && !self.is_asking
+            && asking.is_open()
+        {
             self.is_asking = true;
             face.suspend()?;
             asking.put()?;
-            return Ok(());
         }
-        face.resume()
+        Ok(())
+    }
+
+    fn go_on(&mut self) -> Result<(), Failure> {
+        self.is_asking = false;
+        match &mut self.face {
+            Some(face) => face.resume(),
+            None => Ok(()),
+        }
     }
 
     /// The agent may not want to know any more: its turn was cancelled.
@@ -147,10 +151,10 @@ impl Presented {
 
     fn tick(&mut self) -> Result<(), Failure> {
         if self.is_withdrawn() {
-            self.is_asking = false;
             complain("\nnote: the question is withdrawn");
-            self.ask()?;
+            self.go_on()?;
         }
+        self.put_question()?;
         let elapsed = self.started.elapsed();
         match &mut self.face {
             Some(face) => face.tick(elapsed),
