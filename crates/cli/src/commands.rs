@@ -5,6 +5,7 @@ mod completions;
 mod directories;
 mod doctor;
 mod man;
+mod policy;
 mod record;
 mod replay;
 mod run;
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     Translate(translate::Args),
     Record(record::Args),
     Replay(replay::Args),
+    Policy(policy::Args),
     Capabilities(capabilities::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),
@@ -54,6 +56,7 @@ pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Fail
         // These end as what they record or play.
         Command::Record(args) => return record::run(args, out),
         Command::Replay(args) => return replay::run(args, out),
+        Command::Policy(args) => policy::run(args, out),
         Command::Capabilities(args) => capabilities::run(args, out),
         Command::Doctor(args) => doctor::run(args, out),
         Command::Schema(args) => schema::run(args, out),
