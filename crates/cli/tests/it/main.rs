@@ -13,6 +13,7 @@ mod doctor;
 mod examples;
 mod golden;
 mod help;
+mod policy;
 mod real;
 mod record;
 mod replay;

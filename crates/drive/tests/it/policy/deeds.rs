@@ -139,7 +139,7 @@ fn a_request_is_about_the_call_that_was_heard_of_before() {
     assert_eq!(deeds.note(&event(&done)), None);
     assert_eq!(
         deeds.note(&event(&request("c"))).unwrap().paths,
-        [PathBuf::new(); 0]
+        Vec::<PathBuf>::new()
     );
 }
 
