@@ -17,3 +17,4 @@ mod prompt;
 mod pruning;
 mod replay;
 mod version;
+mod workspace;
