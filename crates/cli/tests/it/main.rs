@@ -19,3 +19,4 @@ mod run;
 mod streaming;
 mod support;
 mod usage;
+mod workspace;
