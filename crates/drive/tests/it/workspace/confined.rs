@@ -231,7 +231,7 @@ proptest! {
             (Ok(answer), Some(there)) => {
                 prop_assert!(inside(there), "{path} is {there:?}");
                 prop_assert_eq!(answer["content"].as_str().unwrap(), &fs::read_to_string(there).unwrap());
-                prop_assert_eq!(&deed.unwrap().unwrap().paths, &[there.clone()]);
+                prop_assert_eq!(deed.unwrap().unwrap().paths, std::slice::from_ref(there));
             }
             (Ok(answer), None) => prop_assert_eq!(&answer["content"], "", "{} is not there", path),
             (Err(refused), _) => prop_assert!(!refused.message.to_str().contains(SECRET)),
