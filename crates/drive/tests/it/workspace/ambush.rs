@@ -56,6 +56,33 @@ impl Swapper {
     }
 }
 
+/// What came of it.
+#[derive(Debug, Default)]
+struct Score {
+    read: u32,
+    written: u32,
+    refused: u32,
+}
+
+/// Reads and writes there for as long as is enough, and until everything has happened: disks can be slow.
+async fn dare(desk: &Desk, name: &str) -> Score {
+    let mut score = Score::default();
+    let started = Instant::now();
+    while started.elapsed() < LONG_ENOUGH
+        || (score.written == 0 || score.refused == 0) && started.elapsed() < 30 * LONG_ENOUGH
+    {
+        if let Ok(text) = desk.read(name).await {
+            assert!(!text.contains(SECRET), "it read what is outside");
+            score.read += u32::from(!text.is_empty());
+        }
+        match desk.write(name, "mine").await {
+            Ok(()) => score.written += 1,
+            Err(_) => score.refused += 1,
+        }
+    }
+    score
+}
+
 #[tokio::test]
 async fn a_folder_that_becomes_a_link_leads_nowhere() {
     let desk = Desk::new();
@@ -64,20 +91,17 @@ async fn a_folder_that_becomes_a_link_leads_nowhere() {
         let _ = fs::write(path.join("secret"), "inside");
     };
     let swapper = Swapper::at(&desk, folder, "outside");
-    let (mut read, mut written) = (0, 0);
-    let last = Instant::now() + LONG_ENOUGH;
-    while Instant::now() < last {
-        if let Ok(text) = desk.read("root/spot/secret").await {
-            assert!(!text.contains(SECRET), "it read what is outside");
-            read += 1;
-        }
-        written += u32::from(desk.write("root/spot/secret", "mine").await.is_ok());
-    }
+    let score = dare(&desk, "root/spot/secret").await;
     let swaps = swapper.stop();
     desk.assert_outside_is_untouched();
+    let &Score {
+        read,
+        written,
+        refused,
+    } = &score;
     assert!(
-        read > 0 && written > 0 && swaps > 100,
-        "{read} {written} {swaps}"
+        read > 0 && written > 0 && refused > 0 && swaps > 10,
+        "{score:?} {swaps}"
     );
 }
 
@@ -86,15 +110,30 @@ async fn a_file_that_becomes_a_link_leads_nowhere() {
     let desk = Desk::new();
     let file = |path: &PathBuf| drop(fs::write(path, "inside"));
     let swapper = Swapper::at(&desk, file, "outside/secret");
-    let last = Instant::now() + LONG_ENOUGH;
-    while Instant::now() < last {
-        if let Ok(text) = desk.read("root/spot").await {
-            assert!(!text.contains(SECRET), "it read what is outside");
-        }
-        let _ = desk.write("root/spot", "mine").await;
-    }
-    assert!(swapper.stop() > 100);
+    let score = dare(&desk, "root/spot").await;
+    let swaps = swapper.stop();
     desk.assert_outside_is_untouched();
+    assert!(
+        score.written > 0 && score.refused > 0 && swaps > 10,
+        "{score:?} {swaps}"
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_becomes_a_folder_stays_one_and_nothing_half_done_is_left() {
+    let desk = Desk::new();
+    let folder = |path: &PathBuf| drop(fs::create_dir(path));
+    let swapper = Swapper::at(&desk, folder, "outside/secret");
+    let score = dare(&desk, "root/spot").await;
+    let swaps = swapper.stop();
+    desk.assert_outside_is_untouched();
+    assert!(
+        score.written > 0 && score.refused > 0 && swaps > 10,
+        "{score:?} {swaps}"
+    );
+    let names = fs::read_dir(desk.path("root")).unwrap().flatten();
+    let names: Vec<_> = names.map(|entry| entry.file_name()).collect();
+    assert!(names.is_empty() || names == ["spot"], "{names:?}");
 }
 
 #[tokio::test]
