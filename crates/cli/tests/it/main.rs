@@ -21,3 +21,4 @@ mod run;
 mod streaming;
 mod support;
 mod usage;
+mod workspace;

@@ -19,3 +19,4 @@ mod prompt;
 mod pruning;
 mod replay;
 mod version;
+mod workspace;
