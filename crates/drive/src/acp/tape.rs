@@ -147,7 +147,7 @@ impl Tape {
     fn note(&mut self, channel: Channel, bytes: u64) -> Result<(), ConnectionError> {
         let at = self.recorder.elapsed();
         match self.moments.last_mut() {
-            Some(last) if last.channel == channel && at - last.at < ONE_MOMENT => {
+            Some(last) if last.channel == channel && at.saturating_sub(last.at) < ONE_MOMENT => {
                 last.bytes += bytes;
             }
             _ => self.moments.push(Moment { at, channel, bytes }),
