@@ -135,7 +135,13 @@ impl Recorder {
             channel,
             bytes,
         };
-        self.timing.write_all(moment.to_string().as_bytes())
+        self.note_all(&[moment])
+    }
+
+    /// Notes several moments at once.
+    pub(crate) fn note_all(&mut self, moments: &[Moment]) -> io::Result<()> {
+        let lines: String = moments.iter().map(Moment::to_string).collect();
+        self.timing.write_all(lines.as_bytes())
     }
 
     /// Writes the manifest, whole or not at all.
