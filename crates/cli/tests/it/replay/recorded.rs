@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 use super::talk::{Client, records, talk, transcripts};
-use crate::support::{DEADLINE, lapidary, root};
+use crate::support::{DEADLINE, lapidary, output, root};
 
 fn fixture(name: &str) -> PathBuf {
     root().join(format!("fixtures/acp-agents/{name}.acp.jsonl"))
@@ -160,6 +160,48 @@ fn a_corrupt_recording_is_not_played() {
     assert!(said.ends_with(&expected), "{said}");
 }
 
+/// It is read as it is played: what it takes does not grow with it.
+#[test]
+fn a_long_recording_takes_no_more_memory_than_a_short_one() {
+    let folder = recorded("read -r line; echo hi", &[HELLO], 1);
+    let rec = folder.path().join("rec");
+    let said = format!(
+        "{{\"method\":\"session/update\",\"params\":\"{}\"}}\n",
+        "x".repeat(1000)
+    );
+    let said = said.repeat(100_000);
+    let (asked, told) = (HELLO.len() + 1, said.len());
+    fs::write(rec.join("stdout"), &said).unwrap();
+    fs::write(
+        rec.join("timing"),
+        format!("1.000 in {asked}\n2.000 out {told}\n"),
+    )
+    .unwrap();
+    let mut limited = Command::new("sh");
+    let limit = "ulimit -d 50000 && exec \"$@\""; // half of what is said
+    limited.args([
+        "-c",
+        limit,
+        "sh",
+        env!("CARGO_BIN_EXE_lapidary"),
+        "replay",
+        "--fast",
+    ]);
+    limited.arg(&rec);
+    let played = output(limited, format!("{HELLO}\n").as_bytes());
+    assert_eq!(
+        played.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&played.stderr)
+    );
+    assert!(
+        played.stdout == said.as_bytes(),
+        "{} bytes",
+        played.stdout.len()
+    );
+}
+
 /// Our own client, and a recording that it makes.
 async fn agent(folder: &Path, name: &str, recording: &Path) -> Agent {
     let mut command = process::Command::new(env!("CARGO_BIN_EXE_lapidary"), folder);
@@ -199,7 +241,7 @@ fn is_update(traffic: &Traffic) -> bool {
     let Traffic::Received(Received { what, .. }) = traffic else {
         return false;
     };
-    matches!(what, What::Notification { method, .. } if method.to_string() == "session/update")
+    matches!(what, What::Notification { method, .. } if *method == *"session/update")
 }
 
 /// A turn with a permission. The answers, and how many updates there were.
