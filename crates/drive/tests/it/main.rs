@@ -11,6 +11,7 @@ mod capabilities;
 mod config;
 mod config_files;
 mod detect;
+mod dialogue;
 mod launch;
 mod modules;
 mod prompt;

@@ -292,6 +292,34 @@ fn who_hangs_up_gets_the_answers_to_what_was_said_before() {
 }
 
 #[test]
+fn who_has_hung_up_has_left_out_what_is_missing() {
+    let (_folder, path) = transcript(&[&HELLO[..], &LOGIN, &PROMPT, &PROMPT, &HELLO].concat());
+    let mut client = patient(&path, "1000");
+    for (id, method) in [
+        ("1", "initialize"),
+        ("2", "session/prompt"),
+        ("3", "initialize"),
+    ] {
+        client.ask(id, method);
+    }
+    client.hang_up();
+    client.line();
+    client.hears(&PROMPT[1][2..]);
+    client.hears(&PROMPT[2][2..]);
+    assert_eq!(client.refusal(&json!(3)).0, -32603);
+    let said = client.ended_well();
+    let notes: Vec<_> = said.lines().collect();
+    assert_eq!(
+        notes,
+        [
+            "note: the client leaves out the request `authenticate`",
+            "note: `initialize` is out of turn: the recording has the request `session/prompt` before it",
+            "note: the client hung up where the recording has the request `session/prompt`",
+        ]
+    );
+}
+
+#[test]
 fn pauses_are_counted_from_what_was_waited_for() {
     let (_folder, path) = transcript(&[&HELLO[..], &PROMPT].concat()); // each a tenth of a second after the other
     let path = path.to_str().unwrap();

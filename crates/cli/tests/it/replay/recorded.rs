@@ -127,7 +127,7 @@ fn last_words_come_when_the_client_has_hung_up() {
 
 #[test]
 fn a_recording_whose_recorder_was_killed_is_still_a_dialogue() {
-    let script = r#"read -r line; printf '{"id":0,'; sleep 0.1; printf '"result":1}\n{"half'"#;
+    let script = r#"read -r line; printf '{"id":0,'; sleep 0.1; printf '"result":1}\n{"half'; cat > /dev/null"#;
     let folder = recorded(script, &[HELLO], 1);
     let rec = folder.path().join("rec");
     let mut manifest: Value = serde_json::from_str(&read(&rec, "run.json")).unwrap();

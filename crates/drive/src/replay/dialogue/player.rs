@@ -171,10 +171,14 @@ impl<'a> Player<'a> {
                     self.refuse_all(said)?;
                 }
                 Waited::HungUp => {
+                    // What has not been said by now never will be.
+                    if self.waiting.has_requests() && self.passes_over(said)? {
+                        return Ok(true);
+                    }
+                    self.refuse_all(said)?;
                     let expected = described(said);
-                    self.note(&format!(
-                        "the client hung up where the recording has {expected}"
-                    ));
+                    let note = format!("the client hung up where the recording has {expected}");
+                    self.note(&note);
                     return Ok(false);
                 }
             }
