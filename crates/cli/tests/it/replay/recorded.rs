@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 use super::talk::{Client, records, talk, transcripts};
+use crate::run::world::World;
 use crate::support::{DEADLINE, lapidary, output, root};
 
 fn fixture(name: &str) -> PathBuf {
@@ -213,6 +214,7 @@ async fn agent(folder: &Path, name: &str, recording: &Path) -> Agent {
         max_output: 1 << 30,
         methods: Methods::of(["session/request_permission"]),
         limits: Limits::default(),
+        tap: None,
     };
     Agent::start(launch).await.unwrap()
 }
@@ -293,4 +295,24 @@ async fn our_own_client_can_be_tested_with_it_and_what_it_records_too() {
             .filter(|(who, line)| who == "agent" && line.contains("session/update"));
         assert_eq!(recorded.count(), *updates, "{name}");
     }
+}
+
+#[test]
+fn a_run_of_a_replay_replays_as_the_same_run() {
+    let world = World::with_agent("");
+    let mut played = fixture("ts-sdk-example-1");
+    for name in ["first", "second"] {
+        let replay = [env!("CARGO_BIN_EXE_lapidary"), "replay", "--fast"].join(" ");
+        let agent = format!("{replay} {}", played.display());
+        let mut run = world.lapidary(&["run", "--record-dir", "../runs", "--run-id", name]);
+        run.args(["--format", "result", "--agent", &agent, "do it"]);
+        let ran = output(run, b"");
+        assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+        let result: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        assert_eq!(result["outcome"], "completed", "{result}");
+        played = world.path("runs").join(name);
+    }
+    let [first, second] = ["runs/first", "runs/second"].map(|name| world.path(name));
+    assert_eq!(read(&first, "stdout"), read(&second, "stdout"));
+    world.assert_nothing_is_left();
 }
