@@ -1,5 +1,6 @@
 //! Recorded dialogues: however the bytes came, and whatever the client writes.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
@@ -27,7 +28,7 @@ const LINES: [(&str, &str); 9] = [
 /// All lines of a channel.
 fn channel(name: &str) -> String {
     let lines = LINES.iter().filter(|(channel, _)| *channel == name);
-    lines.map(|(_, line)| format!("{line}\n")).collect()
+    lines.flat_map(|(_, line)| [line, "\n"]).collect()
 }
 
 /// A recording whose lines came in pieces of these sizes.
@@ -39,7 +40,7 @@ fn recording(pieces: &[usize]) -> TempDir {
         let mut left = line.len() + 1;
         while left > 0 {
             let piece = left.min(*pieces.next().unwrap());
-            timing.push_str(&format!("{number}.000 {channel} {piece}\n"));
+            writeln!(timing, "{number}.000 {channel} {piece}").unwrap();
             left -= piece;
         }
     }
