@@ -1154,7 +1154,7 @@ export interface Recording {
   run: string;
   /** The agent's name, such as `gemini`. Derived. */
   agent: string;
-  /** The protocol that it spoke: `stream-json`, `json`, or `unknown`. Derived. */
+  /** The protocol that it spoke: `stream-json`, `json`, `acp`, or `unknown`. Derived. */
   transport: string;
   /** The program and its arguments. Derived. */
   argv: string[];

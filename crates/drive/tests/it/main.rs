@@ -12,6 +12,7 @@ mod capabilities;
 mod config;
 mod config_files;
 mod detect;
+mod dialogue;
 mod launch;
 mod modules;
 mod policy;
