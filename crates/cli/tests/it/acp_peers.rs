@@ -5,7 +5,7 @@
 
 mod stage;
 
-use lapidary_standin::api::{Dialect, Script, Turn};
+use lapidary_standin::api::{Dialect, Kind, Rule, Script, Turn};
 use lapidary_testkit::acp::Peer;
 
 use stage::Stage;
@@ -80,6 +80,9 @@ async fn check(peer: Peer, dialect: Dialect) {
     let (tool, args) = peer
         .shell_call("printf %s-%s made here | tee made")
         .unwrap();
+    // Between two prompts some agents ask what the next might be: the second is known by its words.
+    let silent = Rule::new(Turn::text("Let me think").hang()).kind(Kind::Stream);
+    let silent = silent.body("and another");
     let script = Script::new()
         .stream(
             Turn::thought("**Plan**\nA file is wanted.")
@@ -87,7 +90,7 @@ async fn check(peer: Peer, dialect: Dialect) {
                 .and_call(tool, args),
         )
         .stream("There it is.")
-        .stream(Turn::text("Let me think").hang());
+        .rule(silent);
     let mut stage = Stage::start(peer, script).await;
     stage.open_session().await;
     let turn = stage.prompt("make a file").await;

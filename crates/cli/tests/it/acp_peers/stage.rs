@@ -57,6 +57,7 @@ impl Stage {
             max_output: 1 << 30,
             methods: Methods::of(["session/request_permission"]),
             limits: Limits::default(),
+            tap: None,
         };
         let agent = Agent::start(launch).await.unwrap();
         Self {
