@@ -19,16 +19,19 @@ pub enum Peer {
     Claude,
     /// opencode, a program without Node.
     Opencode,
+    /// Qwen Code, which has grown out of Gemini CLI. It asks for Node 22, and runs on 20.
+    Qwen,
     /// Gemini CLI 0.61.0.
     Gemini061,
 }
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::SdkExample,
         Self::Claude,
         Self::Opencode,
+        Self::Qwen,
         Self::Gemini061,
     ];
 
@@ -38,19 +41,21 @@ impl Peer {
     /// If the peers are not installed: nothing passes for want of a peer.
     pub fn command_line(self) -> Vec<String> {
         match self {
-            Self::SdkExample => vec![
-                "node".to_owned(),
-                installed("acp-sdk-1.9.0/dist/examples/agent.js"),
-            ],
-            Self::Claude => vec![
-                "node".to_owned(),
-                installed("@agentclientprotocol/claude-agent-acp/dist/index.js"),
-            ],
+            Self::SdkExample => words(["node", &installed("acp-sdk-1.9.0/dist/examples/agent.js")]),
+            Self::Claude => {
+                let script = installed("@agentclientprotocol/claude-agent-acp/dist/index.js");
+                words(["node", &script])
+            }
             Self::Opencode => {
                 let program = installed("opencode-linux-x64-baseline/bin/opencode");
-                vec![program, "acp".to_owned()]
+                words([&program, "acp"])
             }
-            Self::Gemini061 => vec![text(&Version::V0_61_0.program()), "--acp".to_owned()],
+            Self::Qwen => {
+                let script = installed("@qwen-code/qwen-code/cli.js");
+                // By itself it asks the model whether a tool is harmless, and people only if the model does not know.
+                words(["node", &script, "--acp", "--approval-mode", "default"])
+            }
+            Self::Gemini061 => words([&text(&Version::V0_61_0.program()), "--acp"]),
         }
     }
 
@@ -62,9 +67,12 @@ impl Peer {
             Self::SdkExample => return None,
             Self::Claude => "Bash",
             Self::Opencode => "bash",
-            Self::Gemini061 => "run_shell_command",
+            Self::Qwen | Self::Gemini061 => "run_shell_command",
         };
-        let args = json!({ "command": command, "description": "Runs a command" });
+        let mut args = json!({ "command": command, "description": "Runs a command" });
+        if self == Self::Qwen {
+            args["is_background"] = false.into();
+        }
         Some((tool, args))
     }
 }
@@ -110,6 +118,7 @@ impl World {
             Peer::SdkExample | Peer::Gemini061 => Vec::new(),
             Peer::Claude => claude(base_url),
             Peer::Opencode => opencode(base_url),
+            Peer::Qwen => qwen(base_url),
         };
         let all = own.into_iter().chain(nowhere());
         environment.extend(all.map(|(name, value)| (name.into(), value.into())));
@@ -171,6 +180,18 @@ fn opencode(base_url: &str) -> Vec<(&'static str, String)> {
     let mut environment: Vec<_> = off.map(|name| (name, "1".to_owned())).into();
     environment.push(("OPENCODE_CONFIG_CONTENT", config.to_string()));
     environment
+}
+
+fn qwen(base_url: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("OPENAI_BASE_URL", format!("{base_url}/v1")),
+        ("OPENAI_API_KEY", "not-a-key".to_owned()),
+        ("OPENAI_MODEL", "stand-in".to_owned()),
+    ]
+}
+
+fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).into()
 }
 
 fn installed(path: &str) -> String {

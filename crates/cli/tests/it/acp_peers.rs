@@ -5,7 +5,7 @@
 
 mod stage;
 
-use lapidary_standin::api::{Dialect, Script, Turn};
+use lapidary_standin::api::{Dialect, Kind, Rule, Script, Turn};
 use lapidary_testkit::acp::Peer;
 
 use stage::Stage;
@@ -62,6 +62,15 @@ async fn opencode_uses_a_tool_and_is_cancelled() {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
+async fn qwen_uses_a_tool_and_is_cancelled() {
+    check(Peer::Qwen, Dialect::OpenAi).await;
+}
+
+#[tokio::test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
 async fn gemini_uses_a_tool_and_is_cancelled() {
     check(Peer::Gemini061, Dialect::Gemini).await;
 }
@@ -71,6 +80,9 @@ async fn check(peer: Peer, dialect: Dialect) {
     let (tool, args) = peer
         .shell_call("printf %s-%s made here | tee made")
         .unwrap();
+    // Between two prompts some agents ask what the next might be: the second is known by its words.
+    let silent = Rule::new(Turn::text("Let me think").hang()).kind(Kind::Stream);
+    let silent = silent.body("and another");
     let script = Script::new()
         .stream(
             Turn::thought("**Plan**\nA file is wanted.")
@@ -78,7 +90,7 @@ async fn check(peer: Peer, dialect: Dialect) {
                 .and_call(tool, args),
         )
         .stream("There it is.")
-        .stream(Turn::text("Let me think").hang());
+        .rule(silent);
     let mut stage = Stage::start(peer, script).await;
     stage.open_session().await;
     let turn = stage.prompt("make a file").await;

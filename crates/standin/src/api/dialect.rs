@@ -58,10 +58,13 @@ impl Addressed {
 }
 
 /// Gemini CLI streams its conversation and nothing else. Other agents stream what they ask on the side as well: only the conversation
-/// offers tools.
+/// offers tools, and leaves it to the model whether it uses one.
 fn asked_for(body: &Value) -> Kind {
-    match body["tools"].as_array() {
-        Some(tools) if !tools.is_empty() => Kind::Stream,
+    let has_tools = body["tools"].as_array().is_some_and(|all| !all.is_empty());
+    let choice = &body["tool_choice"];
+    let choice = choice["type"].as_str().or(choice.as_str());
+    match choice.unwrap_or("auto") {
+        "auto" if has_tools => Kind::Stream,
         _ => Kind::Generate,
     }
 }

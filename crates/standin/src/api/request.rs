@@ -41,9 +41,11 @@ pub struct Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// The conversation itself: `streamGenerateContent`, or a message or chat completion that offers tools.
+    /// The conversation itself: `streamGenerateContent`, or a message or chat completion that offers
+    /// tools.
     Stream,
-    /// What the agent asks on the side: `generateContent`, or a message or chat completion without tools.
+    /// What the agent asks on the side: `generateContent`, or a message or chat completion
+    /// without tools, or with one that must be used.
     Generate,
     /// `countTokens`, `count_tokens`.
     Count,

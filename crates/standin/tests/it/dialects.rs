@@ -167,13 +167,19 @@ fn the_conversation_and_what_is_asked_on_the_side_are_told_apart() {
         let streamed = aside(&api, path, &json!({ "stream": true, "tools": [] }));
         assert!(streamed.body.contains("a title"), "{streamed:?}");
         assert!(converse(&api, path).body.contains("said"));
+        let forced = json!({ "tools": [{ "name": "judge" }], "tool_choice": { "type": "tool" } });
+        aside(&api, path, &forced);
         let made = api.requests();
         let sources: Vec<_> = made
             .iter()
             .map(|made| (made.kind, made.answered_by))
             .collect();
         let turn = Source::Turn(0);
-        assert_eq!(sources, [(Kind::Generate, turn), (Kind::Stream, turn)]);
+        let forced = (Kind::Generate, Source::Default);
+        assert_eq!(
+            sources,
+            [(Kind::Generate, turn), (Kind::Stream, turn), forced]
+        );
         assert!(
             made.iter()
                 .all(|made| made.dialect == dialect && made.model == "m")
