@@ -224,10 +224,6 @@ impl Log {
     }
 
     /// Notes how far the agent's stderr has grown.
-    #[cfg_attr(
-        windows,
-        expect(dead_code, reason = "agents are not started there yet")
-    )]
     pub(super) fn look_at_stderr(&self) -> Result<(), ConnectionError> {
         match &mut self.state().tape {
             Some(tape) => tape.look_at_stderr(),
@@ -236,10 +232,6 @@ impl Log {
     }
 
     /// Writes the manifest of the recording, if there is one.
-    #[cfg_attr(
-        windows,
-        expect(dead_code, reason = "agents are not started there yet")
-    )]
     pub(super) fn describe(&self, manifest: &Manifest) -> io::Result<()> {
         match &mut self.state().tape {
             Some(tape) => tape.describe(manifest),
