@@ -1,9 +1,13 @@
 //! The commands, one module each.
 
+mod agents;
 mod capabilities;
+mod common;
 mod completions;
+mod connect;
 mod directories;
 mod doctor;
+mod job;
 mod man;
 mod policy;
 mod record;
@@ -11,6 +15,7 @@ mod replay;
 mod run;
 mod schema;
 mod sink;
+mod speaking;
 mod translate;
 
 use std::process::ExitCode;
@@ -37,6 +42,7 @@ Exit codes:
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Run(Box<run::Args>),
+    Connect(Box<connect::Args>),
     Translate(translate::Args),
     Record(record::Args),
     Replay(replay::Args),
@@ -52,6 +58,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Failure> {
     let exit = match command {
         Command::Run(args) => run::run(args, out),
+        Command::Connect(args) => connect::run(args, out),
         Command::Translate(args) => translate::run(args, out),
         // These end as what they record or play.
         Command::Record(args) => return record::run(args, out),

@@ -21,6 +21,8 @@ pub mod replay;
 pub mod run;
 mod signals;
 mod system;
+pub mod talk;
 pub mod ticket;
+pub mod workspace;
 
 pub use host::{Host, fresh_run};

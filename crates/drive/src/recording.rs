@@ -140,16 +140,21 @@ impl Recorder {
 
     /// Writes the manifest, whole or not at all.
     pub fn describe(&self, manifest: &Manifest) -> io::Result<()> {
-        let text = format!("{:#}\n", serde_json::to_value(manifest)?);
-        let fresh = self.directory.join(".run.json");
-        whole_file(&fresh)?.write_all(text.as_bytes())?;
-        fs::rename(fresh, self.directory.join(MANIFEST))
+        describe(&self.directory, manifest)
     }
 
     /// Deletes it.
     pub fn discard(self) -> io::Result<()> {
         fs::remove_dir_all(&self.directory)
     }
+}
+
+/// Writes the manifest of the recording in a directory.
+pub(crate) fn describe(directory: &Path, manifest: &Manifest) -> io::Result<()> {
+    let text = format!("{:#}\n", serde_json::to_value(manifest)?);
+    let fresh = directory.join(".run.json");
+    whole_file(&fresh)?.write_all(text.as_bytes())?;
+    fs::rename(fresh, directory.join(MANIFEST))
 }
 
 /// What may name a directory of ours.

@@ -7,11 +7,16 @@
 mod answers;
 mod calls;
 mod content;
+mod decision;
+mod drafts;
+mod family;
+mod files;
 mod line;
 mod opened;
 mod peers;
 mod permission;
 mod speech;
+mod terminals;
 mod turn;
 mod updates;
 mod usage;
@@ -30,11 +35,14 @@ use self::line::{Current, Extra};
 use self::opened::Handshake;
 use self::peers::{Asked, Sessions};
 use self::speech::Speech;
+use self::terminals::Terminal;
 use crate::gemini::stream::shortened;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
 use crate::{Deltas, Ending, Events, Options, Verdict};
+
+pub use turn::Turn;
 
 /// Who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +63,10 @@ pub struct AcpNormalizer {
     requests: Pending<Asked>,
     /// Calls, under their session and id. Those that are over stay for a while: agents repeat themselves.
     calls: Pending<Call>,
+    /// Terminals in use, under their ids.
+    terminals: Pending<Terminal>,
+    /// Sub-agents that were heard of, under the ids of their sessions, and whether they are at work.
+    subagents: Pending<bool>,
     sessions: Sessions,
     handshake: Handshake,
     verdict: Verdict,
@@ -62,22 +74,33 @@ pub struct AcpNormalizer {
     sees_client: bool,
     /// The newest prompt's request. Only its answer decides how the run ended.
     last_prompt: Option<String>,
+    /// How the newest prompt was answered.
+    last_turn: Option<Turn>,
+    /// Something was said or done since the newest prompt.
+    has_spoken: bool,
+    shows_files: bool,
 }
 
 impl AcpNormalizer {
-    /// A normaliser for one connection to an agent of this family.
+    /// A normaliser for one connection to an agent of this family. That of [`Provider::Acp`] is told by the agent's own name, as soon
+    /// as it gives it.
     pub fn new(options: &Options, provider: Provider) -> Self {
         Self {
+            verdict: Verdict::over_acp(&provider),
             stamp: Stamp::new(options, provider),
             deltas: options.deltas,
             speech: Speech::default(),
             requests: Pending::default(),
             calls: Pending::default(),
+            terminals: Pending::default(),
+            subagents: Pending::default(),
             sessions: Sessions::default(),
             handshake: Handshake::default(),
-            verdict: Verdict::default(),
             sees_client: false,
             last_prompt: None,
+            last_turn: None,
+            has_spoken: false,
+            shows_files: options.show_files,
         }
     }
 
@@ -120,6 +143,46 @@ impl AcpNormalizer {
         self.stamp.diagnostic(kind, message, &mut None, out);
     }
 
+    /// Says an event of our own, in its place between the lines.
+    pub fn say(&mut self, body: Body, now: &str, out: &mut Events) {
+        self.arrived(Some(now));
+        self.end_block(out);
+        out.push(self.stamp.event(body, &mut None));
+    }
+
+    /// The agent is started again: what the last one said is over, and its requests and calls are not this one's.
+    pub fn restart(&mut self, out: &mut Events) {
+        self.end_message(out);
+        self.last_terminals(out);
+        self.requests = Pending::default();
+        self.calls = Pending::default();
+        self.terminals = Pending::default();
+        self.subagents = Pending::default();
+        self.sessions = Sessions::default();
+        self.handshake = Handshake::default();
+        self.verdict = Verdict::over_acp(&self.stamp.provider);
+        self.stamp.session_id = None;
+        self.last_prompt = None;
+        self.last_turn = None;
+        self.has_spoken = false;
+    }
+
+    /// True if the agent has said or done anything since the newest prompt.
+    pub fn has_spoken(&self) -> bool {
+        self.has_spoken
+    }
+
+    /// How the newest prompt was answered, once it is.
+    pub fn last_turn(&self) -> Option<&Turn> {
+        self.last_turn.as_ref()
+    }
+
+    /// True once it is known how the run ended as far as the agent is concerned: the newest prompt was answered, or there was none
+    /// because nobody could get that far.
+    pub fn has_result(&self) -> bool {
+        self.verdict.has_result()
+    }
+
     /// How the run would end now.
     pub fn judge(&self, ending: &Ending) -> RunEnd {
         self.verdict.judge(ending)
@@ -129,6 +192,7 @@ impl AcpNormalizer {
     pub fn finish(mut self, ending: &Ending, out: &mut Events) {
         self.end_message(out);
         self.arrived(ending.at.as_deref());
+        self.last_terminals(out);
         let end = self.verdict.judge(ending);
         out.push(self.stamp.event(Body::RunEnd(end), &mut None));
     }
@@ -190,20 +254,11 @@ impl AcpNormalizer {
                 self.session_update(params, current, out);
             }
             Message::Request { id, method, params } => {
-                self.end_block(out);
-                self.belongs_to(session_of(params));
-                self.ask(Direction::FromAgent, id, method, params, None);
-                current.about = format!("the agent asks `{}`", shown(method));
-                if method.is("session/request_permission") {
-                    self.permission(id, params, current, out);
-                } else if !is_known(method) {
-                    let message = format!("unknown method `{}`", shown(method));
-                    current.complain(DiagnosticKind::UnknownType, message);
-                }
+                self.agent_asks(id, method, params, current, out);
             }
             Message::Notification { method, .. } => {
                 current.about = format!("the agent tells `{}`", shown(method));
-                if !is_known(method) {
+                if !is_known(&shown(method)) {
                     let message = format!("unknown method `{}`", shown(method));
                     current.complain(DiagnosticKind::UnknownType, message);
                 }
@@ -233,17 +288,8 @@ impl AcpNormalizer {
                     self.cancelled(current, out);
                 }
             }
-            Message::Result { id, result } => {
-                let asked = self.requests.close(&peers::key(Direction::FromAgent, id));
-                self.client_answers(asked.as_ref(), result, current);
-            }
-            Message::Error { id, .. } => {
-                let asked = self.requests.close(&peers::key(Direction::FromAgent, id));
-                current.about = match asked {
-                    Some(asked) => format!("the client refuses `{}`", asked.method),
-                    None => "the client refuses a request".to_owned(),
-                };
-            }
+            Message::Result { id, result } => self.client_answers(id, Ok(result), current, out),
+            Message::Error { id, error } => self.client_answers(id, Err(error), current, out),
             Message::Unknown => unknown_object(current),
         }
     }
@@ -270,6 +316,7 @@ impl AcpNormalizer {
         }
         self.belongs_to(read.session_id);
         self.tag(&read.update, current);
+        self.has_spoken |= current.tags.is_empty() && updates::is_work(&read.update);
         self.update(&read, current, out);
     }
 
@@ -326,12 +373,11 @@ fn shown(name: Token<'_>) -> String {
 }
 
 /// Methods of the protocol, and extensions of it, whose names begin with an underscore.
-fn is_known(method: Token<'_>) -> bool {
-    let name = method.string().unwrap_or_default();
+fn is_known(name: &str) -> bool {
     ["fs/", "terminal/", "elicitation/", "_", "$/"]
         .iter()
         .any(|prefix| name.starts_with(prefix))
-        || matches!(name.as_ref(), "mcp/message" | "auth/status_update")
+        || matches!(name, "mcp/message" | "auth/status_update")
 }
 
 fn unknown_object(current: &mut Current<'_>) {

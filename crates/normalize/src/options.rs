@@ -11,6 +11,8 @@ pub struct Options {
     pub keep_raw: bool,
     /// What becomes of text that arrives in chunks.
     pub deltas: Deltas,
+    /// Whether files that an ACP agent reads and writes through its client are calls of tools. They are diagnostics otherwise.
+    pub show_files: bool,
 }
 
 impl Options {
@@ -20,6 +22,7 @@ impl Options {
             run: Arc::from(run),
             keep_raw: true,
             deltas: Deltas::Only,
+            show_files: false,
         }
     }
 }

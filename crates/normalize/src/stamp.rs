@@ -13,7 +13,7 @@ use crate::{Events, Options};
 pub(crate) struct Stamp {
     run: Arc<str>,
     seq: u64,
-    provider: Provider,
+    pub(crate) provider: Provider,
     pub(crate) keep_raw: bool,
     pub(crate) session_id: Option<Text>,
     pub(crate) timestamp: Option<Text>,

@@ -3,10 +3,16 @@
 //! The two can disagree: Gemini CLI exits with 0 after an empty response, after a loop, and when it was interrupted. Success
 //! needs a clean exit and the agent's own word. The exit code is looked at first, words in messages last and as whole words.
 
+mod manner;
+mod words;
+
 use std::time::Duration;
 
-use lapidary_vocab::event::RunEnd;
+use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Cause, Number, Text};
+
+use self::manner::Manner;
+use self::words::{told_by_phrases, told_by_stderr};
 
 /// How the agent's process ended, as far as the caller knows.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +47,7 @@ pub struct Stopped {
 /// Collects what an agent said about how it went, and judges.
 #[derive(Debug, Clone, Default)]
 pub struct Verdict {
+    manner: Manner,
     result: Option<Reported>,
     last_error: Option<Text>,
     /// A warning that takes back a success, and what it means.
@@ -80,6 +87,21 @@ impl Reported {
 }
 
 impl Verdict {
+    /// About a run over ACP with an agent of this family. There an agent's word is all that counts once it is given: how the process
+    /// ends after that is up to whoever ends it.
+    pub fn over_acp(family: &Provider) -> Self {
+        let mut verdict = Self::default();
+        verdict.is_of(family);
+        verdict
+    }
+
+    /// The agent over ACP turns out to be of this family.
+    pub(crate) fn is_of(&mut self, family: &Provider) {
+        self.manner = Manner::Acp {
+            is_gemini: *family == Provider::Gemini,
+        };
+    }
+
     /// The agent reported how it went.
     pub fn result(&mut self, mut reported: Reported) {
         reported.message = reported.message.map(|text| text.detached());
@@ -134,7 +156,7 @@ impl Verdict {
                 .map(|time| Number::from(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))),
             message: failed.then(|| self.message(&cause, ending)),
             evidence: self.evidence(ending),
-            hint: special.or_else(|| usual_hint(&cause, ending)),
+            hint: special.or_else(|| self.manner.hint(&cause, ending)),
             cause,
         }
     }
@@ -142,6 +164,9 @@ impl Verdict {
     fn cause(&self, ending: &Ending) -> Cause {
         if let Some(stopped) = &ending.stopped {
             return stopped.cause.clone();
+        }
+        if let Manner::Acp { is_gemini } = self.manner {
+            return self.cause_over_acp(ending, is_gemini);
         }
         if ending.signal.is_some() {
             return Cause::AgentCrashed;
@@ -164,6 +189,31 @@ impl Verdict {
                 .unwrap_or(Cause::ApiError),
             None if clean => Cause::NoResult,
             None => told_by_stderr(&ending.stderr).unwrap_or(Cause::AgentCrashed),
+        }
+    }
+
+    fn cause_over_acp(&self, ending: &Ending, is_gemini: bool) -> Cause {
+        match (&self.result, &ending.signal, ending.exit_code) {
+            (Some(result), ..) if result.is_success() => Cause::EndTurn,
+            (Some(result), ..) => result
+                .stop_reason()
+                .or_else(|| self.cause_of_status(result))
+                .or_else(|| self.told_by_words())
+                .unwrap_or(Cause::ApiError),
+            (None, None, None | Some(0)) => Cause::NoResult,
+            (None, None, Some(code)) if is_gemini => {
+                self.cause_of_exit(code).unwrap_or(Cause::AgentCrashed)
+            }
+            (None, ..) => Cause::AgentCrashed,
+        }
+    }
+
+    /// Gemini puts the HTTP status of its API where the protocol has its own codes, which have names.
+    fn cause_of_status(&self, result: &Reported) -> Option<Cause> {
+        match result.code? {
+            401 | 403 => Some(Cause::AuthRequired),
+            429 => Some(self.told_by_words().unwrap_or(Cause::QuotaRetryable)),
+            _ => None,
         }
     }
 
@@ -206,6 +256,11 @@ impl Verdict {
             Some("FatalUntrustedWorkspaceError") => return Some(Cause::UntrustedFolder),
             Some("FatalCancellationError") => return Some(Cause::CancelledByClient),
             Some("INVALID_STREAM") => return Some(Cause::EmptyResponse),
+            Some("parse_error" | "invalid_request" | "method_not_found") => {
+                return Some(Cause::ProtocolError);
+            }
+            Some("invalid_params" | "resource_not_found") => return Some(Cause::BadInput),
+            Some("request_cancelled") => return Some(Cause::CancelledByClient),
             _ => {}
         }
         let words = self.reported_message()?.to_str().to_lowercase();
@@ -240,7 +295,7 @@ impl Verdict {
             .map(|(_, text)| text.clone());
         spoilt
             .or_else(|| self.reported_message())
-            .or_else(|| complained(cause, ending).map(Text::from))
+            .or_else(|| self.manner.complaint(cause, ending).map(Text::from))
             .unwrap_or_else(|| cause.described().to_owned().into())
     }
 
@@ -280,88 +335,7 @@ impl Verdict {
 const TOO_LARGE: &str =
     "is the prompt, with all that belongs to it, larger than the model can take?";
 
-/// What we refused ourselves is not the agent's to explain, unless it is not there at all.
-fn usual_hint(cause: &Cause, ending: &Ending) -> Option<String> {
-    let is_ours = ending.stopped.is_some() && *cause != Cause::AgentMissing;
-    let hint = cause.hint().filter(|_| !is_ours);
-    hint.map(str::to_owned)
-}
-
 /// A run that was refused before it began can have no result.
 fn was_started(ending: &Ending) -> bool {
     ending.stopped.is_none() || ending.exit_code.is_some() || ending.signal.is_some()
-}
-
-/// What is to be said when only the exit code and stderr speak, in the words of the provider's specification.
-fn complained(cause: &Cause, ending: &Ending) -> Option<String> {
-    let stderr = ending.stderr.trim();
-    let code = ending.exit_code.filter(|code| *code != 0)?;
-    Some(match cause {
-        Cause::AuthRequired => {
-            format!("Gemini CLI authentication error. Run: gemini auth login\n{stderr}")
-                .trim_end()
-                .to_owned()
-        }
-        Cause::AgentMissing => {
-            "Gemini CLI not found. Install from: https://github.com/google-gemini/gemini-cli"
-                .to_owned()
-        }
-        Cause::AgentCrashed if stderr.is_empty() => format!("Gemini CLI failed (exit {code})"),
-        _ if stderr.is_empty() => return None,
-        _ => format!("Gemini CLI failed (exit {code}): {stderr}"),
-    })
-}
-
-/// What stderr tells of a process that died without a word of its own.
-fn told_by_stderr(stderr: &str) -> Option<Cause> {
-    let words = stderr.to_lowercase();
-    let names_auth = words.split_whitespace().any(|word| {
-        let word = word.trim_matches(|c: char| c.is_ascii_punctuation());
-        matches!(word, "auth" | "login" | "authentication" | "unauthorized")
-    });
-    told_by_phrases(&words).or_else(|| names_auth.then_some(Cause::AuthRequired))
-}
-
-fn told_by_phrases(words: &str) -> Option<Cause> {
-    let plain = without_punctuation(words);
-    let told = PHRASES.iter().find(|(phrase, _)| has_words(&plain, phrase));
-    told.map(|(_, cause)| cause.clone())
-}
-
-/// Words that tell a cause where no code and no name does, in order of precedence.
-const PHRASES: &[(&str, Cause)] = &[
-    ("api_key_invalid", Cause::AuthRequired),
-    ("unauthenticated", Cause::AuthRequired),
-    ("api key not valid", Cause::AuthRequired),
-    ("permission_denied", Cause::AuthRequired),
-    ("daily quota", Cause::QuotaTerminal),
-    ("exhausted your capacity", Cause::QuotaTerminal),
-    ("resource_exhausted", Cause::QuotaRetryable),
-    ("rate limit", Cause::QuotaRetryable),
-    ("quota exceeded", Cause::QuotaRetryable),
-    ("too many requests", Cause::QuotaRetryable),
-    // The number alone may be the line of a stack trace.
-    ("status 429", Cause::QuotaRetryable),
-    ("code 429", Cause::QuotaRetryable),
-    ("error 429", Cause::QuotaRetryable),
-    ("http 429", Cause::QuotaRetryable),
-    ("empty response", Cause::EmptyResponse),
-    ("maximum session turns", Cause::MaxTurns),
-];
-
-/// The words with one space between them, where programs put colons and quotation marks: `"code": 429`.
-fn without_punctuation(text: &str) -> String {
-    let is_between = |c: char| c.is_whitespace() || matches!(c, ':' | '=' | '"' | '\'');
-    let words = text.split(is_between).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join(" ")
-}
-
-/// True if `phrase` stands in `text` as whole words: `auth` is not in `author`. Both in lower case.
-fn has_words(text: &str, phrase: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(phrase).any(|(at, found)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + found.len()..].chars().next();
-        !before.is_some_and(is_word) && !after.is_some_and(is_word)
-    })
 }

@@ -57,6 +57,8 @@ pub struct LineBuffer {
     dropped: u64,
     head: Vec<u8>,
     at_beginning: bool,
+    /// Bytes of the lines that were handed out, their ends included.
+    taken: u64,
 }
 
 impl Default for LineBuffer {
@@ -77,7 +79,21 @@ impl LineBuffer {
             dropped: 0,
             head: Vec::new(),
             at_beginning: true,
+            taken: 0,
         }
+    }
+
+    /// A buffer for bytes from the middle of something, from the beginning of a line on.
+    pub fn midway(limit: usize) -> Self {
+        Self {
+            at_beginning: false,
+            ..Self::with_limit(limit)
+        }
+    }
+
+    /// Where the next line begins, counted in bytes from the first.
+    pub fn taken(&self) -> u64 {
+        self.taken
     }
 
     /// A buffer that takes over bytes which were read before.
@@ -120,7 +136,23 @@ impl LineBuffer {
         let line = self.start..newline;
         self.start = newline + 1;
         self.searched = self.start;
+        self.taken += 1;
         Some(self.finish_line(line))
+    }
+
+    /// True if [`LineBuffer::next_line`] has one.
+    pub fn has_line(&mut self) -> bool {
+        match memchr::memchr(b'\n', &self.buffer[self.searched..self.end]) {
+            Some(offset) => {
+                self.searched += offset;
+                true
+            }
+            None => {
+                self.searched = self.end;
+                self.drop_overlong();
+                false
+            }
+        }
     }
 
     /// What is left when there will be no more bytes: a last line without its newline.
@@ -136,6 +168,7 @@ impl LineBuffer {
 
     fn finish_line(&mut self, line: std::ops::Range<usize>) -> Line<'_> {
         let length = self.dropped + line.len() as u64;
+        self.taken += length;
         let is_first = std::mem::take(&mut self.at_beginning);
         if length > self.limit as u64 {
             self.keep_head(line);

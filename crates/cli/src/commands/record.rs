@@ -12,7 +12,7 @@ use lapidary::drive::process::{Command, Exit as Ending, StartError, Stdio, Super
 use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
 use lapidary::drive::recording::RecordError;
 
-use super::run::job::recorded_in;
+use super::job::recorded_in;
 use super::run::signals::Listener;
 use crate::exit::Exit;
 use crate::failure::Failure;

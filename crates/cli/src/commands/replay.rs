@@ -11,7 +11,8 @@ use lapidary::drive::process::Exit as Ending;
 use lapidary::drive::replay::{Pace, Parts, Replay};
 use lapidary::standin::demo;
 
-use super::run::job::{DEMO, recorded_in};
+use super::agents::DEMO;
+use super::job::recorded_in;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::harmless::Harmless;

@@ -2,96 +2,62 @@
 
 use std::sync::Arc;
 
-use lapidary_json::{Kind, ScanError, SharedToken, Token, scan_object};
+use lapidary_json::{SharedToken, Token};
 use lapidary_vocab::{Json, Text};
+use lapidary_wire::acp::envelope::{self, Envelope, Message};
+use lapidary_wire::lines;
 
 use super::error::Refusal;
-use super::message::{Asked, Id, Line, Noise, What};
+use super::message::{Asked, Id, Line, Noise, Received, What};
 
-/// The members of an envelope. Where a key stands twice the last counts, as it does for JavaScript.
-#[derive(Default)]
-struct Envelope<'a> {
-    jsonrpc: Option<Token<'a>>,
-    id: Option<Token<'a>>,
-    method: Option<Token<'a>>,
-    params: Option<Token<'a>>,
-    result: Option<Token<'a>>,
-    error: Option<Token<'a>>,
-}
-
-impl<'a> Envelope<'a> {
-    fn read(text: &'a str) -> Result<Self, Noise> {
-        let mut envelope = Self::default();
-        let scanned = scan_object(text, |key, value| {
-            if let Some(place) = envelope.place(key) {
-                *place = Some(value);
-            }
-        });
-        match scanned {
-            Ok(_) => Ok(envelope),
-            Err(ScanError::NotAnObject(_)) => Err(Noise::NotAnObject),
-            Err(ScanError::Invalid(_)) if text.trim_ascii().is_empty() => Err(Noise::Blank),
-            Err(ScanError::Invalid(_)) => Err(Noise::NotJson),
+/// A line of the agent and what it is. Whether an answer is awaited is for others to say; so far it is not.
+pub(super) fn read(line: lines::Line<'_>) -> Received {
+    match line {
+        lines::Line::Whole(bytes) => {
+            let line = Line::new(bytes);
+            let what = classify(&line);
+            Received { line, what }
         }
-    }
-
-    fn place(&mut self, key: Token<'_>) -> Option<&mut Option<Token<'a>>> {
-        match key.string()?.as_ref() {
-            "jsonrpc" => Some(&mut self.jsonrpc),
-            "id" => Some(&mut self.id),
-            "method" => Some(&mut self.method),
-            "params" => Some(&mut self.params),
-            "result" => Some(&mut self.result),
-            "error" => Some(&mut self.error),
-            _ => None,
-        }
-    }
-}
-
-/// What a line is. Whether an answer is awaited is for others to say; so far it is not.
-pub(super) fn classify(line: &Line) -> What {
-    let text = line.text();
-    let envelope = match Envelope::read(text) {
-        Ok(envelope) => envelope,
-        Err(noise) => return What::Noise(noise),
-    };
-    let message = match envelope.method {
-        Some(method) => call(text, method, &envelope),
-        None => answer(text, &envelope),
-    };
-    message.unwrap_or(What::Noise(Noise::NotAMessage))
-}
-
-fn call(text: &Arc<str>, method: Token<'_>, envelope: &Envelope<'_>) -> Option<What> {
-    let method = Text::from_token(SharedToken::of(text, method.of(Kind::String)?));
-    let params = envelope.params.map(|params| json(text, params));
-    Some(match envelope.id {
-        Some(id) => What::Request {
-            id: Id::read(id)?,
-            method,
-            params,
+        lines::Line::TooLong { head, length } => Received {
+            line: Line::new(head),
+            what: What::Noise(Noise::TooLong(length)),
         },
-        None => What::Notification { method, params },
-    })
+    }
 }
 
-fn answer(text: &Arc<str>, envelope: &Envelope<'_>) -> Option<What> {
-    let id = Id::read(envelope.id?)?;
-    let error = envelope.error.and_then(Token::non_null);
-    let outcome = match (error, envelope.result) {
-        (Some(error), _) => Err(Refusal::read(text, error)),
-        (None, Some(result)) => Ok(json(text, result)),
-        // JavaScript leaves out a result that is `undefined`. Without the mark it could be anything that has an id.
-        (None, None) => {
-            envelope.jsonrpc?;
-            Ok(Json::from_value(&()))
-        }
-    };
-    Some(What::Answer {
-        id,
-        outcome,
-        asked: Asked::Never,
-    })
+fn classify(line: &Line) -> What {
+    let text = line.text();
+    match envelope::parse(text) {
+        Envelope::Object { message, .. } => known(text, message),
+        Envelope::NotAnObject(_) => What::Noise(Noise::NotAnObject),
+        Envelope::NotJson(_) if text.trim_ascii().is_empty() => What::Noise(Noise::Blank),
+        Envelope::NotJson(_) => What::Noise(Noise::NotJson),
+    }
+}
+
+fn known(text: &Arc<str>, message: Message<'_>) -> What {
+    match message {
+        Message::Request { id, method, params } => What::Request {
+            id: Id::of_wire(id),
+            method: Text::from_token(SharedToken::of(text, method)),
+            params: params.map(|params| json(text, params)),
+        },
+        Message::Notification { method, params } => What::Notification {
+            method: Text::from_token(SharedToken::of(text, method)),
+            params: params.map(|params| json(text, params)),
+        },
+        Message::Result { id, result } => What::Answer {
+            id: Id::of_wire(id),
+            outcome: Ok(json(text, result)),
+            asked: Asked::Never,
+        },
+        Message::Error { id, error } => What::Answer {
+            id: Id::of_wire(id),
+            outcome: Err(Refusal::read(text, error)),
+            asked: Asked::Never,
+        },
+        Message::Unknown => What::Noise(Noise::NotAMessage),
+    }
 }
 
 fn json(text: &Arc<str>, token: Token<'_>) -> Json {

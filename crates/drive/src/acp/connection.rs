@@ -49,7 +49,8 @@ pub struct Limits {
     pub unread_bytes: usize,
     /// How long the agent may read nothing while something waits for it. Longer ends the connection.
     pub patience: Duration,
-    /// How many bytes are kept for an observer that does not look. Of what is more, it is shown only how much it was.
+    /// How many bytes are kept for an observer that does not look. What is more it reads again where it was recorded; without a
+    /// recording it is shown only how much it was.
     pub unseen_bytes: usize,
 }
 
@@ -62,7 +63,7 @@ impl Default for Limits {
             open_bytes: 128 * 1024 * 1024,
             unread_bytes: 64 * 1024 * 1024,
             patience: Duration::from_mins(1),
-            unseen_bytes: 256 * 1024 * 1024,
+            unseen_bytes: 8 * 1024 * 1024,
         }
     }
 }
@@ -81,7 +82,7 @@ pub struct Connected {
 /// Connects. Has to be called on a tokio runtime with time and I/O, which drives the connection until it is over or its last
 /// [`Connection`] is dropped.
 pub fn connect(transport: impl Transport, methods: Methods, limits: Limits) -> Connected {
-    let log = Arc::new(Log::new(limits.unseen_bytes, None));
+    let log = Arc::new(Log::new(limits, None));
     connect_noting(transport, methods, limits, log)
 }
 

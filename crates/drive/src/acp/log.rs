@@ -1,15 +1,21 @@
 //! Everything that is said, by both sides, in order: written to the recording at once, and kept for the one who watches.
+//!
+//! Only so much is kept. Of what is more, only where it stands in the recording; whoever watches reads it again there, and misses
+//! nothing. Without a recording they are told how much they missed.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
+use super::connection::Limits;
 use super::error::ConnectionError;
-use super::message::Received;
-use super::tape::Tape;
+use super::message::{Asked, Received, What};
+use super::playback::{Passage, Playback, Side};
+use super::tape::{Recorded, Tape};
 use crate::recording::Manifest;
 
 /// What an item costs beside its line: so that even a million empty lines cannot be kept for free.
@@ -33,7 +39,7 @@ pub enum Traffic {
     Sent(Arc<str>),
     /// By the agent.
     Received(Received),
-    /// By either, but more than is kept for somebody who does not look. The recording has it.
+    /// By either, but more than is kept for somebody who does not look, and not recorded so that it could be read again.
     Skipped {
         /// How many lines.
         lines: u64,
@@ -44,38 +50,84 @@ pub enum Traffic {
 
 /// Sees all that is said, at its own pace. Nobody has to look: what is said is recorded anyway, and a dropped observer costs nothing.
 #[derive(Debug)]
-pub struct Observer(Arc<Log>);
+pub struct Observer {
+    log: Arc<Log>,
+    playback: Option<Playback>,
+}
 
 impl Observer {
     pub(super) fn of(log: &Arc<Log>) -> Self {
         log.state().is_watched = true;
-        Self(Arc::clone(log))
+        Self {
+            log: Arc::clone(log),
+            playback: None,
+        }
     }
 
     /// What was said next. None when the connection is over. Can be cancelled.
     pub async fn next(&mut self) -> Option<Observed> {
         loop {
-            {
-                let mut state = self.0.state();
-                if let Some(observed) = state.kept.pop_front() {
-                    state.bytes -= size(&observed.traffic);
-                    return Some(observed);
-                }
-                if state.is_over {
-                    return None;
-                }
+            if let Some(observed) = self.playback.as_mut().and_then(Playback::next) {
+                return Some(observed);
             }
-            self.0.news.notified().await;
+            match self.kept() {
+                Next::Observed(observed) => return Some(observed),
+                Next::Passage(passage, recorded) => {
+                    let limit = self.log.longest;
+                    let playback = self
+                        .playback
+                        .get_or_insert_with(|| Playback::of(recorded, limit));
+                    playback.turn_to(passage);
+                }
+                Next::Nothing => self.log.news.notified().await,
+                Next::Over => return None,
+            }
+        }
+    }
+
+    fn kept(&self) -> Next {
+        let mut state = self.log.state();
+        let Some(kept) = state.kept.pop_front() else {
+            return if state.is_over {
+                Next::Over
+            } else {
+                Next::Nothing
+            };
+        };
+        state.bytes -= kept.size();
+        match (kept, &state.recorded) {
+            (Kept::Whole(observed), _) => Next::Observed(observed),
+            (Kept::Passage(passage), Some(recorded)) => {
+                Next::Passage(passage, Arc::clone(recorded))
+            }
+            (Kept::Passage(passage), None) => Next::Observed(passage.skipped()),
         }
     }
 }
 
+enum Next {
+    Observed(Observed),
+    Passage(Passage, Arc<Recorded>),
+    Nothing,
+    Over,
+}
+
 impl Drop for Observer {
     fn drop(&mut self) {
-        let mut state = self.0.state();
+        let mut state = self.log.state();
         state.is_watched = false;
         state.kept = VecDeque::new();
         state.bytes = 0;
+    }
+}
+
+/// Sees each line at once, before anybody acts on it: with its number, and while everything else waits. It must be quick.
+#[derive(Clone)]
+pub struct Tap(pub Arc<dyn Fn(u64, &Traffic) + Send + Sync>);
+
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tap")
     }
 }
 
@@ -84,23 +136,44 @@ impl Drop for Observer {
 pub(super) struct Log {
     state: Mutex<State>,
     news: Notify,
+    tap: Option<Tap>,
     /// How many bytes are kept for somebody who does not look.
     most: usize,
+    /// The longest line that is read.
+    longest: usize,
+}
+
+/// What is kept for the one who watches.
+#[derive(Debug)]
+enum Kept {
+    Whole(Observed),
+    Passage(Passage),
+}
+
+impl Kept {
+    fn size(&self) -> usize {
+        match self {
+            Self::Whole(observed) => size(&observed.traffic),
+            Self::Passage(_) => size_of::<Self>(),
+        }
+    }
 }
 
 #[derive(Debug)]
 struct State {
-    kept: VecDeque<Observed>,
+    kept: VecDeque<Kept>,
     bytes: usize,
     /// The number of what is said next.
     next: u64,
     is_watched: bool,
     is_over: bool,
     tape: Option<Tape>,
+    /// The recording, once something has to be read there again.
+    recorded: Option<Arc<Recorded>>,
 }
 
 impl Log {
-    pub(super) fn new(most: usize, tape: Option<Tape>) -> Self {
+    pub(super) fn new(limits: Limits, tape: Option<Tape>) -> Self {
         Self {
             state: Mutex::new(State {
                 kept: VecDeque::new(),
@@ -109,10 +182,18 @@ impl Log {
                 is_watched: false,
                 is_over: false,
                 tape,
+                recorded: None,
             }),
             news: Notify::new(),
-            most,
+            tap: None,
+            most: limits.unseen_bytes,
+            longest: limits.line,
         }
+    }
+
+    /// Shown to this as well.
+    pub(super) fn tapped(self, tap: Option<Tap>) -> Self {
+        Self { tap, ..self }
     }
 
     /// The agent wrote these bytes. They are recorded before anybody looks what they are.
@@ -123,21 +204,23 @@ impl Log {
         }
     }
 
-    /// The agent said this.
-    pub(super) fn received(&self, received: Received) -> u64 {
-        self.add(&mut self.state(), Traffic::Received(received))
+    /// The agent said this, in a line that begins there in all that it said.
+    pub(super) fn received(&self, received: Received, start: u64) -> u64 {
+        let mut state = self.state();
+        self.add(&mut state, Traffic::Received(received), Some(start))
     }
 
     /// We say this. It is noted before it is written, so that no answer can come before its question.
     pub(super) fn sent(&self, line: &str) -> Result<(), ConnectionError> {
         let mut state = self.state();
         let told = match &mut state.tape {
-            Some(tape) => tape.told(line.as_bytes()),
-            None => Ok(()),
+            Some(tape) => tape.told(line.as_bytes()).map(Some),
+            None => Ok(None),
         };
         let line = Arc::from(line.trim_end_matches('\n'));
-        self.add(&mut state, Traffic::Sent(line));
-        told
+        let start = told.as_ref().ok().copied().flatten();
+        self.add(&mut state, Traffic::Sent(line), start);
+        told.map(|_| ())
     }
 
     /// Notes how far the agent's stderr has grown.
@@ -170,12 +253,23 @@ impl Log {
         self.news.notify_one();
     }
 
-    fn add(&self, state: &mut State, traffic: Traffic) -> u64 {
+    fn add(&self, state: &mut State, traffic: Traffic, start: Option<u64>) -> u64 {
         let number = state.next;
         state.next += 1;
+        if let Some(Tap(see)) = &self.tap {
+            see(number, &traffic);
+        }
         if state.is_watched {
-            let is_full = state.bytes + size(&traffic) > self.most && !state.kept.is_empty();
-            state.keep(number, traffic, is_full);
+            let observed = Observed {
+                number,
+                at: Timestamp::now(),
+                traffic,
+            };
+            if state.is_behind(size(&observed.traffic), self.most) {
+                state.note(&observed, start);
+            } else {
+                state.keep(Kept::Whole(observed));
+            }
             self.news.notify_one();
         }
         number
@@ -187,30 +281,70 @@ impl Log {
 }
 
 impl State {
-    fn keep(&mut self, number: u64, traffic: Traffic, is_full: bool) {
-        let length = length(&traffic);
-        if let (true, Some(last)) = (is_full, self.kept.back_mut())
-            && let Traffic::Skipped { lines, bytes } = &mut last.traffic
-        {
-            *lines += 1;
-            *bytes += length;
-            return;
+    /// Whoever has fallen behind catches up first: what they read again stands in one piece, and costs one look.
+    fn is_behind(&self, size: usize, most: usize) -> bool {
+        match self.kept.back() {
+            Some(Kept::Passage(_)) => true,
+            Some(Kept::Whole(_)) => self.bytes + size > most,
+            None => false,
         }
-        let first_skipped = Traffic::Skipped {
-            lines: 1,
-            bytes: length,
+    }
+
+    fn keep(&mut self, kept: Kept) {
+        self.bytes += kept.size();
+        self.kept.push_back(kept);
+    }
+
+    /// Keeps only where something stands.
+    fn note(&mut self, observed: &Observed, start: Option<u64>) {
+        let next = self.passage(observed, start);
+        match self.kept.back_mut() {
+            Some(Kept::Passage(last)) if last.goes_on_in(&next) => last.take_in(&next),
+            _ => self.keep(Kept::Passage(next)),
+        }
+    }
+
+    fn passage(&mut self, observed: &Observed, start: Option<u64>) -> Passage {
+        let (side, asked) = match &observed.traffic {
+            Traffic::Sent(_) => (Side::Ours, None),
+            Traffic::Received(received) => (Side::Theirs, asked(received)),
+            Traffic::Skipped { .. } => (Side::Nowhere, None),
         };
-        let traffic = if is_full { first_skipped } else { traffic };
-        self.bytes += size(&traffic);
-        self.kept.push_back(Observed {
-            number,
-            at: Timestamp::now(),
-            traffic,
-        });
+        Passage {
+            number: observed.number,
+            at: observed.at,
+            side: if self.can_be_read_again() {
+                start.map_or(Side::Nowhere, |_| side)
+            } else {
+                Side::Nowhere
+            },
+            start: start.unwrap_or_default(),
+            lines: 1,
+            bytes: length(&observed.traffic),
+            asked,
+        }
+    }
+
+    fn can_be_read_again(&mut self) -> bool {
+        let Some(tape) = &self.tape else {
+            return false;
+        };
+        if self.recorded.is_none() {
+            self.recorded = tape.recorded().map(Arc::new);
+        }
+        self.recorded.is_some() && !tape.is_torn()
     }
 }
 
-fn length(traffic: &Traffic) -> u64 {
+/// What a line does not say itself: whether anybody waits for the answer that it is.
+fn asked(received: &Received) -> Option<Asked> {
+    match received.what {
+        What::Answer { asked, .. } => Some(asked),
+        What::Request { .. } | What::Notification { .. } | What::Noise(_) => None,
+    }
+}
+
+pub(super) fn length(traffic: &Traffic) -> u64 {
     match traffic {
         Traffic::Sent(line) => line.len() as u64,
         Traffic::Received(received) => received.line.bytes().len() as u64,

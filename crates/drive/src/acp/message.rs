@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use lapidary_json::{Kind, SharedToken, Token};
 use lapidary_vocab::{Json, Text};
+use lapidary_wire::acp::envelope;
 
 use super::error::Refusal;
 
@@ -126,6 +127,18 @@ impl Id {
     pub(super) fn read(token: Token<'_>) -> Option<Self> {
         let may = matches!(token.kind(), Kind::Number | Kind::String | Kind::Null);
         may.then(|| Self(SharedToken::from(token)))
+    }
+
+    pub(super) fn of_wire(id: envelope::Id<'_>) -> Self {
+        match id {
+            envelope::Id::Number(token) | envelope::Id::String(token) => {
+                Self(SharedToken::from(token))
+            }
+            envelope::Id::Null => {
+                let null = SharedToken::parse("null");
+                Self(null.expect("null is a JSON value"))
+            }
+        }
     }
 
     pub(super) fn of(number: u64) -> Self {

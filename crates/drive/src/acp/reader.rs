@@ -7,9 +7,9 @@ use lapidary_wire::lines::{self, LineBuffer};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::oneshot;
 
-use super::classify::classify;
+use super::classify;
 use super::error::{Refusal, RequestError};
-use super::message::{Answer, Id, Line, Noise, Received, What};
+use super::message::{Answer, Id, Line, Received, What};
 use super::shared::{Asking, Shared, Told};
 
 /// Reads until there is nothing more to read.
@@ -25,30 +25,27 @@ pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<Shared>) 
             shared.close(&error);
         }
         lines.filled(count);
-        while let Some(line) = lines.next_line() {
-            take(line, &shared);
+        loop {
+            let start = lines.taken();
+            let Some(line) = lines.next_line() else {
+                break;
+            };
+            take(line, start, &shared);
         }
     }
+    let start = lines.taken();
     if let Some(line) = lines.last_line() {
-        take(line, &shared);
+        take(line, start, &shared);
     }
 }
 
-fn take(line: lines::Line<'_>, shared: &Arc<Shared>) {
-    let (line, what) = match line {
-        lines::Line::Whole(bytes) => {
-            let line = Line::new(bytes);
-            let what = classify(&line);
-            (line, what)
-        }
-        lines::Line::TooLong { head, length } => {
-            (Line::new(head), What::Noise(Noise::TooLong(length)))
-        }
-    };
+/// Takes a line that begins at `start` in what the agent has written.
+fn take(line: lines::Line<'_>, start: u64, shared: &Arc<Shared>) {
+    let Received { line, what } = classify::read(line);
     match &what {
         What::Answer { id, outcome, .. } => {
             let (id, outcome) = (id.clone(), outcome.clone());
-            take_answer(line, id, outcome, shared);
+            take_answer(line, start, (id, outcome), shared);
         }
         What::Request { id, method, params } => {
             let asking = Asking {
@@ -58,31 +55,36 @@ fn take(line: lines::Line<'_>, shared: &Arc<Shared>) {
                 params: params.clone(),
                 bytes: line.bytes().len(),
             };
-            let number = shared.log.received(Received { line, what });
+            let number = shared.log.received(Received { line, what }, start);
             shared.asked(Asking { number, ..asking });
         }
         What::Notification { method, params } => {
             let cancelled = cancelled(method, params.as_ref());
-            shared.log.received(Received { line, what });
+            shared.log.received(Received { line, what }, start);
             if let Some(id) = cancelled {
                 shared.cancelled(&id);
             }
         }
         What::Noise(_) => {
-            shared.log.received(Received { line, what });
+            shared.log.received(Received { line, what }, start);
         }
     }
 }
 
 /// Whoever waits hears of it after it was noted, so that they find it among what was said.
-fn take_answer(line: Line, id: Id, outcome: Result<Json, Refusal>, shared: &Shared) {
+fn take_answer(
+    line: Line,
+    start: u64,
+    (id, outcome): (Id, Result<Json, Refusal>),
+    shared: &Shared,
+) {
     let (asked, waiting) = shared.awaited(&id);
     let what = What::Answer {
         id: id.clone(),
         outcome: outcome.clone(),
         asked,
     };
-    let number = shared.log.received(Received { line, what });
+    let number = shared.log.received(Received { line, what }, start);
     if let Some(waiting) = waiting {
         tell(waiting, id, number, outcome);
     }

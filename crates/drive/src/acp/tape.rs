@@ -19,6 +19,17 @@ pub(super) struct Tape {
     written: u64,
     /// How many it may.
     limit: u64,
+    /// How many bytes the agent was told.
+    heard: u64,
+    /// Something could not be recorded: from then on nothing stands where one would look for it.
+    is_torn: bool,
+}
+
+/// What was recorded of both sides, to be read again.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    pub(super) stdin: File,
+    pub(super) stdout: File,
 }
 
 impl Tape {
@@ -31,11 +42,19 @@ impl Tape {
             complained: 0,
             written: 0,
             limit,
+            heard: 0,
+            is_torn: false,
         })
     }
 
     /// The agent has said this.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
+        let recorded = self.record_stdout(bytes);
+        self.is_torn |= recorded.is_err();
+        recorded
+    }
+
+    fn record_stdout(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
         self.look_at_stderr()?;
         self.grew(bytes.len() as u64)?;
         let written = self.stdout.write_all(bytes);
@@ -43,10 +62,31 @@ impl Tape {
         self.note(Channel::Out, bytes.len() as u64)
     }
 
-    /// The agent is told this.
-    pub(super) fn told(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
-        self.stdin.write_all(bytes).map_err(unrecorded)?;
-        self.note(Channel::In, bytes.len() as u64)
+    /// The agent is told this. Returns where it begins in all that it was told.
+    pub(super) fn told(&mut self, bytes: &[u8]) -> Result<u64, ConnectionError> {
+        let written = self.stdin.write_all(bytes).map_err(unrecorded);
+        let noted = written.and_then(|()| self.note(Channel::In, bytes.len() as u64));
+        self.is_torn |= noted.is_err();
+        let start = self.heard;
+        self.heard += bytes.len() as u64;
+        noted.map(|()| start)
+    }
+
+    /// What was recorded, if all of it was.
+    pub(super) fn recorded(&self) -> Option<Recorded> {
+        let open = |name| File::open(self.recorder.directory().join(name)).ok();
+        if self.is_torn {
+            return None;
+        }
+        Some(Recorded {
+            stdin: open(STDIN)?,
+            stdout: open(STDOUT)?,
+        })
+    }
+
+    /// Whether something could not be recorded.
+    pub(super) fn is_torn(&self) -> bool {
+        self.is_torn
     }
 
     /// Notes how far stderr has grown, and says if the agent has written too much by now.

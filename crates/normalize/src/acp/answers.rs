@@ -4,7 +4,7 @@ use lapidary_json::Token;
 use lapidary_vocab::event::{ConfigOptions, DiagnosticKind, SessionState};
 use lapidary_vocab::{Body, Text};
 use lapidary_wire::acp::envelope::Id;
-use lapidary_wire::acp::results::{Initialized, SessionOpened};
+use lapidary_wire::acp::results::{Initialized, Prompted, SessionOpened};
 
 use super::line::Current;
 use super::peers::{self, Asked};
@@ -28,14 +28,17 @@ impl AcpNormalizer {
         current.about = format!("the agent answers `{}`", asked.method);
         self.stamp.session_id = asked.session.clone().or(self.stamp.session_id.take());
         match asked.method.as_str() {
-            "initialize" => self.handshake.keep(&Initialized::of(result)),
+            "initialize" => self.introduced(&Initialized::of(result)),
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
                 self.end_message(out);
                 self.opened(&SessionOpened::of(result), asked.detail, current, out);
             }
+            // The next protocol only acknowledges a prompt here, and says later that the turn is over.
+            "session/prompt"
+                if self.handshake.is_of_drafts && result.get("stopReason").is_none() => {}
             "session/prompt" => {
                 self.end_message(out);
-                self.end_turn(result, decides, current, out);
+                self.end_turn(&Prompted::of(result), decides, current, out);
             }
             "session/set_mode" => {
                 if let Some(mode) = asked.detail {
@@ -112,6 +115,7 @@ impl AcpNormalizer {
             method: guess.to_owned(),
             session: None,
             detail: None,
+            wish: None,
         }))
     }
 

@@ -13,6 +13,9 @@ use super::line::{Current, Extra};
 use super::{AcpNormalizer, content};
 use crate::{Events, own, tools};
 
+/// How many pieces of content that come one by one are kept until the call is over.
+const MOST_CHUNKS: usize = 1024;
+
 /// What is known about a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Call {
@@ -228,11 +231,7 @@ impl AcpNormalizer {
             return None;
         };
         let session = self.stamp.session_id.clone();
-        let key = format!(
-            "{} {}",
-            session.as_ref().map(Text::to_str).unwrap_or_default(),
-            id.as_str()
-        );
+        let key = key(session.as_ref(), id);
         let before = self.calls.close(&key);
         let mut call = before.clone().unwrap_or_else(|| Call {
             id: own::text(id),
@@ -243,6 +242,35 @@ impl AcpNormalizer {
         self.tell_call(before.as_ref(), &call, patch.is_nested, current, out);
         self.calls.open(&key, call.clone(), call.size());
         Some(call)
+    }
+
+    /// A piece of a call's content: told alone, and again with the rest when the call is over.
+    pub(super) fn content_chunk(
+        &mut self,
+        id: Option<Token<'_>>,
+        item: Option<Token<'_>>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let (Some(token), Some(item)) = (own::string(id), item) else {
+            return current.lacks("toolCallId", id);
+        };
+        let session = self.stamp.session_id.clone();
+        let key = key(session.as_ref(), token);
+        let mut call = self.calls.close(&key).unwrap_or_else(|| Call {
+            id: own::text(token),
+            session,
+            ..Call::default()
+        });
+        let (body, mut extra) = call.invocation();
+        extra.retain(|(key, _)| *key != "acp.toolContent");
+        extra.push(("acp.toolContentChunk", current.json(item)));
+        self.tell(body, extra, current, out);
+        if call.content.len() < MOST_CHUNKS {
+            call.content.push(own::json(item));
+        }
+        let size = call.size();
+        self.calls.open(&key, call, size);
     }
 
     fn tell_call(
@@ -284,6 +312,11 @@ impl AcpNormalizer {
             self.tell(body, extra, current, out);
         }
     }
+}
+
+fn key(session: Option<&Text>, id: Token<'_>) -> String {
+    let session = session.map(Text::to_str).unwrap_or_default();
+    format!("{session} {}", id.as_str())
 }
 
 /// A value that is absent leaves what was known.

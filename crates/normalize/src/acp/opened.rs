@@ -1,17 +1,22 @@
 //! A session begins, or is opened again: what it is, what can be set, which mode it is in.
 
 use lapidary_json::{Kind, Token};
-use lapidary_vocab::event::{ConfigOptions, SessionInit};
+use lapidary_vocab::event::{ConfigOptions, Provider, SessionInit};
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::results::{Initialized, SessionOpened};
 
 use super::AcpNormalizer;
+use super::family::family;
 use super::line::{Current, Extra};
 use crate::{Events, own};
 
 /// What the agent said about itself. It belongs to every session of the connection.
 #[derive(Debug, Default)]
-pub(super) struct Handshake(Extra);
+pub(super) struct Handshake {
+    said: Extra,
+    /// It speaks a version of the protocol that is still a draft.
+    pub(super) is_of_drafts: bool,
+}
 
 impl Handshake {
     pub(super) fn keep(&mut self, said: &Initialized<'_>) {
@@ -24,13 +29,27 @@ impl Handshake {
             ("acp.protocolVersion", said.protocol_version),
         ];
         let present = members.into_iter();
-        self.0 = present
+        let version = said.protocol_version.and_then(Token::u64);
+        self.is_of_drafts = version.is_some_and(|version| version >= 2);
+        self.said = present
             .filter_map(|(key, value)| Some((key, own::json(value?))))
             .collect();
     }
 }
 
 impl AcpNormalizer {
+    /// The agent has said who it is.
+    pub(super) fn introduced(&mut self, said: &Initialized<'_>) {
+        self.handshake.keep(said);
+        let name = said.agent_info.and_then(|info| info.get("name")?.string());
+        if self.stamp.provider == Provider::Acp
+            && let Some(family) = name.and_then(|name| family(&name))
+        {
+            self.verdict.is_of(&family);
+            self.stamp.provider = family;
+        }
+    }
+
     pub(super) fn opened(
         &mut self,
         opened: &SessionOpened<'_>,
@@ -49,7 +68,7 @@ impl AcpNormalizer {
             cwd,
             ..SessionInit::default()
         };
-        let extra = self.handshake.0.clone();
+        let extra = self.handshake.said.clone();
         self.tell(Body::SessionInit(Box::new(init)), extra, current, out);
         if opened.config_options.is_some() {
             let config_options = current.list(opened.config_options);

@@ -1,13 +1,16 @@
 //! Who waits for what: requests under way, and sessions.
 
-use lapidary_json::{Kind, Token};
-use lapidary_vocab::event::{SessionState, SessionStatus, UserInput};
+use lapidary_json::Token;
+use lapidary_vocab::event::{DiagnosticKind, SessionState, SessionStatus, UserInput};
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::envelope::Id;
 
+use super::decision::{Answer, Choice};
 use super::line::Current;
+use super::terminals::{self, CREATE};
+use super::updates::Summary;
 use super::usage::Steps;
-use super::{AcpNormalizer, Direction, content, session_of, shown};
+use super::{AcpNormalizer, Direction, content, is_known, session_of, shown};
 use crate::{Events, Verdict, own};
 
 /// How many sessions are told apart. Real connections have one.
@@ -18,8 +21,47 @@ const MOST_SESSIONS: usize = 256;
 pub(super) struct Asked {
     pub(super) method: String,
     pub(super) session: Option<Text>,
-    /// What its answer does not repeat: the folder of a session, the mode that was asked for.
+    /// What its answer does not repeat: the folder of a session, the mode that was asked for, the terminal, the file.
     pub(super) detail: Option<Text>,
+    /// What the agent wants to do, if it is the one who asks.
+    pub(super) wish: Option<Wish>,
+}
+
+/// What an agent wants to do.
+#[derive(Debug)]
+pub(super) struct Wish {
+    pub(super) request_id: Text,
+    pub(super) tool_use_id: Option<Text>,
+    /// The tool, or the method that was asked for.
+    pub(super) tool_name: Text,
+    /// The answers that it offers.
+    pub(super) options: Vec<Choice>,
+    /// What a command is to be started with.
+    pub(super) input: Option<Json>,
+}
+
+impl Wish {
+    pub(super) fn of(id: Id<'_>, tool_name: Text) -> Self {
+        Self {
+            request_id: Text::from(id.shown().into_owned()),
+            tool_use_id: None,
+            tool_name,
+            options: Vec::new(),
+            input: None,
+        }
+    }
+
+    fn size(&self) -> usize {
+        let options = self.options.iter();
+        let options: usize = options.map(|it| it.id.size() + it.kind.size()).sum();
+        let texts = [
+            Some(&self.request_id),
+            Some(&self.tool_name),
+            self.tool_use_id.as_ref(),
+        ];
+        let texts: usize = texts.into_iter().flatten().map(Text::size).sum();
+        options + texts + self.input.as_ref().map_or(0, |input| input.as_str().len())
+    }
 }
 
 /// What is known about a session.
@@ -38,6 +80,8 @@ pub(super) struct Session {
     pub(super) cost: Option<Json>,
     /// Tokens that were counted step by step in this turn.
     pub(super) steps: Steps,
+    /// What the compaction under way leaves.
+    pub(super) summary: Summary,
 }
 
 /// The sessions of a connection, the newest last.
@@ -74,23 +118,58 @@ pub(super) fn key(asking: Direction, id: Id<'_>) -> String {
 
 impl AcpNormalizer {
     /// Remembers a request until it is answered.
-    pub(super) fn ask(
+    fn remember(&mut self, key: &str, asked: Asked) {
+        let texts = [asked.session.as_ref(), asked.detail.as_ref()];
+        let size = texts.into_iter().flatten().map(Text::size).sum::<usize>()
+            + asked.method.len()
+            + asked.wish.as_ref().map_or(0, Wish::size);
+        self.requests.open(key, asked, size);
+    }
+
+    pub(super) fn agent_asks(
         &mut self,
-        asking: Direction,
         id: Id<'_>,
         method: Token<'_>,
         params: Option<Token<'_>>,
-        detail: Option<Token<'_>>,
+        current: &mut Current<'_>,
+        out: &mut Events,
     ) {
-        let text = |token: Option<Token<'_>>| own::string(token).map(own::text);
-        let asked = Asked {
-            method: shown(method),
-            session: text(session_of(params)),
-            detail: text(detail),
+        self.end_block(out);
+        self.belongs_to(session_of(params));
+        let name = shown(method);
+        current.about = format!("the agent asks `{name}`");
+        let field = |name| params.and_then(|params| params.get(name));
+        let mut wish = Wish::of(id, Text::from(name.clone()));
+        let detail = match name.as_str() {
+            "session/request_permission" => {
+                self.permission(&mut wish, params, current, out);
+                None
+            }
+            CREATE => {
+                wish.input = params.map(terminals::input);
+                None
+            }
+            name if name.starts_with("terminal/") => field("terminalId"),
+            name if name.starts_with("fs/") => {
+                if self.shows_files {
+                    self.file_asked(id, method, params, current, out);
+                }
+                field("path")
+            }
+            name if is_known(name) => None,
+            name => {
+                let message = format!("unknown method `{name}`");
+                current.complain(DiagnosticKind::UnknownType, message);
+                None
+            }
         };
-        let texts = [asked.session.as_ref(), asked.detail.as_ref()];
-        let size = texts.into_iter().flatten().map(Text::size).sum::<usize>() + asked.method.len();
-        self.requests.open(&key(asking, id), asked, size);
+        let asked = Asked {
+            method: name,
+            session: own::string(session_of(params)).map(own::text),
+            detail: own::string(detail).map(own::text),
+            wish: Some(wish),
+        };
+        self.remember(&key(Direction::FromAgent, id), asked);
     }
 
     pub(super) fn client_asks(
@@ -108,7 +187,13 @@ impl AcpNormalizer {
             Some("session/set_mode") => field("modeId"),
             _ => None,
         };
-        self.ask(Direction::FromClient, id, method, params, detail);
+        let asked = Asked {
+            method: shown(method),
+            session: own::string(session_of(params)).map(own::text),
+            detail: own::string(detail).map(own::text),
+            wish: None,
+        };
+        self.remember(&key(Direction::FromClient, id), asked);
         match method.string().as_deref() {
             Some("session/prompt") => {
                 self.end_message(out);
@@ -139,7 +224,9 @@ impl AcpNormalizer {
         out: &mut Events,
     ) {
         // What the last turn said about its end no longer counts.
-        self.verdict = Verdict::default();
+        self.verdict = Verdict::over_acp(&self.stamp.provider);
+        self.last_turn = None;
+        self.has_spoken = false;
         self.last_prompt = Some(key);
         let session = self.sessions.of(self.stamp.session_id.as_ref());
         session.prompts += 1;
@@ -182,23 +269,32 @@ impl AcpNormalizer {
         self.tell(body, Vec::new(), current, out);
     }
 
-    /// What the client decided is nobody's event, but worth a word.
+    /// The client answers: it lets the agent do what it wants, or does not, or could not.
     pub(super) fn client_answers(
         &mut self,
-        asked: Option<&Asked>,
-        result: Token<'_>,
+        id: Id<'_>,
+        answer: Answer<'_>,
         current: &mut Current<'_>,
+        out: &mut Events,
     ) {
-        let Some(asked) = asked else {
-            "the client answers a request".clone_into(&mut current.about);
+        let does = if answer.is_ok() { "answers" } else { "refuses" };
+        let Some(asked) = self.requests.close(&key(Direction::FromAgent, id)) else {
+            current.about = format!("the client {does} a request");
             return;
         };
+        self.end_block(out);
         self.stamp.session_id = asked.session.clone().or(self.stamp.session_id.take());
-        current.about = format!("the client answers `{}`", asked.method);
-        let outcome = result.get("outcome").and_then(|it| it.of(Kind::Object));
-        let said = |name| outcome.and_then(|outcome| own::string(outcome.get(name)));
-        for word in [said("outcome"), said("optionId")].into_iter().flatten() {
-            current.about = format!("{}, {}", current.about, shown(word));
+        current.about = format!("the client {does} `{}`", asked.method);
+        if let Some(wish) = &asked.wish {
+            self.decision(&asked, wish, answer, current, out);
+        }
+        if let Ok(result) = answer
+            && asked.method.starts_with("terminal/")
+        {
+            self.terminal_answered(&asked, result, current, out);
+        }
+        if self.shows_files && asked.method.starts_with("fs/") {
+            self.file_answered(&asked, answer, current, out);
         }
     }
 }

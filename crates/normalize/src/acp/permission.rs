@@ -2,19 +2,21 @@
 
 use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::{PermissionRequest, ToolKind};
-use lapidary_vocab::{Body, Json, Text};
-use lapidary_wire::acp::envelope::Id;
+use lapidary_vocab::{Body, Json};
 use lapidary_wire::acp::results::PermissionAsked;
+use lapidary_wire::acp::tool_call::listed;
 
 use super::AcpNormalizer;
+use super::decision::Choice;
 use super::line::Current;
+use super::peers::Wish;
 use crate::Events;
 
 impl AcpNormalizer {
     /// A permission request. The call in it may be heard of for the first time, or be known better than it says.
     pub(super) fn permission(
         &mut self,
-        id: Id<'_>,
+        wish: &mut Wish,
         params: Option<Token<'_>>,
         current: &mut Current<'_>,
         out: &mut Events,
@@ -30,15 +32,21 @@ impl AcpNormalizer {
         let call = call.unwrap_or_default();
         let names = [call.title.as_ref(), call.kind.as_ref()];
         let tool_name = names.into_iter().flatten().find(|name| !name.is_empty());
+        wish.tool_name = tool_name.cloned().unwrap_or_else(|| call.tool_name());
+        wish.tool_use_id = Some(call.id.clone()).filter(|id| !id.is_empty());
+        wish.options = listed(asked.options)
+            .into_iter()
+            .filter_map(Choice::of)
+            .collect();
         let body = Body::PermissionRequest(Box::new(PermissionRequest {
-            request_id: Text::from(id.shown().into_owned()),
-            tool_name: tool_name.cloned().unwrap_or_else(|| call.tool_name()),
+            request_id: wish.request_id.clone(),
+            tool_name: wish.tool_name.clone(),
             tool_kind: match call.tool_kind() {
                 ToolKind::Other(_) => ToolKind::Unclassified,
                 kind => kind,
             },
             tool_input: call.arguments(),
-            tool_use_id: Some(call.id).filter(|id| !id.is_empty()),
+            tool_use_id: wish.tool_use_id.clone(),
             reason: None,
             blocked_path: None,
             suggestions: Vec::new(),

@@ -3,6 +3,7 @@
 //! Where deltas are passed on, a message and its blocks are framed by `messageStart`, `blockStart`, `blockStop` and
 //! `messageStop`. These are ours and carry no line: a line's own event does.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use lapidary_json::{Kind, SharedToken, Token};
@@ -22,6 +23,25 @@ pub(super) struct Speech {
     /// The block that is being joined, unless deltas are passed on alone.
     pieces: Vec<Piece>,
     since: Option<Text>,
+    /// The newest messages that were streamed and have an id.
+    streamed: VecDeque<Text>,
+}
+
+/// How many messages are remembered as streamed.
+const MOST_STREAMED: usize = 64;
+
+impl Speech {
+    /// True if this message was streamed, chunk by chunk.
+    pub(super) fn has_streamed(&self, id: Option<Token<'_>>) -> bool {
+        own::string(id).is_some_and(|id| self.streamed.contains(&own::text(id)))
+    }
+
+    fn streams(&mut self, id: &Text) {
+        if self.streamed.len() >= MOST_STREAMED {
+            self.streamed.pop_front();
+        }
+        self.streamed.push_back(id.clone());
+    }
 }
 
 #[derive(Debug)]
@@ -90,12 +110,12 @@ impl AcpNormalizer {
             Some(words) => {
                 let words = current.text(words);
                 self.begin_block(&kind, chunk.message_id, current, out);
-                self.say(kind, words, Vec::new(), current, out);
+                self.pass_on(kind, words, Vec::new(), current, out);
             }
             None => {
                 let extra = vec![("acp.content", current.json(block))];
                 self.begin_block(&kind, chunk.message_id, current, out);
-                self.say(kind, Text::default(), extra, current, out);
+                self.pass_on(kind, Text::default(), extra, current, out);
             }
         }
         if let Some(counts) = counts {
@@ -103,7 +123,7 @@ impl AcpNormalizer {
         }
     }
 
-    fn say(
+    fn pass_on(
         &mut self,
         kind: StreamDeltaKind,
         words: Text,
@@ -149,6 +169,7 @@ impl AcpNormalizer {
             self.end_message(out);
         }
         if self.speech.message.is_none() {
+            id.iter().for_each(|id| self.speech.streams(id));
             let extra = id.iter().map(|id| ("acp.messageId", Json::from(id)));
             self.frame(StreamDeltaKind::MessageStart, None, extra.collect(), out);
         }

@@ -9,26 +9,44 @@ use super::line::{Current, Extra};
 use super::{AcpNormalizer, usage};
 use crate::{Events, Reported, own};
 
-/// JSON-RPC's code for an agent that nobody is signed in to.
-const AUTH_REQUIRED: &str = "-32000";
+/// What the protocol's codes are called, as far as they tell what went wrong. `-32603` tells nothing.
+const CODES: &[(&str, &str)] = &[
+    ("-32700", "parse_error"),
+    ("-32600", "invalid_request"),
+    ("-32601", "method_not_found"),
+    ("-32602", "invalid_params"),
+    ("-32000", "auth_required"),
+    ("-32002", "resource_not_found"),
+    ("-32800", "request_cancelled"),
+];
+
+/// How a prompt was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// The agent's own word, such as `end_turn`; `error` if it refused.
+    pub stop_reason: String,
+    /// True if that is no way to end well.
+    pub is_error: bool,
+}
 
 impl AcpNormalizer {
     /// A prompt was answered.
     pub(super) fn end_turn(
         &mut self,
-        result: Token<'_>,
+        prompted: &Prompted<'_>,
         decides: bool,
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
-        let prompted = Prompted::of(result);
         let reason = own::string(prompted.stop_reason);
         if reason.is_none() {
             current.lacks("stopReason", prompted.stop_reason);
         }
-        if reason.is_some_and(|reason| reason.is("cancelled")) {
+        let is_cancelled = reason.is_some_and(|reason| reason.is("cancelled"));
+        if is_cancelled {
             self.give_up_calls(current, out);
         }
+        self.end_terminals(is_cancelled, current, out);
         let word = reason.and_then(Token::string).unwrap_or_default();
         let mut turn = TurnComplete {
             is_error: !matches!(word.as_ref(), "end_turn" | "cancelled"),
@@ -36,12 +54,15 @@ impl AcpNormalizer {
             ..TurnComplete::default()
         };
         let mut extra = Vec::new();
-        self.account(&prompted, &mut turn, &mut extra, current);
+        self.account(prompted, &mut turn, &mut extra, current);
         if decides {
-            self.verdict.result(Reported {
-                status: word.into_owned(),
-                ..Reported::default()
-            });
+            self.decided(
+                turn.is_error,
+                Reported {
+                    status: word.into_owned(),
+                    ..Reported::default()
+                },
+            );
         }
         self.tell(Body::TurnComplete(Box::new(turn)), extra, current, out);
         self.turn_is_over();
@@ -77,9 +98,10 @@ impl AcpNormalizer {
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
+        self.end_terminals(false, current, out);
         let message = self.say_error(error, current, out);
         if decides {
-            self.verdict.result(reported(error, &message));
+            self.decided(true, reported(error, &message));
         }
         let turn = TurnComplete {
             is_error: true,
@@ -111,6 +133,15 @@ impl AcpNormalizer {
         message
     }
 
+    /// The answer that decides how the run ended.
+    fn decided(&mut self, is_error: bool, reported: Reported) {
+        self.last_turn = Some(Turn {
+            stop_reason: reported.status.clone(),
+            is_error,
+        });
+        self.verdict.result(reported);
+    }
+
     fn turn_is_over(&mut self) {
         let session = self.sessions.of(self.stamp.session_id.as_ref());
         session.prompts = session.prompts.saturating_sub(1);
@@ -121,10 +152,13 @@ impl AcpNormalizer {
 /// What an error of the protocol means for the run.
 pub(super) fn reported(error: Token<'_>, message: &Text) -> Reported {
     let code = error.get("code");
-    let is_auth = code.is_some_and(|code| code.as_str() == AUTH_REQUIRED);
+    let name = code.and_then(|code| {
+        let known = CODES.iter().find(|(known, _)| *known == code.as_str());
+        known.map(|(_, name)| (*name).to_owned())
+    });
     Reported {
         status: "error".to_owned(),
-        error_type: is_auth.then(|| "auth_required".to_owned()),
+        error_type: name,
         message: Some(message.clone()),
         code: code.and_then(Token::u64),
     }

@@ -24,7 +24,19 @@ pub(super) fn is_history(update: &Update<'_>) -> bool {
             | Update::ToolCallUpdate(_)
             | Update::Plan { .. }
             | Update::PlanUpdate { .. }
+            | Update::PlanRemoved { .. }
+            | Update::UserMessage(_)
+            | Update::AgentMessage(_)
+            | Update::AgentThought(_)
+            | Update::ToolCallContentChunk { .. }
+            | Update::Terminal { .. }
+            | Update::TerminalOutputChunk { .. }
     )
+}
+
+/// True for what an agent says or does, and the user does not.
+pub(super) fn is_work(update: &Update<'_>) -> bool {
+    is_history(update) && !matches!(update, Update::UserMessageChunk(_) | Update::UserMessage(_))
 }
 
 impl AcpNormalizer {
@@ -67,6 +79,28 @@ impl AcpNormalizer {
             Update::Usage(usage) => self.usage(usage, current, out),
             Update::Notice(notice) => self.notice(notice, current, out),
             Update::Compaction(compaction) => self.compaction(compaction, current, out),
+            Update::CompactionSummaryChunk {
+                compaction_id,
+                content,
+            } => self.summary_chunk(*compaction_id, *content, current, out),
+            Update::PlanRemoved { plan_id } => self.plan_removed(*plan_id, current, out),
+            Update::Subagent(news) => self.subagent(news, current, out),
+            Update::SessionMessage(message) => self.session_message(message, current, out),
+            Update::SessionMessageChunk(chunk) => self.session_message_chunk(chunk, current, out),
+            Update::UserMessage(message) => self.user_message(message, current, out),
+            Update::AgentMessage(message) => {
+                self.whole_message(TextKind::Text, message, current, out);
+            }
+            Update::AgentThought(message) => {
+                self.whole_message(TextKind::Thinking, message, current, out);
+            }
+            Update::State(state) => self.session_state(state, current, out),
+            Update::ToolCallContentChunk {
+                tool_call_id,
+                content,
+            } => self.content_chunk(*tool_call_id, *content, current, out),
+            Update::Terminal { update } => self.terminal_update(*update, current, out),
+            Update::TerminalOutputChunk { update } => self.terminal_chunk(*update, current),
             Update::Unknown => current.complain(
                 DiagnosticKind::UnknownType,
                 match read.kind {
@@ -117,7 +151,9 @@ impl AcpNormalizer {
         let Some(update) = update.and_then(|update| update.of(Kind::Object)) else {
             return current.lacks("plan", update);
         };
-        match (update.get("entries"), own::string(update.get("content"))) {
+        let words = ["content", "uri"];
+        let words = words.iter().find_map(|name| own::string(update.get(name)));
+        match (update.get("entries"), words) {
             (None, Some(words)) => {
                 let extra = vec![("acp.plan", current.json(update))];
                 self.tell(plan(current.text(words)), extra, current, out);
@@ -180,6 +216,30 @@ impl AcpNormalizer {
         self.tell(body, severity.into_iter().collect(), current, out);
     }
 
+    /// A piece of what a compaction leaves, which is told as a whole when it is done.
+    fn summary_chunk(
+        &mut self,
+        id: Option<Token<'_>>,
+        block: Option<Token<'_>>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some(block) = block else {
+            return current.lacks("content", None);
+        };
+        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        if let Some(words) = content::text(block) {
+            session.summary.add(id, words);
+        }
+        let text = content::joined(&[block], current);
+        let body = Body::SessionStatus(SessionStatus {
+            status: SessionState::Compacting,
+            message: Some(text),
+        });
+        let id = id.map(|id| ("acp.compactionId", current.json(id)));
+        self.tell(body, id.into_iter().collect(), current, out);
+    }
+
     fn compaction(&mut self, news: &Compaction<'_>, current: &mut Current<'_>, out: &mut Events) {
         let status = own::string(news.status).and_then(Token::string);
         let message = own::string(news.error).map(|error| current.text(error));
@@ -187,6 +247,8 @@ impl AcpNormalizer {
             Some("completed") => {
                 let blocks = listed(news.summary);
                 let summary = (!blocks.is_empty()).then(|| content::joined(&blocks, current));
+                let session = self.sessions.of(self.stamp.session_id.as_ref());
+                let summary = summary.or_else(|| session.summary.take(news.compaction_id));
                 let body = Body::ContextCompaction(ContextCompaction {
                     trigger: CompactionTrigger::Auto,
                     pre_tokens: None,
@@ -198,6 +260,40 @@ impl AcpNormalizer {
             Some("cancelled") => self.state(SessionState::Interrupted, message, current, out),
             _ => self.state(SessionState::Compacting, message, current, out),
         }
+    }
+}
+
+/// How much of a summary that comes in pieces is kept to be told as a whole.
+const MOST_SUMMARY: usize = 1024 * 1024;
+
+/// The summary of a compaction under way, piece by piece.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    id: Option<Text>,
+    pieces: Vec<Text>,
+    bytes: usize,
+}
+
+impl Summary {
+    fn add(&mut self, id: Option<Token<'_>>, words: Token<'_>) {
+        let id = own::string(id).map(own::text);
+        if self.id != id {
+            *self = Self::default();
+            self.id = id;
+        }
+        // What an empty piece costs beside its text counts too.
+        self.bytes += words.as_str().len() + 64;
+        if self.bytes <= MOST_SUMMARY {
+            self.pieces.push(own::text(words));
+        }
+    }
+
+    /// All of it, if it is that of this compaction and was not too long.
+    fn take(&mut self, id: Option<Token<'_>>) -> Option<Text> {
+        let summary = std::mem::take(self);
+        let is_this = summary.id == own::string(id).map(own::text);
+        let is_whole = summary.bytes <= MOST_SUMMARY && !summary.pieces.is_empty();
+        (is_this && is_whole).then(|| Text::concat(&summary.pieces))
     }
 }
 

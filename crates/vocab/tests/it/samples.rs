@@ -497,6 +497,31 @@ pub(crate) fn commands() -> Vec<Command> {
             prompt: some("Say hello"),
             options: Some(json(r#"{"model":"auto"}"#)),
         }),
+        Command::LoadSession(command::LoadSession {
+            session_id: text("s-1"),
+            cwd: some("/work"),
+        }),
+        Command::ResumeSession(command::ResumeSession {
+            session_id: text("s-1"),
+            cwd: some("/work"),
+        }),
+        Command::ListSessions(command::ListSessions {
+            cwd: some("/work"),
+            cursor: some("page 2"),
+        }),
+        Command::CloseSession(command::CloseSession {
+            session_id: text("s-1"),
+        }),
+        Command::DeleteSession(command::DeleteSession {
+            session_id: text("s-1"),
+        }),
+        Command::SetMode(command::SetMode {
+            session_id: some("s-1"),
+            mode_id: text("plan"),
+        }),
+        Command::Authenticate(command::Authenticate {
+            method_id: text("gemini-api-key"),
+        }),
     ]
 }
 

@@ -71,7 +71,7 @@ pub enum Message<'a> {
     Result {
         /// The request's id.
         id: Id<'a>,
-        /// The answer, which may be null.
+        /// The answer, which may be null, and is if there is none.
         result: Token<'a>,
     },
     /// The refusal of a request.
@@ -116,6 +116,7 @@ pub fn parse(text: &str) -> Envelope<'_> {
 
 #[derive(Default)]
 struct Fields<'a> {
+    jsonrpc: Option<Token<'a>>,
     id: Option<Token<'a>>,
     method: Option<Token<'a>>,
     params: Option<Token<'a>>,
@@ -126,6 +127,7 @@ struct Fields<'a> {
 impl<'a> Fields<'a> {
     fn take_in(&mut self, key: Token<'a>, value: Token<'a>) {
         let field = match key.string().as_deref() {
+            Some("jsonrpc") => &mut self.jsonrpc,
             Some("id") => &mut self.id,
             Some("method") => &mut self.method,
             Some("params") => &mut self.params,
@@ -146,7 +148,11 @@ impl<'a> Fields<'a> {
             (None, Some(Some(id))) => match (error, self.result) {
                 (Some(error), _) => Message::Error { id, error },
                 (None, Some(result)) => Message::Result { id, result },
-                (None, None) => Message::Unknown,
+                // JavaScript leaves out a result that is `undefined`. Without the mark it could be anything that has an id.
+                (None, None) => match (self.jsonrpc, Token::parse("null")) {
+                    (Some(_), Ok(result)) => Message::Result { id, result },
+                    _ => Message::Unknown,
+                },
             },
             // Some agents leave out the id of a request that they could not read.
             (None, None) if error.is_some() => error.map_or(Message::Unknown, |error| {

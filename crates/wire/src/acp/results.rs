@@ -4,7 +4,7 @@ use lapidary_json::{Kind, Token};
 
 use super::tool_call::ToolCall;
 
-/// The answer to `initialize`.
+/// The answer to `initialize`. The draft of protocol v2 has `capabilities` and `info` in place of what is the agent's.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
 pub struct Initialized<'a> {
@@ -55,8 +55,8 @@ impl<'a> Initialized<'a> {
         let field = |name| result.get(name).and_then(Token::non_null);
         Self {
             protocol_version: field("protocolVersion"),
-            agent_capabilities: field("agentCapabilities"),
-            agent_info: field("agentInfo"),
+            agent_capabilities: field("agentCapabilities").or_else(|| field("capabilities")),
+            agent_info: field("agentInfo").or_else(|| field("info")),
             auth_methods: field("authMethods"),
         }
     }

@@ -50,6 +50,39 @@ pub enum Update<'a> {
     Usage(Usage<'a>),
     Notice(Notice<'a>),
     Compaction(Compaction<'a>),
+    /// A piece of the summary that a compaction leaves.
+    CompactionSummaryChunk {
+        compaction_id: Option<Token<'a>>,
+        content: Option<Token<'a>>,
+    },
+    /// Unstable.
+    PlanRemoved {
+        plan_id: Option<Token<'a>>,
+    },
+    /// Unstable.
+    Subagent(Subagent<'a>),
+    /// Unstable.
+    SessionMessage(SessionMessage<'a>),
+    /// Unstable.
+    SessionMessageChunk(Chunk<'a>),
+    /// Draft of protocol v2, like all that follow.
+    UserMessage(Whole<'a>),
+    AgentMessage(Whole<'a>),
+    AgentThought(Whole<'a>),
+    State(State<'a>),
+    ToolCallContentChunk {
+        tool_call_id: Option<Token<'a>>,
+        /// One item of a call's content.
+        content: Option<Token<'a>>,
+    },
+    Terminal {
+        /// `terminalId`, `command`, `cwd`, `output` in Base64, `exitStatus`.
+        update: Token<'a>,
+    },
+    TerminalOutputChunk {
+        /// `terminalId` and `data` in Base64.
+        update: Token<'a>,
+    },
     /// A kind we do not know, or none at all.
     Unknown,
 }
@@ -63,6 +96,54 @@ pub struct Chunk<'a> {
     pub message_id: Option<Token<'a>>,
     /// Some agents count tokens here.
     pub meta: Option<Token<'a>>,
+}
+
+/// A message as a whole.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole<'a> {
+    /// A list of content blocks.
+    pub content: Option<Token<'a>>,
+    /// Which message.
+    pub message_id: Option<Token<'a>>,
+}
+
+/// What a session is doing.
+#[derive(Debug, Clone, Copy)]
+pub struct State<'a> {
+    /// `running`, `idle`, `requires_action` or another word.
+    pub state: Option<Token<'a>>,
+    /// Why the turn is over, if it is.
+    pub stop_reason: Option<Token<'a>>,
+    /// Tokens of the turn.
+    pub usage: Option<Token<'a>>,
+    /// What went wrong, as an error of JSON-RPC.
+    pub error: Option<Token<'a>>,
+    /// What else the agent says.
+    pub meta: Option<Token<'a>>,
+}
+
+/// A session that another has started.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the names are the protocol's own")]
+pub struct Subagent<'a> {
+    /// All of it.
+    pub whole: Token<'a>,
+    pub session_id: Option<Token<'a>>,
+    pub title: Option<Token<'a>>,
+    pub description: Option<Token<'a>>,
+    /// `state` and `stopReason`.
+    pub state: Option<Token<'a>>,
+}
+
+/// A message from one session to another.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the names are the protocol's own")]
+pub struct SessionMessage<'a> {
+    /// All of it.
+    pub whole: Token<'a>,
+    pub recipient_session_id: Option<Token<'a>>,
+    /// A list of content blocks.
+    pub content: Option<Token<'a>>,
 }
 
 /// How full the context is, and what the session has cost so far.
@@ -89,6 +170,7 @@ pub struct Notice<'a> {
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
 pub struct Compaction<'a> {
+    pub compaction_id: Option<Token<'a>>,
     /// `in_progress`, `completed`, `failed`, `cancelled` or another word.
     pub status: Option<Token<'a>>,
     /// Content blocks.
@@ -158,10 +240,62 @@ impl<'a> Update<'a> {
                 description: field("description"),
             }),
             Some("compaction_update") => Self::Compaction(Compaction {
+                compaction_id: field("compactionId"),
                 status: field("status"),
                 summary: field("summary"),
                 error: field("error"),
             }),
+            kind => Self::draft(kind.unwrap_or_default(), update),
+        }
+    }
+
+    fn draft(kind: &str, update: Token<'a>) -> Self {
+        let field = |name| update.get(name).and_then(Token::non_null);
+        let whole = || Whole {
+            content: field("content"),
+            message_id: field("messageId"),
+        };
+        match kind {
+            "compaction_summary_chunk" => Self::CompactionSummaryChunk {
+                compaction_id: field("compactionId"),
+                content: field("content"),
+            },
+            "plan_removed" => Self::PlanRemoved {
+                plan_id: field("planId"),
+            },
+            "subagent_update" => Self::Subagent(Subagent {
+                whole: update,
+                session_id: field("sessionId"),
+                title: field("title"),
+                description: field("description"),
+                state: field("state"),
+            }),
+            "session_message" => Self::SessionMessage(SessionMessage {
+                whole: update,
+                recipient_session_id: field("recipientSessionId"),
+                content: field("content"),
+            }),
+            "session_message_chunk" => Self::SessionMessageChunk(Chunk {
+                content: field("content"),
+                message_id: field("messageId"),
+                meta: field("_meta"),
+            }),
+            "user_message" => Self::UserMessage(whole()),
+            "agent_message" => Self::AgentMessage(whole()),
+            "agent_thought" => Self::AgentThought(whole()),
+            "state_update" => Self::State(State {
+                state: field("state"),
+                stop_reason: field("stopReason"),
+                usage: field("usage"),
+                error: field("error"),
+                meta: field("_meta"),
+            }),
+            "tool_call_content_chunk" => Self::ToolCallContentChunk {
+                tool_call_id: field("toolCallId"),
+                content: field("content"),
+            },
+            "terminal_update" => Self::Terminal { update },
+            "terminal_output_chunk" => Self::TerminalOutputChunk { update },
             _ => Self::Unknown,
         }
     }

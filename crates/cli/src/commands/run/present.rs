@@ -162,7 +162,7 @@ impl Presented {
     }
 }
 
-fn explain(end: &RunEnd) {
+pub(in crate::commands) fn explain(end: &RunEnd) {
     let message = end.message.as_ref().map(ToString::to_string);
     let message = message.unwrap_or_default();
     complain(&format!("error: {message} ({})", end.cause));

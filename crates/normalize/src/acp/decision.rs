@@ -1,0 +1,108 @@
+//! What the client lets the agent do: its answers to what the agent wants.
+//!
+//! A client of ours marks them with who decided and why, under `_meta.lapidary` of a result and `data.lapidary` of an error.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::{DecidedBy, PermissionDecision, PermissionOutcome};
+use lapidary_vocab::{Body, Text};
+
+use super::AcpNormalizer;
+use super::line::Current;
+use super::peers::{Asked, Wish};
+use crate::{Events, own};
+
+/// An answer: a result, or an error.
+pub(super) type Answer<'a> = Result<Token<'a>, Token<'a>>;
+
+impl AcpNormalizer {
+    /// Tells what was decided, if the answer decides anything: a file that is not there is no decision.
+    pub(super) fn decision(
+        &mut self,
+        asked: &Asked,
+        wish: &Wish,
+        answer: Answer<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let mark = mark(answer);
+        let is_permission = asked.method == "session/request_permission";
+        let on_the_wire = || is_permission.then(|| outcome(wish, answer)).flatten();
+        let Some(decision) = marked(mark).or_else(on_the_wire) else {
+            return;
+        };
+        let said = |name| {
+            let token = own::string(mark?.get(name))?;
+            Some(current.text(token)).filter(|text| !text.is_empty())
+        };
+        let refusal = || own::string(answer.err()?.get("message"));
+        let reason = said("reason").or_else(|| Some(current.text(refusal()?)));
+        let body = Body::PermissionDecision(Box::new(PermissionDecision {
+            request_id: wish.request_id.clone(),
+            tool_use_id: wish.tool_use_id.clone(),
+            tool_name: wish.tool_name.clone(),
+            decision,
+            decided_by: said("decidedBy").map(|word| DecidedBy::from(word.to_str().as_ref())),
+            rule: said("rule"),
+            reason,
+            option_id: chosen(answer).map(|id| current.text(id)),
+        }));
+        self.tell(body, Vec::new(), current, out);
+    }
+}
+
+fn mark(answer: Answer<'_>) -> Option<Token<'_>> {
+    let mark = match answer {
+        Ok(result) => result.get("_meta")?.get("lapidary"),
+        Err(error) => error.get("data")?.get("lapidary"),
+    };
+    mark?.of(Kind::Object)
+}
+
+/// Our own word counts for more than the wire's: where an agent offers no way to refuse, a denial has to look like something else.
+fn marked(mark: Option<Token<'_>>) -> Option<PermissionOutcome> {
+    let word = own::string(mark?.get("decision"))?.string()?;
+    Some(PermissionOutcome::from(word.as_ref()))
+}
+
+fn outcome(wish: &Wish, answer: Answer<'_>) -> Option<PermissionOutcome> {
+    let Ok(result) = answer else {
+        return Some(PermissionOutcome::Denied);
+    };
+    let word = own::string(result.get("outcome")?.get("outcome"))?.string()?;
+    if word != "selected" {
+        return Some(PermissionOutcome::from(word.as_ref()));
+    }
+    let id = chosen(answer).map(own::text);
+    let option = id.and_then(|id| wish.options.iter().find(|option| option.id == id));
+    let kind = option.map_or("".into(), |option| option.kind.to_str());
+    Some(if kind.starts_with("allow") {
+        PermissionOutcome::Allowed
+    } else if kind.starts_with("reject") {
+        PermissionOutcome::Denied
+    } else {
+        // An option that was not offered, or of a kind that nobody knows: what it means is the agent's secret.
+        PermissionOutcome::Other(word.into_owned())
+    })
+}
+
+fn chosen(answer: Answer<'_>) -> Option<Token<'_>> {
+    own::string(answer.ok()?.get("outcome")?.get("optionId"))
+}
+
+/// An option that the agent offered.
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub(super) id: Text,
+    pub(super) kind: Text,
+}
+
+impl Choice {
+    pub(super) fn of(option: Token<'_>) -> Option<Self> {
+        Some(Self {
+            id: own::text(own::string(option.get("optionId"))?),
+            kind: own::string(option.get("kind"))
+                .map(own::text)
+                .unwrap_or_default(),
+        })
+    }
+}

@@ -1,0 +1,223 @@
+//! Updates that are in no version of the protocol yet, or only in the draft of the next: messages as a whole, states of a session,
+//! sub-agents, messages between sessions.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::{
+    SessionState, SessionStatus, SubagentComplete, SubagentSpawn, TextEvent, TextKind, UserInput,
+};
+use lapidary_vocab::{Body, Json, Text};
+use lapidary_wire::acp::results::Prompted;
+use lapidary_wire::acp::tool_call::listed;
+use lapidary_wire::acp::update::{Chunk, SessionMessage, State, Subagent, Whole};
+
+use super::line::{Current, Extra};
+use super::{AcpNormalizer, content};
+use crate::{Events, own};
+
+impl AcpNormalizer {
+    /// A message as a whole. One that was streamed before is only repeated by it.
+    pub(super) fn whole_message(
+        &mut self,
+        kind: TextKind,
+        message: &Whole<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some((text, extra)) = whole(message, current) else {
+            return;
+        };
+        if self.speech.has_streamed(message.message_id) {
+            "a message that was streamed is repeated as a whole".clone_into(&mut current.about);
+            return;
+        }
+        self.end_message(out);
+        let body = Body::Text(TextEvent {
+            text,
+            kind,
+            parent_call_id: None,
+            model: None,
+        });
+        self.tell(body, extra, current, out);
+    }
+
+    /// What the user said, as the agent took it.
+    pub(super) fn user_message(
+        &mut self,
+        message: &Whole<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some((text, extra)) = whole(message, current) else {
+            return;
+        };
+        let blocks = listed(message.content);
+        let input = UserInput {
+            text,
+            images: blocks
+                .iter()
+                .filter_map(|it| content::picture(*it))
+                .collect(),
+            is_synthetic: true,
+        };
+        self.tell(Body::UserInput(input), extra, current, out);
+    }
+
+    /// The session is at work, or at rest: in the next protocol a turn ends here and not with the answer to its prompt.
+    pub(super) fn session_state(
+        &mut self,
+        state: &State<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some(word) = own::string(state.state) else {
+            return current.lacks("state", state.state);
+        };
+        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        let is_in_turn = session.prompts > 0 || !self.sees_client;
+        let ends = self.handshake.is_of_drafts && is_in_turn && word.is("idle");
+        if ends && state.stop_reason.is_some() {
+            self.end_message(out);
+            if let Some(error) = state.error.and_then(|error| error.of(Kind::Object)) {
+                return self.fail_turn(error, true, current, out);
+            }
+            let prompted = Prompted {
+                stop_reason: state.stop_reason,
+                usage: state.usage,
+                meta: state.meta,
+            };
+            return self.end_turn(&prompted, true, current, out);
+        }
+        let status = SessionState::from(word.string().unwrap_or_default().as_ref());
+        self.state(status, None, current, out);
+    }
+
+    /// A sub-agent is heard of. It is known by its session.
+    pub(super) fn subagent(
+        &mut self,
+        news: &Subagent<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some(id) = own::string(news.session_id) else {
+            return current.lacks("sessionId", news.session_id);
+        };
+        let key = id.string().unwrap_or_default().into_owned();
+        let id = current.text(id);
+        let state = news.state.and_then(|state| own::string(state.get("state")));
+        let rests = state.is_some_and(|state| state.is("idle"));
+        let before = self.subagents.close(&key);
+        let works = state.map_or(before.unwrap_or(true), |_| !rests);
+        self.subagents.open(&key, works, 0);
+        let extra = vec![("acp.subagent", current.json(news.whole))];
+        if before.is_none() || (works && before == Some(false)) {
+            let words = [news.title, news.description];
+            let words = words.into_iter().find_map(own::string);
+            let body = Body::SubagentSpawn(SubagentSpawn {
+                call_id: id.clone(),
+                agent_type: None,
+                description: words.map(|words| current.text(words)),
+                is_resume: before.is_some(),
+                resume_agent_id: before.is_some().then(|| id.clone()),
+            });
+            self.tell(body, extra.clone(), current, out);
+        }
+        if rests && before != Some(false) {
+            let reason = news.state.and_then(|it| own::string(it.get("stopReason")));
+            let body = Body::SubagentComplete(SubagentComplete {
+                call_id: id.clone(),
+                agent_id: Some(id),
+                status: reason.or(state).map(|word| current.text(word)),
+                summary: None,
+            });
+            self.tell(body, extra, current, out);
+        }
+    }
+
+    /// A message between sessions. What comes in is like a prompt that nobody typed; what goes out is no answer to the user.
+    pub(super) fn session_message(
+        &mut self,
+        message: &SessionMessage<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let extra = vec![("acp.sessionMessage", current.json(message.whole))];
+        let text = content::joined(&listed(message.content), current);
+        let here = self.stamp.session_id.as_ref();
+        let comes_in = own::string(message.recipient_session_id)
+            .is_some_and(|to| here.is_some_and(|here| to.is(&here.to_str())));
+        if comes_in {
+            let input = UserInput {
+                text,
+                images: Vec::new(),
+                is_synthetic: true,
+            };
+            return self.tell(Body::UserInput(input), extra, current, out);
+        }
+        self.tell(between_sessions(text), extra, current, out);
+    }
+
+    pub(super) fn session_message_chunk(
+        &mut self,
+        chunk: &Chunk<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some(block) = chunk.content else {
+            return current.lacks("content", None);
+        };
+        let text = content::joined(&[block], current);
+        let id = chunk
+            .message_id
+            .map(|id| ("acp.messageId", current.json(id)));
+        self.tell(
+            between_sessions(text),
+            id.into_iter().collect(),
+            current,
+            out,
+        );
+    }
+
+    /// A plan is no more.
+    pub(super) fn plan_removed(
+        &mut self,
+        id: Option<Token<'_>>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let mut extra = vec![("acp.planEntries", Json::array([]))];
+        extra.extend(id.map(|id| ("acp.planRemoved", current.json(id))));
+        let body = Body::Text(TextEvent {
+            text: Text::default(),
+            kind: TextKind::Plan,
+            parent_call_id: None,
+            model: None,
+        });
+        self.tell(body, extra, current, out);
+    }
+}
+
+/// The words of a message, and what else is to be said of it. None if only something else about it is new.
+fn whole(message: &Whole<'_>, current: &Current<'_>) -> Option<(Text, Extra)> {
+    let blocks = listed(message.content);
+    if blocks.is_empty() {
+        return None;
+    }
+    let mut extra = Vec::new();
+    extra.extend(
+        message
+            .message_id
+            .map(|id| ("acp.messageId", current.json(id))),
+    );
+    if !blocks.iter().all(|block| content::text(*block).is_some()) {
+        let list = message.content.filter(|list| list.kind() == Kind::Array);
+        extra.extend(list.map(|list| ("acp.content", current.json(list))));
+    }
+    Some((content::joined(&blocks, current), extra))
+}
+
+fn between_sessions(text: Text) -> Body {
+    Body::SessionStatus(SessionStatus {
+        status: SessionState::Other("session_message".to_owned()),
+        message: Some(text),
+    })
+}

@@ -1,0 +1,87 @@
+//! Files that the agent reads and writes through the client. They are told only to those who want to see them.
+
+use lapidary_json::Token;
+use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation, ToolKind};
+use lapidary_vocab::{Body, Json, Text};
+use lapidary_wire::acp::envelope::Id;
+
+use super::decision::Answer;
+use super::line::Current;
+use super::peers::Asked;
+use super::{AcpNormalizer, shown, turn};
+use crate::{Events, own};
+
+impl AcpNormalizer {
+    /// The agent wants to read or write a file.
+    pub(super) fn file_asked(
+        &mut self,
+        id: Id<'_>,
+        method: Token<'_>,
+        params: Option<Token<'_>>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let field = |name: &'static str| {
+            let value = params?.get(name)?.non_null()?;
+            Some((name, current.json(value)))
+        };
+        let path = params.and_then(|params| own::string(params.get("path")));
+        let path = path.map(|path| current.text(path));
+        let names = ["path", "line", "limit", "content"];
+        let body = Body::ToolInvocation(Box::new(ToolInvocation {
+            call_id: call_id(&id.shown()),
+            tool_name: Text::from(shown(method)),
+            kind: if method.is("fs/write_text_file") {
+                ToolKind::Edit
+            } else {
+                ToolKind::Read
+            },
+            input: Json::object(names.into_iter().filter_map(field)),
+            parent_call_id: None,
+            title: path.clone(),
+            locations: path.into_iter().collect(),
+            model: None,
+        }));
+        self.tell(body, Vec::new(), current, out);
+    }
+
+    /// It has, or it could not.
+    pub(super) fn file_answered(
+        &mut self,
+        asked: &Asked,
+        answer: Answer<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some(wish) = &asked.wish else {
+            return;
+        };
+        let (status, output) = match answer {
+            Ok(result) => {
+                let content = own::string(result.get("content"));
+                (
+                    ToolCallStatus::Completed,
+                    content.map(|it| current.json(it)),
+                )
+            }
+            Err(error) => {
+                let message = turn::worded(error, current);
+                (ToolCallStatus::Failed, Some(Json::from(&message)))
+            }
+        };
+        let body = Body::ToolCompletion(Box::new(ToolCompletion {
+            call_id: call_id(&wish.request_id.to_str()),
+            is_error: status != ToolCallStatus::Completed,
+            status,
+            output,
+            content: Vec::new(),
+            locations: asked.detail.clone().into_iter().collect(),
+        }));
+        self.tell(body, Vec::new(), current, out);
+    }
+}
+
+/// The protocol has no ids for these calls: the request's has to do.
+fn call_id(request: &str) -> Text {
+    Text::from(format!("fs:{request}"))
+}

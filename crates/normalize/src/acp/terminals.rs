@@ -1,0 +1,285 @@
+//! Terminals: a command is a call, from its start to its exit or its release, however often the agent looks at it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_vocab::content::{ContentBlock, TerminalBlock};
+use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation, ToolKind};
+use lapidary_vocab::{Body, Json, Number, Text};
+
+use super::AcpNormalizer;
+use super::line::Current;
+use super::peers::Asked;
+use crate::{Events, own};
+
+/// The method that starts a command, and the name of the tool.
+pub(super) const CREATE: &str = "terminal/create";
+
+/// How much is kept of what a terminal prints piece by piece: its end.
+const MOST_PRINTED: usize = 1024 * 1024;
+
+/// A terminal that is in use.
+#[derive(Debug, Default)]
+pub(super) struct Terminal {
+    id: Text,
+    session: Option<Text>,
+    output: Option<Text>,
+    /// What it printed piece by piece, of which none need be text.
+    printed: Vec<u8>,
+    truncated: Option<bool>,
+    exit_code: Option<Number>,
+    signal: Option<Text>,
+    has_exited: bool,
+    is_killed: bool,
+}
+
+impl Terminal {
+    fn look(&mut self, shown: Token<'_>) {
+        if let Some(output) = own::string(shown.get("output")) {
+            self.output = Some(own::text(output));
+        }
+        if let Some(cut) = shown.get("truncated").and_then(|cut| cut.of(Kind::Bool)) {
+            self.truncated = Some(cut.as_str() == "true");
+        }
+        if let Some(status) = shown.get("exitStatus").and_then(|it| it.of(Kind::Object)) {
+            self.exited(status);
+        }
+    }
+
+    fn exited(&mut self, status: Token<'_>) {
+        let code = status.get("exitCode").map(SharedToken::from);
+        self.exit_code = code.and_then(Number::from_token);
+        self.signal = own::string(status.get("signal")).map(own::text);
+        self.has_exited = true;
+    }
+
+    fn print(&mut self, bytes: &[u8]) {
+        self.printed.extend_from_slice(bytes);
+        // Only now and then, so that moving what is kept does not cost more than what comes.
+        if self.printed.len() > 2 * MOST_PRINTED {
+            self.printed.drain(..self.printed.len() - MOST_PRINTED);
+            self.truncated = Some(true);
+        }
+    }
+
+    fn size(&self) -> usize {
+        let texts = [&self.session, &self.output, &self.signal];
+        let texts: usize = texts.into_iter().flatten().map(Text::size).sum();
+        texts + self.id.size() + self.printed.len()
+    }
+
+    /// A command that was still running when its terminal was let go did not come to its end.
+    fn status(&self) -> ToolCallStatus {
+        let is_zero = self.exit_code.as_ref().and_then(Number::u64) == Some(0);
+        match (self.has_exited, is_zero, self.is_killed) {
+            (true, true, _) => ToolCallStatus::Completed,
+            (true, false, false) => ToolCallStatus::Failed,
+            (true, false, true) | (false, ..) => ToolCallStatus::Cancelled,
+        }
+    }
+
+    fn completion(self) -> Body {
+        let status = self.status();
+        let printed = (!self.printed.is_empty())
+            .then(|| Text::from(String::from_utf8_lossy(&self.printed).into_owned()));
+        let output = self.output.or(printed);
+        let block = TerminalBlock {
+            terminal_id: Some(self.id.clone()),
+            output: output.clone(),
+            truncated: self.truncated,
+            exit_code: self.exit_code,
+            signal: self.signal,
+        };
+        Body::ToolCompletion(Box::new(ToolCompletion {
+            call_id: self.id,
+            is_error: status != ToolCallStatus::Completed,
+            status,
+            output: output.map(|output| Json::from(&output)),
+            content: vec![ContentBlock::Terminal(block)],
+            locations: Vec::new(),
+        }))
+    }
+}
+
+impl AcpNormalizer {
+    /// The client answered something about a terminal.
+    pub(super) fn terminal_answered(
+        &mut self,
+        asked: &Asked,
+        result: Token<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        if asked.method == CREATE {
+            let input = asked.wish.as_ref().and_then(|wish| wish.input.clone());
+            if let Some(id) = own::string(result.get("terminalId")) {
+                let input = input.unwrap_or_else(Json::empty_object);
+                self.open_terminal(own::text(id), input, current, out);
+            }
+            return;
+        }
+        let Some(mut terminal) = self.take_terminal(asked.detail.as_ref()) else {
+            return;
+        };
+        let is_over = match asked.method.as_str() {
+            "terminal/output" => {
+                terminal.look(result);
+                terminal.has_exited
+            }
+            "terminal/wait_for_exit" => {
+                // What it printed is usually asked for next.
+                terminal.exited(result);
+                false
+            }
+            "terminal/kill" => {
+                terminal.is_killed |= !terminal.has_exited;
+                false
+            }
+            "terminal/release" => true,
+            _ => false,
+        };
+        if is_over {
+            self.tell(terminal.completion(), Vec::new(), current, out);
+        } else {
+            self.keep_terminal(terminal);
+        }
+    }
+
+    /// An agent of the next protocol tells about a terminal of its own.
+    pub(super) fn terminal_update(
+        &mut self,
+        update: Token<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some(id) = own::string(update.get("terminalId")) else {
+            return current.lacks("terminalId", update.get("terminalId"));
+        };
+        let id = own::text(id);
+        let mut known = self.take_terminal(Some(&id));
+        if known.is_none() {
+            self.open_terminal(id.clone(), input(update), current, out);
+            known = self.take_terminal(Some(&id));
+        }
+        let mut terminal = known.unwrap_or_default();
+        if let Some(data) = update.get("output").and_then(|output| output.get("data")) {
+            terminal.printed.clear();
+            terminal.print(&decoded(data));
+        }
+        terminal.look(update);
+        if terminal.has_exited {
+            self.tell(terminal.completion(), Vec::new(), current, out);
+        } else {
+            self.keep_terminal(terminal);
+        }
+    }
+
+    /// A piece of what a terminal prints. It is told as a whole, at the end.
+    pub(super) fn terminal_chunk(&mut self, update: Token<'_>, current: &mut Current<'_>) {
+        let Some(id) = own::string(update.get("terminalId")) else {
+            return current.lacks("terminalId", update.get("terminalId"));
+        };
+        "a terminal prints".clone_into(&mut current.about);
+        if let Some(mut terminal) = self.take_terminal(Some(&own::text(id))) {
+            terminal.print(&update.get("data").map(decoded).unwrap_or_default());
+            self.keep_terminal(terminal);
+        }
+    }
+
+    /// The turn is over: whatever has exited will hardly be asked about again; and what was cancelled has its end.
+    pub(super) fn end_terminals(
+        &mut self,
+        is_cancelled: bool,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let session = self.stamp.session_id.clone();
+        let ends = |terminal: &Terminal| {
+            terminal.session == session && (terminal.has_exited || is_cancelled)
+        };
+        for terminal in self.terminals.close_all(ends) {
+            self.tell(terminal.completion(), Vec::new(), current, out);
+        }
+    }
+
+    /// The connection is over.
+    pub(super) fn last_terminals(&mut self, out: &mut Events) {
+        for terminal in self.terminals.close_all(|terminal| terminal.has_exited) {
+            let session = terminal.session.clone();
+            let now = std::mem::replace(&mut self.stamp.session_id, session);
+            out.push(self.stamp.event(terminal.completion(), &mut None));
+            self.stamp.session_id = now;
+        }
+    }
+
+    fn open_terminal(
+        &mut self,
+        id: Text,
+        input: Json,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let body = Body::ToolInvocation(Box::new(ToolInvocation {
+            call_id: id.clone(),
+            tool_name: Text::from(CREATE),
+            kind: ToolKind::Execute,
+            title: command_line(&input),
+            input,
+            parent_call_id: None,
+            locations: Vec::new(),
+            model: None,
+        }));
+        self.tell(body, Vec::new(), current, out);
+        let session = self.stamp.session_id.clone();
+        self.keep_terminal(Terminal {
+            id,
+            session,
+            ..Terminal::default()
+        });
+    }
+
+    fn take_terminal(&mut self, id: Option<&Text>) -> Option<Terminal> {
+        self.terminals.close(&id?.to_str())
+    }
+
+    fn keep_terminal(&mut self, terminal: Terminal) {
+        let (id, size) = (terminal.id.to_str().into_owned(), terminal.size());
+        self.terminals.open(&id, terminal, size);
+    }
+}
+
+/// What a command is started with. Of its environment only the names: values are often secrets.
+pub(super) fn input(params: Token<'_>) -> Json {
+    let names = params
+        .get("env")
+        .and_then(Token::non_null)
+        .map(|env| match env.kind() {
+            Kind::Object => Json::array(env.members().map(|(name, _)| own::json(name))),
+            _ => Json::array(
+                env.elements()
+                    .filter_map(|it| Some(own::json(it.get("name")?))),
+            ),
+        });
+    let field = |name: &'static str| {
+        let value = params.get(name).and_then(Token::non_null)?;
+        Some((name, own::json(value)))
+    };
+    let plain = ["command", "args", "cwd", "outputByteLimit"];
+    let members = plain.into_iter().filter_map(field);
+    Json::object(members.chain(names.map(|names| ("env", names))))
+}
+
+/// The command with its arguments, for people.
+fn command_line(input: &Json) -> Option<Text> {
+    let command = own::string(input.token().get("command"))?.string()?;
+    let arguments = input.token().get("args").and_then(|it| it.of(Kind::Array));
+    let arguments = arguments.into_iter().flat_map(Token::elements);
+    let words = std::iter::once(command).chain(arguments.filter_map(Token::string));
+    Some(Text::from(words.collect::<Vec<_>>().join(" ")))
+}
+
+/// Bytes in Base64. What is none says nothing.
+fn decoded(data: Token<'_>) -> Vec<u8> {
+    let text = data.string().unwrap_or_default();
+    STANDARD.decode(text.as_bytes()).unwrap_or_default()
+}
