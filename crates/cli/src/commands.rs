@@ -1,15 +1,21 @@
 //! The commands, one module each.
 
+mod agents;
 mod capabilities;
+mod common;
 mod completions;
+mod connect;
 mod directories;
 mod doctor;
+mod job;
 mod man;
+mod policy;
 mod record;
 mod replay;
 mod run;
 mod schema;
 mod sink;
+mod speaking;
 mod translate;
 
 use std::process::ExitCode;
@@ -36,9 +42,11 @@ Exit codes:
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Run(Box<run::Args>),
+    Connect(Box<connect::Args>),
     Translate(translate::Args),
     Record(record::Args),
     Replay(replay::Args),
+    Policy(policy::Args),
     Capabilities(capabilities::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),
@@ -50,10 +58,12 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Failure> {
     let exit = match command {
         Command::Run(args) => run::run(args, out),
+        Command::Connect(args) => connect::run(args, out),
         Command::Translate(args) => translate::run(args, out),
         // These end as what they record or play.
         Command::Record(args) => return record::run(args, out),
         Command::Replay(args) => return replay::run(args, out),
+        Command::Policy(args) => policy::run(args, out),
         Command::Capabilities(args) => capabilities::run(args, out),
         Command::Doctor(args) => doctor::run(args, out),
         Command::Schema(args) => schema::run(args, out),

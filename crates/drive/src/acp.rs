@@ -31,6 +31,7 @@
 //!     max_output: 1 << 30,
 //!     methods: Methods::of(["session/request_permission"]),
 //!     limits: Limits::default(),
+//!     tap: None,
 //! })
 //! .await?;
 //! let params = Json::from_value(&serde_json::json!({"protocolVersion": 1}));
@@ -44,6 +45,7 @@
 #[cfg(unix)]
 mod agent;
 mod classify;
+mod client;
 mod connection;
 mod driver;
 mod error;
@@ -63,10 +65,13 @@ mod transport;
 mod writer;
 
 #[cfg(unix)]
-pub use agent::{Agent, AgentError, Launch};
+pub use agent::{Agent, AgentError, Launch, Process};
+pub use client::{
+    AuthMethod, Client, Initialized, Modes, Offered, OpenedSession, Prompted, Setting,
+};
 pub use connection::{Connected, Connection, Limits, Methods, Waiting, connect};
 pub use error::{ConnectionError, Refusal, RequestError};
 pub use incoming::{Incoming, Requests, Responder};
-pub use log::{Observed, Observer, Traffic};
+pub use log::{Observed, Observer, Tap, Traffic};
 pub use message::{Answer, Asked, Id, Line, Noise, Received, What};
 pub use transport::{Departure, Gone, Transport};

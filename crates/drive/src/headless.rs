@@ -1,6 +1,7 @@
 //! From what somebody wants to a [`Request`]: find the agent, lay out its arguments, hand the prompt over.
 
 mod problem;
+mod spoken;
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,19 +12,24 @@ use std::time::Duration;
 use lapidary_home::trust::Trust;
 use lapidary_home::{GeminiHome, Vars};
 use lapidary_normalize::Options;
+use lapidary_vocab::Json;
 use lapidary_wire::lines::DEFAULT_LIMIT;
 
+use crate::agents::AcpAgent;
 use crate::agents::gemini::{
     self, Delivery, Invocation, Launch, LaunchError, Prompt, Stdin, Transport,
 };
 use crate::config::Config;
 use crate::detect::{self, Environment, Found};
+use crate::policy::Rules;
 use crate::process::{Command, Supervisor};
 use crate::recording::{self, PromptDirectory, RecordError};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
+use crate::talk::{self, Attendant, Conversation};
 use crate::{Host, fresh_run};
 
 pub use problem::JobError;
+use spoken::Way;
 
 /// A run that somebody wants.
 #[derive(Debug, Clone)]
@@ -54,10 +60,27 @@ pub struct Job {
     pub with_bytes: bool,
     /// The longest line that is translated whole.
     pub max_line: usize,
+    /// What only an agent that is spoken to can do with.
+    pub speaking: Speaking,
+}
+
+/// What only an agent that is spoken to, over ACP, can do with.
+#[derive(Debug, Clone, Default)]
+pub struct Speaking {
+    /// Rules that come before those of the configuration.
+    pub rules: Rules,
+    /// Content blocks that belong to the prompt, as the protocol's schema has them.
+    pub attachments: Vec<Json>,
+    /// MCP servers that the agent is to use, as the protocol's schema has them.
+    pub mcp_servers: Vec<Json>,
+    /// The method by which to log in, should that be needed.
+    pub auth_method: Option<String>,
+    /// Who is asked what the policy leaves open.
+    pub attendant: Attendant,
 }
 
 /// The agent of a job.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Agent {
     /// Gemini CLI, wherever it is found.
     Gemini,
@@ -70,6 +93,8 @@ pub enum Agent {
         /// Its arguments.
         args: Vec<OsString>,
     },
+    /// An agent that speaks ACP.
+    Acp(AcpAgent),
 }
 
 impl Agent {
@@ -77,6 +102,7 @@ impl Agent {
         match self {
             Self::Gemini => gemini::NAME,
             Self::Standin { name, .. } => name,
+            Self::Acp(agent) => &agent.name,
         }
     }
 }
@@ -98,32 +124,38 @@ impl Job {
             notices: Vec::new(),
             with_bytes: false,
             max_line: DEFAULT_LIMIT,
+            speaking: Speaking::default(),
         }
     }
 
     /// Starts it. A job that cannot be run is a run too: one that has ended already, and says why.
     pub fn start(&self) -> Run {
-        match self.request() {
-            Ok(request) => Run::start(request),
-            Err(error) => Run::refused(&self.options, (&error).into()),
-        }
+        let started = match self.way() {
+            Ok(Way::Spoken(reason)) => self
+                .talk(reason)
+                .map(|(talk, errand)| talk::run(talk, errand)),
+            Ok(Way::Headless(reason)) => self.headless(reason).map(Run::start),
+            Err(error) => Err(error),
+        };
+        started.unwrap_or_else(|error| Run::refused(&self.options, (&error).into()))
     }
 
-    /// What is to be run.
+    /// Starts the agent and keeps it: see [`talk::connect`].
+    pub fn connect(&self) -> Result<Conversation, JobError> {
+        let mut request = self.talk_to()?;
+        // It takes as long as somebody wants it, unless they have said how long.
+        request.run.timeouts.total = self.config.timeout;
+        request.attendant = Attendant::Peer;
+        Ok(talk::connect(request))
+    }
+
+    /// What is to be run, if the agent is not spoken to.
     pub fn request(&self) -> Result<Request, JobError> {
-        let run = &self.options.run;
-        if !recording::is_name(run) {
-            let run = run.to_string();
-            return Err(RecordError::Name { run }.into());
-        }
-        // Asked before anything is written. Whoever comes between is found when the recording begins.
-        if self.records.root.join(&**run).symlink_metadata().is_ok() {
-            return Err(self.exists().into());
-        }
-        let directory = self.config.working_dir_in(&self.environment.dir);
-        if !directory.is_dir() {
-            return Err(JobError::Directory { directory });
-        }
+        self.headless(None)
+    }
+
+    fn headless(&self, reason: Option<String>) -> Result<Request, JobError> {
+        let directory = self.check()?;
         let mut request = match &self.agent {
             Agent::Gemini => self.for_gemini()?,
             Agent::Standin { program, args, .. } => {
@@ -131,11 +163,39 @@ impl Job {
                 command.args(args.clone());
                 self.with(command, self.standin_input()?, Speech::Stream, Vec::new())
             }
+            Agent::Acp(agent) => {
+                return Err(JobError::OnlyAcp {
+                    agent: agent.name.clone(),
+                });
+            }
         };
+        request.notices.extend(reason);
+        self.marked(&mut request);
+        Ok(request)
+    }
+
+    /// What can be said before anything is written: whether the run can be recorded, and where the agent works. Whoever comes between
+    /// is found when the recording begins.
+    fn check(&self) -> Result<PathBuf, JobError> {
+        let run = &self.options.run;
+        if !recording::is_name(run) {
+            let run = run.to_string();
+            return Err(RecordError::Name { run }.into());
+        }
+        if self.records.root.join(&**run).symlink_metadata().is_ok() {
+            return Err(self.exists().into());
+        }
+        let directory = self.config.working_dir_in(&self.environment.dir);
+        if !directory.is_dir() {
+            return Err(JobError::Directory { directory });
+        }
+        Ok(directory)
+    }
+
+    fn marked(&self, request: &mut Request) {
         request.command.envs([("LAPIDARY_RUN", &*self.options.run)]);
         // Two runs may have one name, in different places. What is hunted by its mark has to be this one's.
         request.command.mark("LAPIDARY_MARK", fresh_run());
-        Ok(request)
     }
 
     fn for_gemini(&self) -> Result<Request, JobError> {

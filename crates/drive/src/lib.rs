@@ -2,6 +2,7 @@
 
 pub mod acp;
 pub mod agents;
+pub mod budget;
 pub mod chat;
 pub mod config;
 pub mod detect;
@@ -20,6 +21,8 @@ pub mod replay;
 pub mod run;
 mod signals;
 mod system;
+pub mod talk;
 pub mod ticket;
+pub mod workspace;
 
 pub use host::{Host, fresh_run};

@@ -9,10 +9,13 @@
 //! | `stdout`, `stderr` | what it wrote, byte for byte: these files *are* its stdout and stderr |
 //! | `timing` | one line for each time that one of them had grown: milliseconds since the start, `in`, `out` or `err`, how many bytes |
 //!
+//! `in 0` says that whoever spoke to the agent closed its stdin then. A recording need not tell.
+//!
 //! The agent writes into the files itself, so they are complete even if we are killed, and however slowly anybody reads.
 
 mod keep;
 mod prompt;
+mod spoken;
 mod timing;
 
 use std::fs::{self, File};
@@ -23,6 +26,7 @@ use std::time::Instant;
 pub use keep::{Limits, prune, sweep};
 pub use lapidary_vocab::recording::{RecordedEnd, Recording as Manifest};
 pub use prompt::PromptDirectory;
+pub use spoken::{ACP, UNKNOWN, spoken};
 pub use timing::{Channel, Moment, Timing, TimingError};
 
 use crate::system::{private_directory, private_file_options};
@@ -146,16 +150,21 @@ impl Recorder {
 
     /// Writes the manifest, whole or not at all.
     pub fn describe(&self, manifest: &Manifest) -> io::Result<()> {
-        let text = format!("{:#}\n", serde_json::to_value(manifest)?);
-        let fresh = self.directory.join(".run.json");
-        whole_file(&fresh)?.write_all(text.as_bytes())?;
-        fs::rename(fresh, self.directory.join(MANIFEST))
+        describe(&self.directory, manifest)
     }
 
     /// Deletes it.
     pub fn discard(self) -> io::Result<()> {
         fs::remove_dir_all(&self.directory)
     }
+}
+
+/// Writes the manifest of the recording in a directory.
+pub(crate) fn describe(directory: &Path, manifest: &Manifest) -> io::Result<()> {
+    let text = format!("{:#}\n", serde_json::to_value(manifest)?);
+    let fresh = directory.join(".run.json");
+    whole_file(&fresh)?.write_all(text.as_bytes())?;
+    fs::rename(fresh, directory.join(MANIFEST))
 }
 
 /// What may name a directory of ours.

@@ -14,15 +14,15 @@
 //! A run has a thread of its own: whoever reads its events may take as long as they like, and its deadlines are kept all the same.
 //! What is not read yet waits in the recording, not in memory.
 
-mod attempt;
-mod course;
-mod ending;
-mod oversee;
+pub(crate) mod attempt;
+pub(crate) mod course;
+pub(crate) mod ending;
+pub(crate) mod oversee;
 mod request;
 mod retry;
 pub(crate) mod stop;
 mod translate;
-mod waiting;
+pub(crate) mod waiting;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,6 +36,7 @@ pub use request::{Records, Request, Speech, Timeouts};
 pub use stop::Stopper;
 use stop::Urgency;
 pub use translate::Batch;
+pub(crate) use translate::{now, stderr_tail};
 
 /// How many batches may wait for a slow reader. Each is of one read of the recording; more wait in the recording itself.
 const BATCHES: usize = 4;
@@ -51,13 +52,26 @@ pub struct Run {
 impl Run {
     /// Starts a run. Whatever goes wrong from here on is told by its last event.
     pub fn start(request: Request) -> Self {
+        let options = request.options.clone();
+        Self::on_a_thread(options, move |stops, batches| {
+            course::run(request, stops, batches)
+        })
+    }
+
+    /// A run that goes its course on a thread of its own.
+    pub(crate) fn on_a_thread<F, C>(options: Options, course: F) -> Self
+    where
+        F: FnOnce(watch::Receiver<Urgency>, mpsc::Sender<Batch>) -> C + Send + 'static,
+        C: Future<Output = ()>,
+    {
         let (sender, batches) = mpsc::channel(BATCHES);
         let (stopper, stops) = stop::channel();
-        let (options, reserve) = (request.options.clone(), sender.clone());
+        let (told, reserve) = (options.clone(), sender.clone());
         let thread = thread::Builder::new().name("lapidary-run".to_owned());
-        if let Err(error) = thread.spawn(move || run_to_its_end(request, stops, &sender)) {
+        let body = move || run_to_its_end(&options, stops, &sender, course);
+        if let Err(error) = thread.spawn(body) {
             let message = format!("cannot start a thread: {error}");
-            let _ = reserve.try_send(course::unable(&options, message));
+            let _ = reserve.try_send(course::unable(&told, message));
         }
         Self {
             batches,
@@ -100,6 +114,11 @@ impl Run {
         self.batches.recv().await
     }
 
+    /// The next events, for callers without a runtime.
+    pub fn blocking_next_batch(&mut self) -> Option<Batch> {
+        self.batches.blocking_recv()
+    }
+
     /// What ends the run from elsewhere.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
@@ -113,22 +132,26 @@ impl Drop for Run {
 }
 
 /// A run ends once, whatever happens: also if what happens is a mistake of ours.
-fn run_to_its_end(
-    request: Request,
+fn run_to_its_end<F, C>(
+    options: &Options,
     stops: watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
-) {
-    let options = request.options.clone();
+    course: F,
+) where
+    F: FnOnce(watch::Receiver<Urgency>, mpsc::Sender<Batch>) -> C,
+    C: Future<Output = ()>,
+{
     let run = || {
-        let run = course::run(request, stops, batches.clone());
-        runtime().map(|runtime| runtime.block_on(run))
+        let runtime = runtime()?;
+        runtime.block_on(course(stops, batches.clone()));
+        std::io::Result::Ok(())
     };
     let message = match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => return,
         Ok(Err(error)) => format!("cannot run anything: {error}"),
         Err(_) => "a mistake in Lapidary, which has broken the run off".to_owned(),
     };
-    let _ = batches.blocking_send(course::unable(&options, message));
+    let _ = batches.blocking_send(course::unable(options, message));
 }
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {

@@ -150,6 +150,23 @@ impl AcpNormalizer {
         out.push(self.stamp.event(body, &mut None));
     }
 
+    /// The agent is started again: what the last one said is over, and its requests and calls are not this one's.
+    pub fn restart(&mut self, out: &mut Events) {
+        self.end_message(out);
+        self.last_terminals(out);
+        self.requests = Pending::default();
+        self.calls = Pending::default();
+        self.terminals = Pending::default();
+        self.subagents = Pending::default();
+        self.sessions = Sessions::default();
+        self.handshake = Handshake::default();
+        self.verdict = Verdict::over_acp(&self.stamp.provider);
+        self.stamp.session_id = None;
+        self.last_prompt = None;
+        self.last_turn = None;
+        self.has_spoken = false;
+    }
+
     /// True if the agent has said or done anything since the newest prompt.
     pub fn has_spoken(&self) -> bool {
         self.has_spoken

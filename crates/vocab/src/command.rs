@@ -21,6 +21,13 @@ pub enum Command {
     SetConfigOption(SetConfigOption),
     SetReasoningEffort(SetReasoningEffort),
     CreateSession(CreateSession),
+    LoadSession(LoadSession),
+    ResumeSession(ResumeSession),
+    ListSessions(ListSessions),
+    CloseSession(CloseSession),
+    DeleteSession(DeleteSession),
+    SetMode(SetMode),
+    Authenticate(Authenticate),
     /// A command this version does not know, kept whole.
     #[serde(untagged)]
     #[schemars(skip)]
@@ -37,6 +44,13 @@ read_by_tag!(Command, "command", {
     "set_config_option" => SetConfigOption,
     "set_reasoning_effort" => SetReasoningEffort,
     "create_session" => CreateSession,
+    "load_session" => LoadSession,
+    "resume_session" => ResumeSession,
+    "list_sessions" => ListSessions,
+    "close_session" => CloseSession,
+    "delete_session" => DeleteSession,
+    "set_mode" => SetMode,
+    "authenticate" => Authenticate,
 }, else Unknown);
 
 /// Gives the agent a prompt.
@@ -151,4 +165,73 @@ pub struct CreateSession {
     /// Everything else, as the agent's adapter understands it. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<Json>,
+}
+
+/// Opens an earlier session, and has its history said again.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadSession {
+    /// Which. Upstream: the agent's id.
+    pub session_id: Text,
+    /// The working directory; where the agent was started if absent. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<Text>,
+}
+
+/// Opens an earlier session, without its history.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResumeSession {
+    /// Which. Upstream: the agent's id.
+    pub session_id: Text,
+    /// The working directory; where the agent was started if absent. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<Text>,
+}
+
+/// Asks for the agent's sessions. They come in the command's result, a page at a time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListSessions {
+    /// Only those of this directory. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<Text>,
+    /// Where the page begins: the `nextCursor` of the one before. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<Text>,
+}
+
+/// Ends a session, which the agent keeps.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CloseSession {
+    /// Which. Upstream: the agent's id.
+    pub session_id: Text,
+}
+
+/// Has the agent delete a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeleteSession {
+    /// Which. Upstream: the agent's id.
+    pub session_id: Text,
+}
+
+/// Puts a session into one of the agent's own modes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SetMode {
+    /// The session it is for. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Text>,
+    /// The mode's id, as `session_mode` lists it. Upstream.
+    pub mode_id: Text,
+}
+
+/// Logs in by one of the methods that the agent has listed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Authenticate {
+    /// The method's id. Upstream.
+    pub method_id: Text,
 }

@@ -12,7 +12,7 @@ use lapidary::drive::process::{Command, Exit as Ending, StartError, Stdio, Super
 use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
 use lapidary::drive::recording::RecordError;
 
-use super::run::job::recorded_in;
+use super::job::recorded_in;
 use super::run::signals::Listener;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -32,7 +32,8 @@ Examples:
   lapidary record --record-dir tests --run-id login -- gemini -o stream-json -p 'fix it'
   lapidary replay tests/login
 
-An editor that starts `gemini --acp` is recorded by letting it start `lapidary record -- gemini --acp` instead.
+An editor that starts `gemini --acp` is recorded by letting it start `lapidary record -- gemini --acp` instead. \
+`lapidary replay` plays such a recording as an agent that any ACP client can talk to.
 
 Ctrl-C asks the program to end; a second one ends it at once.
 

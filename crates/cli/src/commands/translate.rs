@@ -1,6 +1,7 @@
 //! `translate`: what an agent wrote, in our vocabularies.
 
 mod acp;
+mod events;
 mod input;
 mod progress;
 
@@ -18,6 +19,7 @@ use super::sink::{self, DeltasArg, Format, Sink};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+pub(super) use events::each_event;
 use input::Input;
 
 /// Translate a capture, a session file or a stream into events, messages and more

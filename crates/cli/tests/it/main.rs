@@ -6,12 +6,14 @@
 )]
 
 mod acp;
+mod acp_peers;
 mod bad_input;
 mod capabilities;
 mod doctor;
 mod examples;
 mod golden;
 mod help;
+mod policy;
 mod real;
 mod record;
 mod replay;
@@ -19,3 +21,4 @@ mod run;
 mod streaming;
 mod support;
 mod usage;
+mod workspace;

@@ -13,7 +13,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use super::connection::{Connected, Connection, Limits, Methods, connect_noting};
 use super::error::ConnectionError;
 use super::incoming::Requests;
-use super::log::{Log, Observer};
+use super::log::{Log, Observer, Tap};
 use super::tape::Tape;
 use super::transport::{Departure, Gone, Transport};
 use crate::follow::Followed;
@@ -42,6 +42,8 @@ pub struct Launch {
     pub methods: Methods,
     /// What is kept and waited for.
     pub limits: Limits,
+    /// Who sees each line at once.
+    pub tap: Option<Tap>,
 }
 
 /// Why there is no agent.
@@ -65,9 +67,16 @@ pub struct Agent {
     pub requests: Requests,
     /// All that is said.
     pub observer: Observer,
+    /// What ends it.
+    pub process: Process,
+}
+
+/// The process of an agent. Clones are the same one.
+#[derive(Debug, Clone)]
+pub struct Process {
     pid: i32,
     log: Arc<Log>,
-    orders: watch::Sender<Order>,
+    orders: Arc<watch::Sender<Order>>,
     ended: watch::Receiver<Option<Ended>>,
 }
 
@@ -84,7 +93,8 @@ impl Agent {
         let stderr = launch.recorder.directory().join(STDERR);
         let prepared = Prepared::new(&launch.recorder).map_err(AgentError::Prepare)?;
         let tape = Tape::new(launch.recorder, launch.max_output).map_err(AgentError::Prepare)?;
-        let log = Arc::new(Log::new(launch.limits, Some(tape)));
+        let log = Log::new(launch.limits, Some(tape)).tapped(launch.tap);
+        let log = Arc::new(log);
         let Prepared {
             stdin,
             stdout,
@@ -118,13 +128,43 @@ impl Agent {
             connection,
             requests,
             observer,
-            pid,
-            log,
-            orders,
-            ended,
+            process: Process {
+                pid,
+                log,
+                orders: Arc::new(orders),
+                ended,
+            },
         })
     }
 
+    /// The agent's process id.
+    pub fn pid(&self) -> i32 {
+        self.process.pid
+    }
+
+    /// Writes the manifest of the recording.
+    pub fn describe(&self, manifest: &Manifest) -> io::Result<()> {
+        self.process.describe(manifest)
+    }
+
+    /// Ends the agent in steps: see [`Process::end`].
+    pub async fn end(&self, grace: Duration) -> Option<Ended> {
+        self.connection.hang_up();
+        self.process.end(grace, grace).await
+    }
+
+    /// Ends the agent and everything that it started, now.
+    pub async fn kill(&self) -> Option<Ended> {
+        self.process.kill().await
+    }
+
+    /// Waits until the agent has ended and nothing that it started is left. Can be cancelled.
+    pub async fn gone(&self) -> Option<Ended> {
+        self.process.gone().await
+    }
+}
+
+impl Process {
     /// The agent's process id.
     pub fn pid(&self) -> i32 {
         self.pid
@@ -135,12 +175,11 @@ impl Agent {
         self.log.describe(manifest)
     }
 
-    /// Ends the agent, in steps that each have this long: its stdin is closed, it is asked to end, and it is ended with everything that
-    /// it started. Returns when nothing is left; none only if the runtime is going down. What was said until then can still be
-    /// observed.
-    pub async fn end(&self, grace: Duration) -> Option<Ended> {
-        self.connection.hang_up();
-        if let Ok(ended) = timeout(grace, self.gone()).await {
+    /// Ends the agent, in steps: once its stdin is closed it has so long to end by itself; then it is asked to end, and after the grace it
+    /// is ended with everything that it started. Returns when nothing is left; none only if the runtime is going down. What was
+    /// said until then can still be observed.
+    pub async fn end(&self, by_itself: Duration, grace: Duration) -> Option<Ended> {
+        if let Ok(ended) = timeout(by_itself, self.gone()).await {
             return ended;
         }
         self.orders.send_replace(Order::Stop(grace));

@@ -4,6 +4,7 @@
 //! nothing. Without a recording they are told how much they missed.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -120,11 +121,22 @@ impl Drop for Observer {
     }
 }
 
+/// Sees each line at once, before anybody acts on it: with its number, and while everything else waits. It must be quick.
+#[derive(Clone)]
+pub struct Tap(pub Arc<dyn Fn(u64, &Traffic) + Send + Sync>);
+
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tap")
+    }
+}
+
 /// What was said so far.
 #[derive(Debug)]
 pub(super) struct Log {
     state: Mutex<State>,
     news: Notify,
+    tap: Option<Tap>,
     /// How many bytes are kept for somebody who does not look.
     most: usize,
     /// The longest line that is read.
@@ -173,9 +185,15 @@ impl Log {
                 recorded: None,
             }),
             news: Notify::new(),
+            tap: None,
             most: limits.unseen_bytes,
             longest: limits.line,
         }
+    }
+
+    /// Shown to this as well.
+    pub(super) fn tapped(self, tap: Option<Tap>) -> Self {
+        Self { tap, ..self }
     }
 
     /// The agent wrote these bytes. They are recorded before anybody looks what they are.
@@ -243,6 +261,9 @@ impl Log {
     fn add(&self, state: &mut State, traffic: Traffic, start: Option<u64>) -> u64 {
         let number = state.next;
         state.next += 1;
+        if let Some(Tap(see)) = &self.tap {
+            see(number, &traffic);
+        }
         if state.is_watched {
             let observed = Observed {
                 number,

@@ -11,7 +11,7 @@ mod trust;
 pub use crate::config::{ApprovalMode, PermissionMode};
 pub use capabilities::{capabilities, metadata};
 pub(crate) use extra::skips_trust;
-pub use launch::{Delivery, Invocation, Launch, Stdin, Transport, prepare};
+pub use launch::{Delivery, Invocation, Launch, Spoken, Stdin, Transport, prepare, prepare_acp};
 pub use problem::LaunchError;
 pub use prompt::{Prompt, STDIN_LIMIT};
 pub(crate) use trust::trust_hint;
@@ -22,6 +22,10 @@ pub const NAME: &str = "gemini";
 /// Where people get it.
 pub const INSTALL_URL: &str = "https://github.com/google-gemini/gemini-cli";
 
+/// The oldest version that is known to speak ACP well.
+pub(crate) const ACP: (u64, u64) = (0, 61);
+/// The oldest version that is known to speak ACP at all. It takes half a minute to ask for a permission.
+pub(crate) const OLD_ACP: (u64, u64) = (0, 24);
 /// The version that brought `-o stream-json`.
 pub(crate) const STREAM_JSON: (u64, u64) = (0, 11);
 /// The version that brought `--resume`.

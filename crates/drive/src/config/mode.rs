@@ -101,6 +101,8 @@ pub enum TransportChoice {
     /// The best that the agent's version knows.
     #[default]
     Auto,
+    /// The Agent Client Protocol.
+    Acp,
     /// A line of JSON for each thing that happens.
     StreamJson,
     /// One JSON document at the end.
@@ -109,12 +111,13 @@ pub enum TransportChoice {
 
 impl TransportChoice {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 3] = [Self::Auto, Self::StreamJson, Self::Json];
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Acp, Self::StreamJson, Self::Json];
 
     /// The word for it in `transport` and `--transport`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
+            Self::Acp => "acp",
             Self::StreamJson => "stream-json",
             Self::Json => "json",
         }

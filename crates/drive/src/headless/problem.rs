@@ -21,6 +21,28 @@ pub enum JobError {
     /// The agent cannot be started like this.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// The agent's program is not there.
+    #[error("cannot find `{program}`, the program of the agent `{agent}`")]
+    NoProgram {
+        /// What the agent is called.
+        agent: String,
+        /// What its program is called.
+        program: String,
+        /// How one gets it, if we know.
+        install: Option<String>,
+    },
+    /// The agent can only be spoken to.
+    #[error("`{agent}` speaks nothing but ACP")]
+    OnlyAcp {
+        /// What the agent is called.
+        agent: String,
+    },
+    /// The agent is not spoken to, and something was asked for that needs it.
+    #[error("{what} needs an agent that speaks ACP")]
+    NotSpoken {
+        /// What was asked for.
+        what: &'static str,
+    },
     /// The run's id cannot name a recording.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -51,7 +73,8 @@ pub enum JobError {
 impl JobError {
     fn cause(&self) -> Cause {
         match self {
-            Self::NotFound(_) => Cause::AgentMissing,
+            Self::NotFound(_) | Self::NoProgram { .. } => Cause::AgentMissing,
+            Self::OnlyAcp { .. } | Self::NotSpoken { .. } => Cause::BadInput,
             Self::Launch(_) | Self::Record(_) | Self::Directory { .. } => Cause::BadInput,
             Self::Untrusted { .. } => Cause::UntrustedFolder,
             Self::PromptFile { .. } => Cause::Internal,
@@ -78,8 +101,27 @@ impl JobError {
             Self::NotFound(error) => Some(error.hint()),
             Self::Launch(error) => error.hint(),
             Self::Untrusted { reason, .. } => Some(gemini::trust_hint(reason)),
+            Self::NoProgram { install, .. } => {
+                let install = install.as_ref()?;
+                Some(format!("install it with {}", as_command(install)))
+            }
+            Self::OnlyAcp { .. } => {
+                Some("`--transport acp` speaks it, and so does `auto`".to_owned())
+            }
+            Self::NotSpoken { .. } => {
+                Some("`--transport acp` makes it one, if it can be".to_owned())
+            }
             Self::Record(_) | Self::Directory { .. } | Self::PromptFile { .. } => None,
         }
+    }
+}
+
+/// A command is quoted, a sentence is not.
+fn as_command(install: &str) -> String {
+    if install.starts_with("the ") {
+        install.to_owned()
+    } else {
+        format!("`{install}`")
     }
 }
 

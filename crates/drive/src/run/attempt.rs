@@ -36,14 +36,15 @@ pub(super) struct Attempt<'a> {
 }
 
 /// What came of it.
-pub(super) struct Tried {
-    pub(super) ending: Ending,
+pub(crate) struct Tried {
+    pub(crate) ending: Ending,
     /// Where it is recorded, if it is.
-    pub(super) recording: Option<PathBuf>,
-    end: RunEnd,
-    has_output: bool,
+    pub(crate) recording: Option<PathBuf>,
+    /// How it would be judged.
+    pub(crate) end: RunEnd,
+    pub(crate) has_output: bool,
     /// The agent has said or done something that a second attempt would repeat, for all we know.
-    is_under_way: bool,
+    pub(crate) is_under_way: bool,
 }
 
 impl Tried {
@@ -68,7 +69,7 @@ impl Tried {
 impl Attempt<'_> {
     pub(super) async fn make(self, normalizer: &mut StreamNormalizer) -> Tried {
         let request = self.request;
-        let (ending, recording, has_output) = match self.begin() {
+        let (ending, recording, has_output) = match begin(request, self.number) {
             Ok(recorder) => self.follow(recorder, normalizer).await,
             Err(error) => (cannot_record(&error), None, false),
         };
@@ -84,22 +85,13 @@ impl Attempt<'_> {
         }
     }
 
-    fn begin(&self) -> Result<Recorder, RecordError> {
-        let run = &self.request.run;
-        let name = match self.number {
-            1 => run.clone(),
-            again => format!("{run}.{again}"),
-        };
-        Recorder::begin(&self.request.records.root, &name)
-    }
-
     async fn follow(
         self,
         mut recorder: Recorder,
         normalizer: &mut StreamNormalizer,
     ) -> (Ending, Option<PathBuf>, bool) {
         let request = self.request;
-        let mut manifest = self.manifest();
+        let mut manifest = manifest(request, request.speech.as_str());
         let ending = match self.supervise(&mut recorder, &manifest, normalizer).await {
             Ok(ending) => ending,
             Err(error) => error.ending(&recorder),
@@ -107,7 +99,7 @@ impl Attempt<'_> {
         let judged = normalizer.judge(&ending);
         let stdout = fs::metadata(recorder.directory().join(STDOUT));
         let has_output = stdout.is_ok_and(|stdout| stdout.len() > 0);
-        manifest.end = Some(recorded_end(&recorder, &ending, Some(&judged)));
+        manifest.end = Some(recorded_end(recorder.elapsed(), &ending, Some(&judged)));
         if !request.records.keep {
             let _ = recorder.discard();
             return (ending, None, has_output);
@@ -143,7 +135,7 @@ impl Attempt<'_> {
             ending.duration = Some(self.began.elapsed());
             // Whoever reads may take as long as they like; how the agent ended is known now.
             let over = Manifest {
-                end: Some(recorded_end(recorder, &ending, None)),
+                end: Some(recorded_end(recorder.elapsed(), &ending, None)),
                 ..manifest.clone()
             };
             let _ = recorder.describe(&over);
@@ -167,19 +159,29 @@ impl Attempt<'_> {
         let start = self.request.timeouts.start;
         left.into_iter().chain(start).min().unwrap_or(Duration::MAX)
     }
+}
 
-    fn manifest(&self) -> Manifest {
-        let request = self.request;
-        Manifest {
-            schema: lapidary_vocab::recording::SCHEMA.to_owned(),
-            run: request.run.clone(),
-            agent: request.agent.clone(),
-            transport: request.speech.as_str().to_owned(),
-            argv: request.command.argv(),
-            environment: request.command.environment_names(),
-            directory: request.command.directory().display().to_string(),
-            started_at: now(),
-            end: None,
-        }
+/// Begins the recording of an attempt.
+pub(crate) fn begin(request: &Request, number: u32) -> Result<Recorder, RecordError> {
+    let run = &request.run;
+    let name = match number {
+        1 => run.clone(),
+        again => format!("{run}.{again}"),
+    };
+    Recorder::begin(&request.records.root, &name)
+}
+
+/// What is known of an attempt when it begins.
+pub(crate) fn manifest(request: &Request, transport: &str) -> Manifest {
+    Manifest {
+        schema: lapidary_vocab::recording::SCHEMA.to_owned(),
+        run: request.run.clone(),
+        agent: request.agent.clone(),
+        transport: transport.to_owned(),
+        argv: request.command.argv(),
+        environment: request.command.environment_names(),
+        directory: request.command.directory().display().to_string(),
+        started_at: now(),
+        end: None,
     }
 }

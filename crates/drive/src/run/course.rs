@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use lapidary_normalize::gemini::stream::StreamNormalizer;
-use lapidary_normalize::{Ending, Options, Stopped};
+use lapidary_normalize::{Ending, Events, Options, Stopped};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
-use super::attempt::Attempt;
+use super::attempt::{Attempt, Tried};
 use super::ending::cancelled;
 use super::oversee::later;
 use super::request::{Request, Speech};
@@ -49,19 +49,63 @@ pub(super) async fn run(
     // That nobody listens any more is no reason to stop: whoever wants that says so.
     let _ = batches.send(first).await;
     let began = Instant::now();
-    let (mut ending, recording) =
-        attempts(&request, &mut normalizer, &stops, &batches, began).await;
+    let mut effort = Headless {
+        request: &request,
+        normalizer: &mut normalizer,
+        stops: &stops,
+        batches: &batches,
+        began,
+    };
+    let (mut ending, recording) = attempts(&request, &mut effort, &stops, &batches, began).await;
     ending.duration.get_or_insert_with(|| began.elapsed());
     clear_prompt(&request);
+    let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
     let _ = batches
-        .send(last(normalizer, ending, recording.as_deref()))
+        .send(last(finish, ending, recording.as_deref()))
         .await;
 }
 
+/// What can be tried more than once.
+pub(crate) trait Effort {
+    /// Tries, for the `number`th time.
+    async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried;
+    /// Says that it is tried again, and forgets what was said before.
+    fn start_over(&mut self, message: String, events: &mut Events);
+}
+
+/// An agent that writes, and is not spoken to.
+struct Headless<'a> {
+    request: &'a Request,
+    normalizer: &'a mut StreamNormalizer,
+    stops: &'a watch::Receiver<Urgency>,
+    batches: &'a mpsc::Sender<Batch>,
+    began: Instant,
+}
+
+impl Effort for Headless<'_> {
+    async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried {
+        let attempt = Attempt {
+            request: self.request,
+            number,
+            stops: self.stops.clone(),
+            batches: self.batches,
+            must_end,
+            began: self.began,
+        };
+        attempt.make(self.normalizer).await
+    }
+
+    fn start_over(&mut self, message: String, events: &mut Events) {
+        self.normalizer.restart(events);
+        self.normalizer
+            .note(DiagnosticKind::Retry, message, &now(), events);
+    }
+}
+
 /// Tries until it works, or until there is no point in trying again.
-async fn attempts(
+pub(crate) async fn attempts(
     request: &Request,
-    normalizer: &mut StreamNormalizer,
+    effort: &mut impl Effort,
     stops: &watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
     began: Instant,
@@ -69,15 +113,7 @@ async fn attempts(
     let must_end = request.timeouts.total.map(|total| later(began, total));
     let mut number = 1;
     loop {
-        let attempt = Attempt {
-            request,
-            number,
-            stops: stops.clone(),
-            batches,
-            must_end,
-            began,
-        };
-        let mut tried = attempt.make(normalizer).await;
+        let mut tried = effort.make(number, must_end).await;
         let Some(pause) = tried.pause(request, number) else {
             return (tried.ending, tried.recording);
         };
@@ -86,9 +122,8 @@ async fn attempts(
             return (tried.ending, tried.recording);
         }
         let mut batch = Batch::default();
-        normalizer.restart(&mut batch.events);
         let message = tried.told(number, request.retries, pause);
-        normalizer.note(DiagnosticKind::Retry, message, &now(), &mut batch.events);
+        effort.start_over(message, &mut batch.events);
         let _ = batches.send(batch).await;
         if waits_out(pause, stops.clone()).await {
             let ending = Ending {
@@ -111,10 +146,14 @@ fn clear_prompt(request: &Request) {
 }
 
 /// The `run_end`, which says where the recording is.
-fn last(normalizer: StreamNormalizer, mut ending: Ending, recording: Option<&Path>) -> Batch {
+pub(crate) fn last(
+    finish: impl FnOnce(&Ending, &mut Events),
+    mut ending: Ending,
+    recording: Option<&Path>,
+) -> Batch {
     ending.at = Some(now());
     let mut batch = Batch::default();
-    normalizer.finish(&ending, &mut batch.events);
+    finish(&ending, &mut batch.events);
     if let (Some(event), Some(recording)) = (batch.events.last_mut(), recording) {
         let path = Json::from_value(&recording.to_string_lossy());
         event.base.extensions.insert(RECORDING.to_owned(), path);

@@ -2,12 +2,13 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use lapidary_normalize::{Ending, Stopped};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::RunEnd;
 
-use super::oversee::FREE_SPACE;
+pub(crate) use super::oversee::FREE_SPACE;
 use crate::process::{Ended, Exit, StartError};
 use crate::recording::{RecordError, RecordedEnd, Recorder};
 use crate::signals;
@@ -31,7 +32,7 @@ impl From<io::Error> for AttemptError {
 }
 
 impl AttemptError {
-    pub(super) fn ending(&self, recorder: &Recorder) -> Ending {
+    pub(crate) fn ending(&self, recorder: &Recorder) -> Ending {
         match self {
             Self::Start(error) => cannot_start(error),
             Self::Files(error) => {
@@ -43,7 +44,7 @@ impl AttemptError {
     }
 }
 
-pub(super) fn cannot_record(error: &RecordError) -> Ending {
+pub(crate) fn cannot_record(error: &RecordError) -> Ending {
     let cause = match error {
         RecordError::Name { .. } | RecordError::Exists { .. } => Cause::BadInput,
         RecordError::Write { .. } => Cause::Internal,
@@ -53,13 +54,16 @@ pub(super) fn cannot_record(error: &RecordError) -> Ending {
 }
 
 fn cannot_start(error: &StartError) -> Ending {
-    let cause = match error {
+    not_started(start_cause(error), with_sources(error), None)
+}
+
+pub(crate) fn start_cause(error: &StartError) -> Cause {
+    match error {
         StartError::Missing { .. } => Cause::AgentMissing,
         StartError::Directory { .. } => Cause::BadInput,
         StartError::Spawn { .. } => Cause::SpawnFailed,
         StartError::Supervisor { .. } | StartError::NotASupervisor { .. } => Cause::Internal,
-    };
-    not_started(cause, with_sources(error), None)
+    }
 }
 
 fn not_started(cause: Cause, message: String, hint: Option<&str>) -> Ending {
@@ -73,7 +77,7 @@ fn not_started(cause: Cause, message: String, hint: Option<&str>) -> Ending {
     }
 }
 
-fn with_sources(error: &dyn std::error::Error) -> String {
+pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -83,7 +87,7 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     message
 }
 
-pub(super) fn ending(ended: Ended, stopped: Option<Stopped>) -> Ending {
+pub(crate) fn ending(ended: Ended, stopped: Option<Stopped>) -> Ending {
     let mut ending = Ending {
         stopped,
         ..Ending::default()
@@ -121,12 +125,12 @@ fn remarks(ended: Ended) -> Vec<String> {
     remarks
 }
 
-pub(super) fn recorded_end(
-    recorder: &Recorder,
+pub(crate) fn recorded_end(
+    elapsed: Duration,
     ending: &Ending,
     judged: Option<&RunEnd>,
 ) -> RecordedEnd {
-    let time = ending.duration.unwrap_or_else(|| recorder.elapsed());
+    let time = ending.duration.unwrap_or(elapsed);
     RecordedEnd {
         duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
         exit_code: ending.exit_code,
@@ -136,7 +140,7 @@ pub(super) fn recorded_end(
     }
 }
 
-pub(super) fn disk_full(directory: &Path) -> Stopped {
+pub(crate) fn disk_full(directory: &Path) -> Stopped {
     Stopped {
         cause: Cause::Internal,
         message: format!(
@@ -147,7 +151,7 @@ pub(super) fn disk_full(directory: &Path) -> Stopped {
     }
 }
 
-pub(super) fn cancelled() -> Stopped {
+pub(crate) fn cancelled() -> Stopped {
     Stopped {
         cause: Cause::CancelledByClient,
         message: "the run was cancelled".to_owned(),

@@ -245,10 +245,10 @@ impl<'a> Overseer<'a> {
     }
 }
 
-pub(super) const FREE_SPACE: &str = "free some space, or record elsewhere (--record-dir)";
+pub(crate) const FREE_SPACE: &str = "free some space, or record elsewhere (--record-dir)";
 
 /// So much later, or as late as the clock goes.
-pub(super) fn later(from: Instant, by: Duration) -> Instant {
+pub(crate) fn later(from: Instant, by: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
     from + by.min(CENTURY)
 }

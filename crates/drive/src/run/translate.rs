@@ -32,7 +32,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.events.is_empty() && self.stdout.is_empty() && self.stderr.is_empty()
     }
 }
@@ -173,12 +173,12 @@ impl<'a> Translator<'a> {
 }
 
 /// The end of what the agent wrote to stderr.
-pub(super) fn stderr_tail(directory: &Path) -> String {
+pub(crate) fn stderr_tail(directory: &Path) -> String {
     let tail = Followed::open(&directory.join(STDERR)).map(|stderr| stderr.tail(TAIL));
     String::from_utf8_lossy(&tail.unwrap_or_default()).into_owned()
 }
 
 /// The time, as events carry it.
-pub(super) fn now() -> String {
+pub(crate) fn now() -> String {
     format!("{:.3}", jiff::Timestamp::now())
 }

@@ -12,7 +12,7 @@ const LONGEST_NAME: usize = 60;
 
 /// What is known about it.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(Mutex<State>);
+pub(crate) struct Waiting(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -23,7 +23,7 @@ struct State {
 }
 
 impl Waiting {
-    pub(super) fn note(&self, events: &[Event]) {
+    pub(crate) fn note(&self, events: &[Event]) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for event in events {
             match &event.body {
@@ -39,7 +39,7 @@ impl Waiting {
     }
 
     /// In words.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match state.open.as_slice() {
             [] if state.is_done => "the agent's end, as it had said all".to_owned(),

@@ -12,6 +12,9 @@ use lapidary_vocab::content::*;
 use lapidary_vocab::doctor::{Check, CheckName, CheckState, Checkup};
 use lapidary_vocab::event::*;
 use lapidary_vocab::message::*;
+use lapidary_vocab::policy_report::{
+    self, Happened, JudgedCall, PolicyEffect, PolicyReport, RuleUse,
+};
 use lapidary_vocab::result::{self, Files, ResultError};
 use lapidary_vocab::runtime::{self, *};
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
@@ -494,6 +497,31 @@ pub(crate) fn commands() -> Vec<Command> {
             prompt: some("Say hello"),
             options: Some(json(r#"{"model":"auto"}"#)),
         }),
+        Command::LoadSession(command::LoadSession {
+            session_id: text("s-1"),
+            cwd: some("/work"),
+        }),
+        Command::ResumeSession(command::ResumeSession {
+            session_id: text("s-1"),
+            cwd: some("/work"),
+        }),
+        Command::ListSessions(command::ListSessions {
+            cwd: some("/work"),
+            cursor: some("page 2"),
+        }),
+        Command::CloseSession(command::CloseSession {
+            session_id: text("s-1"),
+        }),
+        Command::DeleteSession(command::DeleteSession {
+            session_id: text("s-1"),
+        }),
+        Command::SetMode(command::SetMode {
+            session_id: some("s-1"),
+            mode_id: text("plan"),
+        }),
+        Command::Authenticate(command::Authenticate {
+            method_id: text("gemini-api-key"),
+        }),
     ]
 }
 
@@ -546,4 +574,33 @@ pub(crate) fn checkup() -> Checkup {
         full("horoscope".into(), "postponed"),
     ];
     Checkup::of("gemini", checks)
+}
+
+pub(crate) fn policy_report() -> PolicyReport {
+    PolicyReport {
+        schema: policy_report::SCHEMA.into(),
+        permission_mode: "default".to_owned(),
+        calls: vec![JudgedCall {
+            recording: "runs/one".to_owned(),
+            call_id: text("c1"),
+            tool_name: text("run_shell_command"),
+            kind: ToolKind::Execute,
+            title: some("ls"),
+            command: Some("ls".to_owned()),
+            paths: vec!["/srv".to_owned()],
+            mcp_server: Some("files".to_owned()),
+            effect: PolicyEffect::Deny,
+            decided_by: DecidedBy::Rule,
+            rule: Some("lapidary.toml:12".to_owned()),
+            reason: "denied by lapidary.toml:12".to_owned(),
+            happened: Happened::Completed,
+        }],
+        rules: vec![RuleUse {
+            rule: "lapidary.toml:12".to_owned(),
+            effect: PolicyEffect::Deny,
+            matched: 1,
+            decided: 1,
+            shadowed_by: vec!["lapidary.toml:3".to_owned()],
+        }],
+    }
 }

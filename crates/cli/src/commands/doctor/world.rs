@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use lapidary::drive::agents::gemini::Prompt;
 use lapidary::drive::config::{Config, ConfigError, PermissionMode};
 use lapidary::drive::detect::{Environment, GEMINI_CLI_PATH};
-use lapidary::drive::headless::{Agent, Job};
+use lapidary::drive::headless::{Agent, Job, Speaking};
 use lapidary::drive::process::Supervisor;
 use lapidary::drive::run::Records;
 use lapidary::normalize::Options;
@@ -103,6 +103,7 @@ impl<'a> World<'a> {
             notices: Vec::new(),
             with_bytes: false,
             max_line: DEFAULT_LIMIT,
+            speaking: Speaking::default(),
         })
     }
 }

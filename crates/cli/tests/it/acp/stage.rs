@@ -44,6 +44,7 @@ impl Stage {
             max_output: 1 << 30,
             methods: Methods::of(["session/request_permission"]),
             limits: Limits::default(),
+            tap: None,
         }
     }
 

@@ -7,7 +7,7 @@ use super::arguments::Arguments;
 use super::extra::Extra;
 use super::problem::LaunchError;
 use super::prompt::{self, Carried, Prompt};
-use super::{PLAN, RESUME, STREAM_JSON, has};
+use super::{ACP, OLD_ACP, PLAN, RESUME, STREAM_JSON, has};
 use crate::agents::Version;
 use crate::config::{ApprovalMode, Config, PermissionMode, TransportChoice};
 
@@ -45,6 +45,15 @@ pub struct Invocation {
     pub transport: Transport,
     /// What the user should know: where we do something else than was asked for.
     pub notices: Vec<String>,
+}
+
+/// What is started of an agent that is spoken to, program aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spoken {
+    /// The arguments.
+    pub args: Vec<OsString>,
+    /// Variables to add to the environment.
+    pub env: Vec<(OsString, OsString)>,
 }
 
 /// What the agent reads from its standard input. It waits half a second for the first byte and then takes it for empty, so the
@@ -132,6 +141,30 @@ pub fn prepare(launch: &Launch<'_>) -> Result<Delivery, LaunchError> {
     }))
 }
 
+/// Prepares an agent that is spoken to: its arguments, without prompt, session and mode, of which it is told.
+pub fn prepare_acp(launch: &Launch<'_>) -> Result<Spoken, LaunchError> {
+    let extra = Extra::read(launch.extra_args)?;
+    if let Some(version) = launch.version.filter(|version| !version.has(OLD_ACP)) {
+        return Err(LaunchError::TooOld {
+            version: version.clone(),
+            what: "ACP",
+            since: "0.24",
+        });
+    }
+    let mut args = Arguments::default();
+    args.flag(if has(launch.version, ACP) {
+        "--acp"
+    } else {
+        "--experimental-acp"
+    });
+    options(launch, &extra, &mut args)?;
+    args.extend(launch.extra_args);
+    Ok(Spoken {
+        args: args.into_vec(),
+        env: environment(launch.config),
+    })
+}
+
 impl Transport {
     fn as_str(self) -> &'static str {
         match self {
@@ -145,8 +178,8 @@ fn transport(launch: &Launch<'_>, notices: &mut Vec<String>) -> Result<Transport
     let old = launch.version.filter(|version| !version.has(STREAM_JSON));
     match (launch.config.transport.unwrap_or_default(), old) {
         (TransportChoice::Json, _) => Ok(Transport::Json),
-        (TransportChoice::Auto | TransportChoice::StreamJson, None) => Ok(Transport::StreamJson),
-        (TransportChoice::Auto, Some(version)) => {
+        (_, None) => Ok(Transport::StreamJson),
+        (TransportChoice::Auto | TransportChoice::Acp, Some(version)) => {
             notices.push(format!(
                 "Gemini CLI {version} has no stream-json, which came with 0.11: there is one answer at the end, and no tool calls"
             ));

@@ -1,0 +1,157 @@
+//! `connect`: an agent for programs. Events come out, commands go in, one JSON per line.
+
+use std::io::{self, BufRead, Read as _, Write as _};
+
+use anyhow::anyhow;
+use lapidary::drive::run::Run;
+use lapidary::drive::talk::{Order, Orders};
+use lapidary::normalize::Options;
+use lapidary::vocab::event::RunEnd;
+use lapidary::vocab::{Body, Cause, Event};
+
+use super::common::Common;
+use super::job;
+use super::run::signals::Listener;
+use super::run::{explain, refusal};
+use super::sink::{self, Format};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// The longest line that is read as a command.
+const LONGEST: u64 = 64 << 20;
+
+/// Keep an agent for a program: events out, commands in, one JSON per line
+///
+/// The agent is started at once and lives until stdin is closed and everything that was asked for is done. It speaks ACP. Events are
+/// those of `run`; each command has one `command_result`, with the `id` that the command had. `lapidary schema commands` has
+/// all commands.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Commands, each with an optional `id`:
+  {\"command\":\"send_message\",\"text\":\"fix the tests\"}      a prompt; a session is opened if there is none
+  {\"command\":\"permission_response\",\"requestId\":\"0\",\"allowed\":true}
+  {\"command\":\"interrupt\"}                                ends the turn
+  {\"command\":\"create_session\",\"cwd\":\".\"}               also load_, resume_, close_, delete_ and list_sessions
+  {\"command\":\"set_model\",\"model\":\"…\"}                  also set_mode, set_config_option, set_reasoning_effort
+  {\"command\":\"set_permission_mode\",\"mode\":\"acceptEdits\"}
+  {\"command\":\"authenticate\",\"methodId\":\"…\"}
+  {\"command\":\"kill\"}                                     ends the agent, and with it everything
+
+Examples:
+  echo '{\"command\":\"send_message\",\"text\":\"hello\"}' | lapidary connect --agent claude
+  lapidary connect --agent 'opencode acp' --deny 'edit:.github/**'
+
+What the rules and the mode leave open is asked: `permission_request` comes out, and the agent waits for its
+`permission_response`. examples/connect.py and examples/connect.ts are whole clients.
+
+Exit codes are those of `run`.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let listener = Listener::register();
+    let common = &args.common;
+    let id = common.run_id.clone();
+    let id = id.unwrap_or_else(lapidary::drive::fresh_run);
+    let options = sink::options(&id, Format::Events, common.no_raw, common.deltas);
+    let run = match started(common, &options) {
+        Ok((run, orders)) => {
+            read_orders(orders)?;
+            run
+        }
+        Err(failure) if failure.exit == Exit::Usage => return Err(failure),
+        Err(failure) => Run::refused(&options, refusal(&failure)),
+    };
+    let _heard = listener.ends(run.stopper());
+    let end = print_all(run, out)?;
+    if end.cause != Cause::EndTurn {
+        explain(&end);
+    }
+    Ok(Exit::of(&end.cause))
+}
+
+fn started(common: &Common, options: &Options) -> Result<(Run, Orders), Failure> {
+    let job = job::of(common, options.clone())?;
+    match job.connect() {
+        Ok(conversation) => Ok((conversation.run, conversation.orders)),
+        Err(error) => Ok((Run::refused(options, (&error).into()), Orders::to_nobody())),
+    }
+}
+
+/// Reads orders on a thread of their own, which ends with us: a read of stdin cannot be given up.
+fn read_orders(orders: Orders) -> Result<(), Failure> {
+    let thread = std::thread::Builder::new().name("lapidary-orders".to_owned());
+    let body = move || {
+        let mut stdin = io::stdin().lock();
+        while let Some(order) = next_order(&mut stdin) {
+            orders.give(order);
+        }
+    };
+    let spawned = thread.spawn(body).map(drop);
+    spawned.map_err(|error| Failure::internal(anyhow!(error)))
+}
+
+/// The next order. Blank lines are none.
+fn next_order(stdin: &mut impl BufRead) -> Option<Order> {
+    loop {
+        let mut line = Vec::new();
+        let read = stdin
+            .by_ref()
+            .take(LONGEST + 1)
+            .read_until(b'\n', &mut line);
+        if !matches!(read, Ok(1..)) {
+            return None;
+        }
+        if line.len() as u64 > LONGEST {
+            skip_line(stdin);
+            return Some(Order::unreadable(&format!(
+                "a command has more than {LONGEST} bytes"
+            )));
+        }
+        match std::str::from_utf8(&line) {
+            Ok(text) if text.trim().is_empty() => {}
+            Ok(text) => return Some(Order::read(text)),
+            Err(_) => return Some(Order::unreadable("a command is not UTF-8")),
+        }
+    }
+}
+
+fn skip_line(stdin: &mut impl BufRead) {
+    while let Ok(piece @ [_, ..]) = stdin.fill_buf() {
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let count = end.map_or(piece.len(), |end| end + 1);
+        stdin.consume(count);
+        if end.is_some() {
+            return;
+        }
+    }
+}
+
+/// Prints what happens until it is over. If nobody reads it any more, it is ended.
+fn print_all(mut run: Run, out: &mut Printer) -> Result<RunEnd, Failure> {
+    let mut end = None;
+    let mut is_read = true;
+    while let Some(events) = run.blocking_next_batch().map(|batch| batch.events) {
+        if let Some(Body::RunEnd(last)) = events.last().map(|event| &event.body) {
+            end = Some(last.clone());
+        }
+        if is_read && let Err(error) = print(&events, out) {
+            is_read = false;
+            run.stopper().cancel();
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                complain(&format!("error: cannot write: {error}"));
+            }
+        }
+    }
+    end.ok_or_else(|| Failure::internal(anyhow!("the run ended without a word")))
+}
+
+fn print(events: &[Event], out: &mut Printer) -> io::Result<()> {
+    for event in events {
+        lapidary::vocab::line::write_event(out, event)?;
+    }
+    out.flush()
+}

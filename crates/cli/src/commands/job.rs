@@ -1,0 +1,176 @@
+//! From what every command can be told, files and surroundings to a job.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::agents::gemini::Prompt;
+use lapidary::drive::config::{self, Config, ConfigError};
+use lapidary::drive::detect::Environment;
+use lapidary::drive::headless::Job;
+use lapidary::drive::process::Supervisor;
+use lapidary::drive::recording::{self, Limits};
+use lapidary::drive::run::Records;
+use lapidary::normalize::Options;
+
+use super::common::Common;
+use super::{agents, directories, speaking};
+use crate::failure::Failure;
+use crate::printer::complain;
+
+/// An agent, started with what every command can be told. What the command has of its own is for it to fill in.
+pub(in crate::commands) fn of(common: &Common, options: Options) -> Result<Job, Failure> {
+    let here = here(common)?;
+    let environment = Environment::from_vars(std::env::vars_os(), &here);
+    let flags = flags(common).map_err(|error| Failure::usage(anyhow!(error)))?;
+    let config = flags.over(configured(common, &here, &environment)?);
+    let program = std::env::current_exe().context("cannot tell where this program is");
+    let program = program.map_err(Failure::internal)?;
+    Ok(Job {
+        agent: agents::of(&config, &program, &environment)?,
+        prompt: Prompt::Text(String::new()),
+        resume: None,
+        session_id: None,
+        extra_args: common.for_agent.clone(),
+        records: records(common, &config, &environment)?,
+        supervisor: Supervisor::at(program),
+        options,
+        notices: Vec::new(),
+        with_bytes: false,
+        max_line: common.max_line,
+        speaking: speaking::of(common, &environment)?,
+        environment,
+        config,
+    })
+}
+
+/// Where we are. Somebody may have deleted it, which does not matter to who says where the agent is to work.
+fn here(args: &Common) -> Result<PathBuf, Failure> {
+    match (std::env::current_dir(), &args.working_dir) {
+        (Ok(here), _) => Ok(here),
+        (Err(_), Some(wanted)) if wanted.is_absolute() => Ok(wanted.clone()),
+        (Err(error), _) => {
+            let error = anyhow!(error).context("the current directory is gone, or cannot be told");
+            Err(Failure::bad_input(error).with_hint("go elsewhere, or name a directory with -C"))
+        }
+    }
+}
+
+/// Flags go through the same table as files, so a mistake has the same words.
+fn flags(args: &Common) -> Result<Config, ConfigError> {
+    let mut builder = Config::builder();
+    let mode = args.yolo.then_some("bypassPermissions");
+    let texts = [
+        ("agent", args.agent.as_deref()),
+        ("transport", args.transport.as_deref()),
+        ("model", args.model.as_deref()),
+        ("permission_mode", args.permission_mode.as_deref().or(mode)),
+        ("approval_mode", args.approval_mode.as_deref()),
+        ("system_prompt", args.system_prompt.as_deref()),
+        ("budget", args.budget.as_deref()),
+        ("budget_unknown", args.budget_unknown.as_deref()),
+    ];
+    for (key, value) in texts {
+        if let Some(value) = value {
+            builder = builder.set(key, value);
+        }
+    }
+    let times = [
+        ("timeout", args.timeout),
+        ("start_timeout", args.start_timeout),
+        ("idle_timeout", args.idle_timeout),
+        ("grace", args.grace),
+    ];
+    for (key, value) in times {
+        if let Some(value) = value {
+            builder = builder.set(key, value);
+        }
+    }
+    let switches = [
+        ("sandbox", args.sandbox, true),
+        ("trust_workspace", args.trust_workspace, true),
+        ("record", args.no_record, false),
+    ];
+    for (key, is_given, value) in switches {
+        if is_given {
+            builder = builder.set(key, value);
+        }
+    }
+    if let Some(bytes) = args.max_output {
+        builder = builder.set("max_output", i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+    for dir in &args.include_directories {
+        builder = builder.include_directory(dir);
+    }
+    for tool in &args.allowed_tools {
+        builder = builder.allowed_tool(tool);
+    }
+    if let Some(dir) = &args.working_dir {
+        builder = builder.working_dir(dir);
+    }
+    builder.build()
+}
+
+fn configured(args: &Common, here: &Path, environment: &Environment) -> Result<Config, Failure> {
+    if args.no_config {
+        return Ok(Config::default());
+    }
+    let user = directories::config(environment);
+    let user = user.map(|directory| directory.join(config::FILE_NAME));
+    let from = args
+        .working_dir
+        .as_ref()
+        .map_or_else(|| here.to_owned(), |dir| here.join(dir));
+    let loaded = match &args.config {
+        Some(file) if !here.join(file).exists() => {
+            let error = anyhow!("there is no `{}`", file.display());
+            return Err(Failure::bad_config(error));
+        }
+        Some(file) => config::load_named(user.as_deref(), &here.join(file)),
+        None => {
+            let project = config::find_project_file(&from, environment.home.as_deref());
+            config::load(user.as_deref(), project.as_deref())
+        }
+    };
+    let loaded = loaded.map_err(|error| {
+        let hint = error.hint();
+        let failure = Failure::bad_config(anyhow!(error));
+        hint.into_iter().fold(failure, Failure::with_hint)
+    })?;
+    for warning in &loaded.warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    Ok(loaded.config)
+}
+
+/// A run that is not to be recorded needs a place for its files all the same, but not for long.
+fn records(args: &Common, config: &Config, environment: &Environment) -> Result<Records, Failure> {
+    let keep = config.record.unwrap_or(true);
+    let named = args.record_dir.as_deref();
+    let records = match named {
+        None if !keep => Records::below(directories::unrecorded(environment)?),
+        _ => recorded_in(named, environment)?,
+    };
+    if named.is_none() {
+        // What killed runs have left, beside the recordings, goes now. Whether that works is no concern of this one.
+        let _ = recording::sweep(
+            &records.root.with_file_name("unrecorded"),
+            SystemTime::now(),
+        );
+    }
+    Ok(Records { keep, ..records })
+}
+
+/// A directory that somebody names is theirs: what is put there stays. Ours is kept within bounds.
+pub(in crate::commands) fn recorded_in(
+    named: Option<&Path>,
+    environment: &Environment,
+) -> Result<Records, Failure> {
+    Ok(match named {
+        Some(directory) => Records {
+            limits: Limits::NONE,
+            ..Records::below(environment.dir.join(directory))
+        },
+        None => Records::below(directories::safe_state(environment)?.join("runs")),
+    })
+}

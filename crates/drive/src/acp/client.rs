@@ -1,0 +1,202 @@
+//! The client's side of the protocol: each method as a function, with exactly the parameters that the schema has.
+//!
+//! What an agent answers is read tolerantly: what it can do, what it offers, and which session it opened. The answer as it came is
+//! kept beside it.
+
+mod answers;
+
+use std::path::Path;
+use std::time::Duration;
+
+use lapidary_vocab::{Json, Text};
+
+use super::connection::{Connection, Waiting};
+use super::error::{ConnectionError, RequestError};
+use super::message::Answer;
+pub use answers::{AuthMethod, Initialized, Modes, Offered, OpenedSession, Prompted};
+
+/// The version of the protocol that we speak.
+const VERSION: u64 = 1;
+
+/// Speaks the protocol's methods. Clones speak over the same connection.
+#[derive(Debug, Clone)]
+pub struct Client {
+    connection: Connection,
+    /// How long the agent may take to answer anything but a prompt.
+    patience: Duration,
+}
+
+impl Client {
+    /// A client that waits so long for each answer, but for those to prompts.
+    pub fn new(connection: Connection, patience: Duration) -> Self {
+        Self {
+            connection,
+            patience,
+        }
+    }
+
+    /// The connection itself.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Says who we are and what we can do, and hears the same.
+    pub async fn initialize(&self, time: Option<Duration>) -> Result<Initialized, RequestError> {
+        let params = Json::from_value(&serde_json::json!({
+            "protocolVersion": VERSION,
+            "clientCapabilities": {
+                "fs": {"readTextFile": true, "writeTextFile": true},
+                "terminal": true,
+                "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
+            },
+            "clientInfo": {"name": "lapidary", "title": "Lapidary", "version": env!("CARGO_PKG_VERSION")},
+        }));
+        let answer = self.connection.request("initialize", Some(&params), time);
+        Ok(Initialized::of(&answer.await?.result))
+    }
+
+    /// Logs in by one of the methods that the agent has listed.
+    pub async fn authenticate(&self, method: &str) -> Result<Answer, RequestError> {
+        let method = Json::from_value(&method);
+        self.ask("authenticate", [("methodId", method)]).await
+    }
+
+    /// Opens a session.
+    pub async fn new_session(&self, setting: &Setting<'_>) -> Result<OpenedSession, RequestError> {
+        let answer = self.ask("session/new", setting.members()).await?;
+        Ok(OpenedSession::of(&answer, None))
+    }
+
+    /// Opens an earlier session; the agent says all of it again before it answers.
+    pub async fn load_session(
+        &self,
+        id: &str,
+        setting: &Setting<'_>,
+    ) -> Result<OpenedSession, RequestError> {
+        self.open_again("session/load", id, setting).await
+    }
+
+    /// Opens an earlier session, whose history is not said again.
+    pub async fn resume_session(
+        &self,
+        id: &str,
+        setting: &Setting<'_>,
+    ) -> Result<OpenedSession, RequestError> {
+        self.open_again("session/resume", id, setting).await
+    }
+
+    async fn open_again(
+        &self,
+        method: &str,
+        id: &str,
+        setting: &Setting<'_>,
+    ) -> Result<OpenedSession, RequestError> {
+        let members = [session(id)].into_iter().chain(setting.members());
+        let answer = self.ask(method, members).await?;
+        Ok(OpenedSession::of(&answer, Some(id)))
+    }
+
+    /// The agent's sessions, a page of them: those of a directory, from a cursor on.
+    pub async fn list_sessions(
+        &self,
+        cwd: Option<&Path>,
+        cursor: Option<&str>,
+    ) -> Result<Answer, RequestError> {
+        let cwd = cwd.map(|cwd| ("cwd", Json::from_value(&cwd.to_string_lossy())));
+        let cursor = cursor.map(|cursor| ("cursor", Json::from_value(&cursor)));
+        self.ask("session/list", cwd.into_iter().chain(cursor))
+            .await
+    }
+
+    /// Ends a session, which stays on disk.
+    pub async fn close_session(&self, id: &str) -> Result<Answer, RequestError> {
+        self.ask("session/close", [session(id)]).await
+    }
+
+    /// Deletes a session.
+    pub async fn delete_session(&self, id: &str) -> Result<Answer, RequestError> {
+        self.ask("session/delete", [session(id)]).await
+    }
+
+    /// Puts a session into one of the modes that it has listed.
+    pub async fn set_mode(&self, id: &str, mode: &str) -> Result<Answer, RequestError> {
+        let mode = ("modeId", Json::from_value(&mode));
+        self.ask("session/set_mode", [session(id), mode]).await
+    }
+
+    /// Sets one of the options that the session has listed: a text for a choice, `true` or `false` for a switch.
+    pub async fn set_config_option(
+        &self,
+        id: &str,
+        option: &str,
+        value: &Json,
+    ) -> Result<Answer, RequestError> {
+        let option = ("configId", Json::from_value(&option));
+        let is_switch = value.token().bool().is_some();
+        let kind = is_switch.then(|| ("type", Json::from_value(&"boolean")));
+        let members = [session(id), option, ("value", value.clone())];
+        self.ask("session/set_config_option", members.into_iter().chain(kind))
+            .await
+    }
+
+    /// Chooses a model, as agents had it before there were options.
+    pub async fn set_model(&self, id: &str, model: &str) -> Result<Answer, RequestError> {
+        let model = ("modelId", Json::from_value(&model));
+        self.ask("session/set_model", [session(id), model]).await
+    }
+
+    /// Gives the agent a prompt of these content blocks. The answer comes when the turn is over, however long that takes.
+    pub fn prompt(&self, id: &str, prompt: &[Json]) -> Result<Waiting, RequestError> {
+        let prompt = ("prompt", Json::array(prompt.iter().cloned()));
+        let params = Json::object([session(id), prompt]);
+        self.connection.ask("session/prompt", Some(&params))
+    }
+
+    /// Asks the agent to end a session's turn.
+    pub fn cancel(&self, id: &str) -> Result<(), ConnectionError> {
+        let params = Json::object([session(id)]);
+        self.connection.notify("session/cancel", Some(&params))
+    }
+
+    async fn ask<'a>(
+        &self,
+        method: &str,
+        members: impl IntoIterator<Item = (&'a str, Json)>,
+    ) -> Result<Answer, RequestError> {
+        let params = Json::object(members);
+        let time = Some(self.patience);
+        self.connection.request(method, Some(&params), time).await
+    }
+}
+
+/// Where a session works, and with what.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// Its directory, absolute.
+    pub cwd: &'a Path,
+    /// Other directories that belong to its workspace. For agents that can do with them.
+    pub additional: &'a [std::path::PathBuf],
+    /// MCP servers that the agent is to use, each as the schema has it.
+    pub mcp_servers: &'a [Json],
+}
+
+impl Setting<'_> {
+    fn members(&self) -> impl Iterator<Item = (&'static str, Json)> {
+        let cwd = Json::from_value(&self.cwd.to_string_lossy());
+        let servers = Json::array(self.mcp_servers.iter().cloned());
+        let others: Vec<_> = self
+            .additional
+            .iter()
+            .map(|dir| dir.to_string_lossy())
+            .collect();
+        let others = (!others.is_empty()).then(|| Json::from_value(&others));
+        let others = others.map(|others| ("additionalDirectories", others));
+        [("cwd", cwd), ("mcpServers", servers)]
+            .into_iter()
+            .chain(others)
+    }
+}
+
+fn session(id: &str) -> (&'static str, Json) {
+    ("sessionId", Json::from(&Text::from(id.to_owned())))
+}

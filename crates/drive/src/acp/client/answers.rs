@@ -1,0 +1,207 @@
+//! What the agent answers to the client's methods, as far as the client has to know.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::{Json, Text};
+use lapidary_wire::acp::results;
+
+use crate::acp::message::Answer;
+
+/// What an agent says of itself.
+#[derive(Debug, Clone)]
+pub struct Initialized {
+    /// The version of the protocol that it speaks; 0 if it does not say.
+    pub protocol_version: u64,
+    /// What it can do.
+    pub offered: Offered,
+    /// How one can log in.
+    pub auth_methods: Vec<AuthMethod>,
+    /// The answer as it came.
+    pub whole: Json,
+}
+
+/// What an agent can do beyond what all can.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are as many separate abilities"
+)]
+pub struct Offered {
+    /// `session/load`.
+    pub load: bool,
+    /// `session/list`.
+    pub list: bool,
+    /// `session/resume`.
+    pub resume: bool,
+    /// `session/close`.
+    pub close: bool,
+    /// `session/delete`.
+    pub delete: bool,
+    /// Other directories for a session.
+    pub additional_directories: bool,
+    /// Images in prompts.
+    pub image: bool,
+    /// Sound in prompts.
+    pub audio: bool,
+    /// Whole resources in prompts, not only links to them.
+    pub embedded: bool,
+    /// MCP servers over HTTP.
+    pub mcp_http: bool,
+    /// MCP servers over server-sent events.
+    pub mcp_sse: bool,
+}
+
+/// A way to log in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthMethod {
+    /// What it is asked for by.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// What it needs: `agent` if the agent does it itself, `terminal` if somebody has to sit at one, `env_var`, or what else it says.
+    pub kind: String,
+}
+
+impl Initialized {
+    pub(super) fn of(result: &Json) -> Self {
+        let read = results::Initialized::of(result.token());
+        let methods = read.auth_methods.into_iter();
+        Self {
+            protocol_version: read.protocol_version.and_then(Token::u64).unwrap_or(0),
+            offered: read.agent_capabilities.map(Offered::of).unwrap_or_default(),
+            auth_methods: methods
+                .flat_map(Token::elements)
+                .filter_map(AuthMethod::of)
+                .collect(),
+            whole: result.clone(),
+        }
+    }
+
+    /// The agent's own name for itself.
+    pub fn agent_name(&self) -> Option<String> {
+        let info = self.whole.token().get("agentInfo")?;
+        Some(info.get("name")?.string()?.into_owned())
+    }
+}
+
+impl Offered {
+    fn of(capabilities: Token<'_>) -> Self {
+        // A mark is `true` in the older groups and an object in the newer ones. Absent, null and false are no.
+        let has = |group: Option<Token<'_>>, name: &str| {
+            let mark = group.and_then(|group| group.get(name));
+            mark.is_some_and(|mark| mark.bool() == Some(true) || mark.of(Kind::Object).is_some())
+        };
+        let sessions = capabilities.get("sessionCapabilities");
+        let prompts = capabilities.get("promptCapabilities");
+        let mcp = capabilities.get("mcpCapabilities");
+        Self {
+            load: has(Some(capabilities), "loadSession"),
+            list: has(sessions, "list"),
+            resume: has(sessions, "resume"),
+            close: has(sessions, "close"),
+            delete: has(sessions, "delete"),
+            additional_directories: has(sessions, "additionalDirectories"),
+            image: has(prompts, "image"),
+            audio: has(prompts, "audio"),
+            embedded: has(prompts, "embeddedContext"),
+            mcp_http: has(mcp, "http"),
+            mcp_sse: has(mcp, "sse"),
+        }
+    }
+}
+
+impl AuthMethod {
+    fn of(method: Token<'_>) -> Option<Self> {
+        let text = |name| Some(method.get(name)?.string()?.into_owned());
+        let id = text("id")?;
+        Some(Self {
+            name: text("name").unwrap_or_else(|| id.clone()),
+            kind: text("type").unwrap_or_else(|| "agent".to_owned()),
+            id,
+        })
+    }
+}
+
+/// A session that was opened.
+#[derive(Debug, Clone)]
+pub struct OpenedSession {
+    /// Its id; empty if the agent did not say one.
+    pub id: String,
+    /// The modes that it can be in.
+    pub modes: Option<Modes>,
+    /// Its options, all of them.
+    pub config_options: Option<Json>,
+    /// The models, as agents listed them before there were options.
+    pub models: Option<Json>,
+    /// The number of the answer's line in what was observed.
+    pub number: u64,
+    /// The answer as it came.
+    pub whole: Json,
+}
+
+/// The modes of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Modes {
+    /// The one that it is in.
+    pub current: String,
+    /// Those that it can be in.
+    pub available: Vec<String>,
+}
+
+impl OpenedSession {
+    /// An answer to opening a session. One that was opened again is not named there.
+    pub(super) fn of(answer: &Answer, known: Option<&str>) -> Self {
+        let read = results::SessionOpened::of(answer.result.token());
+        let named = read.session_id.and_then(Token::string);
+        let named = named.map(std::borrow::Cow::into_owned);
+        let json = |token: Token<'_>| Json::from(lapidary_json::SharedToken::from(token));
+        Self {
+            id: known.map(str::to_owned).or(named).unwrap_or_default(),
+            modes: read.modes.map(Modes::of),
+            config_options: read.config_options.map(json),
+            models: read.models.map(json),
+            number: answer.number,
+            whole: answer.result.clone(),
+        }
+    }
+}
+
+impl Modes {
+    fn of(modes: Token<'_>) -> Self {
+        let text = |token: Token<'_>| token.string().map(std::borrow::Cow::into_owned);
+        let listed = modes.get("availableModes").into_iter();
+        Self {
+            current: modes
+                .get("currentModeId")
+                .and_then(text)
+                .unwrap_or_default(),
+            available: listed
+                .flat_map(Token::elements)
+                .filter_map(|mode| text(mode.get("id")?))
+                .collect(),
+        }
+    }
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone)]
+pub struct Prompted {
+    /// In the agent's own word.
+    pub stop_reason: Text,
+    /// The number of the answer's line in what was observed.
+    pub number: u64,
+    /// The answer as it came.
+    pub whole: Json,
+}
+
+impl Prompted {
+    /// An answer to a prompt.
+    pub fn of(answer: &Answer) -> Self {
+        let reason = answer.result.token().get("stopReason");
+        let reason = reason.and_then(Token::string).unwrap_or_default();
+        Self {
+            stop_reason: Text::from(reason.into_owned()),
+            number: answer.number,
+            whole: answer.result.clone(),
+        }
+    }
+}

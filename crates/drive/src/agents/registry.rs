@@ -1,0 +1,197 @@
+//! The agents that speak ACP and that we know by name: how each is started, where it is had, and what is odd about it. This is data; an
+//! agent that is not here can be started by its command.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use lapidary_vocab::event::Provider;
+
+use super::words::{self, WordsError};
+use crate::detect::{self, Environment};
+use crate::talk::ModeWords;
+
+/// An agent that we know.
+#[derive(Debug, Clone, Copy)]
+pub struct Known {
+    /// Its name, as `--agent` takes it. Also its family.
+    pub name: &'static str,
+    /// How it is started: the first of these whose program is on PATH.
+    pub commands: &'static [&'static [&'static str]],
+    /// How one gets it.
+    pub install: &'static str,
+    /// What it calls the mode in which it asks before it does harm.
+    pub default_mode: Option<&'static str>,
+    /// What it calls the mode in which it only plans.
+    pub plan_mode: Option<&'static str>,
+}
+
+/// Those that speak ACP. Gemini CLI has more than that way, and is known besides.
+pub const KNOWN: &[Known] = &[
+    Known {
+        name: "gemini",
+        commands: &[&["gemini", "--acp"]],
+        install: "npm install -g @google/gemini-cli",
+        default_mode: Some("default"),
+        plan_mode: Some("plan"),
+    },
+    Known {
+        name: "claude",
+        commands: &[&["claude-agent-acp"], &["claude-code-acp"]],
+        install: "npm install -g @agentclientprotocol/claude-agent-acp",
+        default_mode: Some("default"),
+        plan_mode: Some("plan"),
+    },
+    Known {
+        name: "codex",
+        commands: &[&["codex-acp"]],
+        install: "npm install -g @agentclientprotocol/codex-acp",
+        default_mode: None,
+        plan_mode: Some("read-only"),
+    },
+    Known {
+        name: "qwen",
+        commands: &[&["qwen", "--acp"]],
+        install: "npm install -g @qwen-code/qwen-code",
+        default_mode: Some("default"),
+        plan_mode: Some("plan"),
+    },
+    Known {
+        name: "opencode",
+        commands: &[&["opencode", "acp"]],
+        install: "npm install -g opencode-ai",
+        default_mode: None, // `build` asks only what its own configuration says
+        plan_mode: Some("plan"),
+    },
+    Known {
+        name: "goose",
+        commands: &[&["goose", "acp"]],
+        install: "the instructions at https://block.github.io/goose",
+        default_mode: Some("approve"),
+        plan_mode: Some("chat"),
+    },
+    Known {
+        name: "copilot",
+        commands: &[&["copilot", "--acp"]],
+        install: "npm install -g @github/copilot",
+        default_mode: None,
+        plan_mode: None,
+    },
+    Known {
+        name: "cline",
+        commands: &[&["cline", "--acp"]],
+        install: "npm install -g cline",
+        default_mode: None,
+        plan_mode: None,
+    },
+    Known {
+        name: "auggie",
+        commands: &[&["auggie", "--acp"]],
+        install: "npm install -g @augmentcode/auggie",
+        default_mode: None,
+        plan_mode: None,
+    },
+    Known {
+        name: "vibe",
+        commands: &[&["vibe-acp"]],
+        install: "pip install mistral-vibe",
+        default_mode: None,
+        plan_mode: None,
+    },
+    Known {
+        name: "fast-agent",
+        commands: &[&["fast-agent-acp"]],
+        install: "pip install fast-agent-mcp",
+        default_mode: None,
+        plan_mode: None,
+    },
+];
+
+/// An agent that speaks ACP, and how it is started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AcpAgent {
+    /// What it is called.
+    pub name: String,
+    /// Its family.
+    pub provider: Provider,
+    /// The program. Without a separator it is looked for on PATH.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Variables of its own.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What it calls our modes.
+    pub modes: ModeWords,
+    /// How one gets it, if we know.
+    pub install: Option<String>,
+}
+
+impl Known {
+    /// The agent of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KNOWN.iter().find(|known| known.name == name)
+    }
+
+    /// The agent as it is found on this machine; if it is not there, as it would be started.
+    pub fn agent(&self, environment: &Environment) -> AcpAgent {
+        let is_there = |command: &&&[&str]| detect::on_path(command[0], environment).is_some();
+        let command = self.commands.iter().find(is_there);
+        let command = command.unwrap_or(&self.commands[0]);
+        AcpAgent {
+            name: self.name.to_owned(),
+            provider: family(self.name),
+            program: PathBuf::from(command[0]),
+            args: command[1..].iter().map(OsString::from).collect(),
+            environment: Vec::new(),
+            modes: self.modes(),
+            install: Some(self.install.to_owned()),
+        }
+    }
+
+    /// What it calls our modes.
+    pub fn modes(&self) -> ModeWords {
+        ModeWords {
+            default: self.default_mode.map(str::to_owned),
+            plan: self.plan_mode.map(str::to_owned),
+        }
+    }
+}
+
+impl AcpAgent {
+    /// The agent that a command line starts. It is split as a shell would, and run without one. An agent that we know by the program
+    /// is of that family.
+    pub fn of_command(line: &str) -> Result<Self, WordsError> {
+        let mut words = words::split(line)?.into_iter();
+        let program = words.next().ok_or(WordsError::Empty)?;
+        let name = file_name(&program);
+        let known = KNOWN
+            .iter()
+            .find(|known| known.commands.iter().any(|command| command[0] == name));
+        Ok(Self {
+            provider: known.map_or(Provider::Acp, |known| family(known.name)),
+            modes: known.map(Known::modes).unwrap_or_default(),
+            install: known.map(|known| known.install.to_owned()),
+            program: PathBuf::from(program),
+            args: words.map(OsString::from).collect(),
+            environment: Vec::new(),
+            name,
+        })
+    }
+
+    /// Where the program is, or why not.
+    pub fn locate(&self, environment: &Environment) -> Option<PathBuf> {
+        match self.program.to_str() {
+            Some(name) if !name.contains(['/', '\\']) => detect::on_path(name, environment),
+            _ => Some(environment.dir.join(&self.program)).filter(|path| path.is_file()),
+        }
+    }
+}
+
+fn file_name(program: &str) -> String {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    name.to_owned()
+}
+
+/// The family of an agent: its name, as events say it.
+pub fn family(name: &str) -> Provider {
+    serde_json::from_value(serde_json::Value::from(name)).unwrap_or(Provider::Acp)
+}

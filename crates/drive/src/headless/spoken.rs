@@ -1,0 +1,263 @@
+//! From what somebody wants to a conversation, for agents that speak ACP.
+
+use std::fs;
+use std::path::PathBuf;
+
+use lapidary_home::settings::{Settings, Workspace};
+use lapidary_home::{GeminiHome, Vars};
+use lapidary_vocab::Json;
+use lapidary_vocab::event::Provider;
+
+use super::{Agent, Job, JobError};
+use crate::agents::gemini::{self, Launch, LaunchError, Prompt};
+use crate::agents::{AcpAgent, Known};
+use crate::config::TransportChoice;
+use crate::detect;
+use crate::policy::Policy;
+use crate::process::Command;
+use crate::run::Speech;
+use crate::talk::{Errand, ModeWords, Opening, Request};
+
+/// The longest prompt that is said in one message.
+const LONGEST_PROMPT: u64 = 32 << 20;
+
+/// How the agent is used, and what the user should know about it.
+pub(super) enum Way {
+    /// It is spoken to, over ACP.
+    Spoken(Option<String>),
+    /// It gets its prompt once, and writes.
+    Headless(Option<String>),
+}
+
+/// A program that speaks ACP, ready to be started.
+struct Started {
+    command: Command,
+    provider: Provider,
+    modes: ModeWords,
+    notices: Vec<String>,
+}
+
+impl Job {
+    /// Which way is taken: ACP where the agent speaks it and nothing speaks against it.
+    pub(super) fn way(&self) -> Result<Way, JobError> {
+        let choice = self.config.transport.unwrap_or_default();
+        match (&self.agent, choice) {
+            (Agent::Acp(_), TransportChoice::Auto | TransportChoice::Acp)
+            | (Agent::Gemini, TransportChoice::Acp) => Ok(Way::Spoken(None)),
+            (Agent::Acp(agent), _) => {
+                let agent = agent.name.clone();
+                Err(JobError::OnlyAcp { agent })
+            }
+            (Agent::Gemini, TransportChoice::Auto) => Ok(self.way_of_gemini()),
+            (Agent::Gemini | Agent::Standin { .. }, _) => self.only_headless(),
+        }
+    }
+
+    /// What needs ACP is not simply left out.
+    fn only_headless(&self) -> Result<Way, JobError> {
+        let speaking = &self.speaking;
+        let asked = [
+            (
+                !speaking.rules.is_empty(),
+                "a rule (--allow, --deny, --ask)",
+            ),
+            (
+                !speaking.attachments.is_empty(),
+                "something attached to the prompt",
+            ),
+            (!speaking.mcp_servers.is_empty(), "--mcp-config"),
+            (speaking.auth_method.is_some(), "--auth"),
+        ];
+        match asked.into_iter().find(|(is_asked, _)| *is_asked) {
+            Some((_, what)) => Err(JobError::NotSpoken { what }),
+            None if !self.config.rules.is_empty() => Ok(Way::Headless(Some(
+                "the rules of `lapidary.toml` hold only over ACP: here the agent decides by itself"
+                    .to_owned(),
+            ))),
+            None => Ok(Way::Headless(None)),
+        }
+    }
+
+    /// Gemini CLI can be used both ways. ACP is the better one, but not for everything.
+    fn way_of_gemini(&self) -> Way {
+        let found = detect::gemini(&self.environment);
+        let version = found.ok().and_then(|found| found.version);
+        if !version.is_some_and(|version| version.has(gemini::ACP)) {
+            return Way::Headless(None); // its own ways are checked when it is launched
+        }
+        let obstacle = if self.resume.is_some() {
+            Some("--resume is Gemini CLI's own")
+        } else if self.session_id.is_some() {
+            Some("--session-id is Gemini CLI's own")
+        } else if self.has_hooks() {
+            Some("its settings have hooks, which it does not run over ACP")
+        } else {
+            None
+        };
+        match obstacle {
+            None => Way::Spoken(Some(
+                "Gemini CLI is spoken to over ACP; `--transport stream-json` is the other way"
+                    .to_owned(),
+            )),
+            Some(why) => Way::Headless(Some(format!(
+                "Gemini CLI is run with stream-json, not over ACP: {why}"
+            ))),
+        }
+    }
+
+    /// Whether Gemini's settings name hooks, of whichever generation.
+    fn has_hooks(&self) -> bool {
+        let vars = Vars::new(&self.environment.vars);
+        let Some(home) = GeminiHome::from_vars(vars, self.environment.home.as_deref()) else {
+            return false;
+        };
+        let directory = self.config.working_dir_in(&self.environment.dir);
+        let settings = Settings::read(&home, &directory);
+        let hooks = settings.get(&["hooks"], Workspace::Counts);
+        hooks
+            .and_then(serde_json::Value::as_object)
+            .is_some_and(|hooks| hooks.values().any(serde_json::Value::is_array))
+    }
+
+    /// The conversation and what it is about.
+    pub(super) fn talk(&self, reason: Option<String>) -> Result<(Request, Errand), JobError> {
+        let mut request = self.talk_to()?;
+        request.run.notices.extend(reason);
+        let errand = Errand {
+            opening: match self.resume.as_deref() {
+                None => Opening::New,
+                Some("latest") => Opening::Latest,
+                Some(id) => Opening::Again(id.to_owned()),
+            },
+            prompt: self.blocks()?,
+        };
+        Ok((request, errand))
+    }
+
+    /// The conversation.
+    pub(super) fn talk_to(&self) -> Result<Request, JobError> {
+        let directory = self.check()?;
+        let started = match &self.agent {
+            Agent::Acp(agent) => self.start_acp(agent, &directory)?,
+            Agent::Gemini => self.start_gemini()?,
+            Agent::Standin { .. } => return Err(JobError::NotSpoken { what: "this" }),
+        };
+        let mut run = self.with(started.command, Vec::new(), Speech::Stream, started.notices);
+        self.marked(&mut run);
+        let config = &self.config;
+        let roots = self.roots(directory);
+        Ok(Request {
+            run,
+            provider: started.provider,
+            environment: self.environment.vars.clone().into_iter().collect(),
+            mcp_servers: self.speaking.mcp_servers.clone(),
+            policy: self.policy(&roots),
+            roots,
+            attendant: self.speaking.attendant.clone(),
+            auth_method: self.speaking.auth_method.clone(),
+            modes: started.modes,
+            model: config.model.clone().filter(|_| self.agent != Agent::Gemini),
+            budget: config.budget.clone().unwrap_or_default(),
+            budget_unknown: config.budget_unknown.unwrap_or_default(),
+        })
+    }
+
+    fn policy(&self, roots: &[PathBuf]) -> Policy {
+        let config = &self.config;
+        let rules = self.speaking.rules.clone().before(config.rules.clone());
+        Policy::new(rules, config.permission_mode_or_default()).with_roots(roots)
+    }
+
+    fn start_acp(&self, agent: &AcpAgent, directory: &PathBuf) -> Result<Started, JobError> {
+        let Some(program) = agent.locate(&self.environment) else {
+            return Err(JobError::NoProgram {
+                agent: agent.name.clone(),
+                program: agent.program.display().to_string(),
+                install: agent.install.clone(),
+            });
+        };
+        let mut command = Command::new(program, directory);
+        command.args(agent.args.iter().chain(&self.extra_args).cloned());
+        command.envs(self.environment.vars.clone());
+        command.envs(agent.environment.clone());
+        Ok(Started {
+            command,
+            provider: agent.provider.clone(),
+            modes: agent.modes.clone(),
+            notices: Vec::new(),
+        })
+    }
+
+    /// Gemini CLI checks no trust over ACP: we do.
+    fn start_gemini(&self) -> Result<Started, JobError> {
+        let found = detect::gemini(&self.environment)?;
+        self.check_trust(&found)?;
+        let spoken = gemini::prepare_acp(&Launch {
+            config: &self.config,
+            dir: &self.environment.dir,
+            prompt: self.prompt.clone(),
+            resume: None,
+            session_id: None,
+            extra_args: &self.extra_args,
+            version: found.version.as_ref(),
+        })?;
+        let mut command = Command::new(
+            found.path,
+            self.config.working_dir_in(&self.environment.dir),
+        );
+        command
+            .args(spoken.args)
+            .envs(self.environment.vars.clone());
+        command.envs(spoken.env);
+        let known = Known::named(gemini::NAME);
+        Ok(Started {
+            command,
+            provider: Provider::Gemini,
+            modes: known.map(Known::modes).unwrap_or_default(),
+            notices: Vec::new(),
+        })
+    }
+
+    /// Where the agent works, and what else belongs to its workspace.
+    fn roots(&self, directory: PathBuf) -> Vec<PathBuf> {
+        let included = self.config.include_directories.iter().flatten();
+        let included = included.map(|other| self.environment.dir.join(other));
+        [directory].into_iter().chain(included).collect()
+    }
+
+    /// The prompt as content blocks.
+    fn blocks(&self) -> Result<Vec<Json>, JobError> {
+        let text = match &self.prompt {
+            Prompt::Text(text) => text.clone(),
+            Prompt::File(path) => self.read_prompt(path)?,
+        };
+        if text.trim().is_empty() {
+            return Err(LaunchError::EmptyPrompt.into());
+        }
+        let text = match &self.config.system_prompt {
+            Some(system) => format!("{system}\n\n{text}"),
+            None => text,
+        };
+        let text = Json::from_value(&serde_json::json!({"type": "text", "text": text}));
+        let attached = self.speaking.attachments.iter().cloned();
+        Ok([text].into_iter().chain(attached).collect())
+    }
+
+    fn read_prompt(&self, path: &PathBuf) -> Result<String, JobError> {
+        let unusable = |reason: String| LaunchError::PromptFile {
+            path: path.clone(),
+            reason,
+        };
+        let file = self.environment.dir.join(path);
+        let about = fs::metadata(&file).map_err(|error| unusable(error.to_string()))?;
+        if !about.is_file() {
+            return Err(unusable("it is not a regular file".to_owned()).into());
+        }
+        if about.len() > LONGEST_PROMPT {
+            let reason = format!("it has more than {LONGEST_PROMPT} bytes");
+            return Err(unusable(reason).into());
+        }
+        let text = fs::read_to_string(&file);
+        Ok(text.map_err(|error| unusable(error.to_string()))?)
+    }
+}

@@ -1,0 +1,134 @@
+//! A conversation with an agent that speaks ACP: one errand with [`run`], or as many prompts and sessions as somebody likes with
+//! [`connect`].
+//!
+//! Four things go on at the same time, on a thread of their own, and none waits for another:
+//!
+//! * the *course* opens sessions, gives prompts and ends the agent (`course`, `opening`, `turn`, `orders`);
+//! * the *answers* to what the agent asks of us: may it, what is in that file, run this (`answers`, `asking`);
+//! * a *watcher* sees each line as it comes and knows what the agent is doing, for the other two (`watcher`);
+//! * the *translation* of what both sides said goes to whoever reads it, at the reader's pace (`translation`).
+
+mod answers;
+mod asking;
+mod course;
+mod ending;
+mod halts;
+mod marks;
+mod opening;
+mod orders;
+mod request;
+mod sessions;
+mod stage;
+mod translation;
+mod turn;
+mod watcher;
+
+use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_vocab::Json;
+use lapidary_vocab::command::Command;
+use tokio::sync::mpsc;
+
+pub use asking::{Attendant, Question, Reply};
+pub use request::{Errand, ModeWords, Opening, Request};
+
+use crate::run::Run;
+
+/// Runs an errand: one session, one prompt, and how it went. The last event is the one `run_end`.
+pub fn run(request: Request, errand: Errand) -> Run {
+    let options = request.run.options.clone();
+    Run::on_a_thread(options, move |stops, batches| {
+        course::run(request, errand, stops, batches)
+    })
+}
+
+/// Starts an agent and keeps it until it is not wanted any more.
+pub fn connect(request: Request) -> Conversation {
+    let (sender, orders) = mpsc::unbounded_channel();
+    let options = request.run.options.clone();
+    let run = Run::on_a_thread(options, move |stops, batches| {
+        course::keep(request, orders, stops, batches)
+    });
+    Conversation {
+        run,
+        orders: Orders(sender),
+    }
+}
+
+/// An agent that is kept.
+#[derive(Debug)]
+pub struct Conversation {
+    /// All that happens.
+    pub run: Run,
+    /// To say what is to be done. When the last clone is dropped, the conversation ends once nothing is going on any more.
+    pub orders: Orders,
+}
+
+/// Gives orders in a conversation.
+#[derive(Debug, Clone)]
+pub struct Orders(mpsc::UnboundedSender<Order>);
+
+impl Orders {
+    /// Orders that nobody will carry out: there is no agent.
+    pub fn to_nobody() -> Self {
+        Self(mpsc::unbounded_channel().0)
+    }
+
+    /// Gives an order. It has a `command_result` when it is carried out; one that comes too late has none.
+    pub fn give(&self, order: Order) {
+        let _ = self.0.send(order);
+    }
+}
+
+/// Something that is to be done.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// By what its result can be told.
+    pub id: Option<Json>,
+    /// What it is called.
+    pub name: String,
+    /// What is to be done, or why nobody can tell.
+    pub command: Result<Command, String>,
+}
+
+impl Order {
+    /// Reads an order from a line of JSON: a command, and beside its own fields an `id` of any kind. A line that is no command is an
+    /// order too, whose result says what is wrong with it.
+    ///
+    /// ```
+    /// use lapidary_drive::talk::Order;
+    ///
+    /// let order = Order::read(r#"{"command":"send_message","text":"hi","id":7}"#);
+    /// assert_eq!((order.name.as_str(), order.id.unwrap().as_str()), ("send_message", "7"));
+    /// assert!(Order::read("hi").command.is_err());
+    /// ```
+    pub fn read(line: &str) -> Self {
+        let whole = match Token::parse(line.trim()) {
+            Ok(whole) if whole.kind() == Kind::Object => whole,
+            Ok(whole) => {
+                let message = format!("{} is no command", whole.kind().described());
+                return Self::unreadable(&message);
+            }
+            Err(invalid) => return Self::unreadable(&format!("not valid JSON: {invalid}")),
+        };
+        let id = whole.get("id");
+        let name = whole.get("command").and_then(Token::string);
+        let command = match serde_json::from_str(line) {
+            Ok(Command::Unknown(_)) => Err("there is no such command".to_owned()),
+            Ok(command) => Ok(command),
+            Err(error) => Err(format!("it cannot be read: {error}")),
+        };
+        Self {
+            id: id.map(|id| Json::from(SharedToken::from(id))),
+            name: name.unwrap_or_default().into_owned(),
+            command,
+        }
+    }
+    /// An order that cannot be read.
+    pub fn unreadable(message: &str) -> Self {
+        Self {
+            id: None,
+            name: String::new(),
+            command: Err(message.to_owned()),
+        }
+    }
+}

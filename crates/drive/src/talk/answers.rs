@@ -1,0 +1,269 @@
+//! Answers to what the agent asks of us: may it, what is in that file, run this.
+
+use std::sync::Arc;
+
+use lapidary_vocab::event::{DecidedBy, PermissionRequest, ToolKind};
+use lapidary_vocab::{Body, Json, Text};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::asking::{Question, Reply};
+use super::marks::{mark, marked, refusal};
+use super::stage::{Stage, session_of};
+use crate::acp::{Incoming, Refusal, Requests};
+use crate::policy::{Decision, Deed, Effect, choose};
+use crate::workspace;
+
+const PERMISSION: &str = "session/request_permission";
+const ELICITATION: &str = "elicitation/create";
+
+/// What we answer. Anything else is refused by the connection.
+pub(super) fn methods() -> impl Iterator<Item = &'static str> {
+    [PERMISSION, ELICITATION]
+        .into_iter()
+        .chain(workspace::METHODS)
+}
+
+/// Answers until nothing is asked any more.
+pub(super) async fn answer_all(mut requests: Requests, stage: Arc<Stage>) {
+    let mut open = JoinSet::new();
+    loop {
+        // Both can be cancelled without losing anything.
+        tokio::select! {
+            incoming = requests.next() => match incoming {
+                Some(incoming) => drop(open.spawn(answer(incoming, Arc::clone(&stage)))),
+                None => break, // who still waits for somebody's word need not any more
+            },
+            Some(_) = open.join_next() => {}
+        }
+    }
+}
+
+async fn answer(incoming: Incoming, stage: Arc<Stage>) {
+    let method = incoming.method.to_str().into_owned();
+    let params = incoming.params.clone().unwrap_or_else(Json::empty_object);
+    let session = session_of(&params);
+    let Some(turn) = stage.turn_of(&session) else {
+        let message = "there is no such session";
+        return incoming
+            .respond
+            .refuse(&Refusal::new(Refusal::BAD_PARAMS, message));
+    };
+    let asked = Asked {
+        stage: &stage,
+        incoming: &incoming,
+        session,
+        params,
+        turn,
+    };
+    let answered = match method.as_str() {
+        PERMISSION => asked.permission().await,
+        ELICITATION => Ok(declined()),
+        method => asked.service(method).await,
+    };
+    match answered {
+        Ok(answer) => incoming.respond.answer(&answer),
+        Err(refusal) => incoming.respond.refuse(&refusal),
+    }
+}
+
+/// A request of the agent, and what it is about.
+struct Asked<'a> {
+    stage: &'a Stage,
+    incoming: &'a Incoming,
+    session: String,
+    params: Json,
+    turn: CancellationToken,
+}
+
+impl Asked<'_> {
+    /// May it?
+    async fn permission(&self) -> Result<Json, Refusal> {
+        let Some((request, deed)) = self.stage.watcher.asked(self.incoming.number) else {
+            let message = "what is asked for cannot be read";
+            return Err(Refusal::new(Refusal::BAD_PARAMS, message));
+        };
+        let decision = self.stage.decide(&deed);
+        let options = self.options();
+        let (mut decision, option) = match decision.effect {
+            Effect::Ask => match self.ask(request, &deed, &decision).await {
+                Asking::Decided(decision, option) => (decision, option),
+                Asking::Cancelled => return Ok(cancelled()),
+            },
+            Effect::Allow | Effect::Deny if self.turn.is_cancelled() => return Ok(cancelled()),
+            Effect::Allow | Effect::Deny => (decision, None),
+        };
+        let Some(chosen) = pick(options.as_ref(), option, &mut decision) else {
+            if decision.effect != Effect::Allow {
+                self.stage.cancel(&self.session); // it may take an error for a yes
+            }
+            return Err(refusal(&decision)); // none of the options says so
+        };
+        if decision.effect == Effect::Allow {
+            self.stage.grant(&self.session, &deed, &decision);
+        }
+        Ok(selected(&chosen, &decision))
+    }
+
+    /// A file or a terminal.
+    async fn service(&self, method: &str) -> Result<Json, Refusal> {
+        let workspace = &self.stage.workspace;
+        let Some(deed) = workspace.deed(method, &self.params)? else {
+            return self.serve(method).await;
+        };
+        let decision = match self.stage.granted(&self.session, &deed) {
+            Some(decision) => decision,
+            None => self.decide(method, &deed).await?,
+        };
+        if decision.effect != Effect::Allow {
+            return Err(refusal(&decision));
+        }
+        let answer = self.serve(method).await?;
+        Ok(marked(&answer, &decision))
+    }
+
+    async fn serve(&self, method: &str) -> Result<Json, Refusal> {
+        // Dropping it is how it is given up.
+        tokio::select! {
+            served = self.stage.workspace.serve(method, &self.params) => served,
+            () = self.incoming.respond.cancelled() => Err(given_up()),
+        }
+    }
+
+    async fn decide(&self, method: &str, deed: &Deed) -> Result<Decision, Refusal> {
+        let decision = self.stage.decide(deed);
+        if decision.effect != Effect::Ask {
+            return Ok(decision);
+        }
+        let request = self.request_for(method, deed);
+        if self.stage.asks.is_some() {
+            let body = Body::PermissionRequest(Box::new(request.clone()));
+            self.stage.say.body(Some(self.incoming.number), body);
+        }
+        match self.ask(request, deed, &decision).await {
+            Asking::Decided(decision, _) => Ok(decision),
+            Asking::Cancelled => Err(given_up()),
+        }
+    }
+
+    /// A request for permission that the agent did not make: it simply wants to do it, through us.
+    fn request_for(&self, method: &str, deed: &Deed) -> PermissionRequest {
+        let id = self.incoming.id.as_str().trim_matches('"');
+        PermissionRequest {
+            request_id: Text::from(format!("{method}#{id}")),
+            tool_name: Text::from(method.to_owned()),
+            tool_kind: match &deed.kind {
+                ToolKind::Other(_) => ToolKind::Unclassified,
+                kind => kind.clone(),
+            },
+            tool_input: self.params.clone(),
+            tool_use_id: None,
+            reason: None,
+            blocked_path: None,
+            suggestions: Vec::new(),
+        }
+    }
+
+    /// Asks whoever is there.
+    async fn ask(&self, request: PermissionRequest, deed: &Deed, why: &Decision) -> Asking {
+        if self.turn.is_cancelled() {
+            return Asking::Cancelled;
+        }
+        let nobody = || Asking::Decided(self.stage.decide_unattended(deed), None);
+        let Some(asks) = &self.stage.asks else {
+            return nobody();
+        };
+        let (reply, replied) = oneshot::channel();
+        let question = Question {
+            request,
+            session_id: Text::from(self.session.clone()),
+            options: self.options(),
+            reason: why.reason.clone(),
+            reply,
+        };
+        if asks.send(question).is_err() {
+            return nobody();
+        }
+        let _asked = self.stage.being_asked();
+        // Each of these can be cancelled: there is one question, and at most one reply.
+        tokio::select! {
+            biased;
+            () = self.turn.cancelled() => Asking::Cancelled,
+            () = self.incoming.respond.cancelled() => Asking::Cancelled,
+            replied = replied => match replied {
+                Ok(reply) => Asking::replied(reply),
+                Err(_) => nobody(),
+            }
+        }
+    }
+
+    fn options(&self) -> Option<Json> {
+        let options = self.params.token().get("options")?;
+        Some(Json::from(lapidary_json::SharedToken::from(options)))
+    }
+}
+
+/// What came of asking.
+enum Asking {
+    /// Somebody decided, and perhaps named one of the options.
+    Decided(Decision, Option<String>),
+    /// The turn was cancelled meanwhile.
+    Cancelled,
+}
+
+impl Asking {
+    fn replied(reply: Reply) -> Self {
+        Self::Decided(reply.decision(), reply.option_id)
+    }
+}
+
+/// The option that somebody named, if there is one of that name; else the one that says what was decided.
+fn pick(options: Option<&Json>, named: Option<String>, decision: &mut Decision) -> Option<String> {
+    if let Some(named) = named.filter(|id| is_offered(options, id)) {
+        return Some(named);
+    }
+    let choice = choose(options?, decision.effect)?;
+    if let Some(note) = choice.note {
+        decision.reason = format!("{}; {note}", decision.reason);
+    }
+    Some(choice.option_id.to_string())
+}
+
+fn is_offered(options: Option<&Json>, id: &str) -> bool {
+    let mut offered = options
+        .into_iter()
+        .flat_map(|options| options.token().elements());
+    offered.any(|option| option.get("optionId").is_some_and(|offered| offered.is(id)))
+}
+
+fn selected(option: &str, decision: &Decision) -> Json {
+    let outcome = Json::object([
+        ("outcome", Json::from_value(&"selected")),
+        ("optionId", Json::from_value(&option)),
+    ]);
+    Json::object([("outcome", outcome), ("_meta", mark(decision))])
+}
+
+fn cancelled() -> Json {
+    let outcome = Json::object([("outcome", Json::from_value(&"cancelled"))]);
+    Json::object([("outcome", outcome)])
+}
+
+/// Nobody fills forms in here: agents are told so, not left waiting.
+fn declined() -> Json {
+    let decision = Decision {
+        effect: Effect::Deny,
+        by: DecidedBy::Default,
+        rule: None,
+        reason: "there is nobody to fill in a form: ask in your answer instead".to_owned(),
+    };
+    Json::object([
+        ("action", Json::from_value(&"decline")),
+        ("_meta", mark(&decision)),
+    ])
+}
+
+fn given_up() -> Refusal {
+    Refusal::new(Refusal::CANCELLED, "cancelled")
+}

@@ -1,0 +1,340 @@
+//! The course of a conversation: start the agent, do what there is to do, end it, and say how it went.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use lapidary_normalize::acp::AcpNormalizer;
+use lapidary_normalize::{Ending, Events};
+use lapidary_vocab::event::DiagnosticKind;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+
+use super::Order;
+use super::answers::{self, answer_all};
+use super::asking::{Attendant, Question};
+use super::ending::Broken;
+use super::halts::{Halts, Phase};
+use super::request::{Errand, Request};
+use super::stage::Stage;
+use super::translation::{Say, Translation};
+use super::watcher::Watcher;
+use crate::acp::{Agent, Client, Launch, Limits, Methods, Process, RequestError};
+use crate::process::Ended;
+use crate::recording::{self, Manifest, Recorder, STDOUT};
+use crate::run::attempt::{Tried, begin, manifest};
+use crate::run::course::{Effort, attempts, last};
+use crate::run::ending::{cannot_record, ending, recorded_end};
+use crate::run::stop::Urgency;
+use crate::run::{Batch, now, stderr_tail};
+use crate::workspace::{self, Workspace};
+
+/// How long an agent has to answer anything but a prompt.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How long an agent has to end by itself once nobody speaks to it any more. Some never do.
+const BY_ITSELF: Duration = Duration::from_secs(2);
+
+/// What there is to do.
+pub(super) enum Script {
+    /// One prompt.
+    Errand(Errand),
+    /// What somebody orders.
+    Orders(mpsc::UnboundedReceiver<Order>),
+}
+
+/// Runs an errand.
+pub(super) async fn run(
+    request: Request,
+    errand: Errand,
+    stops: watch::Receiver<Urgency>,
+    batches: mpsc::Sender<Batch>,
+) {
+    talk(request, Script::Errand(errand), stops, batches).await;
+}
+
+/// Keeps an agent for whoever gives orders.
+pub(super) async fn keep(
+    request: Request,
+    orders: mpsc::UnboundedReceiver<Order>,
+    stops: watch::Receiver<Urgency>,
+    batches: mpsc::Sender<Batch>,
+) {
+    talk(request, Script::Orders(orders), stops, batches).await;
+}
+
+async fn talk(
+    request: Request,
+    script: Script,
+    stops: watch::Receiver<Urgency>,
+    batches: mpsc::Sender<Batch>,
+) {
+    if request.run.records.keep {
+        // Whether old recordings could be cleaned up is no concern of this run.
+        let (root, limits) = (&request.run.records.root, request.run.records.limits);
+        let _ = recording::prune(root, limits, SystemTime::now());
+    }
+    let provider = request.provider.clone();
+    let mut normalizer = AcpNormalizer::new(&request.run.options, provider);
+    let mut first = Batch::default();
+    for notice in &request.run.notices {
+        let (kind, notice) = (DiagnosticKind::Notice, notice.clone());
+        normalizer.note(kind, notice, &now(), &mut first.events);
+    }
+    // That nobody listens any more is no reason to stop: whoever wants that says so.
+    let _ = batches.send(first).await;
+    let began = Instant::now();
+    let mut effort = Talking {
+        request: &request,
+        script,
+        normalizer: &mut normalizer,
+        stops: &stops,
+        batches: &batches,
+        began,
+    };
+    let (mut ending, recording) =
+        attempts(&request.run, &mut effort, &stops, &batches, began).await;
+    ending.duration.get_or_insert_with(|| began.elapsed());
+    let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
+    let _ = batches
+        .send(last(finish, ending, recording.as_deref()))
+        .await;
+}
+
+/// An agent that is spoken to.
+struct Talking<'a> {
+    request: &'a Request,
+    script: Script,
+    normalizer: &'a mut AcpNormalizer,
+    stops: &'a watch::Receiver<Urgency>,
+    batches: &'a mpsc::Sender<Batch>,
+    began: Instant,
+}
+
+impl Effort for Talking<'_> {
+    async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried {
+        let (ending, recording, has_spoken, has_output) = match begin(&self.request.run, number) {
+            Ok(recorder) => self.record(recorder, must_end).await,
+            Err(error) => (cannot_record(&error), None, false, false),
+        };
+        Tried {
+            end: self.normalizer.judge(&ending),
+            ending,
+            recording,
+            has_output,
+            is_under_way: has_spoken,
+        }
+    }
+
+    fn start_over(&mut self, message: String, events: &mut Events) {
+        self.normalizer.restart(events);
+        self.normalizer
+            .note(DiagnosticKind::Retry, message, &now(), events);
+    }
+}
+
+impl Talking<'_> {
+    async fn record(
+        &mut self,
+        recorder: Recorder,
+        must_end: Option<Instant>,
+    ) -> (Ending, Option<PathBuf>, bool, bool) {
+        let records = &self.request.run.records;
+        let directory = recorder.directory().to_owned();
+        let mut manifest = manifest(&self.request.run, "acp");
+        let _ = recorder.describe(&manifest);
+        let started = Instant::now();
+        let (mut ending, has_spoken) = self.speak(recorder, &manifest, must_end).await;
+        ending.duration = Some(self.began.elapsed());
+        ending.stderr = stderr_tail(&directory);
+        let judged = self.normalizer.judge(&ending);
+        manifest.end = Some(recorded_end(started.elapsed(), &ending, Some(&judged)));
+        let stdout = std::fs::metadata(directory.join(STDOUT));
+        let has_output = stdout.is_ok_and(|stdout| stdout.len() > 0);
+        if !records.keep {
+            let _ = std::fs::remove_dir_all(&directory);
+            return (ending, None, has_spoken, has_output);
+        }
+        // A recording that cannot be completed is still all that was said.
+        let _ = recording::describe(&directory, &manifest);
+        (ending, Some(directory), has_spoken, has_output)
+    }
+
+    /// Starts the agent, and talks to it until it is gone.
+    async fn speak(
+        &mut self,
+        recorder: Recorder,
+        manifest: &Manifest,
+        must_end: Option<Instant>,
+    ) -> (Ending, bool) {
+        let request = self.request;
+        let directory = recorder.directory().to_owned();
+        let (say, said) = Say::channel();
+        let policy = Arc::new(Mutex::new(request.policy.clone()));
+        let watcher = Arc::new(Watcher::new(request, Arc::clone(&policy), say.clone()));
+        let agent = match Agent::start(self.launch(recorder, &watcher, must_end)).await {
+            Ok(agent) => agent,
+            Err(error) => return (ended_as(Err(error.into()), None), false),
+        };
+        let _ = agent.describe(manifest);
+        let (asks, questions) = asking(&request.attendant);
+        let stage = Arc::new(Stage::new(
+            Client::new(agent.connection, PATIENCE),
+            workspace(request),
+            Arc::clone(&watcher),
+            say,
+            asks,
+            policy,
+        ));
+        let course = Course {
+            request,
+            stage: Arc::clone(&stage),
+            halts: Halts::new(self.stops.clone(), request.run.timeouts, must_end),
+            is_deaf: false,
+        };
+        let bytes_of = request.run.with_bytes.then_some(directory.as_path());
+        let translation = Translation::new(agent.observer, said, bytes_of);
+        let (over, is_over) = oneshot::channel();
+        let talking = async {
+            let ending = course.to_its_end(&mut self.script, questions, &agent.process);
+            let ending = ending.await;
+            let _ = over.send(());
+            ending
+        };
+        let (ending, (), ()) = tokio::join!(
+            talking,
+            answer_all(agent.requests, stage),
+            translation.follow(self.normalizer, self.batches, is_over),
+        );
+        (ending, watcher.has_spoken())
+    }
+
+    fn launch(
+        &self,
+        recorder: Recorder,
+        watcher: &Arc<Watcher>,
+        must_end: Option<Instant>,
+    ) -> Launch {
+        let run = &self.request.run;
+        let left = must_end.map(|end| end.saturating_duration_since(Instant::now()));
+        let start = left.into_iter().chain(run.timeouts.start).min();
+        Launch {
+            command: run.command.clone(),
+            supervisor: run
+                .supervisor
+                .clone()
+                .within(start.unwrap_or(Duration::MAX)),
+            recorder,
+            max_output: run.records.max_output,
+            methods: Methods::of(answers::methods()),
+            limits: Limits {
+                line: run.max_line,
+                ..Limits::default()
+            },
+            tap: Some(watcher.tap()),
+        }
+    }
+}
+
+fn workspace(request: &Request) -> Workspace {
+    let supervisor = request.run.supervisor.clone();
+    let mut setup = workspace::Setup::new(request.roots.clone(), supervisor);
+    setup.environment.clone_from(&request.environment);
+    Workspace::new(setup)
+}
+
+/// Who is asked, and where the questions come out if it is the one who gives the orders.
+fn asking(
+    attendant: &Attendant,
+) -> (
+    Option<mpsc::UnboundedSender<Question>>,
+    Option<mpsc::UnboundedReceiver<Question>>,
+) {
+    match attendant {
+        Attendant::Nobody => (None, None),
+        Attendant::Somebody(asks) => (Some(asks.clone()), None),
+        Attendant::Peer => {
+            let (asks, questions) = mpsc::unbounded_channel(); // as many as may be unanswered
+            (Some(asks), Some(questions))
+        }
+    }
+}
+
+/// One agent, from its first word to its end.
+#[derive(Debug)]
+pub(super) struct Course<'a> {
+    pub(super) request: &'a Request,
+    pub(super) stage: Arc<Stage>,
+    pub(super) halts: Halts,
+    /// The agent did not heed a cancel: there is no point in waiting for it to end by itself.
+    pub(super) is_deaf: bool,
+}
+
+impl Course<'_> {
+    async fn to_its_end(
+        mut self,
+        script: &mut Script,
+        questions: Option<mpsc::UnboundedReceiver<Question>>,
+        process: &Process,
+    ) -> Ending {
+        let done = match script {
+            Script::Errand(errand) => self.errand(errand).await,
+            Script::Orders(orders) => self.carry_out(orders, questions, process).await,
+        };
+        let ended = self.end(process).await;
+        ended_as(done, ended)
+    }
+
+    async fn errand(&mut self, errand: &Errand) -> Result<(), Broken> {
+        let agent = self.initialize().await?;
+        let session = self.open(&errand.opening, &agent).await?;
+        self.prepare(&session.id).await?;
+        self.turn(&session.id, &errand.prompt).await
+    }
+
+    /// One step on the way, unless something ends it.
+    pub(super) async fn step<T>(
+        &mut self,
+        phase: Phase,
+        step: impl Future<Output = Result<T, RequestError>>,
+    ) -> Result<T, Broken> {
+        let stage = Arc::clone(&self.stage);
+        tokio::select! {
+            biased;
+            halt = self.halts.next(phase, &stage) => Err(halt.into()),
+            done = step => Ok(done?),
+        }
+    }
+
+    /// Ends the agent, its terminals too.
+    async fn end(&mut self, process: &Process) -> Option<Ended> {
+        self.stage.client.connection().hang_up();
+        let grace = self.request.run.grace;
+        let by_itself = if self.is_deaf {
+            Duration::ZERO
+        } else {
+            BY_ITSELF.min(grace)
+        };
+        let ended = tokio::select! {
+            ended = process.end(by_itself, grace) => ended,
+            () = self.halts.at_once() => process.kill().await,
+        };
+        self.stage.workspace.close().await;
+        ended
+    }
+}
+
+/// How it went, as far as we know.
+fn ended_as(done: Result<(), Broken>, ended: Option<Ended>) -> Ending {
+    let stopped = match done {
+        Ok(()) | Err(Broken::Told) => None,
+        Err(Broken::Stopped(stopped)) => Some(stopped),
+    };
+    match ended {
+        Some(ended) => ending(ended, stopped),
+        None => Ending {
+            stopped,
+            ..Ending::default()
+        },
+    }
+}

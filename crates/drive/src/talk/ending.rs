@@ -1,0 +1,95 @@
+//! Why a conversation does not go on.
+
+use lapidary_normalize::Stopped;
+use lapidary_vocab::Cause;
+
+use super::halts::Halt;
+use crate::acp::{AgentError, AuthMethod, ConnectionError, RequestError};
+use crate::run::ending::{FREE_SPACE, start_cause, with_sources};
+
+/// Why it does not go on.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// We end it.
+    Stopped(Stopped),
+    /// What was said, or how the agent ended, tells why.
+    Told,
+}
+
+impl From<Halt> for Broken {
+    fn from(halt: Halt) -> Self {
+        Self::Stopped(halt.stopped)
+    }
+}
+
+impl From<RequestError> for Broken {
+    fn from(error: RequestError) -> Self {
+        let message = error.to_string();
+        match error {
+            RequestError::Refused(_) => Self::Told,
+            RequestError::Connection(error) => error.into(),
+            RequestError::Late { .. } => stopped(Cause::TimeoutStart, message, None),
+            RequestError::TooMany { .. } => stopped(Cause::Internal, message, None),
+        }
+    }
+}
+
+impl From<ConnectionError> for Broken {
+    fn from(error: ConnectionError) -> Self {
+        let message = error.to_string();
+        match error {
+            ConnectionError::Closed { .. } | ConnectionError::Released => Self::Told,
+            ConnectionError::NotReading { .. } | ConnectionError::Deaf => {
+                stopped(Cause::ProtocolError, message, None)
+            }
+            ConnectionError::TooMuch { .. } => {
+                let hint = "`max_output` (--max-output) allows more";
+                stopped(Cause::Budget, message, Some(hint))
+            }
+            ConnectionError::Unrecorded { .. } => {
+                stopped(Cause::Internal, message, Some(FREE_SPACE))
+            }
+        }
+    }
+}
+
+impl From<AgentError> for Broken {
+    fn from(error: AgentError) -> Self {
+        let cause = match &error {
+            AgentError::Start(error) => start_cause(error),
+            AgentError::Prepare(_) => Cause::Internal,
+        };
+        stopped(cause, with_sources(&error), None)
+    }
+}
+
+pub(super) fn stopped(cause: Cause, message: String, hint: Option<&str>) -> Broken {
+    Broken::Stopped(Stopped {
+        cause,
+        message,
+        hint: hint.map(str::to_owned),
+    })
+}
+
+/// Somebody has to log in, and we know of no way that needs nobody.
+pub(super) fn log_in(said: &str, methods: &[AuthMethod]) -> Broken {
+    let message = format!("the agent wants somebody to log in: {said}");
+    let listed: Vec<_> = methods.iter().map(AuthMethod::described).collect();
+    let hint = match listed.as_slice() {
+        [] => "log in with the agent's own program first".to_owned(),
+        listed => format!(
+            "log in with the agent's own program first, or name a way with --auth: {}",
+            listed.join(", ")
+        ),
+    };
+    stopped(Cause::AuthRequired, message, Some(&hint))
+}
+
+impl AuthMethod {
+    fn described(&self) -> String {
+        match self.kind.as_str() {
+            "agent" => format!("`{}` ({})", self.id, self.name),
+            kind => format!("`{}` ({}, {kind})", self.id, self.name),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Getting ready: who the agent is, whether somebody has to log in, which session, which mode and model.
+
+use std::path::Path;
+
+use lapidary_json::Token;
+use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::{Cause, Json};
+
+use super::course::Course;
+use super::ending::{Broken, log_in, stopped};
+use super::halts::Phase;
+use super::request::Opening;
+use crate::acp::{Initialized, OpenedSession, Refusal, RequestError, Setting};
+use crate::config::PermissionMode;
+
+/// The version of the protocol that we speak.
+const VERSION: u64 = 1;
+
+impl Course<'_> {
+    /// Says hello. An agent that speaks another version of the protocol is not spoken to any further.
+    pub(super) async fn initialize(&mut self) -> Result<Initialized, Broken> {
+        let client = self.stage.client.clone();
+        let hello = client.initialize(None);
+        let initialized = self.step(Phase::Starting, hello).await?;
+        if initialized.protocol_version != VERSION {
+            let theirs = initialized.protocol_version;
+            let message =
+                format!("the agent speaks version {theirs} of ACP, not version {VERSION}");
+            let hint = "another version of the agent may speak it";
+            return Err(stopped(Cause::ProtocolError, message, Some(hint)));
+        }
+        Ok(initialized)
+    }
+
+    /// Opens the session. If somebody has to log in, that is tried once, by the method that the caller has named.
+    pub(super) async fn open(
+        &mut self,
+        opening: &Opening,
+        agent: &Initialized,
+    ) -> Result<OpenedSession, Broken> {
+        let first = self.try_to_open(opening, agent).await?;
+        let refusal = match first {
+            Ok(opened) => return Ok(opened),
+            Err(refusal) => refusal,
+        };
+        if refusal.code != Refusal::LOG_IN {
+            return Err(Broken::Told);
+        }
+        let Some(method) = self.request.auth_method.clone() else {
+            return Err(log_in(&refusal.message.to_str(), &agent.auth_methods));
+        };
+        let client = self.stage.client.clone();
+        self.step(Phase::Starting, client.authenticate(&method))
+            .await?;
+        match self.try_to_open(opening, agent).await? {
+            Ok(opened) => Ok(opened),
+            Err(refusal) => Err(log_in(&refusal.message.to_str(), &agent.auth_methods)),
+        }
+    }
+
+    async fn try_to_open(
+        &mut self,
+        opening: &Opening,
+        agent: &Initialized,
+    ) -> Result<Result<OpenedSession, Refusal>, Broken> {
+        let again = match opening {
+            Opening::New => None,
+            Opening::Again(id) => Some(id.clone()),
+            Opening::Latest => Some(self.latest(agent).await?),
+        };
+        let setting = self.setting(&self.request.roots[0], agent)?;
+        let client = self.stage.client.clone();
+        let opened = match again {
+            None => self.answered(client.new_session(&setting.as_ref())).await,
+            Some(id) if agent.offered.load => {
+                self.answered(client.load_session(&id, &setting.as_ref()))
+                    .await
+            }
+            Some(id) if agent.offered.resume => {
+                self.answered(client.resume_session(&id, &setting.as_ref()))
+                    .await
+            }
+            Some(_) => return Err(cannot("open an earlier session")),
+        };
+        let opened = opened?;
+        if let Ok(opened) = &opened {
+            if opened.id.is_empty() {
+                let message = "the agent opened a session without an id".to_owned();
+                return Err(stopped(Cause::ProtocolError, message, None));
+            }
+            self.stage.opened(opened);
+        }
+        Ok(opened)
+    }
+
+    /// An answer, which may be a refusal.
+    async fn answered<T>(
+        &mut self,
+        asked: impl Future<Output = Result<T, RequestError>>,
+    ) -> Result<Result<T, Refusal>, Broken> {
+        let told = async {
+            match asked.await {
+                Err(RequestError::Refused(refusal)) => Ok(Err(refusal)),
+                told => told.map(Ok),
+            }
+        };
+        self.step(Phase::Starting, told).await
+    }
+
+    /// The session that was used last, here.
+    async fn latest(&mut self, agent: &Initialized) -> Result<String, Broken> {
+        if !agent.offered.list {
+            return Err(cannot("list its sessions: name one by its id"));
+        }
+        let client = self.stage.client.clone();
+        let cwd = self.request.roots[0].clone();
+        let listed = self
+            .step(Phase::Starting, client.list_sessions(Some(&cwd), None))
+            .await?;
+        newest(&listed.result).ok_or_else(|| {
+            let message = "the agent has no session in this directory".to_owned();
+            stopped(Cause::BadInput, message, None)
+        })
+    }
+
+    /// Where sessions work, and with what. What the agent cannot do with is an error, not a surprise.
+    pub(super) fn setting(&self, cwd: &Path, agent: &Initialized) -> Result<OwnedSetting, Broken> {
+        let offered = agent.offered;
+        for server in &self.request.mcp_servers {
+            let kind = server.token().get("type").and_then(Token::string);
+            match kind.as_deref() {
+                Some("http") if !offered.mcp_http => return Err(cannot("use MCP over HTTP")),
+                Some("sse") if !offered.mcp_sse => return Err(cannot("use MCP over SSE")),
+                _ => {}
+            }
+        }
+        let additional = self.request.roots[1..].to_vec();
+        if !additional.is_empty() && !offered.additional_directories {
+            let message =
+                "the agent does not take other directories: they are only open to it through us";
+            let kind = DiagnosticKind::Notice;
+            self.stage.say.note(None, kind, message.to_owned());
+        }
+        Ok(OwnedSetting {
+            cwd: cwd.to_owned(),
+            additional: if offered.additional_directories {
+                additional
+            } else {
+                Vec::new()
+            },
+            mcp_servers: self.request.mcp_servers.clone(),
+        })
+    }
+
+    /// The mode in which it asks us, and the model.
+    pub(super) async fn prepare(&mut self, session: &str) -> Result<(), Broken> {
+        let mode = self.stage.mode();
+        self.set_agent_mode(session, mode).await?;
+        let Some(model) = self.request.model.clone() else {
+            return Ok(());
+        };
+        let stage = std::sync::Arc::clone(&self.stage);
+        match self.answered(stage.set_model(session, &model)).await? {
+            Ok(_) => Ok(()),
+            Err(refusal) => {
+                let message = format!("the agent does not take the model `{model}`: {refusal}");
+                Err(stopped(Cause::BadInput, message, None))
+            }
+        }
+    }
+
+    /// Puts the agent into the mode in which it asks, or only plans. In the others we answer ourselves.
+    async fn set_agent_mode(&mut self, session: &str, mode: PermissionMode) -> Result<(), Broken> {
+        let words = &self.request.modes;
+        let wanted = match mode {
+            PermissionMode::Plan => words.plan.clone(),
+            PermissionMode::Default
+            | PermissionMode::AcceptEdits
+            | PermissionMode::BypassPermissions => words.default.clone(),
+        };
+        let modes = self.stage.modes_of(session);
+        let (Some(wanted), Some(modes)) = (wanted, modes) else {
+            return Ok(());
+        };
+        if modes.current == wanted || !modes.available.contains(&wanted) {
+            return Ok(());
+        }
+        let client = self.stage.client.clone();
+        let set = self.answered(client.set_mode(session, &wanted)).await?;
+        if let Err(refusal) = set {
+            let message = format!("the agent does not go into its mode `{wanted}`: {refusal}");
+            let kind = DiagnosticKind::Notice;
+            self.stage.say.note(None, kind, message);
+        }
+        Ok(())
+    }
+}
+
+/// A setting that is not borrowed.
+#[derive(Debug)]
+pub(super) struct OwnedSetting {
+    pub(super) cwd: std::path::PathBuf,
+    pub(super) additional: Vec<std::path::PathBuf>,
+    pub(super) mcp_servers: Vec<Json>,
+}
+
+impl OwnedSetting {
+    pub(super) fn as_ref(&self) -> Setting<'_> {
+        Setting {
+            cwd: &self.cwd,
+            additional: &self.additional,
+            mcp_servers: &self.mcp_servers,
+        }
+    }
+}
+
+fn cannot(what: &str) -> Broken {
+    stopped(Cause::BadInput, format!("the agent cannot {what}"), None)
+}
+
+/// The session with the greatest time. Times of one agent are written alike.
+fn newest(listed: &Json) -> Option<String> {
+    let sessions = listed.token().get("sessions")?.elements();
+    let text = |session: Token<'_>, name| Some(session.get(name)?.string()?.into_owned());
+    let dated = sessions.filter_map(|session| {
+        let id = text(session, "sessionId")?;
+        Some((text(session, "updatedAt").unwrap_or_default(), id))
+    });
+    dated
+        .max_by(|one, other| one.0.cmp(&other.0))
+        .map(|(_, id)| id)
+}

@@ -1,0 +1,71 @@
+//! What is to be talked about, with whom, and within which bounds.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use lapidary_vocab::Json;
+use lapidary_vocab::event::Provider;
+
+use super::asking::Attendant;
+use crate::budget::{Budget, BudgetUnknown};
+use crate::policy::Policy;
+use crate::run;
+
+/// An agent to talk to.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// How it is started, recorded and bounded. Its input and its speech are not used: it is spoken to.
+    pub run: run::Request,
+    /// Its family.
+    pub provider: Provider,
+    /// The directories of its workspace, absolute. It works in the first.
+    pub roots: Vec<PathBuf>,
+    /// The variables of the terminals that it opens.
+    pub environment: Vec<(OsString, OsString)>,
+    /// MCP servers that it is to use, each as the protocol's schema has it.
+    pub mcp_servers: Vec<Json>,
+    /// What it may do.
+    pub policy: Policy,
+    /// Who is asked where the policy says so.
+    pub attendant: Attendant,
+    /// The method by which to log in, should that be needed.
+    pub auth_method: Option<String>,
+    /// What it calls our permission modes.
+    pub modes: ModeWords,
+    /// The model.
+    pub model: Option<String>,
+    /// What it may use up.
+    pub budget: Budget,
+    /// What then, if it does not say what it uses.
+    pub budget_unknown: BudgetUnknown,
+}
+
+/// What an agent calls those permission modes in which it asks us. In the others we answer for the user, so that rules hold and
+/// every decision is told; the agent itself is never told to stop asking.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModeWords {
+    /// The mode in which it asks before it does harm.
+    pub default: Option<String>,
+    /// The mode in which it only plans.
+    pub plan: Option<String>,
+}
+
+/// One prompt in one session.
+#[derive(Debug, Clone)]
+pub struct Errand {
+    /// Which session.
+    pub opening: Opening,
+    /// The prompt: content blocks as the protocol's schema has them.
+    pub prompt: Vec<Json>,
+}
+
+/// Which session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opening {
+    /// A new one.
+    New,
+    /// An earlier one, by its id: loaded or resumed, as the agent can.
+    Again(String),
+    /// The one that the agent says was used last.
+    Latest,
+}

@@ -1,0 +1,169 @@
+//! What everything in a conversation shares.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lapidary_vocab::Json;
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::asking::Question;
+use super::sessions::Sessions;
+use super::translation::Say;
+use super::watcher::Watcher;
+use crate::acp::{Client, OpenedSession};
+use crate::policy::{Decision, Deed, Policy};
+use crate::workspace::Workspace;
+
+/// So many permissions of a turn are remembered.
+const MOST_GRANTS: usize = 256;
+
+/// The stage.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) client: Client,
+    pub(super) workspace: Workspace,
+    pub(super) watcher: Arc<Watcher>,
+    pub(super) say: Say,
+    /// Who is asked; nobody if nobody is there.
+    pub(super) asks: Option<mpsc::UnboundedSender<Question>>,
+    pub(super) policy: Arc<Mutex<Policy>>,
+    pub(super) sessions: Mutex<Sessions>,
+    grants: Mutex<Vec<Grant>>,
+    /// How many questions wait for an answer.
+    asked: AtomicUsize,
+    answered: Notify,
+    pub(super) has_prompted: AtomicBool,
+    /// Told when a turn is over.
+    pub(super) quiet: Notify,
+}
+
+/// Something that an agent was allowed to do, and may now do through us.
+#[derive(Debug)]
+struct Grant {
+    session: String,
+    paths: Vec<PathBuf>,
+    command: Option<String>,
+    decision: Decision,
+}
+
+impl Stage {
+    pub(super) fn new(
+        client: Client,
+        workspace: Workspace,
+        watcher: Arc<Watcher>,
+        say: Say,
+        asks: Option<mpsc::UnboundedSender<Question>>,
+        policy: Arc<Mutex<Policy>>,
+    ) -> Self {
+        Self {
+            client,
+            workspace,
+            watcher,
+            say,
+            asks,
+            policy,
+            sessions: Mutex::default(),
+            grants: Mutex::default(),
+            asked: AtomicUsize::new(0),
+            answered: Notify::new(),
+            has_prompted: AtomicBool::new(false),
+            quiet: Notify::new(),
+        }
+    }
+
+    pub(super) fn decide(&self, deed: &Deed) -> Decision {
+        let policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        policy.decide(deed)
+    }
+
+    /// Decides where nobody can be asked.
+    pub(super) fn decide_unattended(&self, deed: &Deed) -> Decision {
+        let policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        policy.decide_unattended(deed)
+    }
+
+    pub(super) fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn opened(&self, opened: &OpenedSession) {
+        self.sessions().opened(opened);
+    }
+
+    /// What ends the waiting of a session's turn; none if there is no such session.
+    pub(super) fn turn_of(&self, session: &str) -> Option<CancellationToken> {
+        let sessions = self.sessions();
+        Some(sessions.get(session)?.cancelled.clone())
+    }
+
+    /// The agent was allowed this, and may do it through us until its turn is over.
+    pub(super) fn grant(&self, session: &str, deed: &Deed, decision: &Decision) {
+        let mut grants = self.grants();
+        if grants.len() < MOST_GRANTS {
+            grants.push(Grant {
+                session: session.to_owned(),
+                paths: deed.paths.clone(),
+                command: deed.command.clone(),
+                decision: decision.clone(),
+            });
+        }
+    }
+
+    /// The decision by which the agent may do this already.
+    pub(super) fn granted(&self, session: &str, deed: &Deed) -> Option<Decision> {
+        let covers = |grant: &&Grant| {
+            let is_path = !deed.paths.is_empty()
+                && deed.command.is_none()
+                && deed.paths.iter().all(|path| grant.paths.contains(path));
+            let is_command = deed.command.is_some() && deed.command == grant.command;
+            grant.session == session && (is_path || is_command)
+        };
+        let grants = self.grants();
+        Some(grants.iter().find(covers)?.decision.clone())
+    }
+
+    pub(super) fn turn_is_over(&self, session: &str) {
+        self.grants().retain(|grant| grant.session != session);
+    }
+
+    fn grants(&self) -> MutexGuard<'_, Vec<Grant>> {
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Somebody is being asked, for as long as this lives.
+    pub(super) fn being_asked(&self) -> BeingAsked<'_> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        BeingAsked(self)
+    }
+
+    /// Whether somebody is being asked: then it is not the agent that is slow.
+    pub(super) fn is_asking(&self) -> bool {
+        self.asked.load(Ordering::SeqCst) > 0
+    }
+
+    /// Waits until a question is answered. Can be cancelled.
+    pub(super) async fn answered(&self) {
+        self.answered.notified().await;
+    }
+}
+
+/// A question that is open.
+#[derive(Debug)]
+pub(super) struct BeingAsked<'a>(&'a Stage);
+
+impl Drop for BeingAsked<'_> {
+    fn drop(&mut self) {
+        self.0.watcher.is_awake();
+        self.0.asked.fetch_sub(1, Ordering::SeqCst);
+        self.0.answered.notify_one();
+    }
+}
+
+/// The session that parameters are about.
+pub(super) fn session_of(params: &Json) -> String {
+    let session = params.token().get("sessionId");
+    let session = session.and_then(lapidary_json::Token::string);
+    session.unwrap_or_default().into_owned()
+}

@@ -1,0 +1,269 @@
+//! What both sides said, translated at the pace of whoever reads it. What is not read yet waits in the connection's log.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::path::Path;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use lapidary_normalize::acp::{AcpNormalizer, Direction};
+use lapidary_vocab::Body;
+use lapidary_vocab::event::DiagnosticKind;
+use lapidary_wire::lines::Line;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::acp::{Noise, Observed, Observer, Received, Traffic, What};
+use crate::follow::{CHUNK, Followed};
+use crate::recording::STDERR;
+use crate::run::{Batch, now};
+
+/// So many lines make a batch, if they are there.
+const LINES: usize = 512;
+
+/// So many bytes of lines make a batch.
+const BYTES: usize = 64 * 1024;
+
+/// How often the agent's complaints are looked at, if somebody wants them.
+const COMPLAINTS: Duration = Duration::from_millis(100);
+
+/// Says something of our own, in its place between the lines.
+#[derive(Debug, Clone)]
+pub(super) struct Say(mpsc::UnboundedSender<Said>);
+
+/// Something of our own.
+#[derive(Debug)]
+pub(super) struct Said {
+    /// The number of the line that it comes after.
+    after: Option<u64>,
+    words: Words,
+}
+
+#[derive(Debug)]
+enum Words {
+    Note(DiagnosticKind, String),
+    Body(Body),
+}
+
+impl Say {
+    pub(super) fn channel() -> (Self, mpsc::UnboundedReceiver<Said>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Self(sender), receiver)
+    }
+
+    pub(super) fn note(&self, after: Option<u64>, kind: DiagnosticKind, message: String) {
+        self.say(after, Words::Note(kind, message));
+    }
+
+    pub(super) fn body(&self, after: Option<u64>, body: Body) {
+        self.say(after, Words::Body(body));
+    }
+
+    /// When nobody translates any more, nobody reads it either.
+    fn say(&self, after: Option<u64>, words: Words) {
+        let _ = self.0.send(Said { after, words });
+    }
+}
+
+/// Translates one connection.
+pub(super) struct Translation {
+    observer: Observer,
+    said: mpsc::UnboundedReceiver<Said>,
+    /// The agent's complaints, if somebody wants its bytes.
+    stderr: Option<Followed>,
+    with_bytes: bool,
+    /// What waits for its place.
+    waiting: VecDeque<Said>,
+    /// The number of the next line.
+    next: u64,
+}
+
+impl Translation {
+    /// A translation; with bytes, if there is a recording to take them from.
+    pub(super) fn new(
+        observer: Observer,
+        said: mpsc::UnboundedReceiver<Said>,
+        bytes_of: Option<&Path>,
+    ) -> Self {
+        let stderr = bytes_of.map(|recording| Followed::open(&recording.join(STDERR)));
+        Self {
+            observer,
+            said,
+            with_bytes: stderr.is_some(),
+            stderr: stderr.and_then(Result::ok),
+            waiting: VecDeque::new(),
+            next: 0,
+        }
+    }
+
+    /// Translates until the connection and everything else is over. A slow reader of the batches slows only this down.
+    pub(super) async fn follow(
+        mut self,
+        normalizer: &mut AcpNormalizer,
+        batches: &mpsc::Sender<Batch>,
+        mut is_over: oneshot::Receiver<()>,
+    ) {
+        let mut complaints = interval(COMPLAINTS);
+        complaints.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut is_connected, mut goes_on) = (true, true);
+        while is_connected || goes_on {
+            let mut into = Into {
+                normalizer,
+                batch: Batch::default(),
+            };
+            // All of these can be cancelled without losing anything.
+            tokio::select! {
+                biased;
+                observed = self.observer.next(), if is_connected => match observed {
+                    Some(observed) => self.take(&observed, &mut into),
+                    None => is_connected = false,
+                },
+                Some(said) = self.said.recv() => self.waiting.push_back(said),
+                _ = &mut is_over, if goes_on => goes_on = false,
+                _ = complaints.tick(), if self.with_bytes => {}
+            }
+            self.say_what_is_due(is_connected, &mut into);
+            self.complaints(&mut into.batch);
+            send(into.batch, batches).await;
+        }
+        let mut into = Into {
+            normalizer,
+            batch: Batch::default(),
+        };
+        self.hear();
+        self.say_what_is_due(false, &mut into);
+        send(into.batch, batches).await;
+    }
+
+    /// One line, and those that are there already.
+    fn take(&mut self, first: &Observed, into: &mut Into<'_>) {
+        let (mut lines, mut bytes) = (1, self.translate(first, into));
+        while lines < LINES && bytes < BYTES {
+            let Some(observed) = ready(self.observer.next()).flatten() else {
+                return;
+            };
+            lines += 1;
+            bytes += self.translate(&observed, into);
+        }
+    }
+
+    fn translate(&mut self, observed: &Observed, into: &mut Into<'_>) -> usize {
+        self.hear();
+        self.next = observed.number;
+        self.say_what_is_due(true, into);
+        self.next = observed.number + 1;
+        let at = format!("{:.3}", observed.at);
+        match &observed.traffic {
+            Traffic::Sent(line) => {
+                into.line(Direction::FromClient, Line::Whole(line.as_bytes()), &at);
+                line.len()
+            }
+            Traffic::Received(received) => {
+                let bytes = received.line.bytes();
+                if self.with_bytes {
+                    into.batch.stdout.extend_from_slice(bytes);
+                    into.batch.stdout.push(b'\n');
+                }
+                into.line(Direction::FromAgent, line(received), &at);
+                bytes.len()
+            }
+            Traffic::Skipped { lines, bytes } => {
+                let message = format!("{lines} lines of {bytes} bytes are only in the recording");
+                into.note(DiagnosticKind::Notice, message, &at);
+                0
+            }
+        }
+    }
+
+    /// What was said of our own meanwhile.
+    fn hear(&mut self) {
+        while let Ok(said) = self.said.try_recv() {
+            self.waiting.push_back(said);
+        }
+    }
+
+    /// What has its place before the next line, or no place.
+    fn say_what_is_due(&mut self, is_connected: bool, into: &mut Into<'_>) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let next = self.next;
+        let is_due = |said: &Said| !is_connected || said.after.is_none_or(|after| after < next);
+        let mut rest = VecDeque::new();
+        for said in std::mem::take(&mut self.waiting) {
+            if is_due(&said) {
+                into.speak(said.words);
+            } else {
+                rest.push_back(said);
+            }
+        }
+        self.waiting = rest;
+    }
+
+    fn complaints(&mut self, batch: &mut Batch) {
+        let Some(stderr) = &mut self.stderr else {
+            return;
+        };
+        let mut bytes = vec![0; CHUNK];
+        while let Ok(count @ 1..) = stderr.read(&mut bytes, u64::MAX) {
+            batch.stderr.extend_from_slice(&bytes[..count]);
+            if batch.stderr.len() >= BYTES {
+                break;
+            }
+        }
+    }
+}
+
+/// Where it is translated to.
+struct Into<'a> {
+    normalizer: &'a mut AcpNormalizer,
+    batch: Batch,
+}
+
+impl Into<'_> {
+    fn line(&mut self, from: Direction, line: Line<'_>, at: &str) {
+        let events = &mut self.batch.events;
+        self.normalizer.push(from, line, Some(at), events);
+    }
+
+    fn note(&mut self, kind: DiagnosticKind, message: String, at: &str) {
+        let events = &mut self.batch.events;
+        self.normalizer.note(kind, message, at, events);
+    }
+
+    fn speak(&mut self, words: Words) {
+        match words {
+            Words::Note(kind, message) => self.note(kind, message, &now()),
+            Words::Body(body) => self.normalizer.say(body, &now(), &mut self.batch.events),
+        }
+    }
+}
+
+/// If nobody reads any more, the run is being ended anyway.
+async fn send(batch: Batch, batches: &mpsc::Sender<Batch>) {
+    if !batch.is_empty() {
+        let _ = batches.send(batch).await;
+        // Everybody else has to get a word in between.
+        tokio::task::yield_now().await;
+    }
+}
+
+fn line(received: &Received) -> Line<'_> {
+    match received.what {
+        What::Noise(Noise::TooLong(length)) => Line::TooLong {
+            head: received.line.bytes(),
+            length,
+        },
+        _ => Line::Whole(received.line.bytes()),
+    }
+}
+
+/// What is there already.
+fn ready<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}

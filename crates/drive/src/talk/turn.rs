@@ -1,0 +1,211 @@
+//! Prompts, and what can be done to a session meanwhile.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use lapidary_vocab::Json;
+use lapidary_vocab::event::DiagnosticKind;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::course::Course;
+use super::ending::{Broken, stopped};
+use super::halts::Phase;
+use super::stage::Stage;
+use crate::acp::{Answer, Modes, Prompted, Refusal, RequestError, Waiting};
+use crate::budget::BudgetUnknown;
+use crate::config::PermissionMode;
+
+impl Course<'_> {
+    /// Gives the prompt and waits until the turn is over, or has to be.
+    pub(super) async fn turn(&mut self, session: &str, prompt: &[Json]) -> Result<(), Broken> {
+        let stage = self.stage.clone();
+        let waiting = stage.begin(session, prompt)?;
+        let answered = stage.finish(session, waiting);
+        tokio::pin!(answered);
+        let halt = tokio::select! {
+            biased;
+            answer = &mut answered => {
+                answer?;
+                return self.check_budget();
+            }
+            halt = self.halts.next(Phase::Turn, &stage) => halt,
+        };
+        if !halt.is_urgent {
+            stage.cancel(session);
+            let grace = self.request.run.grace;
+            tokio::select! {
+                late = timeout(grace, answered) => self.is_deaf = late.is_err(),
+                () = self.halts.at_once() => {}
+            }
+        }
+        Err(halt.into())
+    }
+
+    /// Were there limits that nobody could check?
+    fn check_budget(&self) -> Result<(), Broken> {
+        let unknown = self.stage.watcher.unknown();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let limits = unknown.join(", ");
+        let message = format!("the agent does not report what the budget limits: {limits}");
+        match self.request.budget_unknown {
+            BudgetUnknown::Fail => {
+                let hint = "--budget-unknown warn lets such runs pass";
+                Err(stopped(lapidary_vocab::Cause::Budget, message, Some(hint)))
+            }
+            BudgetUnknown::Warn => {
+                let kind = DiagnosticKind::Notice;
+                self.stage.say.note(None, kind, message);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Stage {
+    /// Gives a prompt. Permissions of an earlier turn do not count any more, nor does its being cancelled.
+    pub(super) fn begin(&self, session: &str, prompt: &[Json]) -> Result<Waiting, RequestError> {
+        if let Some(known) = self.sessions().get_mut(session) {
+            if known.prompts == 0 {
+                known.cancelled = CancellationToken::new();
+            }
+            known.prompts += 1;
+        }
+        self.watcher.is_awake();
+        self.has_prompted.store(true, Ordering::SeqCst);
+        self.client.prompt(session, prompt).inspect_err(|_| {
+            self.over(session);
+        })
+    }
+
+    /// Waits for the turn's end.
+    pub(super) async fn finish(
+        &self,
+        session: &str,
+        waiting: Waiting,
+    ) -> Result<Prompted, RequestError> {
+        let _over = Over(self, session);
+        let answer = waiting.answer(None).await?;
+        Ok(Prompted::of(&answer))
+    }
+
+    fn over(&self, session: &str) {
+        if let Some(known) = self.sessions().get_mut(session) {
+            known.prompts = known.prompts.saturating_sub(1);
+        }
+        self.turn_is_over(session);
+        self.quiet.notify_waiters();
+    }
+
+    /// Asks the agent to end the turn. Whoever waits for somebody's word need not any more.
+    pub(super) fn cancel(&self, session: &str) {
+        let _ = self.client.cancel(session); // an agent that is gone is told nothing
+        if let Some(turn) = self.turn_of(session) {
+            turn.cancel();
+        }
+    }
+
+    pub(super) fn modes_of(&self, session: &str) -> Option<Modes> {
+        self.sessions().get(session)?.modes.clone()
+    }
+
+    /// Whether a session has something to do.
+    pub(super) fn is_busy(&self, session: &str) -> bool {
+        self.sessions()
+            .get(session)
+            .is_some_and(|session| session.prompts > 0)
+    }
+
+    /// Waits until a session has nothing to do, but not for ever.
+    pub(super) async fn idle(&self, session: &str, time: Duration) -> bool {
+        let quiet = async {
+            loop {
+                let over = self.quiet.notified(); // from here on it hears of it
+                if !self.is_busy(session) {
+                    return;
+                }
+                over.await;
+            }
+        };
+        timeout(time, quiet).await.is_ok()
+    }
+
+    /// Whether anything was asked of the agent at all.
+    pub(super) fn has_prompted(&self) -> bool {
+        self.has_prompted.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn mode(&self) -> PermissionMode {
+        let policy = self.policy.lock();
+        policy
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .mode()
+    }
+
+    /// Chooses a model: by the option that stands for it, else as agents had it before there were options.
+    pub(super) async fn set_model(
+        &self,
+        session: &str,
+        model: &str,
+    ) -> Result<Answer, RequestError> {
+        match self.option_for(session, "model") {
+            Some(option) => {
+                let value = Json::from_value(&model);
+                self.set_option(session, &option, &value).await
+            }
+            None => self.client.set_model(session, model).await,
+        }
+    }
+
+    /// Says how hard to think, if there is an option for it.
+    pub(super) async fn set_effort(
+        &self,
+        session: &str,
+        effort: &str,
+    ) -> Result<Answer, RequestError> {
+        let Some(option) = self.option_for(session, "thought_level") else {
+            let message = "the agent has no option for how hard to think";
+            let refusal = Refusal::new(Refusal::NO_METHOD, message);
+            return Err(RequestError::Refused(refusal));
+        };
+        let value = Json::from_value(&effort);
+        self.set_option(session, &option, &value).await
+    }
+
+    /// Sets an option. The answer has all of them as they are now.
+    pub(super) async fn set_option(
+        &self,
+        session: &str,
+        option: &str,
+        value: &Json,
+    ) -> Result<Answer, RequestError> {
+        let answer = self
+            .client
+            .set_config_option(session, option, value)
+            .await?;
+        let options = answer.result.token().get("configOptions");
+        if let Some(options) = options
+            && let Some(known) = self.sessions().get_mut(session)
+        {
+            let options = lapidary_json::SharedToken::from(options);
+            known.config_options = Some(Json::from(options));
+        }
+        Ok(answer)
+    }
+
+    fn option_for(&self, session: &str, category: &str) -> Option<String> {
+        let (id, _) = self.sessions().get(session)?.option_for(category)?;
+        Some(id)
+    }
+}
+
+/// The turn is over, however that came.
+struct Over<'a>(&'a Stage, &'a str);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.over(self.1);
+    }
+}

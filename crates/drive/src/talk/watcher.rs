@@ -1,0 +1,211 @@
+//! Sees each line as it comes, and knows what the agent is doing: for who has to decide, and for who waits.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lapidary_normalize::acp::{AcpNormalizer, Direction};
+use lapidary_normalize::{Events, Options};
+use lapidary_vocab::event::{DiagnosticKind, PermissionRequest, ToolCallStatus};
+use lapidary_vocab::{Body, Event, Text};
+use lapidary_wire::acp::update::plain_chunk;
+use lapidary_wire::lines::Line;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::request::Request;
+use super::translation::Say;
+use crate::acp::{Tap, Traffic, What};
+use crate::budget::{Exceeded, Meter};
+use crate::policy::{Deed, Deeds, Effect, Policy};
+use crate::run::waiting::Waiting;
+
+/// So many requests for permission are remembered until somebody handles them.
+const MOST_ASKED: usize = 2048;
+
+/// So many calls that the agent did not ask about are remembered until they are done.
+const MOST_UNASKED: usize = 1024;
+
+/// What is seen.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    state: Mutex<State>,
+    news: Notify,
+    pub(super) waiting: Waiting,
+}
+
+#[derive(Debug)]
+struct State {
+    normalizer: AcpNormalizer,
+    meter: Meter,
+    exceeded: Option<Exceeded>,
+    policy: Arc<Mutex<Policy>>,
+    /// Requests for permission, as events tell them, under the numbers of their lines.
+    asked: BTreeMap<u64, (PermissionRequest, Deed)>,
+    deeds: Deeds,
+    /// Calls that nobody was asked about, though somebody should have been, and what to say once they are done.
+    unasked: BTreeMap<String, String>,
+    /// Calls that somebody was asked about.
+    decided: BTreeSet<String>,
+    say: Say,
+    last_sign: Instant,
+    has_spoken: bool,
+}
+
+impl Watcher {
+    pub(super) fn new(request: &Request, policy: Arc<Mutex<Policy>>, say: Say) -> Self {
+        let options = Options {
+            keep_raw: false,
+            ..Options::new("watched")
+        };
+        Self {
+            state: Mutex::new(State {
+                normalizer: AcpNormalizer::new(&options, request.provider.clone()),
+                meter: Meter::new(request.budget.clone()),
+                exceeded: None,
+                policy,
+                asked: BTreeMap::new(),
+                deeds: Deeds::new(&request.roots[0]),
+                unasked: BTreeMap::new(),
+                decided: BTreeSet::new(),
+                say,
+                last_sign: Instant::now(),
+                has_spoken: false,
+            }),
+            news: Notify::new(),
+            waiting: Waiting::default(),
+        }
+    }
+
+    /// Through which it sees.
+    pub(super) fn tap(self: &Arc<Self>) -> Tap {
+        let watcher = Arc::clone(self);
+        Tap(Arc::new(move |number, traffic| {
+            watcher.see(number, traffic);
+        }))
+    }
+
+    fn see(&self, number: u64, traffic: &Traffic) {
+        let mut state = self.state();
+        let mut events = Events::new();
+        match traffic {
+            Traffic::Received(received) => {
+                state.last_sign = Instant::now();
+                let text = received.line.text();
+                // Most lines are these, and there is nothing in them that matters here.
+                if plain_chunk(text).is_some() {
+                    state.has_spoken = true;
+                    return;
+                }
+                state.has_spoken |= matches!(&received.what, What::Request { .. });
+                let line = Line::Whole(text.as_bytes());
+                let from = Direction::FromAgent;
+                state.normalizer.push(from, line, None, &mut events);
+            }
+            Traffic::Sent(line) => {
+                let line = Line::Whole(line.as_bytes());
+                let from = Direction::FromClient;
+                state.normalizer.push(from, line, None, &mut events);
+            }
+            Traffic::Skipped { .. } => {}
+        }
+        self.waiting.note(&events);
+        for event in &events {
+            state.note(number, event);
+        }
+        if state.exceeded.is_some() {
+            self.news.notify_one();
+        }
+    }
+
+    /// What the agent asked in this line.
+    pub(super) fn asked(&self, number: u64) -> Option<(PermissionRequest, Deed)> {
+        self.state().asked.remove(&number)
+    }
+
+    /// When the agent last said anything.
+    pub(super) fn last_sign(&self) -> Instant {
+        self.state().last_sign
+    }
+
+    /// Something else happened that shows that nobody is asleep.
+    pub(super) fn is_awake(&self) {
+        self.state().last_sign = Instant::now();
+    }
+
+    /// Whether the agent has said or done something that would be repeated if it were started again.
+    pub(super) fn has_spoken(&self) -> bool {
+        self.state().has_spoken
+    }
+
+    /// Waits until more was used up than may be. Can be cancelled.
+    pub(super) async fn exceeded(&self) -> Exceeded {
+        loop {
+            if let Some(exceeded) = self.state().exceeded.clone() {
+                return exceeded;
+            }
+            self.news.notified().await;
+        }
+    }
+
+    /// The limits that cannot be kept, because the agent does not say what it uses.
+    pub(super) fn unknown(&self) -> Vec<&'static str> {
+        self.state().meter.unknown()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn note(&mut self, number: u64, event: &Event) {
+        let exceeded = self.meter.note(event);
+        self.exceeded = self.exceeded.take().or(exceeded);
+        let deed = self.deeds.note(event);
+        match (&event.body, deed) {
+            (Body::PermissionRequest(request), Some(deed)) => {
+                if let Some(call) = &request.tool_use_id {
+                    let call = call.to_string();
+                    self.unasked.remove(&call);
+                    if self.decided.len() < MOST_UNASKED {
+                        self.decided.insert(call);
+                    }
+                }
+                self.asked.insert(number, ((**request).clone(), deed));
+                if self.asked.len() > MOST_ASKED {
+                    self.asked.pop_first();
+                }
+            }
+            (Body::ToolInvocation(call), Some(deed)) => {
+                self.has_spoken = true;
+                self.judge(&call.call_id, &deed);
+            }
+            (Body::ToolCompletion(done), _) => {
+                let remark = self.unasked.remove(&*done.call_id.to_str());
+                if let Some(remark) = remark.filter(|_| done.status == ToolCallStatus::Completed) {
+                    self.say.note(Some(number), DiagnosticKind::Notice, remark);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Would somebody have had to be asked?
+    fn judge(&mut self, call: &Text, deed: &Deed) {
+        let policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        let decision = policy.decide(deed);
+        drop(policy);
+        let call = call.to_string();
+        if self.decided.contains(&call) || self.unasked.len() >= MOST_UNASKED {
+            return;
+        }
+        if decision.effect == Effect::Allow {
+            self.unasked.remove(&call);
+            return;
+        }
+        let what = deed.tool.as_deref().or(deed.title.as_deref());
+        let what: String = what.unwrap_or("something").chars().take(80).collect();
+        let remark = format!("the agent did `{what}` without asking: {}", decision.reason);
+        self.unasked.insert(call, remark);
+    }
+}

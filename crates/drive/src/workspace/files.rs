@@ -1,0 +1,159 @@
+//! Files for the agent: read in part, written whole.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _};
+
+use lapidary_vocab::Json;
+use lapidary_vocab::event::ToolKind;
+
+use super::params::{Params, bad};
+use super::roots::Place;
+use super::{Inner, Missing, NOT_FOUND, READ, WRITE, disk};
+use crate::acp::Refusal;
+use crate::policy::Deed;
+
+/// A file to read.
+pub(super) struct Read {
+    place: Place,
+    /// The first line that is wanted, from 1.
+    line: u64,
+    /// How many lines are wanted.
+    limit: Option<u64>,
+    missing: Missing,
+    max: usize,
+}
+
+impl Read {
+    pub(super) fn of(inner: &Inner, params: &Params<'_>) -> Result<Self, Refusal> {
+        Ok(Self {
+            place: file_in(inner, params)?,
+            line: params.count("line")?.unwrap_or(1).max(1),
+            limit: params.count("limit")?,
+            missing: inner.missing,
+            max: inner.limits.file_bytes,
+        })
+    }
+
+    pub(super) fn deed(&self) -> Deed {
+        deed(ToolKind::Read, READ, &self.place)
+    }
+
+    pub(super) fn act(self) -> Result<Json, Refusal> {
+        let content = match disk::open(&self.place) {
+            Ok(file) => self.text_of(file)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.of_nothing()?,
+            Err(error) => return Err(failed("read", &self.place, &error)),
+        };
+        let content = Json::from_value(&content);
+        Ok(Json::object([("content", content)]))
+    }
+
+    fn of_nothing(&self) -> Result<String, Refusal> {
+        match self.missing {
+            Missing::Empty => Ok(String::new()),
+            Missing::Refused => {
+                let words = format!("`{}` does not exist", self.place.path.display());
+                Err(Refusal::new(NOT_FOUND, words))
+            }
+        }
+    }
+
+    fn text_of(&self, file: File) -> Result<String, Refusal> {
+        let bytes = excerpt(file, self.line, self.limit, self.max);
+        let bytes = bytes.map_err(|error| failed("read", &self.place, &error))?;
+        String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let path = self.place.path.display();
+            Refusal::new(
+                Refusal::INTERNAL,
+                format!("`{path}` is not text in UTF-8: see byte {at} of what was asked for"),
+            )
+        })
+    }
+}
+
+/// The lines from `line` on, `limit` of them, each with its end: what is read in parts is the whole file when put together. What is
+/// before them counts as read.
+fn excerpt(file: File, line: u64, limit: Option<u64>, max: usize) -> io::Result<Vec<u8>> {
+    let bound = u64::try_from(max).unwrap_or(u64::MAX);
+    let mut file = BufReader::new(file.take(bound.saturating_add(1)));
+    let mut skipped = 0;
+    for _ in 1..line {
+        match file.skip_until(b'\n')? {
+            0 => break,
+            count => skipped += count,
+        }
+    }
+    let mut wanted = Vec::new();
+    match limit {
+        None => {
+            file.read_to_end(&mut wanted)?;
+        }
+        Some(limit) => {
+            for _ in 0..limit {
+                if file.read_until(b'\n', &mut wanted)? == 0 {
+                    break;
+                }
+            }
+        }
+    }
+    if skipped + wanted.len() > max {
+        let words = format!("it is too large: more than {max} bytes would have to be read");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));
+    }
+    Ok(wanted)
+}
+
+/// A file to write.
+pub(super) struct Write {
+    place: Place,
+    content: String,
+}
+
+impl Write {
+    pub(super) fn of(inner: &Inner, params: &Params<'_>) -> Result<Self, Refusal> {
+        let place = file_in(inner, params)?;
+        let content = params.required("content")?;
+        let max = inner.limits.file_bytes;
+        if content.len() > max {
+            return Err(bad(format!("`content` is longer than {max} bytes")));
+        }
+        let content = content.into_owned();
+        Ok(Self { place, content })
+    }
+
+    pub(super) fn deed(&self) -> Deed {
+        deed(ToolKind::Edit, WRITE, &self.place)
+    }
+
+    pub(super) fn act(self) -> Result<Json, Refusal> {
+        let written = disk::replace(&self.place, self.content.as_bytes());
+        written.map_err(|error| failed("write", &self.place, &error))?;
+        Ok(Json::empty_object())
+    }
+}
+
+fn file_in(inner: &Inner, params: &Params<'_>) -> Result<Place, Refusal> {
+    let place = inner.roots.place_in(params, "path")?;
+    if params.required("path")?.ends_with('/') {
+        let path = place.path.display();
+        return Err(bad(format!("`{path}/` names a directory, not a file")));
+    }
+    Ok(place)
+}
+
+fn deed(kind: ToolKind, tool: &str, place: &Place) -> Deed {
+    Deed {
+        kind,
+        tool: Some(tool.to_owned()),
+        title: None,
+        command: None,
+        paths: vec![place.path.clone()],
+        mcp_server: None,
+    }
+}
+
+fn failed(verb: &str, place: &Place, error: &io::Error) -> Refusal {
+    let words = format!("cannot {verb} `{}`: {error}", place.path.display());
+    Refusal::new(Refusal::INTERNAL, words)
+}

@@ -1,0 +1,163 @@
+//! What a terminal is to run.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use lapidary_vocab::event::ToolKind;
+
+use super::params::{Params, bad, without_nul};
+use super::{CREATE, Inner};
+use crate::acp::Refusal;
+use crate::policy::Deed;
+
+/// What runs a line that is no program.
+const SHELL: &str = "/bin/sh";
+
+/// A command for a terminal.
+#[cfg_attr(not(unix), expect(dead_code, reason = "there are no terminals"))]
+pub(super) struct Launch {
+    pub(super) session: String,
+    pub(super) program: String,
+    pub(super) args: Vec<String>,
+    pub(super) directory: PathBuf,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// How many bytes of its output are kept.
+    pub(super) output_bytes: usize,
+    /// The command as somebody would type it.
+    shown: String,
+}
+
+impl Launch {
+    pub(super) fn of(inner: &Inner, params: &Params<'_>) -> Result<Self, Refusal> {
+        let command = without_nul("command", params.required("command")?)?;
+        if command.trim().is_empty() {
+            return Err(bad("`command` is empty"));
+        }
+        let args = params.texts("args")?;
+        let directory = directory_of(inner, params)?;
+        let variables = params.variables("env")?;
+        let environment = environment_of(inner, &directory, &variables);
+        let wanted = params.count("outputByteLimit")?;
+        let wanted = wanted.map(|wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
+        let is_line = args.is_empty()
+            && command.contains(char::is_whitespace)
+            && !is_program(&command, &directory, &environment);
+        let typed = if is_line {
+            command.clone()
+        } else {
+            typed(&command, &args)
+        };
+        let (program, args) = if is_line {
+            (SHELL.to_owned(), vec!["-c".to_owned(), command])
+        } else {
+            (command, args)
+        };
+        Ok(Self {
+            session: params.session()?,
+            program,
+            args,
+            directory,
+            environment,
+            output_bytes: wanted
+                .unwrap_or(inner.limits.output_bytes)
+                .min(inner.limits.max_output_bytes),
+            shown: assignments(&variables) + &typed,
+        })
+    }
+
+    pub(super) fn deed(&self) -> Deed {
+        Deed {
+            kind: ToolKind::Execute,
+            tool: Some(CREATE.to_owned()),
+            title: None,
+            command: Some(self.shown.clone()),
+            paths: vec![self.directory.clone()],
+            mcp_server: None,
+        }
+    }
+}
+
+/// Where it runs: in the first root, unless the agent says otherwise.
+fn directory_of(inner: &Inner, params: &Params<'_>) -> Result<PathBuf, Refusal> {
+    if params.get("cwd").is_none() {
+        let first = inner.roots.all().first().cloned();
+        return first.ok_or_else(|| bad("there is no workspace to work in"));
+    }
+    let place = inner.roots.place_in(params, "cwd")?;
+    if !place.path.is_dir() {
+        let path = place.path.display();
+        return Err(bad(format!("`{path}` is not a directory")));
+    }
+    Ok(place.path)
+}
+
+/// What we give it, what follows from where it runs, and what the agent wants: the last of a name counts.
+fn environment_of(
+    inner: &Inner,
+    directory: &Path,
+    variables: &[(String, String)],
+) -> Vec<(OsString, OsString)> {
+    let mut all = inner.environment.clone();
+    // Nobody draws what is written there.
+    all.push(("TERM".into(), "dumb".into()));
+    all.push(("PWD".into(), directory.into()));
+    let added = variables.iter();
+    all.extend(added.map(|(name, value)| (name.into(), value.into())));
+    all
+}
+
+/// Whether there is a program of this name, which has a space in it.
+fn is_program(command: &str, directory: &Path, environment: &[(OsString, OsString)]) -> bool {
+    if command.contains('/') {
+        return directory.join(command).is_file();
+    }
+    let path = environment.iter().rev().find(|(name, _)| name == "PATH");
+    let path = path.map_or(OsStr::new(""), |(_, path)| path);
+    std::env::split_paths(path).any(|place| directory.join(place).join(command).is_file())
+}
+
+/// The variables that are set for a command, as they are typed before it: whoever allows a command has seen that it gets a library of
+/// the agent's preloaded.
+fn assignments(variables: &[(String, String)]) -> String {
+    let typed =
+        |(name, value): &(String, String)| format!("{}={} ", quoted(name, ""), quoted(value, "="));
+    variables.iter().map(typed).collect()
+}
+
+/// A program and its arguments as they are typed.
+fn typed(program: &str, args: &[String]) -> String {
+    // With a `=` it would be an assignment.
+    let mut typed = quoted(program, "");
+    for arg in args {
+        typed.push(' ');
+        typed.push_str(&quoted(arg, "="));
+    }
+    typed
+}
+
+/// A word as it is typed to a shell: in quotes, unless there is nothing in it that needs them.
+fn quoted(word: &str, also_plain: &str) -> String {
+    let is_plain = |letter: char| {
+        letter.is_ascii_alphanumeric()
+            || "_@%+:,./-".contains(letter)
+            || also_plain.contains(letter)
+    };
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_spelled_as_they_are_typed() {
+        let args = ["-m", "it's", "--to=x", "", "a;b"].map(str::to_owned);
+        assert_eq!(typed("git", &args), r"git -m 'it'\''s' --to=x '' 'a;b'");
+        assert_eq!(typed("A=b", &[]), "'A=b'");
+        let variables = [("LD_PRELOAD".to_owned(), "/x/y z.so".to_owned())];
+        assert_eq!(assignments(&variables), "LD_PRELOAD='/x/y z.so' ");
+    }
+}

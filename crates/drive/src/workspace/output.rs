@@ -1,0 +1,145 @@
+//! What a terminal has written: the end of it.
+
+/// What may be kept beyond the limit, so that not every byte that comes moves all others.
+const SLACK: usize = 64 * 1024;
+
+/// The end of a text that grows. It never holds more than twice its limit and a bit.
+#[derive(Debug)]
+pub(super) struct Output {
+    text: String,
+    /// The start of a character whose end has not come yet.
+    partial: Vec<u8>,
+    limit: usize,
+    dropped: bool,
+}
+
+impl Output {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            text: String::new(),
+            partial: Vec::new(),
+            limit,
+            dropped: false,
+        }
+    }
+
+    /// Adds what has come. Bytes that are no characters read as U+FFFD.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let mut all = std::mem::take(&mut self.partial);
+        all.extend_from_slice(bytes);
+        let mut rest = all.as_slice();
+        while let Err(error) = std::str::from_utf8(rest) {
+            let (valid, behind) = rest.split_at(error.valid_up_to());
+            self.text.push_str(&String::from_utf8_lossy(valid));
+            let Some(invalid) = error.error_len() else {
+                self.partial = behind.to_vec();
+                rest = &[];
+                break;
+            };
+            self.text.push(char::REPLACEMENT_CHARACTER);
+            rest = &behind[invalid..];
+        }
+        self.text.push_str(&String::from_utf8_lossy(rest));
+        self.cut();
+    }
+
+    /// Nothing comes any more: half a character stays half.
+    pub(super) fn finish(&mut self) {
+        if !std::mem::take(&mut self.partial).is_empty() {
+            self.text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+
+    /// The end of it, within the limit and from a character on.
+    pub(super) fn text(&self) -> &str {
+        &self.text[self.start()..]
+    }
+
+    /// Whether that is not all.
+    pub(super) fn is_truncated(&self) -> bool {
+        self.dropped || self.start() > 0
+    }
+
+    fn start(&self) -> usize {
+        let start = self.text.len().saturating_sub(self.limit);
+        self.text.ceil_char_boundary(start)
+    }
+
+    fn cut(&mut self) {
+        if self.text.len() > self.limit.saturating_mul(2).saturating_add(SLACK) {
+            self.text.drain(..self.start());
+            self.dropped = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(limit: usize, parts: &[&[u8]]) -> Output {
+        let mut output = Output::new(limit);
+        for part in parts {
+            output.push(part);
+        }
+        output
+    }
+
+    #[test]
+    fn half_a_character_waits_for_its_other_half() {
+        let mut output = of(100, &[b"caf\xc3"]);
+        assert_eq!(output.text(), "caf");
+        output.push(b"\xa9");
+        assert_eq!(output.text(), "caf\u{e9}");
+        output.push(b"\xf0\x9f");
+        output.finish();
+        assert_eq!(output.text(), "caf\u{e9}\u{fffd}");
+    }
+
+    #[test]
+    fn the_front_is_cut_between_characters() {
+        let output = of(4, &["a\u{20ac}\u{20ac}".as_bytes()]);
+        assert_eq!((output.text(), output.is_truncated()), ("\u{20ac}", true));
+        let output = of(7, &["a\u{20ac}\u{20ac}".as_bytes()]);
+        assert_eq!(
+            (output.text(), output.is_truncated()),
+            ("a\u{20ac}\u{20ac}", false)
+        );
+        let output = of(0, &[b"a"]);
+        assert_eq!((output.text(), output.is_truncated()), ("", true));
+    }
+
+    #[test]
+    fn what_is_kept_does_not_grow() {
+        let mut output = Output::new(1000);
+        for _ in 0..1000 {
+            output.push(&[b'x'; 10_000]);
+            assert!(output.text.capacity() < 4 * SLACK);
+        }
+        assert_eq!(output.text().len(), 1000);
+    }
+
+    proptest! {
+        #[test]
+        fn however_it_comes_it_reads_the_same(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+            limit in 0_usize..300,
+        ) {
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let mut output = Output::new(limit);
+            for pair in cuts.windows(2) {
+                output.push(&bytes[pair[0]..pair[1]]);
+            }
+            output.finish();
+            let all = String::from_utf8_lossy(&bytes);
+            prop_assert!(output.text().len() <= limit);
+            prop_assert!(all.ends_with(output.text()));
+            prop_assert_eq!(output.is_truncated(), output.text() != all);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What stands in the parameters of a request, looked at with suspicion.
+
+use std::borrow::Cow;
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::Json;
+
+use crate::acp::Refusal;
+
+/// The parameters of a request.
+pub(super) struct Params<'a>(Token<'a>);
+
+/// A terminal that an agent names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Which {
+    pub(super) session: String,
+    pub(super) terminal: String,
+}
+
+/// The parameters make no sense.
+pub(super) fn bad(words: impl Into<String>) -> Refusal {
+    Refusal::new(Refusal::BAD_PARAMS, words.into())
+}
+
+impl<'a> Params<'a> {
+    pub(super) fn of(params: &'a Json) -> Result<Self, Refusal> {
+        let object = params.token().of(Kind::Object);
+        let object = object.ok_or_else(|| bad("the parameters have to be an object"))?;
+        Ok(Self(object))
+    }
+
+    /// A member that is there. `null` is as good as absent.
+    pub(super) fn get(&self, key: &str) -> Option<Token<'a>> {
+        self.0.get(key).and_then(Token::non_null)
+    }
+
+    /// A text that may be absent.
+    pub(super) fn text(&self, key: &str) -> Result<Option<Cow<'a, str>>, Refusal> {
+        self.get(key).map(|value| text(key, value)).transpose()
+    }
+
+    /// A text that has to be there.
+    pub(super) fn required(&self, key: &str) -> Result<Cow<'a, str>, Refusal> {
+        self.text(key)?
+            .ok_or_else(|| bad(format!("`{key}` is missing")))
+    }
+
+    /// A count that may be absent. One beyond all bounds is as good as the largest.
+    pub(super) fn count(&self, key: &str) -> Result<Option<u64>, Refusal> {
+        let count = |value: Token<'_>| {
+            let digits = value.as_str();
+            let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
+            let wrong = || bad(format!("`{key}` has to be a whole number"));
+            is_whole
+                .then(|| value.u64().unwrap_or(u64::MAX))
+                .ok_or_else(wrong)
+        };
+        self.get(key).map(count).transpose()
+    }
+
+    /// A list of texts, empty if it is absent.
+    pub(super) fn texts(&self, key: &str) -> Result<Vec<String>, Refusal> {
+        let Some(list) = self.get(key) else {
+            return Ok(Vec::new());
+        };
+        let list = list.of(Kind::Array);
+        let list = list.ok_or_else(|| bad(format!("`{key}` has to be an array")))?;
+        let each = |value| without_nul(key, text(key, value)?);
+        list.elements().map(each).collect()
+    }
+
+    /// Variables: a list of `{name, value}`, as the protocol has it, or an object, as agents have it too.
+    pub(super) fn variables(&self, key: &str) -> Result<Vec<(String, String)>, Refusal> {
+        let Some(all) = self.get(key) else {
+            return Ok(Vec::new());
+        };
+        match all.kind() {
+            Kind::Object => all
+                .members()
+                .map(|(name, value)| variable(key, Some(name), Some(value)))
+                .collect(),
+            Kind::Array => all
+                .elements()
+                .map(|pair| variable(key, pair.get("name"), pair.get("value")))
+                .collect(),
+            _ => Err(bad(format!("`{key}` has to be an array"))),
+        }
+    }
+
+    /// The session that asks. One that does not say is one of its own.
+    pub(super) fn session(&self) -> Result<String, Refusal> {
+        Ok(self.text("sessionId")?.unwrap_or_default().into_owned())
+    }
+
+    pub(super) fn which(&self) -> Result<Which, Refusal> {
+        Ok(Which {
+            session: self.session()?,
+            terminal: self.required("terminalId")?.into_owned(),
+        })
+    }
+}
+
+fn text<'a>(key: &str, value: Token<'a>) -> Result<Cow<'a, str>, Refusal> {
+    let wrong = || {
+        bad(format!(
+            "`{key}` has to be text, and is {}",
+            value.kind().described()
+        ))
+    };
+    value.string().ok_or_else(wrong)
+}
+
+/// Text for the system, where a NUL would end it.
+pub(super) fn without_nul(key: &str, text: Cow<'_, str>) -> Result<String, Refusal> {
+    if text.contains('\0') {
+        return Err(bad(format!("`{key}` has a NUL in it")));
+    }
+    Ok(text.into_owned())
+}
+
+fn variable(
+    key: &str,
+    name: Option<Token<'_>>,
+    value: Option<Token<'_>>,
+) -> Result<(String, String), Refusal> {
+    let wrong = || bad(format!("`{key}` has to be a list of names and values"));
+    let (name, value) = (name.ok_or_else(wrong)?, value.ok_or_else(wrong)?);
+    let name = without_nul(key, text(key, name)?)?;
+    if name.is_empty() || name.contains('=') {
+        return Err(bad(format!("`{key}` has a name that no variable can have")));
+    }
+    Ok((name, without_nul(key, text(key, value)?)?))
+}

@@ -1,0 +1,71 @@
+//! What a workspace is made of.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::process::Supervisor;
+
+/// How a workspace is to be.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The directories that files are read and written in, absolute. The first is where terminals start.
+    pub roots: Vec<PathBuf>,
+    /// What ends terminals with everything that they start.
+    pub supervisor: Supervisor,
+    /// What terminals find in their environment, before what the agent adds.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What reading a file answers that is not there.
+    pub missing: Missing,
+    /// How much is read, written and kept.
+    pub limits: Limits,
+}
+
+impl Setup {
+    /// These roots, an empty environment, and what is usual otherwise.
+    pub fn new<P: Into<PathBuf>>(
+        roots: impl IntoIterator<Item = P>,
+        supervisor: Supervisor,
+    ) -> Self {
+        Self {
+            roots: roots.into_iter().map(Into::into).collect(),
+            supervisor,
+            environment: Vec::new(),
+            missing: Missing::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What reading a file answers that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Missing {
+    /// That it is empty. Gemini CLI (0.61) reads each file before it writes it, and takes any error for a reason not to.
+    #[default]
+    Empty,
+    /// That it is not there: -32002.
+    Refused,
+}
+
+/// How much of everything there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How many bytes of a file are read or written at most.
+    pub file_bytes: usize,
+    /// How many terminals there may be at once, those that have ended and were not released included.
+    pub terminals: usize,
+    /// How many bytes of a terminal's output are kept where the agent does not say.
+    pub output_bytes: usize,
+    /// How many are kept at most, whatever the agent says.
+    pub max_output_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            file_bytes: 64 << 20,
+            terminals: 64,
+            output_bytes: 1 << 20,
+            max_output_bytes: 16 << 20,
+        }
+    }
+}

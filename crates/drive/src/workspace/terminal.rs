@@ -1,0 +1,201 @@
+//! One terminal: a process, what it has written, and how it ended.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lapidary_vocab::Json;
+use signal_hook::low_level::signal_name;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
+use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::launch::Launch;
+use super::output::Output;
+use crate::fresh_run;
+use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
+
+/// A supervisor that was told to end its process and has not done so in this time is given up.
+const GIVE_UP: Duration = Duration::from_secs(10);
+
+/// What is still in the pipe when nothing is left that could write is read in this time. Longer, somebody holds it whom we cannot end.
+const DRAIN: Duration = Duration::from_millis(500);
+
+const CHUNK: usize = 64 * 1024;
+
+/// A terminal, as its users see it.
+#[derive(Debug)]
+pub(super) struct Terminal {
+    pub(super) session: String,
+    output: Arc<Mutex<Output>>,
+    exit: watch::Receiver<Option<Status>>,
+    kill: CancellationToken,
+}
+
+/// How a process ended. Neither is known if its supervisor was killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Status(Option<Exit>);
+
+impl Status {
+    pub(super) fn to_json(self) -> Json {
+        let (code, signal) = match self.0 {
+            Some(Exit::Code(code)) => (Some(code), None),
+            Some(Exit::Signal(signal)) => (None, Some(named(signal))),
+            None => (None, None),
+        };
+        let code = ("exitCode", Json::from_value(&code));
+        Json::object([code, ("signal", Json::from_value(&signal))])
+    }
+}
+
+fn named(signal: i32) -> String {
+    signal_name(signal).map_or_else(|| format!("SIG{signal}"), str::to_owned)
+}
+
+impl Terminal {
+    /// A terminal, and what keeps it.
+    pub(super) fn new(
+        launch: Launch,
+        slot: Arc<OwnedSemaphorePermit>,
+    ) -> io::Result<(Self, Keeper)> {
+        let (ours, theirs) = io::pipe()?;
+        let stdio = Stdio {
+            stdout: theirs.try_clone()?.into(),
+            stderr: theirs.into(),
+            ..Stdio::null()?
+        };
+        let output = Arc::new(Mutex::new(Output::new(launch.output_bytes)));
+        let session = launch.session.clone();
+        let (ended, exit) = watch::channel(None);
+        let kill = CancellationToken::new();
+        let keeper = Keeper {
+            pipe: pipe::Receiver::from_owned_fd(OwnedFd::from(ours))?,
+            stdio,
+            output: Arc::clone(&output),
+            ended,
+            kill: kill.clone(),
+            command: command(launch),
+            _slot: slot,
+        };
+        let terminal = Self {
+            session,
+            output,
+            exit,
+            kill,
+        };
+        Ok((terminal, keeper))
+    }
+
+    /// What it has written, whether that is not all, and how it ended.
+    pub(super) fn to_json(&self) -> Json {
+        let status = *self.exit.borrow(); // first: what it wrote last is there when it has ended
+        let output = lock(&self.output);
+        let text = ("output", Json::from_value(&output.text()));
+        let truncated = ("truncated", Json::from_value(&output.is_truncated()));
+        let status = status.map(|status| ("exitStatus", status.to_json()));
+        Json::object([text, truncated].into_iter().chain(status))
+    }
+
+    /// Orders its end.
+    pub(super) fn kill(&self) {
+        self.kill.cancel();
+    }
+
+    /// Waits until it has ended and nothing that it started is left. None if we are going down. Can be cancelled.
+    pub(super) async fn ended(&self) -> Option<Status> {
+        let mut exit = self.exit.clone();
+        exit.wait_for(Option::is_some)
+            .await
+            .ok()
+            .and_then(|exit| *exit)
+    }
+}
+
+fn command(launch: Launch) -> Command {
+    let mut command = Command::new(launch.program, launch.directory);
+    command.args(launch.args).envs(launch.environment);
+    command.mark("LAPIDARY_TERMINAL", fresh_run());
+    command
+}
+
+/// What starts a process, reads what it writes and sees it end.
+pub(super) struct Keeper {
+    pipe: pipe::Receiver,
+    stdio: Stdio,
+    command: Command,
+    output: Arc<Mutex<Output>>,
+    ended: watch::Sender<Option<Status>>,
+    kill: CancellationToken,
+    /// As long as this is there, there is one terminal less for others.
+    _slot: Arc<OwnedSemaphorePermit>,
+}
+
+impl Keeper {
+    /// Keeps the terminal from its start to its end. Dropped before that, it ends the process.
+    pub(super) async fn keep(
+        self,
+        supervisor: Supervisor,
+        started: oneshot::Sender<Result<(), StartError>>,
+    ) {
+        let mut running = match supervisor.start(self.command, self.stdio).await {
+            Ok(running) => running,
+            Err(error) => {
+                let _ = started.send(Err(error));
+                return;
+            }
+        };
+        let _ = started.send(Ok(())); // if nobody wants it any more, it is killed
+        let silent = CancellationToken::new();
+        let end = async {
+            let exit = end(&mut running, &self.kill).await;
+            silent.cancel();
+            exit
+        };
+        let (exit, ()) = tokio::join!(end, pump(self.pipe, &self.output, &silent));
+        lock(&self.output).finish();
+        self.ended.send_replace(Some(Status(exit)));
+    }
+}
+
+/// Waits for the end, or brings it about.
+async fn end(running: &mut Running, kill: &CancellationToken) -> Option<Exit> {
+    // Waiting can be cancelled and taken up again.
+    let by_itself = tokio::select! {
+        ended = running.wait() => Some(ended),
+        () = kill.cancelled() => None,
+    };
+    if let Some(ended) = by_itself {
+        return ended.exit;
+    }
+    running.kill().await;
+    match timeout(GIVE_UP, running.wait()).await {
+        Ok(ended) => ended.exit,
+        Err(_) => running.abandon().await.exit,
+    }
+}
+
+/// Reads until there is nothing more, or nobody left who should write. Nothing is lost when it is cancelled but what is not read.
+async fn pump(mut pipe: pipe::Receiver, output: &Mutex<Output>, silent: &CancellationToken) {
+    let enough = async {
+        silent.cancelled().await;
+        sleep(DRAIN).await;
+    };
+    tokio::pin!(enough);
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        tokio::select! {
+            () = &mut enough => return,
+            count = pipe.read(&mut chunk) => match count {
+                Ok(0) | Err(_) => return,
+                Ok(count) => lock(output).push(&chunk[..count]),
+            },
+        }
+    }
+}
+
+fn lock(output: &Mutex<Output>) -> MutexGuard<'_, Output> {
+    output.lock().unwrap_or_else(PoisonError::into_inner)
+}
