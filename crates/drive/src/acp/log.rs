@@ -123,7 +123,16 @@ impl Drop for Observer {
 
 /// Sees each line at once, before anybody acts on it: with its number, and while everything else waits. It must be quick.
 #[derive(Clone)]
-pub struct Tap(pub Arc<dyn Fn(u64, &Traffic) + Send + Sync>);
+pub struct Tap(Arc<See>);
+
+type See = dyn Fn(u64, &Traffic) + Send + Sync;
+
+impl Tap {
+    /// One that shows each line to this.
+    pub fn new(see: impl Fn(u64, &Traffic) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(see))
+    }
+}
 
 impl fmt::Debug for Tap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,7 +11,6 @@ use super::problem::{ConfigError, Place, Problem};
 use super::read::in_order;
 use super::value::Value;
 use crate::agents::{AcpAgent, Known, family, split_words};
-use crate::talk::ModeWords;
 
 /// The key.
 pub(super) const AGENTS: &str = "agents";
@@ -104,22 +103,10 @@ fn put(agent: &mut AcpAgent, field: &'static str, value: &DeValue<'_>) -> Result
         "env" => agent.environment = environment(value)?,
         "family" => agent.provider = family(&text(field, value)?),
         "install" => agent.install = Some(text(field, value)?),
-        "default_mode" => set(&mut agent.modes, Mode::Default, text(field, value)?),
-        _ => set(&mut agent.modes, Mode::Plan, text(field, value)?),
+        "default_mode" => agent.modes.default = Some(text(field, value)?),
+        _ => agent.modes.plan = Some(text(field, value)?),
     }
     Ok(())
-}
-
-enum Mode {
-    Default,
-    Plan,
-}
-
-fn set(modes: &mut ModeWords, mode: Mode, word: String) {
-    match mode {
-        Mode::Default => modes.default = Some(word),
-        Mode::Plan => modes.plan = Some(word),
-    }
 }
 
 /// A line that is split as a shell would, or the words themselves.

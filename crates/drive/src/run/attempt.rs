@@ -136,7 +136,13 @@ impl Attempt<'_> {
         let watching = async {
             let (stops, must_end) = (self.stops, self.must_end);
             let overseer = Overseer::new(
-                request, &waiting, &spent, recorder, running, sender, stops, must_end,
+                request,
+                (&waiting, &spent),
+                recorder,
+                running,
+                sender,
+                stops,
+                must_end,
             )?;
             let (ended, stopped) = overseer.watch().await;
             let mut ending = ending(ended, stopped);

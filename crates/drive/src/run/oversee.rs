@@ -45,8 +45,7 @@ pub(super) struct Overseer<'a> {
 impl<'a> Overseer<'a> {
     pub(super) fn new(
         request: &'a Request,
-        waiting: &'a Waiting,
-        spent: &'a Spent,
+        (waiting, spent): (&'a Waiting, &'a Spent),
         recorder: &'a mut Recorder,
         running: Running,
         grown: watch::Sender<Grown>,

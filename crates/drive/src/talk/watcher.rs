@@ -82,9 +82,7 @@ impl Watcher {
     /// Through which it sees.
     pub(super) fn tap(self: &Arc<Self>) -> Tap {
         let watcher = Arc::clone(self);
-        Tap(Arc::new(move |number, traffic| {
-            watcher.see(number, traffic);
-        }))
+        Tap::new(move |number, traffic| watcher.see(number, traffic))
     }
 
     fn see(&self, number: u64, traffic: &Traffic) {

@@ -207,7 +207,7 @@ async fn a_flood_that_nobody_looks_at_is_seen_whole_in_the_end() {
     }
     reading.await.unwrap();
     drop(says);
-    let (mut heard, mut answered) = (0, 0);
+    let (mut count, mut answered) = (0, 0);
     while let Some(observed) = next(&mut connected.observer).await {
         assert_eq!(observed.number, (heard + answered) as u64);
         match observed.traffic {
