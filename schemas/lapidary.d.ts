@@ -1053,7 +1053,14 @@ export type Command =
   | SetPermissionMode
   | SetConfigOption
   | SetReasoningEffort
-  | CreateSession;
+  | CreateSession
+  | LoadSession
+  | ResumeSession
+  | ListSessions
+  | CloseSession
+  | DeleteSession
+  | SetMode
+  | Authenticate;
 
 /** Gives the agent a prompt. */
 export interface SendMessage {
@@ -1144,6 +1151,63 @@ export interface CreateSession {
   prompt?: string;
   /** Everything else, as the agent's adapter understands it. Upstream. */
   options?: unknown;
+}
+
+/** Opens an earlier session, and has its history said again. */
+export interface LoadSession {
+  command: "load_session";
+  /** Which. Upstream: the agent's id. */
+  sessionId: string;
+  /** The working directory; where the agent was started if absent. Upstream. */
+  cwd?: string;
+}
+
+/** Opens an earlier session, without its history. */
+export interface ResumeSession {
+  command: "resume_session";
+  /** Which. Upstream: the agent's id. */
+  sessionId: string;
+  /** The working directory; where the agent was started if absent. Upstream. */
+  cwd?: string;
+}
+
+/** Asks for the agent's sessions. They come in the command's result, a page at a time. */
+export interface ListSessions {
+  command: "list_sessions";
+  /** Only those of this directory. Upstream. */
+  cwd?: string;
+  /** Where the page begins: the `nextCursor` of the one before. Upstream. */
+  cursor?: string;
+}
+
+/** Ends a session, which the agent keeps. */
+export interface CloseSession {
+  command: "close_session";
+  /** Which. Upstream: the agent's id. */
+  sessionId: string;
+}
+
+/** Has the agent delete a session. */
+export interface DeleteSession {
+  command: "delete_session";
+  /** Which. Upstream: the agent's id. */
+  sessionId: string;
+}
+
+/** Puts a session into one of the agent's own modes. */
+export interface SetMode {
+  command: "set_mode";
+  /** The session it is for. Upstream. */
+  sessionId?: string;
+  /** The mode's id, as `session_mode` lists it. Upstream. */
+  modeId: string;
+}
+
+/** Logs in by one of the methods that the agent has listed. */
+export interface Authenticate {
+  command: "authenticate";
+  /** The method's id. Upstream. */
+  methodId: string;
 }
 
 /** `run.json` of a recording. */

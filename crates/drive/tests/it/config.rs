@@ -167,7 +167,7 @@ fn an_agent_that_cannot_be_started_is_refused_where_it_stands() {
         (
             "[agents.x]\ncommand = 'a'\nenv = { K = 3 }",
             "3:7",
-            "env must be a table of texts, got: a table",
+            "env must be a table of texts, got: {…}",
         ),
         (
             "[agents.x]\ncomand = 'a'",
@@ -295,9 +295,9 @@ fn an_approval_mode_is_one_of_four() {
         "permission_mode must be one of ['default', 'acceptEdits', 'bypassPermissions', 'plan'], got: 'yolo'",
     );
     check_refused(
-        "transport = 'acp'",
+        "transport = 'http'",
         "1:13",
-        "transport must be one of ['auto', 'stream-json', 'json'], got: 'acp'",
+        "transport must be one of ['auto', 'acp', 'stream-json', 'json'], got: 'http'",
     );
 }
 
@@ -363,7 +363,7 @@ fn other_values_of_the_wrong_kind_are_refused_with_what_is_accepted() {
     check_refused(
         "transport = \"it's\\u001b\\n\"",
         "1:13",
-        r#"transport must be one of ['auto', 'stream-json', 'json'], got: "it's\x1b\n""#,
+        r#"transport must be one of ['auto', 'acp', 'stream-json', 'json'], got: "it's\x1b\n""#,
     );
 }
 
