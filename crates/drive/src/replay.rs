@@ -1,6 +1,7 @@
 //! A recording, played back: the same bytes on the same channels at the same times, and then the same end.
 //!
-//! A [`Replay`] plays to whoever listens. A [`Dialogue`] is a recording of an agent that speaks ACP, and talks to a client.
+//! A [`Replay`] plays to whoever listens. A [`Dialogue`] is a recording of an agent that speaks ACP, and talks to a client. [`Past`] is for
+//! whoever wants to know what was said, and nothing played.
 //!
 //! Everything is checked before the first byte is played. How the process that plays it ends is its own business:
 //! [`Replay::exit`] says how it should.
@@ -27,6 +28,7 @@
 mod check;
 mod dialogue;
 mod message;
+mod past;
 mod script;
 
 use std::fmt;
@@ -38,6 +40,7 @@ use std::time::{Duration, Instant};
 
 pub use check::ReplayError;
 pub use dialogue::{Dialogue, Stage};
+pub use past::{Lines, Past, Side, Spoken};
 
 use crate::process::Exit;
 use crate::recording::{Channel, MANIFEST, STDERR, STDOUT, TIMING, Timing};

@@ -4,6 +4,7 @@ mod acp;
 mod events;
 mod input;
 mod progress;
+mod recording;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -22,10 +23,11 @@ use crate::printer::Printer;
 pub(super) use events::each_event;
 use input::Input;
 
-/// Translate a capture, a session file or a stream into events, messages and more
+/// Translate a capture, a recording, a session file or a stream into events, messages and more
 ///
 /// Reads what `gemini -o stream-json` or `-o json` printed, a session file of any version, or a transcript of the Agent Client
-/// Protocol; which of them is decided by content. Nothing is dropped: a line that is not understood becomes a diagnostic that carries it. Output streams as input
+/// Protocol; which of them is decided by content. Reads the directory of a recording as well: both sides, when they spoke, and
+/// how the run ended. Nothing is dropped: a line that is not understood becomes a diagnostic that carries it. Output streams as input
 /// arrives.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -35,11 +37,12 @@ Examples:
   lapidary translate --format result --exit-code $? run.jsonl
   lapidary translate --format messages session.jsonl | jq .content
   lapidary translate --format html session.jsonl > session.html
+  lapidary translate --format text recordings/fix-the-tests
 
 Exits with 0 once translated, whatever became of the run; 3 with --strict if anything was malformed or unknown; 13 if \
 the input cannot be read or is of no known format.")]
 pub(crate) struct Args {
-    /// The file to read; `-` or nothing for stdin
+    /// The file or the directory of a recording to read; `-` or nothing for stdin
     file: Option<PathBuf>,
     /// What the input is
     #[arg(long, value_enum, default_value_t = From::Auto)]
@@ -56,7 +59,7 @@ pub(crate) struct Args {
     /// The run's id, from which event ids are made
     #[arg(long, default_value = "translated", value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     run_id: String,
-    /// The exit code of the agent, so that `run_end` and `result` can judge
+    /// The exit code of the agent, so that `run_end` and `result` can judge [default: what a recording says]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     exit_code: Option<i32>,
     /// With --format result: put JSON found in the response into `data`
@@ -94,6 +97,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Format::Events
     });
     refuse_what_makes_no_sense(args, format)?;
+    if let Some(past) = args.file.as_deref().map_or(Ok(None), recording::open)? {
+        let oddities = recording::translate(args, format, &past, out)?;
+        return Ok(judged(args, oddities));
+    }
     let mut input = Input::open(args.file.as_deref())?;
     let source = match args.from {
         From::Auto => input.detect(args.max_line)?,
@@ -112,11 +119,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Source::Session => session(args, format, input, out)?,
         Source::Acp => acp::translate(args, format, input, out)?,
     };
-    Ok(if args.strict && oddities > 0 {
+    Ok(judged(args, oddities))
+}
+
+fn judged(args: &Args, oddities: u64) -> Exit {
+    if args.strict && oddities > 0 {
         Exit::Strict
     } else {
         Exit::Success
-    })
+    }
 }
 
 /// Options that would do nothing, where somebody might rely on them.

@@ -188,7 +188,7 @@ impl Texts<'_> {
         })
     }
 
-    fn manifest(&self) -> Result<Manifest, ReplayError> {
+    pub(super) fn manifest(&self) -> Result<Manifest, ReplayError> {
         let path = self.place.join(MANIFEST);
         let manifest: Manifest = match serde_json::from_str(self.manifest) {
             Ok(manifest) => manifest,

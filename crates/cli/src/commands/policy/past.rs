@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::policy::{Deed, Deeds};
-use lapidary::drive::recording::{MANIFEST, Manifest, STDOUT};
+use lapidary::drive::recording::{MANIFEST, Manifest};
 use lapidary::vocab::event::{PermissionOutcome, ToolCallStatus};
 use lapidary::vocab::policy_report::Happened;
 use lapidary::vocab::{Body, Event, Json, Text};
@@ -37,12 +37,11 @@ impl Recorded {
     /// Reads a recording, or a file that holds what an agent wrote. Where it worked is what the user has `given`, else what
     /// the recording says, else `here`.
     pub(super) fn read(path: &Path, given: Option<&Path>, here: &Path) -> Result<Self, Failure> {
-        let (file, dir) = if path.is_dir() {
-            opened(path)?
-        } else {
-            (path.to_owned(), None)
+        let dir = match given {
+            Some(given) => Some(given.to_owned()),
+            None if path.is_dir() => Some(directory(path)?),
+            None => None,
         };
-        let dir = given.map(Path::to_owned).or(dir);
         let mut reading = Reading {
             is_given: given.is_some(),
             deeds: Deeds::new(dir.as_deref().unwrap_or(here)),
@@ -50,7 +49,7 @@ impl Recorded {
             calls: Vec::new(),
             places: HashMap::new(),
         };
-        each_event(&file, |event| reading.take(&event))?;
+        each_event(path, |event| reading.take(&event))?;
         Ok(Self {
             name: path.display().to_string(),
             calls: reading.calls,
@@ -58,8 +57,8 @@ impl Recorded {
     }
 }
 
-/// What the agent of a recording wrote, and where it ran.
-fn opened(path: &Path) -> Result<(PathBuf, Option<PathBuf>), Failure> {
+/// Where the agent of a recording ran.
+fn directory(path: &Path) -> Result<PathBuf, Failure> {
     let name = path.display();
     let manifest = match fs::read(path.join(MANIFEST)) {
         Ok(manifest) => manifest,
@@ -75,7 +74,7 @@ fn opened(path: &Path) -> Result<(PathBuf, Option<PathBuf>), Failure> {
     let manifest: Manifest = serde_json::from_slice(&manifest)
         .with_context(|| format!("`{name}/{MANIFEST}` is no manifest of a recording"))
         .map_err(Failure::bad_input)?;
-    Ok((path.join(STDOUT), Some(manifest.directory.into())))
+    Ok(manifest.directory.into())
 }
 
 struct Reading {

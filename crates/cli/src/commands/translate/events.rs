@@ -1,4 +1,4 @@
-//! The events of a file, for commands that look at them instead of printing them.
+//! The events of a file or of a recording, for commands that look at them instead of printing them.
 
 use std::path::Path;
 
@@ -14,13 +14,26 @@ use lapidary::wire::lines::{DEFAULT_LIMIT, Line};
 
 use super::acp::Reading;
 use super::input::Input;
+use super::recording::{self, How};
 use crate::failure::Failure;
 
-/// Hands on every event of a file, whatever it is: a capture, a session file, a transcript of ACP. `-` is stdin.
+/// Hands on every event of a file, whatever it is: a capture, a session file, a transcript of ACP. `-` is stdin, and a directory is a
+/// recording.
 pub(crate) fn each_event(path: &Path, mut take: impl FnMut(Event)) -> Result<(), Failure> {
-    let mut input = Input::open(Some(path))?;
     let mut options = Options::new("translated");
     options.keep_raw = false;
+    if let Some(past) = recording::open(path)? {
+        let how = How {
+            options,
+            max_line: DEFAULT_LIMIT,
+            exit_code: None,
+        };
+        return recording::each_event(&past, &how, &mut |events| {
+            events.drain(..).for_each(&mut take);
+            Ok(())
+        });
+    }
+    let mut input = Input::open(Some(path))?;
     let mut events = Vec::new();
     match input.detect(DEFAULT_LIMIT)? {
         Source::StreamJson => {

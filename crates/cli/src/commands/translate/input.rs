@@ -42,7 +42,7 @@ impl Input {
         }
     }
 
-    fn file(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn file(path: &Path) -> Result<Self, Failure> {
         let name = shown(path);
         let file = File::open(path)
             .with_context(|| format!("cannot read `{name}`"))
@@ -225,7 +225,7 @@ fn read_some(reader: &mut dyn Read, room: &mut [u8]) -> io::Result<usize> {
 }
 
 /// A file's name for a message: one line, and nothing in it that a terminal would obey.
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     let mut name = String::new();
     for c in path.to_string_lossy().chars() {
         if c.is_control() {

@@ -10,6 +10,7 @@ use super::{LONGEST_LINE, ReplayError, Said, Step, What};
 use crate::follow::CHUNK;
 use crate::recording::{Channel, Moment, STDERR, STDIN, STDOUT, TIMING, Timing};
 use crate::replay::check;
+use crate::replay::past::rest;
 
 /// A recording while it is read.
 #[derive(Debug)]
@@ -32,12 +33,7 @@ impl Recorded {
             problem,
         })?;
         let mut moments = timing.0;
-        let last = moments.last().map_or(Duration::ZERO, |moment| moment.at);
-        // What was written when nobody took the time any more.
-        for channel in [Channel::In, Channel::Out, Channel::Err] {
-            let (at, bytes) = (last, u64::MAX);
-            moments.push(Moment { at, channel, bytes });
-        }
+        moments.extend(rest(&moments));
         let source = |name| Source::open(directory.join(name));
         Ok(Self {
             moments: moments.into_iter(),

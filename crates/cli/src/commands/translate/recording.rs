@@ -1,0 +1,212 @@
+//! A recording: what both sides said and when, and how the run ended. Its events are those that the run had when it was made, but for
+//! what we remarked ourselves.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use anyhow::anyhow;
+use lapidary::drive::replay::{Past, ReplayError, Side};
+use lapidary::normalize::acp::{AcpNormalizer, Direction};
+use lapidary::normalize::gemini::output::Noise;
+use lapidary::normalize::gemini::stream::StreamNormalizer;
+use lapidary::normalize::{Ending, Options};
+use lapidary::vocab::Event;
+use lapidary::vocab::event::RunEnd;
+use lapidary::wire::detect::Format as Source;
+
+use super::input::{Input, shown};
+use super::progress::Progress;
+use super::{Args, Format, From, Sink};
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// An error document is looked for in this much of the end of stderr.
+const DOCUMENT_TAIL: u64 = 1024 * 1024;
+
+/// How it is read.
+pub(super) struct How {
+    pub(super) options: Options,
+    pub(super) max_line: usize,
+    /// What the user says the agent exited with. The user knows better.
+    pub(super) exit_code: Option<i32>,
+}
+
+/// Takes events as they come.
+type Take<'a> = dyn FnMut(&mut Vec<Event>) -> Result<(), Failure> + 'a;
+
+/// The recording of that name. None if it is a file, or not there.
+pub(super) fn open(path: &Path) -> Result<Option<Past>, Failure> {
+    if !path.is_dir() {
+        return Ok(None);
+    }
+    if !Past::is_in(path) {
+        let failure = Failure::bad_input(anyhow!("`{}` is a directory", shown(path)));
+        return Err(failure.with_hint("name a file in it"));
+    }
+    let opened = Past::open(path).map_err(|error| failed(path, error))?;
+    Ok(Some(opened))
+}
+
+/// What there is to be done about a recording that is not in order.
+fn failed(path: &Path, error: ReplayError) -> Failure {
+    let is_torn = matches!(
+        &error,
+        ReplayError::Timing { .. } | ReplayError::Short { .. }
+    );
+    let failure = Failure::bad_input(error);
+    if !is_torn {
+        return failure;
+    }
+    let stdout = shown(&path.join("stdout"));
+    failure.with_hint(format!(
+        "what the agent wrote is in `{stdout}`: that can be translated by itself"
+    ))
+}
+
+pub(super) fn translate(
+    args: &Args,
+    format: Format,
+    past: &Past,
+    out: &mut Printer,
+) -> Result<u64, Failure> {
+    if args.from != From::Auto {
+        let error = anyhow!("--from goes with a file: a recording says itself what it holds");
+        return Err(Failure::usage(error));
+    }
+    if format == Format::Raw {
+        Input::file(&past.stdout())?.copy_to(out)?;
+        return Ok(0);
+    }
+    if past.manifest().end.is_none() && args.exit_code.is_none() {
+        out.note("the recording does not say how the agent ended: only what was said is judged")?;
+    }
+    let how = How {
+        options: args.options(format),
+        max_line: args.max_line,
+        exit_code: args.exit_code,
+    };
+    let mut sink = Sink::new(format, &args.run_id, args.extract_data, out);
+    each_event(past, &how, &mut |events| sink.take(events, out))?;
+    sink.finish(out)
+}
+
+/// Hands on every event of a recording.
+pub(super) fn each_event(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
+    if past.is_dialogue() {
+        return dialogue(past, how, take);
+    }
+    match past.manifest().transport.as_str() {
+        "stream-json" => stream(past, how, take),
+        "json" => document(past, how, take),
+        _ => match Input::file(&past.stdout())?.detect(how.max_line)? {
+            Source::Json => document(past, how, take),
+            Source::StreamJson => stream(past, how, take),
+            Source::Acp | Source::Session => Err(unspoken(past)),
+        },
+    }
+}
+
+/// A program that printed what no agent prints as it goes: it was recorded as it is, and can be read as that.
+fn unspoken(past: &Past) -> Failure {
+    let stdout = shown(&past.stdout());
+    let error = anyhow!("the recorded program spoke nothing that Lapidary knows");
+    Failure::bad_input(error).with_hint(format!(
+        "what it wrote can be translated by itself: `{stdout}`"
+    ))
+}
+
+fn dialogue(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
+    let mut normalizer = AcpNormalizer::new(&how.options, past.provider());
+    let mut events = Vec::new();
+    each_line(past, how, |side, line, at| {
+        let direction = match side {
+            Side::Client => Direction::FromClient,
+            Side::Agent => Direction::FromAgent,
+        };
+        normalizer.push(direction, line, at, &mut events);
+        take(&mut events)
+    })?;
+    let ending = ending(past, how, |ending| normalizer.judge(ending));
+    normalizer.finish(&ending, &mut events);
+    take(&mut events)
+}
+
+fn stream(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
+    let mut normalizer = StreamNormalizer::new(&how.options);
+    let mut events = Vec::new();
+    each_line(past, how, |_, line, at| {
+        normalizer.push(line, at, &mut events);
+        take(&mut events)
+    })?;
+    finish(past, how, normalizer, events, take)
+}
+
+fn document(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
+    let mut normalizer = StreamNormalizer::new(&how.options);
+    let mut events = Vec::new();
+    let stdout = Input::file(&past.stdout())?.read_all()?;
+    normalizer.document(&stdout, Noise::Report, &mut events);
+    if !normalizer.has_result() {
+        let stderr = tail(&past.stderr());
+        normalizer.document(&stderr, Noise::Ignore, &mut events);
+    }
+    finish(past, how, normalizer, events, take)
+}
+
+fn finish(
+    past: &Past,
+    how: &How,
+    normalizer: StreamNormalizer,
+    mut events: Vec<Event>,
+    take: &mut Take<'_>,
+) -> Result<(), Failure> {
+    let ending = ending(past, how, |ending| normalizer.judge(ending));
+    normalizer.finish(&ending, &mut events);
+    take(&mut events)
+}
+
+/// How it ended: as recorded, unless the user says otherwise.
+fn ending(past: &Past, how: &How, judge: impl FnOnce(&Ending) -> RunEnd) -> Ending {
+    let recorded = past.ending(judge);
+    match how.exit_code {
+        None => recorded,
+        Some(_) => Ending {
+            exit_code: how.exit_code,
+            signal: None,
+            stopped: None,
+            ..recorded
+        },
+    }
+}
+
+fn each_line(
+    past: &Past,
+    how: &How,
+    mut take: impl FnMut(Side, lapidary::wire::lines::Line<'_>, Option<&str>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut progress = Progress::of(Some(past.size()));
+    let mut lines = past.lines(how.max_line).map_err(Failure::bad_input)?;
+    let mut read = 0;
+    loop {
+        let Some(spoken) = lines.next().map_err(Failure::bad_input)? else {
+            return Ok(());
+        };
+        take(spoken.side, spoken.line, spoken.at)?;
+        if lines.read() > read {
+            progress.advance(usize::try_from(lines.read() - read).unwrap_or(usize::MAX));
+            read = lines.read();
+        }
+    }
+}
+
+/// The end of a file. One that cannot be read has nothing to say.
+fn tail(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|mut file| {
+        let size = file.metadata()?.len();
+        file.seek(SeekFrom::Start(size.saturating_sub(DOCUMENT_TAIL)))?;
+        file.take(DOCUMENT_TAIL).read_to_end(&mut bytes)
+    });
+    read.map(|_| bytes).unwrap_or_default()
+}

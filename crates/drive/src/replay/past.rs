@@ -1,0 +1,193 @@
+//! A recording that is read instead of played: what was said, and how it ended.
+
+mod lines;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use lapidary_normalize::{Ending, Stopped};
+use lapidary_vocab::Cause;
+use lapidary_vocab::event::{Provider, RunEnd};
+
+pub use lines::{Lines, Side, Spoken};
+
+use super::{ReplayError, check};
+use crate::agents::{KNOWN, family};
+use crate::recording::{
+    Channel, MANIFEST, Manifest, Moment, STDERR, STDIN, STDOUT, TIMING, spoken,
+};
+use crate::run::ending::cancelled;
+use crate::run::stderr_tail;
+
+/// A recording that was found to be in order.
+#[derive(Debug)]
+pub struct Past {
+    directory: PathBuf,
+    manifest: Manifest,
+    is_dialogue: bool,
+    /// With one more for each channel: what was written when nobody took the time any more.
+    moments: Vec<Moment>,
+    started: Option<Timestamp>,
+    size: u64,
+}
+
+impl Past {
+    /// Whether a directory is a recording, by what lies in it.
+    pub fn is_in(directory: &Path) -> bool {
+        fs::symlink_metadata(directory.join(MANIFEST)).is_ok()
+    }
+
+    /// Opens a recording by its directory.
+    ///
+    /// Without its timing nobody could tell which side of a dialogue spoke first. What an agent that was not spoken to has written has
+    /// its order anyway: there the files besides `stdout` may be missing.
+    pub fn open(directory: &Path) -> Result<Self, ReplayError> {
+        let text = check::read(&directory.join(MANIFEST))?;
+        let mut texts = check::Texts {
+            place: directory.to_owned(),
+            manifest: &text,
+            timing: "",
+            stdin: None,
+            stdout: size(directory, STDOUT)?,
+            stderr: 0,
+        };
+        let is_dialogue = texts.is_dialogue(|| spoken(directory))?;
+        let mut timing = check::read(&directory.join(TIMING));
+        let mut stderr = size(directory, STDERR);
+        if is_dialogue {
+            texts.stdin = Some(size(directory, STDIN)?);
+        } else {
+            timing = timing.or_else(missing);
+            stderr = stderr.or_else(missing);
+        }
+        let timing = timing?;
+        texts.stderr = stderr?;
+        texts.timing = &timing;
+        let mut moments = texts.facts()?.timing.0;
+        let has_times = !moments.is_empty();
+        moments.extend(rest(&moments));
+        let manifest = texts.manifest()?;
+        Ok(Self {
+            directory: directory.to_owned(),
+            started: manifest.started_at.parse().ok().filter(|_| has_times),
+            size: texts.stdout.saturating_add(texts.stdin.unwrap_or(0)),
+            manifest,
+            is_dialogue,
+            moments,
+        })
+    }
+
+    /// What was started, and how it ended.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Whether it is a dialogue with an agent that speaks ACP.
+    pub fn is_dialogue(&self) -> bool {
+        self.is_dialogue
+    }
+
+    /// The agent's family, by its name. An agent without one that means anything was started by its command.
+    pub fn provider(&self) -> Provider {
+        let agent = self.manifest.agent.as_str();
+        let is_it = |command: &&[&str]| command[0] == agent;
+        let known = KNOWN
+            .iter()
+            .find(|known| known.name == agent || known.commands.iter().any(is_it));
+        if let Some(known) = known {
+            return family(known.name);
+        }
+        let program = self.manifest.argv.first().map(Path::new);
+        match program.and_then(Path::file_name) {
+            Some(name) if name != agent => family(agent),
+            _ => Provider::Acp,
+        }
+    }
+
+    /// How many bytes its lines have.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The file that holds what the agent wrote.
+    pub fn stdout(&self) -> PathBuf {
+        self.directory.join(STDOUT)
+    }
+
+    /// The file that holds what the agent complained about.
+    pub fn stderr(&self) -> PathBuf {
+        self.directory.join(STDERR)
+    }
+
+    /// What was said, from the first line on. Of a line that is longer than `limit`, only the beginning is kept.
+    pub fn lines(&self, limit: usize) -> Result<Lines<'_>, ReplayError> {
+        Lines::open(self, limit)
+    }
+
+    /// How it ended. `judge` tells how that would be judged after all that was said. Where the run was judged differently, whoever ran
+    /// it had ended it; of that the recording has the cause, but not the words.
+    pub fn ending(&self, judge: impl FnOnce(&Ending) -> RunEnd) -> Ending {
+        let mut ending = Ending {
+            stderr: stderr_tail(&self.directory),
+            ..Ending::default()
+        };
+        let Some(end) = &self.manifest.end else {
+            return ending;
+        };
+        let duration = Duration::from_millis(end.duration_ms);
+        ending.exit_code = end.exit_code;
+        ending.signal.clone_from(&end.signal);
+        ending.duration = Some(duration);
+        ending.at = self.time(duration);
+        if let Some(cause) = &end.cause {
+            ending.stopped = stopped(cause, judge(&ending).cause);
+        }
+        ending
+    }
+
+    /// When that was, as events carry it.
+    pub(super) fn time(&self, since_the_start: Duration) -> Option<String> {
+        let at = self.started?.checked_add(since_the_start).ok()?;
+        Some(format!("{at:.3}"))
+    }
+}
+
+/// An agent that was asked to end its turn may say that it did. All the same it was we who asked.
+fn stopped(recorded: &Cause, judged: Cause) -> Option<Stopped> {
+    if *recorded == Cause::CancelledByClient {
+        return Some(cancelled());
+    }
+    (judged != *recorded).then(|| Stopped {
+        cause: recorded.clone(),
+        message: recorded.described().to_owned(),
+        hint: None,
+    })
+}
+
+fn size(directory: &Path, name: &str) -> Result<u64, ReplayError> {
+    check::open(&directory.join(name)).map(|(_, size)| size)
+}
+
+/// A file that is not there is an empty one.
+fn missing<T: Default>(error: ReplayError) -> Result<T, ReplayError> {
+    match error {
+        ReplayError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            Ok(T::default())
+        }
+        error => Err(error),
+    }
+}
+
+/// What was written when nobody took the time any more.
+pub(super) fn rest(moments: &[Moment]) -> [Moment; 3] {
+    let at = moments.last().map_or(Duration::ZERO, |moment| moment.at);
+    let all = [Channel::In, Channel::Out, Channel::Err];
+    all.map(|channel| Moment {
+        at,
+        channel,
+        bytes: u64::MAX,
+    })
+}
