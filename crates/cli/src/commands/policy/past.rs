@@ -1,12 +1,12 @@
 //! What the tools of a past run were called for, and what became of it.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use lapidary::drive::policy::{Deed, Deeds};
-use lapidary::drive::recording::{MANIFEST, Manifest};
+use lapidary::drive::recording::MANIFEST;
+use lapidary::drive::replay::Past;
 use lapidary::vocab::event::{PermissionOutcome, ToolCallStatus};
 use lapidary::vocab::policy_report::Happened;
 use lapidary::vocab::{Body, Event, Json, Text};
@@ -37,11 +37,8 @@ impl Recorded {
     /// Reads a recording, or a file that holds what an agent wrote. Where it worked is what the user has `given`, else what
     /// the recording says, else `here`.
     pub(super) fn read(path: &Path, given: Option<&Path>, here: &Path) -> Result<Self, Failure> {
-        let dir = match given {
-            Some(given) => Some(given.to_owned()),
-            None if path.is_dir() => Some(directory(path)?),
-            None => None,
-        };
+        let recorded = path.is_dir().then(|| directory(path)).transpose()?;
+        let dir = given.map(Path::to_owned).or(recorded);
         let mut reading = Reading {
             is_given: given.is_some(),
             deeds: Deeds::new(dir.as_deref().unwrap_or(here)),
@@ -59,22 +56,13 @@ impl Recorded {
 
 /// Where the agent of a recording ran.
 fn directory(path: &Path) -> Result<PathBuf, Failure> {
-    let name = path.display();
-    let manifest = match fs::read(path.join(MANIFEST)) {
-        Ok(manifest) => manifest,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let failure = Failure::bad_input(anyhow!("`{name}` is a directory, and no recording"));
-            return Err(failure.with_hint(format!("a recording has a file `{MANIFEST}`")));
-        }
-        Err(error) => {
-            let error = anyhow::Error::new(error).context(format!("cannot read `{name}`"));
-            return Err(Failure::bad_input(error));
-        }
-    };
-    let manifest: Manifest = serde_json::from_slice(&manifest)
-        .with_context(|| format!("`{name}/{MANIFEST}` is no manifest of a recording"))
-        .map_err(Failure::bad_input)?;
-    Ok(manifest.directory.into())
+    if !Past::is_in(path) {
+        let name = path.display();
+        let failure = Failure::bad_input(anyhow!("`{name}` is a directory, and no recording"));
+        return Err(failure.with_hint(format!("a recording has a file `{MANIFEST}`")));
+    }
+    let past = Past::open(path).map_err(Failure::bad_input)?;
+    Ok(PathBuf::from(&past.manifest().directory))
 }
 
 struct Reading {
