@@ -16,6 +16,7 @@ mod help;
 mod policy;
 mod real;
 mod record;
+mod recordings;
 mod replay;
 mod run;
 mod streaming;

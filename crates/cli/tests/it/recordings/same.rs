@@ -1,0 +1,278 @@
+//! Runs of all sorts, live and translated afterwards.
+
+use std::process::Stdio;
+use std::time::Instant;
+
+use jiff::Timestamp;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use super::{Told, World, edit, events, live, ran, recording, translated, world};
+use crate::support::{ended, output};
+
+/// Times are taken when a line is read, and once more when it is noted. On a busy machine something may come between.
+const ABOUT: i64 = 500;
+
+/// Asserts that the recording of a run tells the same as the run did. `except` names what of its end a recording does not have.
+#[track_caller]
+fn assert_same(live: &Told, past: &[Value], except: &[&str]) {
+    let mut live = live.events.clone();
+    let end = live.last_mut().unwrap().as_object_mut().unwrap();
+    assert!(
+        end["extensions"]["lapidary.recording"].is_string(),
+        "{end:?}"
+    );
+    end.remove("extensions");
+    let mut past = past.to_vec();
+    for end in [&mut live, &mut past] {
+        let end = end.last_mut().unwrap().as_object_mut().unwrap();
+        assert_eq!(end["event"], "run_end");
+        except.iter().for_each(|name| drop(end.remove(*name)));
+    }
+    for (one, other) in live.iter_mut().zip(&mut past) {
+        let [then, now] = [&mut *one, &mut *other].map(time);
+        let apart = then.zip(now).map(|(then, now)| (then - now).abs());
+        assert_eq!(then.is_some(), now.is_some(), "{one} {other}");
+        assert!(apart.is_none_or(|apart| apart < ABOUT), "{one} {other}");
+        assert_eq!(one, other);
+    }
+    assert_eq!(live.len(), past.len());
+}
+
+/// Takes the time of an event away. One that is told by a document has none.
+fn time(event: &mut Value) -> Option<i64> {
+    let time = event.as_object_mut().unwrap().remove("timestamp")?;
+    let time: Timestamp = time.as_str().unwrap().parse().unwrap();
+    Some(time.as_millisecond())
+}
+
+#[track_caller]
+fn check(script: &str, args: &[&str], cause: &str, except: &[&str]) {
+    let world = world(script);
+    let told = live(&world, &[&["--agent", "../mona"], args].concat());
+    assert_eq!(told.end()["cause"], cause, "{told:?}");
+    let past = translated(&recording(&world), &["--max-line", "1000"]);
+    assert_eq!(past.stderr, "");
+    let past = events(&past);
+    assert_same(&told, &past, except);
+    world.assert_nothing_is_left();
+}
+
+/// Everything that may be on the wire.
+const MUCH: &str = r#"
+printf '\377\376 no text\n'
+printf '{"long":"%02000d"}\r\n' 7
+update '{"sessionUpdate":"tool_call","toolCallId":"c-1","title":"Write","kind":"edit","status":"pending","rawInput":{"path":"x"}}'
+ask 7 session/request_permission '{"sessionId":"s-1","toolCall":{"toolCallId":"c-1"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"n","name":"No","kind":"reject_once"}]}'
+update '{"sessionUpdate":"tool_call_update","toolCallId":"c-1","status":"failed"}'
+ask '"two"' no/such/method '{}'
+ask 7 fs/read_text_file '{"sessionId":"s-1","path":"/no/such/file"}'
+chunk 'Done.'
+"#;
+
+const MAX_LINE: &[&str] = &["--max-line", "1000"];
+
+#[test]
+fn a_run_over_acp_is_the_same_afterwards() {
+    let script = |end: &str| format!("{MUCH}{end}");
+    check(
+        &script(r#"answer "$prompt" '{"stopReason":"end_turn"}'; hear"#),
+        MAX_LINE,
+        "end_turn",
+        &[],
+    );
+    check(
+        &script(r#"answer "$prompt" '{"stopReason":"refusal"}'; exit 3"#),
+        MAX_LINE,
+        "refusal",
+        &[],
+    );
+}
+
+#[test]
+fn so_is_one_that_crashed() {
+    check("exit 3", &[], "agent_crashed", &[]);
+    check("kill -9 $$", &[], "agent_crashed", &[]);
+    check(
+        r#"printf '{"jsonrpc":"2.0","id":'; exit 0"#,
+        &[],
+        "no_result",
+        &[],
+    );
+    check(
+        r#"say "{\"jsonrpc\":\"2.0\",\"id\":$prompt,\"error\":{\"code\":-32000,\"message\":\"Authentication required\"}}""#,
+        &[],
+        "auth_required",
+        &[],
+    );
+}
+
+/// A recording has the cause of what we decided, but not the words.
+const WORDS: &[&str] = &["message", "hint"];
+
+#[test]
+fn so_is_one_that_we_ended() {
+    let waits = "while :; do sleep 600; done";
+    check(waits, &["--idle-timeout", "0.3"], "timeout_idle", WORDS);
+    check(waits, &["--timeout", "0.5"], "timeout_total", WORDS);
+    let calls = r#"update '{"sessionUpdate":"tool_call","toolCallId":"c-1","title":"Look","kind":"read","status":"pending"}'
+        update '{"sessionUpdate":"tool_call","toolCallId":"c-2","title":"Look","kind":"read","status":"pending"}'
+        while :; do hear; case $line in *session/cancel*) break;; esac; done
+        answer "$prompt" '{"stopReason":"cancelled"}'"#;
+    check(calls, &["--budget", "tool-calls=1"], "budget", WORDS);
+}
+
+/// Runs an agent that does this, and interrupts the run as soon as it waits.
+fn interrupted(script: &str) -> (World, Told) {
+    let world = world(&format!("> ../waiting; {script}"));
+    let mut command = world.lapidary(&[
+        "run", "--format", "events", "--run-id", "r", "--grace", "1", "--agent", "../mona", "do it",
+    ]);
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let started = Instant::now();
+    let child = command.spawn().unwrap();
+    world.wait_for("waiting");
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let told = Told::of(ended(child), started.elapsed());
+    (world, told)
+}
+
+#[test]
+fn so_is_one_that_was_cancelled() {
+    let heeds = r#"while :; do hear; case $line in *session/cancel*) break;; esac; done
+        chunk 'Oh.'; answer "$prompt" '{"stopReason":"cancelled"}'; hear"#;
+    for script in [heeds, "trap '' TERM; while :; do sleep 600; done"] {
+        let (world, told) = interrupted(script);
+        assert_eq!(told.end()["cause"], "cancelled_by_client", "{told:?}");
+        let past = events(&translated(&recording(&world), &[]));
+        assert_same(&told, &past, &[]);
+        world.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn so_is_one_of_an_agent_that_only_writes() {
+    let no_document = r#"echo '{"session_id":"s","error":{"type":"Error","message":"no","code":144}}' >&2; exit 144"#;
+    for (script, transport, cause) in [
+        (
+            "init; user; say one; call c t; answer c x; success",
+            "stream-json",
+            "end_turn",
+        ),
+        (
+            "init; echo noise; echo oops >&2; exit 41",
+            "stream-json",
+            "auth_required",
+        ),
+        (
+            "init; say half; printf '{\"type\":'; kill -9 $$",
+            "stream-json",
+            "agent_crashed",
+        ),
+        (
+            r#"echo '{"session_id":"s","response":"yes","stats":{}}'"#,
+            "json",
+            "end_turn",
+        ),
+        (no_document, "json", "api_error"),
+    ] {
+        let world = World::with_agent(script);
+        let told = live(&world, &["--transport", transport]);
+        let past = events(&translated(&recording(&world), &[]));
+        assert_eq!(told.end()["cause"], cause, "{told:?}");
+        assert_same(&told, &past, &[]);
+    }
+}
+
+#[test]
+fn so_is_the_demo() {
+    let world = World::with_agent("");
+    let told = live(&world, &["--agent", "demo"]);
+    assert_eq!(told.end()["outcome"], "completed");
+    assert_same(&told, &events(&translated(&recording(&world), &[])), &[]);
+}
+
+#[test]
+fn an_agent_of_the_project_keeps_its_name() {
+    let world = world(r#"answer "$prompt" '{"stopReason":"end_turn"}'"#);
+    let config = "[agents.lisa]\ncommand = '../mona'\n";
+    std::fs::write(world.path("user.toml"), config).unwrap();
+    let told = live(&world, &["--agent", "lisa", "--config", "../user.toml"]);
+    assert_eq!(told.events[0]["provider"], "lisa", "{told:?}");
+    assert_same(&told, &events(&translated(&recording(&world), &[])), &[]);
+}
+
+#[test]
+fn what_somebody_else_recorded_is_told_by_what_was_said() {
+    let world = World::with_agent("init; say hi; success; exit 5");
+    let record = |name: &str, command: &[&str], stdin: &[u8]| {
+        let mut record = world.lapidary(&["record", "--run-id", name, "--"]);
+        record.args(command);
+        output(record, stdin);
+        events(&translated(&world.path("state/runs").join(name), &[]))
+    };
+    let past = record("headless", &["../gemini"], b"");
+    let end = past.last().unwrap();
+    assert_eq!(
+        (&end["cause"], &end["exitCode"]),
+        (&json!("agent_crashed"), &json!(5))
+    );
+    let hello = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}"#;
+    let agent =
+        r#"read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"agentInfo":{"name":"x"}}}'"#;
+    let hello = [&hello[..], b"\n"].concat();
+    let past = record("acp", &["sh", "-c", agent], &hello);
+    let raws: Vec<_> = past
+        .iter()
+        .filter_map(|event| event["raw"]["method"].as_str())
+        .collect();
+    assert_eq!(raws, ["initialize"], "{past:#?}");
+}
+
+#[test]
+fn a_policy_is_tested_against_both_sides() {
+    let world = ran(&format!(
+        r#"{MUCH}answer "$prompt" '{{"stopReason":"end_turn"}}'"#
+    ));
+    std::fs::write(
+        world.path("rules.toml"),
+        "[[rule]]\nkind = 'edit'\nthen = 'allow'",
+    )
+    .unwrap();
+    let recording = recording(&world);
+    let args = [
+        "policy",
+        "test",
+        "../rules.toml",
+        "--format",
+        "json",
+        "--against",
+    ];
+    let mut command = world.lapidary(&args);
+    command.arg(&recording);
+    let tested = output(command, b"");
+    let report: Value = serde_json::from_slice(&tested.stdout).unwrap();
+    // Only the client's answer says that it was denied.
+    assert_eq!(report["calls"][0]["happened"], "denied", "{report:#}");
+    assert_eq!(report["calls"][0]["effect"], "allow", "{report:#}");
+}
+
+#[test]
+fn times_are_those_of_the_recording() {
+    let world = ran(r#"sleep 0.3; chunk late; answer "$prompt" '{"stopReason":"end_turn"}'"#);
+    let recording = recording(&world);
+    edit(&recording, |manifest| {
+        manifest["startedAt"] = json!("2001-02-03T04:05:06.000Z")
+    });
+    let mut past = events(&translated(&recording, &[]));
+    let times: Vec<_> = past.iter_mut().map(|event| time(event).unwrap()).collect();
+    let started: Timestamp = "2001-02-03T04:05:06.000Z".parse().unwrap();
+    let span = started.as_millisecond()..started.as_millisecond() + 30_000;
+    assert!(times.iter().all(|time| span.contains(time)), "{times:?}");
+    assert!(
+        times.is_sorted() && times[times.len() - 1] - times[0] >= 300,
+        "{times:?}"
+    );
+}
