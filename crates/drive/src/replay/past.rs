@@ -143,7 +143,7 @@ impl Past {
         ending.duration = Some(duration);
         ending.at = self.time(duration);
         if let Some(cause) = &end.cause {
-            ending.stopped = stopped(cause, judge(&ending).cause);
+            ending.stopped = stopped(cause, &judge(&ending).cause);
         }
         ending
     }
@@ -156,11 +156,11 @@ impl Past {
 }
 
 /// An agent that was asked to end its turn may say that it did. All the same it was we who asked.
-fn stopped(recorded: &Cause, judged: Cause) -> Option<Stopped> {
+fn stopped(recorded: &Cause, judged: &Cause) -> Option<Stopped> {
     if *recorded == Cause::CancelledByClient {
         return Some(cancelled());
     }
-    (judged != *recorded).then(|| Stopped {
+    (judged != recorded).then(|| Stopped {
         cause: recorded.clone(),
         message: recorded.described().to_owned(),
         hint: None,

@@ -28,7 +28,9 @@ fn assert_same(live: &Told, past: &[Value], except: &[&str]) {
     for end in [&mut live, &mut past] {
         let end = end.last_mut().unwrap().as_object_mut().unwrap();
         assert_eq!(end["event"], "run_end");
-        except.iter().for_each(|name| drop(end.remove(*name)));
+        for name in except {
+            end.remove(*name);
+        }
     }
     for (one, other) in live.iter_mut().zip(&mut past) {
         let [then, now] = [&mut *one, &mut *other].map(time);
@@ -264,7 +266,7 @@ fn times_are_those_of_the_recording() {
     let world = ran(r#"sleep 0.3; chunk late; answer "$prompt" '{"stopReason":"end_turn"}'"#);
     let recording = recording(&world);
     edit(&recording, |manifest| {
-        manifest["startedAt"] = json!("2001-02-03T04:05:06.000Z")
+        manifest["startedAt"] = json!("2001-02-03T04:05:06.000Z");
     });
     let mut past = events(&translated(&recording, &[]));
     let times: Vec<_> = past.iter_mut().map(|event| time(event).unwrap()).collect();
