@@ -143,11 +143,13 @@ impl AcpNormalizer {
         self.stamp.diagnostic(kind, message, &mut None, out);
     }
 
-    /// Says an event of our own, in its place between the lines.
-    pub fn say(&mut self, body: Body, now: &str, out: &mut Events) {
+    /// Says an event of our own, in its place between the lines. The session that it is about need not be the one of the last line.
+    pub fn say(&mut self, body: Body, session: Option<Text>, now: &str, out: &mut Events) {
         self.arrived(Some(now));
         self.end_block(out);
+        let last = std::mem::replace(&mut self.stamp.session_id, session);
         out.push(self.stamp.event(body, &mut None));
+        self.stamp.session_id = last;
     }
 
     /// The agent is started again: what the last one said is over, and its requests and calls are not this one's.

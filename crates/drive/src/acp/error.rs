@@ -90,6 +90,8 @@ pub struct Refusal {
     pub message: Text,
     /// What else was said.
     pub data: Option<Json>,
+    /// The number of the agent's line that says so; none if it is ours.
+    pub number: Option<u64>,
 }
 
 impl Refusal {
@@ -110,6 +112,7 @@ impl Refusal {
             code,
             message: message.into(),
             data: None,
+            number: None,
         }
     }
 
@@ -126,6 +129,7 @@ impl Refusal {
             code: code.unwrap_or_default(),
             message: message.map_or_else(Text::default, |words| Text::from_token(shared(words))),
             data: data.map(|data| Json::from(shared(data))),
+            number: None, // it is known once the line is noted
         }
     }
 

@@ -140,7 +140,9 @@ impl Asked<'_> {
         let request = self.request_for(method, deed);
         if self.stage.asks.is_some() {
             let body = Body::PermissionRequest(Box::new(request.clone()));
-            self.stage.say.body(Some(self.incoming.number), body);
+            let session = Some(Text::from(self.session.clone()));
+            let after = Some(self.incoming.number);
+            self.stage.say.body(after, session, body);
         }
         match self.ask(request, &decision).await {
             Asking::Decided(decision, _) => Ok(decision),

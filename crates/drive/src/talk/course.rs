@@ -15,6 +15,7 @@ use super::answers::{self, answer_all};
 use super::asking::{Attendant, Question};
 use super::ending::Broken;
 use super::halts::{Halts, Phase};
+use super::orders::refuse_rest;
 use super::request::{Errand, Request};
 use super::stage::Stage;
 use super::translation::{Say, Translation};
@@ -94,6 +95,14 @@ async fn talk(
     };
     let (mut ending, recording) =
         attempts(&request.run, &mut effort, &stops, &batches, began).await;
+    if let Script::Orders(orders) = effort.script {
+        let events = refuse_rest(orders, &mut normalizer);
+        let batch = Batch {
+            events,
+            ..Batch::default()
+        };
+        let _ = batches.send(batch).await;
+    }
     ending.duration.get_or_insert_with(|| began.elapsed());
     let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
     let _ = batches

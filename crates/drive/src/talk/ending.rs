@@ -74,15 +74,20 @@ pub(super) fn stopped(cause: Cause, message: String, hint: Option<&str>) -> Brok
 /// Somebody has to log in, and we know of no way that needs nobody.
 pub(super) fn log_in(said: &str, methods: &[AuthMethod]) -> Broken {
     let message = format!("the agent wants somebody to log in: {said}");
-    let listed: Vec<_> = methods.iter().map(AuthMethod::described).collect();
-    let hint = match listed.as_slice() {
+    let hint = match methods {
         [] => "log in with the agent's own program first".to_owned(),
-        listed => format!(
+        methods => format!(
             "log in with the agent's own program first, or name a way with --auth: {}",
-            listed.join(", ")
+            named(methods)
         ),
     };
     stopped(Cause::AuthRequired, message, Some(&hint))
+}
+
+/// Ways to log in, in words.
+pub(super) fn named(methods: &[AuthMethod]) -> String {
+    let listed: Vec<_> = methods.iter().map(AuthMethod::described).collect();
+    listed.join(", ")
 }
 
 impl AuthMethod {

@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
-use lapidary_vocab::Body;
 use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::{Body, Text};
 use lapidary_wire::lines::Line;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
@@ -43,7 +43,7 @@ pub(super) struct Said {
 #[derive(Debug)]
 enum Words {
     Note(DiagnosticKind, String),
-    Body(Body),
+    Body(Body, Option<Text>),
 }
 
 impl Say {
@@ -56,8 +56,9 @@ impl Say {
         self.say(after, Words::Note(kind, message));
     }
 
-    pub(super) fn body(&self, after: Option<u64>, body: Body) {
-        self.say(after, Words::Body(body));
+    /// Something about a session, or about none.
+    pub(super) fn body(&self, after: Option<u64>, session: Option<Text>, body: Body) {
+        self.say(after, Words::Body(body, session));
     }
 
     /// When nobody translates any more, nobody reads it either.
@@ -235,7 +236,10 @@ impl Into<'_> {
     fn speak(&mut self, words: Words) {
         match words {
             Words::Note(kind, message) => self.note(kind, message, &now()),
-            Words::Body(body) => self.normalizer.say(body, &now(), &mut self.batch.events),
+            Words::Body(body, session) => {
+                let events = &mut self.batch.events;
+                self.normalizer.say(body, session, &now(), events);
+            }
         }
     }
 }

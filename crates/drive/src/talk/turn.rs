@@ -43,7 +43,7 @@ impl Course<'_> {
     }
 
     /// Were there limits that nobody could check?
-    fn check_budget(&self) -> Result<(), Broken> {
+    pub(super) fn check_budget(&self) -> Result<(), Broken> {
         let unknown = self.stage.watcher.unknown();
         if unknown.is_empty() {
             return Ok(());
