@@ -8,6 +8,7 @@
 mod acp;
 mod bad_input;
 mod capabilities;
+mod connect;
 mod doctor;
 mod examples;
 mod golden;

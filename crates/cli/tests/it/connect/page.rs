@@ -1,0 +1,1 @@
+//! `docs/connect.md` says what is so.
