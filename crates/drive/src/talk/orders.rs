@@ -23,10 +23,11 @@ use self::results::{Done, Failed, Label, Outcome};
 use super::Order;
 use super::asking::{Question, Reply};
 use super::course::Course;
-use super::ending::Broken;
+use super::ending::{Broken, stopped};
 use super::halts::{Halt, Phase};
 use super::stage::Stage;
-use crate::acp::{Initialized, Process};
+use crate::acp::{ConnectionError, Initialized, Process};
+use crate::process::Exit;
 use crate::run::ending::cancelled;
 
 pub(super) use self::results::refuse_rest;
@@ -139,8 +140,9 @@ impl Course<'_> {
                     return Err(halt.into());
                 }
                 _ = process.gone() => {
+                    let was_idle = desk.under_way.is_empty();
                     desk.settle(NOTICE).await;
-                    return Err(Broken::Told);
+                    return Err(if was_idle { self.left_by_itself() } else { Broken::Told });
                 }
                 Some(question) = next(questions.as_deref_mut()) => desk.questions.push_back(question),
                 Some(done) = desk.under_way.join_next_with_id() => {
@@ -175,6 +177,19 @@ impl Course<'_> {
             () = self.halts.at_once() => {}
         }
         self.is_deaf = !desk.under_way.is_empty();
+    }
+
+    /// The agent has ended though nothing was asked of it. What it did before was good, but it cannot be kept any more.
+    fn left_by_itself(&self) -> Broken {
+        match self.stage.client.connection().ended() {
+            Some(
+                ended @ ConnectionError::Closed {
+                    exit: Some(Exit::Code(1..) | Exit::Signal(_)),
+                    ..
+                },
+            ) => stopped(Cause::AgentCrashed, ended.to_string(), None),
+            _ => Broken::Told,
+        }
     }
 
     /// All that was ordered is done. If that was nothing, nothing went wrong.

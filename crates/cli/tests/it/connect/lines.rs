@@ -60,18 +60,23 @@ fn blank_lines_are_nothing_and_ids_come_back_as_they_were() {
         "null",
         r#"{"a":[1]}"#,
     ] {
+        peer.awaits(serde_json::from_str(id).unwrap());
         let line = format!("{{\"id\":{id},\"command\":\"interrupt\"}}\r\n");
         peer.say(line.as_bytes());
-        let result = answered_raw(&mut peer);
-        assert_eq!(result.is_null(), id == "null", "{id}");
+        peer.event("command_result");
+    }
+    let printed = peer.lines().join("\n");
+    for id in [
+        r#""a\u00e9""#,
+        "9007199254740993.10",
+        "null",
+        r#"{"a":[1]}"#,
+    ] {
+        let as_it_was = format!("\"commandId\":{id},");
+        assert!(printed.contains(&as_it_was), "{printed}");
     }
     peer.say(b"{\"command\":\"send_message\",\"text\":\"say unended\"}");
     assert_eq!(peer.finish().words(), "unended");
-}
-
-/// The id of the next result, which is not one that the peer gave.
-fn answered_raw(peer: &mut Peer) -> Value {
-    peer.event("command_result")["commandId"].clone()
 }
 
 #[test]

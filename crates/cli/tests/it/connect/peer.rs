@@ -28,6 +28,7 @@ pub(super) struct Peer {
     stdin: Option<ChildStdin>,
     lines: mpsc::Receiver<String>,
     pub(super) events: Vec<Value>,
+    printed: Vec<String>,
     /// The ids of commands that have no result yet.
     open: Vec<Value>,
 }
@@ -64,6 +65,7 @@ impl Peer {
             child,
             world,
             events: Vec::new(),
+            printed: Vec::new(),
             open: Vec::new(),
         }
     }
@@ -78,6 +80,16 @@ impl Peer {
         self.open.push(id.clone());
         self.say(format!("{command}\n").as_bytes());
         id
+    }
+
+    /// A command of this id is given in another way.
+    pub(super) fn awaits(&mut self, id: Value) {
+        self.open.push(id);
+    }
+
+    /// What was printed, to the letter.
+    pub(super) fn lines(&self) -> &[String] {
+        &self.printed
     }
 
     pub(super) fn prompt(&mut self, text: &str) -> Value {
@@ -117,12 +129,14 @@ impl Peer {
             panic!("{error}: {line}");
         }
         assert_eq!(event["seq"], self.events.len(), "without gaps: {line}");
-        if event["event"] == "command_result" && !event["commandId"].is_null() {
-            let id = &event["commandId"];
+        if event["event"] == "command_result"
+            && let Some(id) = event.get("commandId")
+        {
             let place = self.open.iter().position(|open| open == id);
             self.open
                 .remove(place.unwrap_or_else(|| panic!("a second result: {line}")));
         }
+        self.printed.push(line);
         self.events.push(event.clone());
         Some(event)
     }

@@ -22,8 +22,8 @@ fn decision(over: &Over) -> (&str, &str) {
     let is_it = |event: &&Value| event["event"] == "permission_decision";
     let event = over.events.iter().find(is_it).unwrap();
     (
-        event["outcome"].as_str().unwrap_or_default(),
-        event["decidedBy"].as_str().unwrap_or_default(),
+        event["decision"].as_str().unwrap(),
+        event["decidedBy"].as_str().unwrap(),
     )
 }
 

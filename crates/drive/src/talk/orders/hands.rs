@@ -209,8 +209,9 @@ impl Hands {
 
     pub(super) fn cancel_all(&self) {
         self.lanes.interrupt();
-        for id in self.stage.sessions().ids() {
-            self.cancel(&id);
+        let ids = self.stage.sessions().ids(); // the lock is not held any more
+        for id in &ids {
+            self.cancel(id);
         }
     }
 
