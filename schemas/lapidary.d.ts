@@ -1154,7 +1154,7 @@ export interface Recording {
   run: string;
   /** The agent's name, such as `gemini`. Derived. */
   agent: string;
-  /** The protocol that it spoke: `stream-json`, `json`, or `unknown`. Derived. */
+  /** The protocol that it spoke: `stream-json`, `json`, `acp`, or `unknown`. Derived. */
   transport: string;
   /** The program and its arguments. Derived. */
   argv: string[];
@@ -1337,3 +1337,79 @@ export type CheckName =
  * - `skipped`: It was not looked at, because something before it failed.
  */
 export type CheckState = "ok" | "warning" | "problem" | "skipped" | (string & {});
+
+/** What would have become of every call of a tool, and what the rules were good for. */
+export interface PolicyReport {
+  /** The vocabulary and its version, `lapidary.policy/1`. Derived. */
+  schema: string;
+  /** The permission mode that decides where no rule does. Derived. */
+  permissionMode: string;
+  /** The calls, in the order of the recordings. Derived. */
+  calls: JudgedCall[];
+  /** The rules, in their order. Derived. */
+  rules: RuleUse[];
+}
+
+/** A call of a past run, and what would have become of it. */
+export interface JudgedCall {
+  /** The recording that it stands in. Derived. */
+  recording: string;
+  /** The call's id. Upstream. */
+  callId: string;
+  /** The tool's name. Upstream. */
+  toolName: string;
+  /** What sort of tool. Upstream over ACP, else derived from its name. */
+  kind: ToolKind;
+  /** A title for people. Upstream. */
+  title?: string;
+  /** The command, if it runs one. Derived from the arguments, or the title over ACP. */
+  command?: string;
+  /** The files and directories that it is about. Derived from the arguments, locations and diffs. */
+  paths?: string[];
+  /** The MCP server that the tool belongs to. Derived from the tool's name. */
+  mcpServer?: string;
+  /** What would become of it. Derived. */
+  effect: PolicyEffect;
+  /** Who would decide. Derived. */
+  decidedBy: DecidedBy;
+  /** The rule that would decide, named by where it stands; several for a line of several commands. Derived. */
+  rule?: string;
+  /** Why, in the words that the agent would be told. Derived. */
+  reason: string;
+  /** What became of it then. Derived. */
+  happened: Happened;
+}
+
+/**
+ * What becomes of a call. Open: readers must accept words that are not listed here.
+ * 
+ * - `allow`: It may be done.
+ * - `deny`: It may not.
+ * - `ask`: Somebody has to be asked.
+ */
+export type PolicyEffect = "allow" | "deny" | "ask" | (string & {});
+
+/**
+ * What became of a call in a past run. Open: readers must accept words that are not listed here.
+ * 
+ * - `completed`: It was done.
+ * - `failed`: It was tried, and failed.
+ * - `cancelled`: It was stopped.
+ * - `denied`: It was refused.
+ * - `unknown`: The recording does not tell.
+ */
+export type Happened = "completed" | "failed" | "cancelled" | "denied" | "unknown" | (string & {});
+
+/** A rule, and what it was good for. */
+export interface RuleUse {
+  /** Where it stands. Derived. */
+  rule: string;
+  /** What it says. Derived. */
+  effect: PolicyEffect;
+  /** How many calls it is about. Derived. */
+  matched: number;
+  /** About how many of them it decides. Derived. */
+  decided: number;
+  /** The rules that decide instead, if it decides about none of the calls that it is about. Derived. */
+  shadowedBy?: string[];
+}

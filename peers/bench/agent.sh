@@ -1,12 +1,14 @@
 #!/bin/sh
 # The scripted agent of `cargo xtask bench`. What it does is in its folder: `orders` that it obeys first, `before` that it writes
-# (by itself, line by line, if there is a `writer`), a `gate` that it waits at if there is one, and `after`. Under the name
+# (by itself, line by line, if there is a `writer`; the time, if there is a `clock`), a `gate` that it waits at if there is one, and `after`. Under the name
 # `acp-agent` it speaks ACP, and does the same when it is prompted.
 here=${0%/*}
 [ ! -e "$here/orders" ] || . "$here/orders"
 
 say() {
-    if [ -e "$here/writer" ]; then
+    if [ -e "$here/clock" ]; then
+        "$here/clock" tell-time
+    elif [ -e "$here/writer" ]; then
         "$here/writer" write-lines "$here/before"
     else
         cat "$here/before"

@@ -11,6 +11,8 @@ mod run;
 mod table;
 mod translate;
 
+pub(crate) use run::tell_time;
+
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write as _};

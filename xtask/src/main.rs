@@ -54,6 +54,9 @@ enum Task {
     /// Write the lines of a file one by one
     #[command(hide = true)]
     WriteLines { file: PathBuf },
+    /// Tell the time now and then, as an agent that speaks ACP would
+    #[command(hide = true)]
+    TellTime,
 }
 
 fn main() -> ExitCode {
@@ -77,5 +80,6 @@ fn perform(task: &Task) -> Result<()> {
         Task::Measure { command } => bench::measure_one(command),
         Task::Split { file } => bench::split(file),
         Task::WriteLines { file } => bench::write_lines(file),
+        Task::TellTime => bench::tell_time(),
     }
 }

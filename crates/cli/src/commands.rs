@@ -9,6 +9,7 @@ mod directories;
 mod doctor;
 mod job;
 mod man;
+mod policy;
 mod record;
 mod replay;
 mod run;
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     Translate(translate::Args),
     Record(record::Args),
     Replay(replay::Args),
+    Policy(policy::Args),
     Capabilities(capabilities::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),
@@ -61,6 +63,7 @@ pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Fail
         // These end as what they record or play.
         Command::Record(args) => return record::run(args, out),
         Command::Replay(args) => return replay::run(args, out),
+        Command::Policy(args) => policy::run(args, out),
         Command::Capabilities(args) => capabilities::run(args, out),
         Command::Doctor(args) => doctor::run(args, out),
         Command::Schema(args) => schema::run(args, out),

@@ -31,6 +31,8 @@ pub(crate) struct LiveView<W: Write> {
     /// How long the run has taken, as far as we were told.
     elapsed: Duration,
     is_cancelling: bool,
+    /// Somebody else writes to the terminal.
+    is_suspended: bool,
 }
 
 impl<W: Write> LiveView<W> {
@@ -41,6 +43,7 @@ impl<W: Write> LiveView<W> {
             screen: Screen::new(out, options.size),
             elapsed: Duration::ZERO,
             is_cancelling: false,
+            is_suspended: false,
         }
     }
 
@@ -74,6 +77,18 @@ impl<W: Write> LiveView<W> {
         self.draw()
     }
 
+    /// Leaves the terminal to somebody else, with the cursor at the beginning of a line.
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
+        self.is_suspended = true;
+        self.screen.draw(&self.narrator.take_rows(), Vec::new())
+    }
+
+    /// Goes on, from where the cursor stands: at the beginning of a line.
+    pub(crate) fn resume(&mut self) -> io::Result<()> {
+        self.is_suspended = false;
+        self.draw()
+    }
+
     /// Shows what is left to show, and leaves the cursor below it, at the beginning of a line.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.narrator.finish();
@@ -81,6 +96,9 @@ impl<W: Write> LiveView<W> {
     }
 
     fn draw(&mut self) -> io::Result<()> {
+        if self.is_suspended {
+            return Ok(());
+        }
         let settled = self.narrator.take_rows();
         let mut changing = self.narrator.changing_rows(self.frame(), self.elapsed);
         changing.push(self.status());

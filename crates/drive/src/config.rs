@@ -11,16 +11,22 @@ mod nearest;
 mod problem;
 mod project;
 mod read;
+mod rules;
 mod value;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::budget::{Budget, BudgetUnknown};
+use crate::policy::Rules;
+
 pub use builder::Builder;
 pub use files::{FILE_NAME, Loaded, find_project_file, load, load_named};
 pub use keys::{KEYS, PROVIDER_KEYS};
 pub use mode::{ApprovalMode, PermissionMode, TransportChoice};
+pub(crate) use nearest::nearest_of;
 pub use problem::{ConfigError, Place, Problem, UnknownKey, Warning};
+pub(crate) use read::unknown_among;
 pub use value::Value;
 
 /// How long a run may take unless configured otherwise.
@@ -66,6 +72,12 @@ pub struct Config {
     pub trust_workspace: Option<bool>,
     /// How the agent is spoken to.
     pub transport: Option<TransportChoice>,
+    /// How much the run may use.
+    pub budget: Option<Budget>,
+    /// What becomes of the run if the agent does not say how much it uses; it fails if absent.
+    pub budget_unknown: Option<BudgetUnknown>,
+    /// What the agent may do, rule by rule. `[[rule]]` in a file.
+    pub rules: Rules,
 }
 
 impl Config {
@@ -85,7 +97,7 @@ impl Config {
         Builder::default()
     }
 
-    /// Lays this configuration over a lower one, which says what this one leaves open.
+    /// Lays this configuration over a lower one, which says what this one leaves open. Its rules come before those of the lower.
     pub fn over(self, lower: Self) -> Self {
         Self {
             agent: self.agent.or(lower.agent),
@@ -105,6 +117,12 @@ impl Config {
             record: self.record.or(lower.record),
             trust_workspace: self.trust_workspace.or(lower.trust_workspace),
             transport: self.transport.or(lower.transport),
+            budget: match (self.budget, lower.budget) {
+                (Some(budget), Some(lower)) => Some(budget.over(lower)),
+                (budget, lower) => budget.or(lower),
+            },
+            budget_unknown: self.budget_unknown.or(lower.budget_unknown),
+            rules: self.rules.before(lower.rules),
         }
     }
 

@@ -1,10 +1,34 @@
 //! What an agent may do, and who says so.
 //!
-//! An agent that wants to do something asks. What it wants is a [`Deed`]; a [`Policy`] says what becomes of it.
+//! An agent that wants to do something asks. What it wants is a [`Deed`]; a [`Policy`] says what becomes of it: first the
+//! [`Rules`], of which the first that matches decides, then the permission mode. Everything is judged by what the agent says
+//! about it. `docs/permissions.md` is this for people who write rules.
+
+mod deed;
+mod flag;
+mod glob;
+mod mode;
+mod options;
+mod place;
+mod read;
+mod rule;
+mod shell;
 
 use std::path::PathBuf;
 
 use lapidary_vocab::event::{DecidedBy, ToolKind};
+
+use crate::config::PermissionMode;
+use rule::Step;
+use shell::CommandLine;
+
+pub use deed::Deeds;
+pub use flag::FlagError;
+pub use options::{Choice, choose};
+pub(crate) use read::{RULE_KEYS, Written, read_rule};
+pub(crate) use rule::About;
+pub use rule::{Origin, Rule, Rules};
+pub use shell::command_line;
 
 /// Something that an agent wants to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,15 +47,34 @@ pub struct Deed {
     pub mcp_server: Option<String>,
 }
 
-/// What becomes of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What becomes of it, from least to most strict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// It may.
     Allow,
-    /// It may not.
-    Deny,
     /// Somebody has to be asked.
     Ask,
+    /// It may not.
+    Deny,
+}
+
+impl Effect {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 3] = [Self::Allow, Self::Deny, Self::Ask];
+
+    /// The word for it in a rule and in a flag.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+        }
+    }
+
+    /// The effect that `word` stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|effect| effect.as_str() == word)
+    }
 }
 
 /// What was decided, by what, and why.
@@ -47,87 +90,231 @@ pub struct Decision {
     pub reason: String,
 }
 
-// STUB
-use crate::config::PermissionMode;
-#[derive(Debug, Clone, Default)]
-pub struct Policy {
-    mode: PermissionMode,
-}
-impl Policy {
-    pub fn of(mode: PermissionMode) -> Self {
-        Self { mode }
+impl Decision {
+    /// The decision where nobody can be asked: a refusal that says what to do about it.
+    pub fn unattended(self) -> Self {
+        self.refused("--allow")
     }
+
+    fn refused(self, flag: &str) -> Self {
+        if self.effect != Effect::Ask {
+            return self;
+        }
+        let reason = format!(
+            "{}, and nobody is there to be asked; `{flag}` or a rule in {} would allow it",
+            self.reason,
+            crate::config::FILE_NAME
+        );
+        Self {
+            effect: Effect::Deny,
+            reason,
+            ..self
+        }
+    }
+}
+
+/// Says what becomes of what an agent wants to do.
+///
+/// ```
+/// use lapidary_drive::config::PermissionMode;
+/// use lapidary_drive::policy::{Deed, Effect, Policy, Rule, Rules};
+/// use lapidary_vocab::event::ToolKind;
+///
+/// let here = std::path::Path::new("/work");
+/// let rules = Rules::new([Rule::parse_flag(Effect::Allow, "execute:git diff *", here)?]);
+/// let policy = Policy::new(rules, PermissionMode::Default).with_roots([here]);
+/// let run = |command: &str| Deed {
+///     kind: ToolKind::Execute,
+///     tool: None,
+///     title: None,
+///     command: Some(command.to_owned()),
+///     paths: Vec::new(),
+///     mcp_server: None,
+/// };
+/// assert_eq!(policy.decide(&run("git diff --stat")).effect, Effect::Allow);
+/// assert_eq!(policy.decide(&run("git diff; rm -rf /")).effect, Effect::Ask);
+/// # Ok::<(), lapidary_drive::policy::FlagError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    rules: Rules,
+    mode: PermissionMode,
+    /// Where the agent may work, links followed.
+    roots: Vec<PathBuf>,
+}
+
+/// A decision, and which rules had a part in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// What was decided.
+    pub decision: Decision,
+    /// The rules that decided, by their place among the rules. More than one for a line of several commands.
+    pub decided: Vec<usize>,
+    /// The rules that are about it, whether or not another came first.
+    pub matched: Vec<usize>,
+}
+
+/// What was decided about a step, and by which rule.
+struct Verdict {
+    decision: Decision,
+    rule: Option<usize>,
+}
+
+impl Policy {
+    /// These rules, then this mode. No directory counts as the workspace yet.
+    pub fn new(rules: Rules, mode: PermissionMode) -> Self {
+        Self {
+            rules,
+            mode,
+            roots: Vec::new(),
+        }
+    }
+
+    /// Says where the agent may work. Links in these paths are followed now: what one of them leads to later does not count.
+    pub fn with_roots<P: Into<PathBuf>>(mut self, roots: impl IntoIterator<Item = P>) -> Self {
+        let roots = roots.into_iter().map(Into::into);
+        self.roots = roots
+            .filter_map(|root: PathBuf| place::resolved(&root))
+            .collect();
+        self
+    }
+
+    /// Changes the mode. The rules stay.
+    pub fn set_mode(&mut self, mode: PermissionMode) {
+        self.mode = mode;
+    }
+
+    /// The mode.
     pub fn mode(&self) -> PermissionMode {
         self.mode
     }
-    pub fn set_mode(&mut self, mode: PermissionMode) {
-        self.mode = mode
+
+    /// The rules.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
+
+    /// Decides.
     pub fn decide(&self, deed: &Deed) -> Decision {
-        let effect = match (self.mode, &deed.kind) {
-            (PermissionMode::BypassPermissions, _) => Effect::Allow,
-            (_, ToolKind::Read) => Effect::Allow,
-            _ => Effect::Ask,
+        self.judge(deed).decision
+    }
+
+    /// Decides where nobody can be asked: what would be asked is refused, and told how it could be allowed.
+    pub fn decide_unattended(&self, deed: &Deed) -> Decision {
+        let flag = format!("--allow '{}'", deed.as_flag());
+        self.decide(deed).refused(&flag)
+    }
+
+    /// Decides, and says which rules had to do with it.
+    ///
+    /// A line of several commands is decided command by command, and the strictest decision holds.
+    pub fn judge(&self, deed: &Deed) -> Judgement {
+        let line = deed.command.as_deref().map(CommandLine::of);
+        let steps: Vec<_> = match &line {
+            Some(line) => line
+                .parts
+                .iter()
+                .map(|part| Step {
+                    deed,
+                    command: Some((line, part)),
+                })
+                .collect(),
+            None => vec![Step {
+                deed,
+                command: None,
+            }],
         };
-        Decision {
-            effect,
-            by: DecidedBy::Mode,
+        let matched = self.rules.iter().enumerate();
+        let matched = matched.filter(|(_, rule)| steps.iter().any(|step| rule.matches(*step)));
+        let matched = matched.map(|(at, _)| at).collect();
+        let verdicts = steps.into_iter().map(|step| self.verdict(step)).collect();
+        strictest(verdicts, matched)
+    }
+
+    /// Flags before everything; then whatever is stricter, the project's word or the user's with the mode behind it.
+    fn verdict(&self, step: Step<'_>) -> Verdict {
+        let first = |origin| {
+            let mut rules = self.rules.iter().enumerate();
+            let found = rules.find(|(_, rule)| rule.origin == origin && rule.matches(step));
+            found.map(|(at, rule)| rule.verdict(at))
+        };
+        if let Some(flag) = first(Origin::Flag) {
+            return flag;
+        }
+        let own = first(Origin::User).unwrap_or_else(|| Verdict {
+            decision: mode::decide(self.mode, step.deed, &self.roots),
             rule: None,
-            reason: "stub".into(),
+        });
+        match first(Origin::Project) {
+            Some(narrow) if narrow.decision.effect >= own.decision.effect => narrow,
+            _ => own,
         }
     }
 }
-impl Decision {
-    pub fn unattended(mut self) -> Self {
-        self.effect = Effect::Deny;
-        self
+
+impl Rule {
+    fn verdict(&self, at: usize) -> Verdict {
+        let reason = self.reason.clone().unwrap_or_else(|| match self.then {
+            Effect::Allow => format!("allowed by {}", self.name),
+            Effect::Deny => format!("denied by {}", self.name),
+            Effect::Ask => format!("{} says that somebody has to be asked", self.name),
+        });
+        Verdict {
+            decision: Decision {
+                effect: self.then,
+                by: DecidedBy::Rule,
+                rule: Some(self.name.clone()),
+                reason,
+            },
+            rule: Some(at),
+        }
     }
 }
+
+/// The first of the strictest decisions, a rule's rather than the mode's. What is allowed by several rules names all of them.
+fn strictest(verdicts: Vec<Verdict>, matched: Vec<usize>) -> Judgement {
+    let effect = verdicts.iter().map(|verdict| verdict.decision.effect).max();
+    let effect = effect.unwrap_or(Effect::Deny);
+    let mut decided = Vec::new();
+    let mut names = Vec::new();
+    let mut first: Option<Decision> = None;
+    for verdict in verdicts {
+        if verdict.decision.effect != effect {
+            continue;
+        }
+        if let Some(at) = verdict.rule.filter(|at| !decided.contains(at)) {
+            decided.push(at);
+            names.extend(verdict.decision.rule.clone());
+        }
+        if first
+            .as_ref()
+            .is_none_or(|first| first.rule.is_none() && verdict.rule.is_some())
+        {
+            first = Some(verdict.decision);
+        }
+    }
+    let mut decision =
+        first.expect("there is a verdict on each step, and there is at least one step");
+    if decision.rule.is_some() && effect == Effect::Allow {
+        decision.rule = Some(names.join(", "));
+    }
+    Judgement {
+        decision,
+        decided,
+        matched,
+    }
+}
+
 impl Deed {
-    pub fn of_call(call: &lapidary_vocab::event::ToolInvocation) -> Self {
-        Self {
-            kind: call.kind.clone(),
-            tool: Some(call.tool_name.to_string()),
-            title: None,
-            command: None,
-            paths: vec![],
-            mcp_server: None,
+    /// What would have to stand behind `--allow`.
+    fn as_flag(&self) -> String {
+        match (&self.mcp_server, &self.tool) {
+            (Some(_), Some(tool)) => format!("tool={tool}"),
+            _ if self.command.is_some() => "execute:COMMAND".to_owned(),
+            _ => match &self.kind {
+                ToolKind::Other(_) => "other".to_owned(),
+                kind => kind.as_str().to_owned(),
+            },
         }
-    }
-    pub fn of_request(call: &lapidary_vocab::event::PermissionRequest) -> Self {
-        Self {
-            kind: call.tool_kind.clone(),
-            tool: Some(call.tool_name.to_string()),
-            title: None,
-            command: None,
-            paths: vec![],
-            mcp_server: None,
-        }
-    }
-}
-pub struct Choice {
-    pub option_id: lapidary_vocab::Text,
-    pub note: Option<&'static str>,
-}
-pub fn choose(options: &lapidary_vocab::Json, effect: Effect) -> Option<Choice> {
-    let kind = if effect == Effect::Allow {
-        "allow_once"
-    } else {
-        "reject_once"
-    };
-    let o = options
-        .token()
-        .elements()
-        .find(|o| o.get("kind").is_some_and(|k| k.is(kind)))?;
-    Some(Choice {
-        option_id: lapidary_vocab::Text::from(o.get("optionId")?.string()?.into_owned()),
-        note: None,
-    })
-}
-#[derive(Debug, Clone, Default)]
-pub struct Rules;
-impl Rules {
-    pub fn is_empty(&self) -> bool {
-        true
     }
 }

@@ -31,7 +31,9 @@ use tokio::sync::{mpsc, watch as value};
 use crate::follow::{Follower, Grown};
 use crate::fresh_run;
 use crate::process::{Command, Exit, StartError, Stdio, Supervisor};
-use crate::recording::{self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDIN, STDOUT};
+use crate::recording::{
+    self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDIN, STDOUT, UNKNOWN, spoken,
+};
 use crate::run::stop::{self, Urgency};
 use crate::run::{Records, Stopper};
 use crate::signals;
@@ -200,6 +202,9 @@ async fn supervised(
     }
     let exit = ended.exit;
     manifest.end = Some(recorded_end(tape.elapsed(), exit));
+    if let Some(transport) = spoken(&directory) {
+        transport.clone_into(&mut manifest.transport);
+    }
     // A recording that cannot be completed is still all that the program wrote.
     let _ = tape.describe(&manifest);
     Ok(Taken {
@@ -214,7 +219,7 @@ fn manifest(request: &Request) -> Manifest {
         schema: SCHEMA.to_owned(),
         run: request.run.clone(),
         agent: request.agent.clone(),
-        transport: "unknown".to_owned(),
+        transport: UNKNOWN.to_owned(), // until it has spoken
         argv: request.command.argv(),
         environment: request.command.environment_names(),
         directory: request.command.directory().display().to_string(),

@@ -9,10 +9,13 @@
 //! | `stdout`, `stderr` | what it wrote, byte for byte: these files *are* its stdout and stderr |
 //! | `timing` | one line for each time that one of them had grown: milliseconds since the start, `in`, `out` or `err`, how many bytes |
 //!
+//! `in 0` says that whoever spoke to the agent closed its stdin then. A recording need not tell.
+//!
 //! The agent writes into the files itself, so they are complete even if we are killed, and however slowly anybody reads.
 
 mod keep;
 mod prompt;
+mod spoken;
 mod timing;
 
 use std::fs::{self, File};
@@ -23,6 +26,7 @@ use std::time::Instant;
 pub use keep::{Limits, prune, sweep};
 pub use lapidary_vocab::recording::{RecordedEnd, Recording as Manifest};
 pub use prompt::PromptDirectory;
+pub use spoken::{ACP, UNKNOWN, spoken};
 pub use timing::{Channel, Moment, Timing, TimingError};
 
 use crate::system::{private_directory, private_file_options};
@@ -135,7 +139,13 @@ impl Recorder {
             channel,
             bytes,
         };
-        self.timing.write_all(moment.to_string().as_bytes())
+        self.note_all(&[moment])
+    }
+
+    /// Notes several moments at once.
+    pub(crate) fn note_all(&mut self, moments: &[Moment]) -> io::Result<()> {
+        let lines: String = moments.iter().map(Moment::to_string).collect();
+        self.timing.write_all(lines.as_bytes())
     }
 
     /// Writes the manifest, whole or not at all.

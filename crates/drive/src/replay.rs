@@ -1,5 +1,7 @@
 //! A recording, played back: the same bytes on the same channels at the same times, and then the same end.
 //!
+//! A [`Replay`] plays to whoever listens. A [`Dialogue`] is a recording of an agent that speaks ACP, and talks to a client.
+//!
 //! Everything is checked before the first byte is played. How the process that plays it ends is its own business:
 //! [`Replay::exit`] says how it should.
 //!
@@ -23,6 +25,9 @@
 //! ```
 
 mod check;
+mod dialogue;
+mod message;
+mod script;
 
 use std::fmt;
 use std::fs::{self, File};
@@ -32,6 +37,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use check::ReplayError;
+pub use dialogue::{Dialogue, Stage};
 
 use crate::process::Exit;
 use crate::recording::{Channel, MANIFEST, STDERR, STDOUT, TIMING, Timing};
@@ -110,6 +116,7 @@ impl Replay {
             place: directory.to_owned(),
             manifest: &manifest,
             timing: &timing,
+            stdin: None,
             stdout: stdout_size,
             stderr: stderr_size,
         };
@@ -122,6 +129,7 @@ impl Replay {
             place: PathBuf::new(),
             manifest: parts.manifest,
             timing: parts.timing,
+            stdin: None,
             stdout: parts.stdout.len() as u64,
             stderr: parts.stderr.len() as u64,
         };

@@ -28,6 +28,7 @@
 mod disk;
 mod files;
 mod launch;
+#[cfg(unix)]
 mod output;
 mod params;
 mod roots;

@@ -12,7 +12,7 @@ use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Cause, Number, Text};
 
 use self::manner::Manner;
-use self::words::{told_by_phrases, told_by_stderr};
+use self::words::{told_by_name, told_by_phrases, told_by_stderr};
 
 /// How the agent's process ended, as far as the caller knows.
 #[derive(Debug, Clone, Default)]
@@ -246,22 +246,8 @@ impl Verdict {
             .result
             .as_ref()
             .and_then(|result| result.error_type.as_deref());
-        match error_type {
-            Some("FatalAuthenticationError" | "auth_required") => return Some(Cause::AuthRequired),
-            Some("FatalInputError") => return Some(Cause::BadInput),
-            Some("FatalSandboxError") => return Some(Cause::Sandbox),
-            Some("FatalConfigError") => return Some(Cause::BadConfig),
-            Some("FatalTurnLimitedError") => return Some(Cause::MaxTurns),
-            Some("FatalToolExecutionError") => return Some(Cause::ToolFatal),
-            Some("FatalUntrustedWorkspaceError") => return Some(Cause::UntrustedFolder),
-            Some("FatalCancellationError") => return Some(Cause::CancelledByClient),
-            Some("INVALID_STREAM") => return Some(Cause::EmptyResponse),
-            Some("parse_error" | "invalid_request" | "method_not_found") => {
-                return Some(Cause::ProtocolError);
-            }
-            Some("invalid_params" | "resource_not_found") => return Some(Cause::BadInput),
-            Some("request_cancelled") => return Some(Cause::CancelledByClient),
-            _ => {}
+        if let Some(cause) = error_type.and_then(told_by_name) {
+            return Some(cause);
         }
         let words = self.reported_message()?.to_str().to_lowercase();
         told_by_phrases(&words)

@@ -1,4 +1,4 @@
-//! A scripted stand-in for the Gemini API.
+//! A scripted stand-in for the APIs of models: Gemini's, and for other agents Anthropic's messages and `OpenAI`'s chat completions.
 //!
 //! Point Gemini CLI at it with `GOOGLE_GEMINI_BASE_URL` and any `GEMINI_API_KEY`; its settings have to say
 //! `{"security": {"auth": {"selectedType": "gemini-api-key"}}}`. A [`Script`] says what the model answers, turn by turn.
@@ -24,6 +24,7 @@
 //! It listens on loopback only, keeps a bounded log, reads no environment, and ends with its handle.
 
 mod chunk;
+mod dialect;
 mod error;
 mod handle;
 mod json;
@@ -38,6 +39,7 @@ mod serve;
 mod turn;
 
 pub use chunk::{Chunk, Usage};
+pub use dialect::Dialect;
 pub use error::ApiError;
 pub use handle::{FakeApi, StartError};
 pub use json::ReadScriptError;

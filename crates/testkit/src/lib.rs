@@ -1,6 +1,8 @@
 //! What the tests of several crates share: captures of real agents with golden files beside them, the real agents themselves,
 //! attacks and fuzz targets.
 
+pub mod acp;
+pub mod acp_schema;
 pub mod attacks;
 pub mod captures;
 pub mod fuzz;

@@ -10,6 +10,7 @@
 //! | [`recording`] | – | the manifest of a recorded run |
 //! | [`capabilities`] | – | what an agent can do, and whether it is here |
 //! | [`doctor`] | – | what has to be right for a run, and whether it is |
+//! | [`policy_report`] | – | what rules would have done to past runs |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
 //! version. Every field's description ends in **Upstream** (the agent said it) or **Derived** (we inferred or added it).
@@ -27,6 +28,7 @@ pub mod event;
 pub mod line;
 pub mod message;
 pub mod outcome;
+pub mod policy_report;
 pub mod recording;
 pub mod result;
 pub mod runtime;
@@ -41,5 +43,6 @@ pub use json::{ArrayBuilder, Json, Number, Text, TextBuilder};
 pub use lapidary_json::SharedToken;
 pub use message::Message;
 pub use outcome::{Cause, Outcome};
+pub use policy_report::PolicyReport;
 pub use result::RunResult;
 pub use runtime::RuntimeEvent;

@@ -18,7 +18,7 @@ pub struct Recording {
     pub run: String,
     /// The agent's name, such as `gemini`. Derived.
     pub agent: String,
-    /// The protocol that it spoke: `stream-json`, `json`, or `unknown`. Derived.
+    /// The protocol that it spoke: `stream-json`, `json`, `acp`, or `unknown`. Derived.
     pub transport: String,
     /// The program and its arguments. Derived.
     pub argv: Vec<String>,

@@ -28,6 +28,7 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::recording::Recording>("recording", "`run.json` of a recorded run"),
     published::<crate::Capabilities>("capabilities", "one line of `lapidary capabilities`"),
     published::<crate::Checkup>("doctor", "what `lapidary doctor` prints"),
+    published::<crate::PolicyReport>("policy", "what `lapidary policy test` prints"),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

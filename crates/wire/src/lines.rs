@@ -126,13 +126,10 @@ impl LineBuffer {
 
     /// The next line that has ended. None until more bytes come.
     pub fn next_line(&mut self) -> Option<Line<'_>> {
-        let found = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]);
-        let Some(offset) = found else {
-            self.searched = self.end;
-            self.drop_overlong();
+        if !self.has_line() {
             return None;
-        };
-        let newline = self.searched + offset;
+        }
+        let newline = self.searched;
         let line = self.start..newline;
         self.start = newline + 1;
         self.searched = self.start;
@@ -142,17 +139,14 @@ impl LineBuffer {
 
     /// True if [`LineBuffer::next_line`] has one.
     pub fn has_line(&mut self) -> bool {
-        match memchr::memchr(b'\n', &self.buffer[self.searched..self.end]) {
-            Some(offset) => {
-                self.searched += offset;
-                true
-            }
-            None => {
-                self.searched = self.end;
-                self.drop_overlong();
-                false
-            }
-        }
+        let found = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]);
+        let Some(offset) = found else {
+            self.searched = self.end;
+            self.drop_overlong();
+            return false;
+        };
+        self.searched += offset;
+        true
     }
 
     /// What is left when there will be no more bytes: a last line without its newline.

@@ -5,6 +5,7 @@
 
 mod cancel;
 mod held;
+mod lag;
 mod runners;
 mod stage;
 mod table;
@@ -13,6 +14,7 @@ mod turns;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
@@ -20,6 +22,7 @@ use super::measure::{Cost, measure_with};
 use super::table::megabytes;
 use super::{NOISE, control_off, print_doubts, processes};
 use crate::workspace::Workspace;
+pub(crate) use lag::tell_time;
 use runners::Runners;
 use stage::{Stage, Tongue, Writes};
 use table::{Row, Table};
@@ -35,6 +38,7 @@ const CROWD: u32 = 50;
 const OURS: &str = "`lapidary run --format events`";
 const CONTROL: &str = "the same again (A/A control)";
 const NODE: &str = "Node: `spawn`, `readline`, `JSON.parse`";
+const OURS_ACP: &str = "`lapidary run --agent`, over ACP";
 const ACPX: &str = "`acpx` 0.19.1 with Node 24, over ACP";
 
 /// What the agent does in one comparison.
@@ -82,6 +86,7 @@ pub(super) fn report(
     };
     println!("Runs of agents take {PER_ROUND} turns in each round, `acpx` one.\n");
     let doubts = bench.compare_all()?;
+    bench.report_lag()?;
     bench.report_crowd()?;
     bench.report_cancelling()?;
     Ok(doubts)
@@ -136,6 +141,7 @@ impl Bench<'_> {
         streaming.add(CONTROL, ours);
         streaming.add(NODE, self.runners.reader(stream));
         let mut speaking_acp = Turns::new(acp.alone());
+        speaking_acp.add(OURS_ACP, self.runners.lapidary(acp, &[]));
         if let Some(acpx) = self.runners.acpx(acp) {
             speaking_acp.add(ACPX, acpx);
         }
@@ -148,7 +154,10 @@ impl Bench<'_> {
             }
         }
         let held = self.runners.hold(stream, 1)?;
-        ensure!(held.right == 1 && held.leftover == 0, "{held:?}");
+        let held_acp = self.runners.hold(acp, 1)?;
+        for held in [&held, &held_acp] {
+            ensure!(held.right == 1 && held.leftover == 0, "{held:?}");
+        }
         let over = streaming.over().chain(speaking_acp.over());
         let rows = over.map(|(what, cost)| Row {
             case: case.name,
@@ -158,6 +167,7 @@ impl Bench<'_> {
             wall: cost.wall,
             peak: match what {
                 OURS | CONTROL => held.most(),
+                OURS_ACP => held_acp.most(),
                 _ => cost.peak_kib * 1024,
             },
         });
@@ -168,6 +178,19 @@ impl Bench<'_> {
     fn measure(&self, command: &[OsString], stage: &Stage) -> Result<Cost> {
         self.runners.forget();
         measure_with(command, &self.runners.environment(stage))
+    }
+
+    fn report_lag(&self) -> Result<()> {
+        eprintln!("bench: how late events are over ACP");
+        let stage = self.stage("lag", Tongue::Acp, CASES[0])?;
+        stage.tell_the_time()?;
+        let late = self.runners.lag(&stage)?;
+        println!(
+            "| from the agent's write to our event, over ACP, median of 200 | ms |\n|---|---:|"
+        );
+        println!("| a chunk of text | {:.3} |\n", late.as_secs_f64() * 1e3);
+        ensure!(late < Duration::from_millis(1), "events are late");
+        Ok(())
     }
 
     fn report_crowd(&self) -> Result<()> {

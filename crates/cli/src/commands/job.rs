@@ -67,6 +67,8 @@ fn flags(args: &Common) -> Result<Config, ConfigError> {
         ("permission_mode", args.permission_mode.as_deref().or(mode)),
         ("approval_mode", args.approval_mode.as_deref()),
         ("system_prompt", args.system_prompt.as_deref()),
+        ("budget", args.budget.as_deref()),
+        ("budget_unknown", args.budget_unknown.as_deref()),
     ];
     for (key, value) in texts {
         if let Some(value) = value {

@@ -32,7 +32,8 @@ Examples:
   lapidary record --record-dir tests --run-id login -- gemini -o stream-json -p 'fix it'
   lapidary replay tests/login
 
-An editor that starts `gemini --acp` is recorded by letting it start `lapidary record -- gemini --acp` instead.
+An editor that starts `gemini --acp` is recorded by letting it start `lapidary record -- gemini --acp` instead. \
+`lapidary replay` plays such a recording as an agent that any ACP client can talk to.
 
 Ctrl-C asks the program to end; a second one ends it at once.
 

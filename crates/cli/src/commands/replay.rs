@@ -1,14 +1,16 @@
 //! `replay`: a recording as an agent.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::detect::Environment;
-use lapidary::drive::process::Exit as Ending;
-use lapidary::drive::replay::{Pace, Parts, Replay};
+use lapidary::drive::process::{Exit as Ending, Stdio};
+use lapidary::drive::replay::{Dialogue, Pace, Parts, Replay, Stage};
 use lapidary::standin::demo;
 
 use super::agents::DEMO;
@@ -24,6 +26,10 @@ use crate::system;
 /// Needs no model, no account and no network. What the agent wrote to stdout and stderr is written again, byte for byte and at the
 /// recorded times; then the replay ends as the agent did, with its exit code or by its signal. Stdin is not read.
 ///
+/// A recording of an agent that speaks ACP is played as an agent that any ACP client can talk to: it waits for the client where the
+/// original did, and answers under the client's own ids. Requests and answers are matched by method and id alone, whatever else is in
+/// them. A request that is not in the recording is refused with -32601; what else the client does differently is noted on stderr.
+///
 /// On a terminal, where it could do harm, the output is filtered.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -37,10 +43,14 @@ A recording stands in for Gemini CLI in your own tests. Write a program that pla
   chmod +x fake-gemini
   GEMINI_CLI_PATH=./fake-gemini lapidary run --format result 'fix the login'
 
+Any client of an ACP agent can be tested with a recording or a transcript of one. Record it once, then let the client start the replay:
+  lapidary record --record-dir tests --run-id login -- gemini --acp
+  lapidary replay --fast tests/login
+
 Exits as the recorded agent did; with 1 if its end was not recorded; with 13 if the recording is corrupt, which is \
 found out before anything is played.")]
 pub(crate) struct Args {
-    /// A recording's directory or `run.json`, the id of a run, a file with an agent's stdout, or `demo`
+    /// A recording's directory or `run.json`, the id of a run, an ACP transcript, a file with an agent's stdout, or `demo`
     recording: PathBuf,
     /// Play without waiting
     #[arg(long, conflicts_with = "speed")]
@@ -53,6 +63,14 @@ pub(crate) struct Args {
         allow_negative_numbers = true
     )]
     speed: f64,
+    /// How long a request of an ACP client waits for what the recording has before it
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 5.0,
+        allow_negative_numbers = true
+    )]
+    patience: f64,
     /// Where runs are recorded [default: `$XDG_STATE_HOME/lapidary/runs`]
     #[arg(long, value_name = "DIR")]
     record_dir: Option<PathBuf>,
@@ -67,16 +85,58 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
     let pace = pace(args)?;
-    let replay = open(args)?;
-    let exit = replay.exit();
+    let patience = patience(args)?;
+    let part = open(args)?;
+    let exit = part.exit();
     let is_terminal = out.is_terminal;
     let mut out = Harmless::new(out, is_terminal);
     let mut err = Harmless::new(io::stderr(), io::stderr().is_terminal());
-    replay.play(pace, &mut out, &mut err)?;
+    match part {
+        Part::Run(replay) => replay.play(pace, &mut out, &mut err)?,
+        Part::Dialogue(dialogue) => {
+            let stage = Stage {
+                out: &mut out,
+                err: &mut err,
+                note: &mut |note| complain(&format!("note: {note}")),
+                pace,
+                patience,
+            };
+            dialogue.play(input()?, stage)?;
+        }
+    }
     out.finish()?;
     // Nobody is left to tell if stderr is closed.
     let _ = err.finish();
     Ok(end_as(exit))
+}
+
+/// What is played.
+enum Part {
+    Run(Replay),
+    Dialogue(Dialogue),
+}
+
+impl Part {
+    fn exit(&self) -> Option<Ending> {
+        match self {
+            Self::Run(replay) => replay.exit(),
+            Self::Dialogue(dialogue) => dialogue.exit(),
+        }
+    }
+}
+
+/// What the client writes. A closed stdin is an empty one.
+fn input() -> Result<File, Failure> {
+    let stdin = system::stdin();
+    let stdin = stdin.or_else(|_| Stdio::null().map(|null| null.stdin.into()));
+    stdin
+        .context("cannot read stdin")
+        .map_err(Failure::internal)
+}
+
+fn patience(args: &Args) -> Result<Duration, Failure> {
+    Duration::try_from_secs_f64(args.patience)
+        .map_err(|_| Failure::usage(anyhow!("--patience must be a number of seconds")))
 }
 
 fn pace(args: &Args) -> Result<Pace, Failure> {
@@ -90,17 +150,22 @@ fn pace(args: &Args) -> Result<Pace, Failure> {
     Err(failure.with_hint("--fast plays without waiting"))
 }
 
-fn open(args: &Args) -> Result<Replay, Failure> {
+fn open(args: &Args) -> Result<Part, Failure> {
     let name = args.recording.as_path();
-    let opened = if name == Path::new(DEMO) {
-        Replay::of(Parts {
+    if name == Path::new(DEMO) {
+        let demo = Replay::of(Parts {
             manifest: demo::MANIFEST,
             timing: demo::TIMING,
             stdout: demo::STDOUT,
             stderr: demo::STDERR,
-        })
-    } else {
-        Replay::open(&find(name, args.record_dir.as_deref())?)
+        });
+        return demo.map(Part::Run).map_err(Failure::bad_input);
+    }
+    let path = find(name, args.record_dir.as_deref())?;
+    let opened = match Dialogue::open(&path) {
+        Ok(Some(dialogue)) => Ok(Part::Dialogue(dialogue)),
+        Ok(None) => Replay::open(&path).map(Part::Run),
+        Err(error) => Err(error),
     };
     opened.map_err(Failure::bad_input)
 }

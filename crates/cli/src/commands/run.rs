@@ -1,6 +1,7 @@
 //! `run`: an agent on a prompt, with an outcome that can be trusted.
 
 mod args;
+mod asking;
 mod job;
 mod present;
 pub(super) mod signals;
@@ -28,14 +29,21 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         .clone()
         .unwrap_or_else(lapidary::drive::fresh_run);
     let options = sink::options(&id, format, args.common.no_raw, args.common.deltas);
+    let mut asking = None;
     let run = match job::of(args, format, options.clone()) {
-        Ok(job) => Job::start(&job),
+        Ok(mut job) => {
+            if let Some((attendant, asks)) = asking::attended() {
+                job.speaking.attendant = attendant;
+                asking = Some(asks);
+            }
+            Job::start(&job)
+        }
         Err(failure) if failure.exit == Exit::Usage => return Err(failure),
         // A run that cannot be made has one ending all the same, for whoever reads the events.
         Err(failure) => Run::refused(&options, refusal(&failure)),
     };
     let heard = listener.ends(run.stopper());
-    present::present(run, heard, format, args, &id, out)
+    present::present(run, heard, format, args, &id, asking, out)
 }
 
 pub(super) fn refusal(failure: &Failure) -> Ending {

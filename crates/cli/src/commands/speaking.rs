@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lapidary::drive::detect::Environment;
 use lapidary::drive::headless::Speaking;
+use lapidary::drive::policy::{Effect, Rule, Rules};
 use lapidary::vocab::Json;
 use serde_json::{Map, Value, json};
 
@@ -22,10 +23,27 @@ pub(super) fn of(args: &Common, environment: &Environment) -> Result<Speaking, F
     let servers = args.mcp_config.as_ref();
     let servers = servers.map(|file| mcp_servers(&here.join(file)));
     Ok(Speaking {
+        rules: rules(args, here)?,
         mcp_servers: servers.transpose()?.unwrap_or_default(),
         auth_method: args.auth.clone(),
         ..Speaking::default()
     })
+}
+
+/// The rules that flags are: what is denied comes before what is asked, and that before what is allowed.
+fn rules(args: &Common, here: &Path) -> Result<Rules, Failure> {
+    let flags = [
+        (Effect::Deny, &args.deny),
+        (Effect::Ask, &args.ask),
+        (Effect::Allow, &args.allow),
+    ];
+    let flags = flags
+        .into_iter()
+        .flat_map(|(effect, specs)| specs.iter().map(move |spec| (effect, spec)));
+    let rules = flags.map(|(effect, spec)| Rule::parse_flag(effect, spec, here));
+    let rules = rules.collect::<Result<Vec<_>, _>>();
+    let rules = rules.map_err(|error| Failure::usage(anyhow!(error)))?;
+    Ok(Rules::new(rules))
 }
 
 /// A file as a content block: images go whole, anything else as a link that the agent can follow.

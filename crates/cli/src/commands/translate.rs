@@ -1,6 +1,7 @@
 //! `translate`: what an agent wrote, in our vocabularies.
 
 mod acp;
+mod events;
 mod input;
 mod progress;
 
@@ -18,6 +19,7 @@ use super::sink::{self, DeltasArg, Format, Sink};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+pub(super) use events::each_event;
 use input::Input;
 
 /// Translate a capture, a session file or a stream into events, messages and more
@@ -60,6 +62,9 @@ pub(crate) struct Args {
     /// With --format result: put JSON found in the response into `data`
     #[arg(long)]
     extract_data: bool,
+    /// Show files that an ACP agent reads and writes through its client as calls of tools
+    #[arg(long)]
+    show_files: bool,
     /// Exit with 3 if anything was malformed or unknown; everything is still printed
     #[arg(long)]
     strict: bool,
@@ -130,7 +135,11 @@ fn refuse_what_makes_no_sense(args: &Args, format: Format) -> Result<(), Failure
 
 impl Args {
     fn options(&self, format: Format) -> Options {
-        sink::options(&self.run_id, format, self.no_raw, self.deltas)
+        let options = sink::options(&self.run_id, format, self.no_raw, self.deltas);
+        Options {
+            show_files: self.show_files,
+            ..options
+        }
     }
 
     fn ending(&self) -> Ending {

@@ -33,6 +33,12 @@ pub(crate) fn terminal_size() -> Option<Size> {
     })
 }
 
+/// What was typed and not read yet is not read any more.
+pub(crate) fn forget_what_was_typed() {
+    use rustix::termios::{QueueSelector, tcflush};
+    let _ = tcflush(rustix::stdio::stdin(), QueueSelector::IFlush);
+}
+
 /// The name of a directory of this user among everybody's files.
 pub(crate) fn private_name() -> String {
     format!("lapidary-{}", geteuid().as_raw())

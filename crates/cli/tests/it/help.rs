@@ -6,11 +6,12 @@ use std::process::Command;
 
 use crate::support::{output, root, run};
 
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "run",
     "translate",
     "record",
     "replay",
+    "policy",
     "capabilities",
     "doctor",
     "schema",
@@ -28,6 +29,8 @@ fn help_is_what_it_is_meant_to_be() {
         &["translate"],
         &["record"],
         &["replay"],
+        &["policy"],
+        &["policy", "test"],
         &["capabilities"],
         &["doctor"],
         &["schema"],

@@ -6,6 +6,7 @@
 )]
 
 mod acp;
+mod acp_peers;
 mod bad_input;
 mod capabilities;
 mod connect;
@@ -13,6 +14,7 @@ mod doctor;
 mod examples;
 mod golden;
 mod help;
+mod policy;
 mod real;
 mod record;
 mod replay;
@@ -20,3 +22,4 @@ mod run;
 mod streaming;
 mod support;
 mod usage;
+mod workspace;

@@ -2,6 +2,7 @@
 //!
 //! A start of the CLI costs seconds of CPU, so each run shows several things at once.
 
+mod acp;
 mod answers;
 mod failures;
 mod leftovers;

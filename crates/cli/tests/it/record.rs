@@ -96,6 +96,7 @@ fn a_dialogue_goes_on_as_if_nobody_were_there() {
         ("out", 13),
         ("in", 6),
         ("out", 15),
+        ("in", 0), // we have hung up
         ("err", 4),
     ];
     let expected = expected.map(|(channel, bytes)| (channel.to_owned(), bytes));

@@ -1,5 +1,9 @@
 //! A recording as an agent: the same bytes, the same timing, the same end.
 
+mod dialogue;
+mod recorded;
+mod talk;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;

@@ -140,7 +140,8 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "commands",
             "recording",
             "capabilities",
-            "doctor"
+            "doctor",
+            "policy"
         ]
     );
     let piped = run(&["schema"]).stdout;

@@ -241,7 +241,7 @@ impl Log {
         expect(dead_code, reason = "agents are not started there yet")
     )]
     pub(super) fn describe(&self, manifest: &Manifest) -> io::Result<()> {
-        match &self.state().tape {
+        match &mut self.state().tape {
             Some(tape) => tape.describe(manifest),
             None => Ok(()),
         }
@@ -249,7 +249,12 @@ impl Log {
 
     /// Tells whoever watches that this was all.
     pub(super) fn finish(&self) {
-        self.state().is_over = true;
+        let mut state = self.state();
+        state.is_over = true;
+        if let Some(tape) = &mut state.tape {
+            let _ = tape.flush(); // nobody is left who could be told
+        }
+        drop(state);
         self.news.notify_one();
     }
 

@@ -2,9 +2,17 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::time::Duration;
 
 use super::error::ConnectionError;
-use crate::recording::{Channel, Manifest, Recorder, STDERR, STDIN, STDOUT};
+use crate::recording::{Channel, Manifest, Moment, Recorder, STDERR, STDIN, STDOUT};
+
+/// An agent that speaks word by word would cost three system calls a word. What is said within this time is noted as one moment, …
+const ONE_MOMENT: Duration = Duration::from_millis(1);
+
+/// … and moments are written, and stderr is looked at, only so often, and with each heartbeat. Whoever kills us loses so much of the
+/// timing, and nothing else.
+const OFTEN: Duration = Duration::from_millis(20);
 
 /// A recording while it is made. `stdin` and `stdout` are written here, `stderr` by the agent itself.
 #[derive(Debug)]
@@ -13,8 +21,12 @@ pub(super) struct Tape {
     stdin: File,
     stdout: File,
     stderr: File,
-    /// How far stderr had grown when it was last looked at.
+    /// How far stderr had grown when it was last looked at, and when that was.
     complained: u64,
+    looked: Duration,
+    /// What is not written yet, and when it last was.
+    moments: Vec<Moment>,
+    noted: Duration,
     /// How many bytes the agent has written.
     written: u64,
     /// How many it may.
@@ -40,6 +52,9 @@ impl Tape {
             stderr: recorder.channel(STDERR)?,
             recorder,
             complained: 0,
+            looked: Duration::ZERO,
+            moments: Vec::new(),
+            noted: Duration::ZERO,
             written: 0,
             limit,
             heard: 0,
@@ -55,7 +70,9 @@ impl Tape {
     }
 
     fn record_stdout(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
-        self.look_at_stderr()?;
+        if self.recorder.elapsed().saturating_sub(self.looked) > OFTEN {
+            self.look_at_stderr()?;
+        }
         self.grew(bytes.len() as u64)?;
         let written = self.stdout.write_all(bytes);
         written.map_err(unrecorded)?;
@@ -93,15 +110,28 @@ impl Tape {
     pub(super) fn look_at_stderr(&mut self) -> Result<(), ConnectionError> {
         let length = self.stderr.metadata().map_or(0, |metadata| metadata.len());
         let more = length.saturating_sub(self.complained); // somebody may have cut it
+        self.looked = self.recorder.elapsed();
         self.complained += more;
         if more > 0 {
             self.note(Channel::Err, more)?;
         }
+        self.flush().map_err(unrecorded)?;
         self.grew(more)
     }
 
-    pub(super) fn describe(&self, manifest: &Manifest) -> io::Result<()> {
+    pub(super) fn describe(&mut self, manifest: &Manifest) -> io::Result<()> {
+        self.flush()?;
         self.recorder.describe(manifest)
+    }
+
+    /// Writes the moments that are not written yet.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.noted = self.recorder.elapsed();
+        let moments = std::mem::take(&mut self.moments);
+        if moments.is_empty() {
+            return Ok(());
+        }
+        self.recorder.note_all(&moments)
     }
 
     /// Counts what the agent has written.
@@ -115,7 +145,23 @@ impl Tape {
     }
 
     fn note(&mut self, channel: Channel, bytes: u64) -> Result<(), ConnectionError> {
-        self.recorder.note(channel, bytes).map_err(unrecorded)
+        let at = self.recorder.elapsed();
+        match self.moments.last_mut() {
+            Some(last) if last.channel == channel && at.saturating_sub(last.at) < ONE_MOMENT => {
+                last.bytes += bytes;
+            }
+            _ => self.moments.push(Moment { at, channel, bytes }),
+        }
+        if at.saturating_sub(self.noted) > OFTEN {
+            self.flush().map_err(unrecorded)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Tape {
+    fn drop(&mut self) {
+        let _ = self.flush(); // a full disk was reported before
     }
 }
 

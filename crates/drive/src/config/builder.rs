@@ -7,6 +7,8 @@ use super::problem::{ConfigError, Problem};
 use super::read::unknown_key;
 use super::value::Value;
 use super::{ApprovalMode, Config, PermissionMode, keys};
+use crate::budget::Budget;
+use crate::policy::Rule;
 
 /// Collects settings, and the first mistake among them.
 #[derive(Debug, Clone, Default)]
@@ -69,6 +71,18 @@ impl Builder {
     pub fn allowed_tool(mut self, tool: impl Into<String>) -> Self {
         let tools = self.config.allowed_tools.get_or_insert_default();
         tools.push(tool.into());
+        self
+    }
+
+    /// Adds a rule behind those that are there.
+    pub fn rule(mut self, rule: Rule) -> Self {
+        self.config.rules.push(rule);
+        self
+    }
+
+    /// Limits how much the run may use.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.config.budget = Some(budget);
         self
     }
 

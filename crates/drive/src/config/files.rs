@@ -99,6 +99,9 @@ fn read_projects(origin: &Path, user: &Config) -> Result<Read, ConfigError> {
     let file = open_if_ours(origin);
     let (mut config, mut warnings) = parsed(origin, file, Config::from_project_toml)?;
     warnings.extend(keep_narrow(&mut config, user, origin));
+    if let (Some(budget), Some(user)) = (config.budget, user.budget) {
+        config.budget = Some(user.narrowed_by(budget));
+    }
     Ok((config, warnings))
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::problem::Problem;
 use super::value::Value;
 use super::{ApprovalMode, Config, PermissionMode, TransportChoice};
+use crate::budget::{Budget, BudgetUnknown};
 
 /// The keys that the provider's specification has.
 pub const PROVIDER_KEYS: [&str; 7] = [
@@ -19,7 +20,7 @@ pub const PROVIDER_KEYS: [&str; 7] = [
 ];
 
 /// Every key: those of the specification, then ours.
-pub const KEYS: [&str; 18] = [
+pub const KEYS: [&str; 20] = [
     "model",
     "sandbox",
     "approval_mode",
@@ -38,6 +39,8 @@ pub const KEYS: [&str; 18] = [
     "max_output",
     "record",
     "trust_workspace",
+    "budget",
+    "budget_unknown",
 ];
 
 /// The longest time that can be asked for: about thirty years. Clocks overflow somewhere beyond.
@@ -95,6 +98,12 @@ pub(super) fn put(
             let choice = one_of(key, value, &words, TransportChoice::from_word)?;
             config.transport = Some(choice);
         }
+        "budget" => config.budget = Some(budget(key, value)?),
+        "budget_unknown" => {
+            let words = BudgetUnknown::ALL.map(BudgetUnknown::as_str);
+            let word = one_of(key, value, &words, BudgetUnknown::from_word)?;
+            config.budget_unknown = Some(word);
+        }
         // `known` names no others, and a test puts a value under each.
         _ => {}
     }
@@ -114,6 +123,11 @@ fn text(key: &'static str, value: &Value) -> Result<String, Problem> {
         Value::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
         other => Err(unfit(key, "a string that is not empty", other)),
     }
+}
+
+fn budget(key: &'static str, value: &Value) -> Result<Budget, Problem> {
+    let text = text(key, value)?;
+    Budget::parse(&text).map_err(|error| Problem::Budget { key, error })
 }
 
 fn truth(key: &'static str, value: &Value) -> Result<bool, Problem> {

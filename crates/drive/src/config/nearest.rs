@@ -1,6 +1,4 @@
-//! Guessing which key somebody meant.
-
-use super::keys::KEYS;
+//! Guessing which word somebody meant.
 
 /// No key of ours is so long that a longer word could have meant it.
 const LONGEST: usize = 40;
@@ -8,13 +6,16 @@ const LONGEST: usize = 40;
 /// Two letters that changed places are two mistakes.
 const SLIPS: usize = 2;
 
-/// The key that `word` resembles, if it resembles one: no more than a third of its letters are wrong.
-pub(super) fn nearest(word: &str) -> Option<&'static str> {
+/// The word among `words` that `word` resembles, if it resembles one: no more than a third of its letters are wrong.
+pub(crate) fn nearest_of(
+    word: &str,
+    words: impl IntoIterator<Item = &'static str>,
+) -> Option<&'static str> {
     if word.chars().count() > LONGEST {
         return None;
     }
     let spellings = [in_snake_case(word), word.to_ascii_lowercase()];
-    let close = KEYS
+    let close = words
         .into_iter()
         .flat_map(|key| spellings.iter().map(move |word| (distance(word, key), key)));
     let (distance, key) = close.min()?;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::budget::BudgetError;
+
 /// Why a configuration is refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -133,6 +135,29 @@ pub enum Problem {
         /// The key as it was given, and the known one it resembles.
         key: UnknownKey,
     },
+    /// A budget that is none.
+    #[error("{key}: {error}")]
+    Budget {
+        /// The key.
+        key: &'static str,
+        /// What is wrong with it.
+        error: BudgetError,
+    },
+    /// `rule` is no list of tables.
+    #[error("rule must be a table, got: {got}")]
+    NotARule {
+        /// The value.
+        got: String,
+    },
+    /// A rule has a key that rules do not have. What it was to say is not known, so the rule cannot be kept to.
+    #[error("a rule has no key {key}")]
+    NoSuchRuleKey {
+        /// The key as it was given, and the known one it resembles.
+        key: UnknownKey,
+    },
+    /// A rule that does not say what becomes of what it is about.
+    #[error("a rule needs `then`")]
+    NoEffect,
 }
 
 impl Problem {
@@ -151,6 +176,16 @@ impl Problem {
             Self::Unfit { key, accepted, .. } => format!("`{key}` takes {accepted}"),
             Self::TwoModes => "keep one of them".to_owned(),
             Self::NoSuchKey { .. } => format!("there are {}", super::KEYS.join(", ")),
+            Self::Budget { key, .. } => {
+                format!(
+                    "`{key}` takes limits, such as \"tokens=200000,cost=1.50,tool-calls=50,turns=20\""
+                )
+            }
+            Self::NotARule { .. } => "each rule begins with a line [[rule]]".to_owned(),
+            Self::NoSuchRuleKey { .. } => {
+                format!("there are {}", crate::policy::RULE_KEYS.join(", "))
+            }
+            Self::NoEffect => "write then = \"allow\", \"deny\" or \"ask\"".to_owned(),
         }
     }
 }
@@ -174,6 +209,11 @@ pub enum Warning {
         key: &'static str,
         /// What it asked for.
         asked: String,
+    },
+    /// A project's file has a rule that allows something. It was ignored.
+    RuleNotForProjects {
+        /// Where it stands.
+        rule: String,
     },
     /// A project's file asked for more than the user's own file allows. The key was ignored.
     WiderThanUser {
@@ -212,6 +252,12 @@ impl fmt::Display for Warning {
                 f,
                 "{place}: `{key} = {asked}` ignored: a project's file cannot grant this; put it into your own \
                  {}, or on the command line",
+                super::FILE_NAME
+            ),
+            Self::RuleNotForProjects { rule } => write!(
+                f,
+                "{rule}: the rule is ignored: a project's file cannot allow anything; put it into your own {}, or on \
+                 the command line",
                 super::FILE_NAME
             ),
             Self::WiderThanUser {

@@ -7,6 +7,8 @@ use super::problem::{ConfigError, Warning};
 use super::read::Reading;
 use super::value::Value;
 use super::{Config, PermissionMode};
+use crate::budget::BudgetUnknown;
+use crate::policy::Effect;
 
 /// The longest that a project may let its user wait for an agent to end: whoever pressed Ctrl-C wants to see it end.
 const LONGEST_GRACE: Duration = Duration::from_mins(1);
@@ -30,6 +32,9 @@ impl Config {
     /// | `include_directories`, `working_dir` | a directory outside the project, links followed, or one that is not there |
     /// | `record` | `false`: nobody switches off the record of what they are about to do |
     /// | `grace` | more than a minute |
+    /// | `rule` | those that `allow`; the others can only narrow what the user's rules and mode say |
+    /// | `budget`, by [`load`](super::load) | limits above the user's |
+    /// | `budget_unknown` | `warn` |
     /// | `timeout`, `start_timeout`, `idle_timeout` | more than a day |
     ///
     /// What is refused is ignored, with a warning for each key. It is no error: a repository cannot make itself unusable.
@@ -40,6 +45,7 @@ impl Config {
         let mut read = Reading::from_toml(text, origin)?;
         let project = origin.parent().unwrap_or(Path::new(""));
         read.refuse_power(project);
+        read.refuse_rules();
         Ok((read.config, read.warnings))
     }
 }
@@ -72,6 +78,12 @@ impl Reading {
                 took(&mut config.grace, |time| *time > LONGEST_GRACE),
             ),
             ("timeout", took(&mut config.timeout, too_long)),
+            (
+                "budget_unknown",
+                took(&mut config.budget_unknown, |word| {
+                    *word == BudgetUnknown::Warn
+                }),
+            ),
             ("start_timeout", took(&mut config.start_timeout, too_long)),
             ("idle_timeout", took(&mut config.idle_timeout, too_long)),
         ];
@@ -79,6 +91,16 @@ impl Reading {
             self.warn(key, None);
         }
         self.refuse_directories(outside);
+    }
+
+    /// Rules that allow are no rules of a project; the others are known as its own from here on.
+    fn refuse_rules(&mut self) {
+        let refused = self.config.rules.refuse(|rule| rule.then == Effect::Allow);
+        let warnings = refused
+            .into_iter()
+            .map(|rule| Warning::RuleNotForProjects { rule: rule.name });
+        self.warnings.extend(warnings);
+        self.config.rules.become_projects();
     }
 
     /// One by one: those inside the project stay.

@@ -6,8 +6,9 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::nearest::nearest;
+use super::nearest::nearest_of;
 use super::problem::{ConfigError, Place, Problem, UnknownKey, Warning};
+use super::rules::{self, RULE};
 use super::value::Value;
 use super::{Config, keys};
 
@@ -26,6 +27,10 @@ impl Config {
         let mut config = Self::default();
         let mut unknown = Vec::new();
         for (name, value) in members {
+            if name == RULE {
+                config.rules = rules::from_json(value)?;
+                continue;
+            }
             match keys::known(name) {
                 Some(key) => keys::put(&mut config, key, &Value::from(value), None)
                     .map_err(ConfigError::Refused)?,
@@ -69,8 +74,19 @@ impl Reading {
         };
         let mut unknown = Vec::new();
         for (name, value) in in_order(table.get_ref()) {
+            if name.get_ref() == RULE {
+                read.config.rules = rules::from_toml(value, text, origin)?;
+                continue;
+            }
             let Some(key) = keys::known(name.get_ref()) else {
-                unknown.push(unknown_key(name.get_ref()));
+                let key = unknown_key(name.get_ref());
+                // Rules that nobody reads must not pass for rules that are kept to.
+                if key.nearest == Some(RULE) && matches!(value.get_ref(), DeValue::Array(_)) {
+                    let place = place(name.span().start);
+                    let problem = Problem::NoSuchKey { key };
+                    return Err(ConfigError::At { place, problem });
+                }
+                unknown.push(key);
                 continue;
             };
             let place = place(value.span().start);
@@ -109,7 +125,7 @@ impl Reading {
 }
 
 /// The entries as they stand in the file; the parser sorts them by name.
-fn in_order<'a, 'i>(
+pub(super) fn in_order<'a, 'i>(
     table: &'a DeTable<'i>,
 ) -> Vec<(
     &'a Spanned<std::borrow::Cow<'i, str>>,
@@ -123,7 +139,15 @@ fn in_order<'a, 'i>(
 pub(super) fn unknown_key(name: &str) -> UnknownKey {
     UnknownKey {
         key: name.to_owned(),
-        nearest: nearest(name),
+        nearest: nearest_of(name, keys::KEYS.into_iter().chain([RULE])),
+    }
+}
+
+/// A key that is none of these.
+pub(crate) fn unknown_among(name: &str, keys: &[&'static str]) -> UnknownKey {
+    UnknownKey {
+        key: name.to_owned(),
+        nearest: nearest_of(name, keys.iter().copied()),
     }
 }
 

@@ -48,7 +48,7 @@ impl Value {
     }
 
     /// The value as Python would show it, cut if it is long.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         let whole = self.to_string();
         match whole.char_indices().nth(SHOWN) {
             Some((end, _)) => format!("{}…", &whole[..end]),

@@ -70,6 +70,10 @@ impl Job {
         ];
         match asked.into_iter().find(|(is_asked, _)| *is_asked) {
             Some((_, what)) => Err(JobError::NotSpoken { what }),
+            None if !self.config.rules.is_empty() => Ok(Way::Headless(Some(
+                "the rules of `lapidary.toml` hold only over ACP: here the agent decides by itself"
+                    .to_owned(),
+            ))),
             None => Ok(Way::Headless(None)),
         }
     }
@@ -153,14 +157,15 @@ impl Job {
             auth_method: self.speaking.auth_method.clone(),
             modes: started.modes,
             model: config.model.clone().filter(|_| self.agent != Agent::Gemini),
-            budget: crate::budget::Budget::default(),
-            budget_unknown: crate::budget::BudgetUnknown::default(),
+            budget: config.budget.clone().unwrap_or_default(),
+            budget_unknown: config.budget_unknown.unwrap_or_default(),
         })
     }
 
     fn policy(&self, roots: &[PathBuf]) -> Policy {
-        let _ = roots;
-        Policy::of(self.config.permission_mode_or_default())
+        let config = &self.config;
+        let rules = self.speaking.rules.clone().before(config.rules.clone());
+        Policy::new(rules, config.permission_mode_or_default()).with_roots(roots)
     }
 
     fn start_acp(&self, agent: &AcpAgent, directory: &PathBuf) -> Result<Started, JobError> {

@@ -21,7 +21,7 @@ pub(super) fn pass_on(
         let mut chunk = vec![0; CHUNK];
         loop {
             let bytes = match input.read(&mut chunk) {
-                Ok(0) => return,
+                Ok(0) => return tape.hung_up(),
                 Ok(count) => &chunk[..count],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

@@ -42,6 +42,11 @@ impl Tape {
         }
     }
 
+    /// Notes that the input has ended. What cannot be recorded of that is missed by nobody.
+    pub(super) fn hung_up(&self) {
+        let _ = self.state().recorder.note(Channel::In, 0);
+    }
+
     /// Why there is no point in going on.
     pub(super) fn problem(&self) -> Option<String> {
         self.state().problem.clone()

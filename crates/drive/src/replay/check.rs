@@ -10,7 +10,8 @@ use lapidary_vocab::recording::SCHEMA;
 use super::{Replay, Source};
 use crate::process::Exit;
 use crate::recording::{
-    Channel, MANIFEST, Manifest, RecordedEnd, STDERR, STDOUT, Timing, TimingError,
+    ACP, Channel, MANIFEST, Manifest, RecordedEnd, STDERR, STDIN, STDOUT, Timing, TimingError,
+    UNKNOWN,
 };
 use crate::signals;
 
@@ -88,6 +89,14 @@ pub enum ReplayError {
         /// How many there are.
         held: u64,
     },
+    /// A line of a transcript is no record.
+    #[error("{}:{line}: this is no record of who wrote what", path.display())]
+    Transcript {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
 }
 
 impl ReplayError {
@@ -121,11 +130,20 @@ pub(super) fn open(path: &Path) -> Result<(File, u64), ReplayError> {
     opened.map_err(|source| ReplayError::read(path, source))
 }
 
+/// What is known of a recording.
+pub(super) struct Facts {
+    pub(super) timing: Timing,
+    pub(super) duration: Duration,
+    pub(super) exit: Option<Exit>,
+}
+
 /// What is checked: the texts themselves, and how long the channels are.
 pub(super) struct Texts<'a> {
     pub(super) place: PathBuf,
     pub(super) manifest: &'a str,
     pub(super) timing: &'a str,
+    /// Not of interest where it is not read again.
+    pub(super) stdin: Option<u64>,
     pub(super) stdout: u64,
     pub(super) stderr: u64,
 }
@@ -133,18 +151,40 @@ pub(super) struct Texts<'a> {
 impl Texts<'_> {
     /// The recording, if all of it is in order.
     pub(super) fn replay(&self, stdout: Source, stderr: Source) -> Result<Replay, ReplayError> {
+        let facts = self.facts()?;
+        Ok(Replay {
+            stdout,
+            stderr,
+            duration: facts.duration,
+            exit: facts.exit,
+            timing: facts.timing,
+        })
+    }
+
+    /// What is known of the recording, if all of it is in order.
+    pub(super) fn facts(&self) -> Result<Facts, ReplayError> {
         let end = self.manifest()?.end;
         let timing = self.timing()?;
         let last = timing.0.last().map_or(Duration::ZERO, |moment| moment.at);
         let ended = end
             .as_ref()
             .map(|end| Duration::from_millis(end.duration_ms));
-        Ok(Replay {
-            stdout,
-            stderr,
+        Ok(Facts {
             duration: ended.unwrap_or(last),
             exit: end.map_or(Ok(None), |end| self.exit(&end))?,
             timing,
+        })
+    }
+
+    /// Whether it is a dialogue with an ACP agent. Whoever recorded it may not have lived to say so: then what was said does.
+    pub(super) fn is_dialogue(
+        &self,
+        spoken: impl FnOnce() -> Option<&'static str>,
+    ) -> Result<bool, ReplayError> {
+        Ok(match self.manifest()?.transport.as_str() {
+            ACP => true,
+            UNKNOWN => spoken() == Some(ACP),
+            _ => false,
         })
     }
 
@@ -167,10 +207,13 @@ impl Texts<'_> {
             place: place(),
             problem,
         })?;
-        let (mut out, mut err) = (0_u64, 0_u64);
+        let (mut input, mut out, mut err) = (0_u64, 0_u64, 0_u64);
         for (index, moment) in timing.0.iter().enumerate() {
             let (told, held, file) = match moment.channel {
-                Channel::In => continue,
+                Channel::In => match self.stdin {
+                    Some(stdin) => (&mut input, stdin, STDIN),
+                    None => continue,
+                },
                 Channel::Out => (&mut out, self.stdout, STDOUT),
                 Channel::Err => (&mut err, self.stderr, STDERR),
             };

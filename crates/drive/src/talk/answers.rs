@@ -80,15 +80,14 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// May it?
     async fn permission(&self) -> Result<Json, Refusal> {
-        let Some(request) = self.stage.watcher.asked(self.incoming.number) else {
+        let Some((request, deed)) = self.stage.watcher.asked(self.incoming.number) else {
             let message = "what is asked for cannot be read";
             return Err(Refusal::new(Refusal::BAD_PARAMS, message));
         };
-        let deed = Deed::of_request(&request);
         let decision = self.stage.decide(&deed);
         let options = self.options();
         let (mut decision, option) = match decision.effect {
-            Effect::Ask => match self.ask(request, &decision).await {
+            Effect::Ask => match self.ask(request, &deed, &decision).await {
                 Asking::Decided(decision, option) => (decision, option),
                 Asking::Cancelled => return Ok(cancelled()),
             },
@@ -144,7 +143,7 @@ impl Asked<'_> {
             let after = Some(self.incoming.number);
             self.stage.say.body(after, session, body);
         }
-        match self.ask(request, &decision).await {
+        match self.ask(request, deed, &decision).await {
             Asking::Decided(decision, _) => Ok(decision),
             Asking::Cancelled => Err(given_up()),
         }
@@ -169,11 +168,11 @@ impl Asked<'_> {
     }
 
     /// Asks whoever is there.
-    async fn ask(&self, request: PermissionRequest, why: &Decision) -> Asking {
+    async fn ask(&self, request: PermissionRequest, deed: &Deed, why: &Decision) -> Asking {
         if self.turn.is_cancelled() {
             return Asking::Cancelled;
         }
-        let nobody = || Asking::Decided(why.clone().unattended(), None);
+        let nobody = || Asking::Decided(self.stage.decide_unattended(deed), None);
         let Some(asks) = &self.stage.asks else {
             return nobody();
         };

@@ -78,6 +78,12 @@ impl Stage {
         policy.decide(deed)
     }
 
+    /// Decides where nobody can be asked.
+    pub(super) fn decide_unattended(&self, deed: &Deed) -> Decision {
+        let policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        policy.decide_unattended(deed)
+    }
+
     pub(super) fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -16,7 +16,7 @@ use super::request::Request;
 use super::translation::Say;
 use crate::acp::{Tap, Traffic, What};
 use crate::budget::{Exceeded, Meter};
-use crate::policy::{Deed, Effect, Policy};
+use crate::policy::{Deed, Deeds, Effect, Policy};
 use crate::run::waiting::Waiting;
 
 /// So many requests for permission are remembered until somebody handles them.
@@ -40,7 +40,8 @@ struct State {
     exceeded: Option<Exceeded>,
     policy: Arc<Mutex<Policy>>,
     /// Requests for permission, as events tell them, under the numbers of their lines.
-    asked: BTreeMap<u64, PermissionRequest>,
+    asked: BTreeMap<u64, (PermissionRequest, Deed)>,
+    deeds: Deeds,
     /// Calls that nobody was asked about, though somebody should have been, and what to say once they are done.
     unasked: BTreeMap<String, String>,
     /// Calls that somebody was asked about.
@@ -63,6 +64,7 @@ impl Watcher {
                 exceeded: None,
                 policy,
                 asked: BTreeMap::new(),
+                deeds: Deeds::new(&request.roots[0]),
                 unasked: BTreeMap::new(),
                 decided: BTreeSet::new(),
                 say,
@@ -116,7 +118,7 @@ impl Watcher {
     }
 
     /// What the agent asked in this line.
-    pub(super) fn asked(&self, number: u64) -> Option<PermissionRequest> {
+    pub(super) fn asked(&self, number: u64) -> Option<(PermissionRequest, Deed)> {
         self.state().asked.remove(&number)
     }
 
@@ -159,8 +161,9 @@ impl State {
     fn note(&mut self, number: u64, event: &Event) {
         let exceeded = self.meter.note(event);
         self.exceeded = self.exceeded.take().or(exceeded);
-        match &event.body {
-            Body::PermissionRequest(request) => {
+        let deed = self.deeds.note(event);
+        match (&event.body, deed) {
+            (Body::PermissionRequest(request), Some(deed)) => {
                 if let Some(call) = &request.tool_use_id {
                     let call = call.to_string();
                     self.unasked.remove(&call);
@@ -168,16 +171,16 @@ impl State {
                         self.decided.insert(call);
                     }
                 }
-                self.asked.insert(number, (**request).clone());
+                self.asked.insert(number, ((**request).clone(), deed));
                 if self.asked.len() > MOST_ASKED {
                     self.asked.pop_first();
                 }
             }
-            Body::ToolInvocation(call) => {
+            (Body::ToolInvocation(call), Some(deed)) => {
                 self.has_spoken = true;
-                self.judge(&call.call_id, &Deed::of_call(call));
+                self.judge(&call.call_id, &deed);
             }
-            Body::ToolCompletion(done) => {
+            (Body::ToolCompletion(done), _) => {
                 let remark = self.unasked.remove(&*done.call_id.to_str());
                 if let Some(remark) = remark.filter(|_| done.status == ToolCallStatus::Completed) {
                     self.say.note(Some(number), DiagnosticKind::Notice, remark);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use lapidary_drive::budget::{Budget, BudgetUnknown};
 use lapidary_drive::config::{
     ApprovalMode, Config, DEFAULT_TIMEOUT, KEYS, PROVIDER_KEYS, PermissionMode, TransportChoice,
     Value,
@@ -69,6 +70,11 @@ fn every_key_of_a_full_configuration_is_kept() {
         max_output = 1000000
         record = false
         trust_workspace = true
+        budget = "tokens=5"
+        budget_unknown = "warn"
+
+        [[rule]]
+        then = "deny"
         "#,
     );
     let expected = Config {
@@ -92,7 +98,12 @@ fn every_key_of_a_full_configuration_is_kept() {
         record: Some(false),
         trust_workspace: Some(true),
         transport: Some(TransportChoice::Json),
+        budget: Some(Budget::parse("tokens=5").unwrap()),
+        budget_unknown: Some(BudgetUnknown::Warn),
+        rules: config.rules.clone(),
     };
+    let names: Vec<_> = config.rules.iter().map(|rule| &rule.name).collect();
+    assert_eq!(names, [&format!("{FILE}:22")]);
     assert_eq!(config, expected);
     assert_eq!(
         read("permission_mode = 'plan'").permission_mode,

@@ -7,13 +7,17 @@
 )]
 
 mod acp;
+mod budget;
 mod capabilities;
 mod config;
 mod config_files;
 mod detect;
+mod dialogue;
 mod launch;
 mod modules;
+mod policy;
 mod prompt;
 mod pruning;
 mod replay;
 mod version;
+mod workspace;

@@ -110,12 +110,12 @@ impl AcpNormalizer {
         self.subagents.open(&key, works, 0);
         let extra = vec![("acp.subagent", current.json(news.whole))];
         if before.is_none() || (works && before == Some(false)) {
-            let words = [news.title, news.description];
-            let words = words.into_iter().find_map(own::string);
+            let called = [news.title, news.description];
+            let called = called.into_iter().find_map(own::string);
             let body = Body::SubagentSpawn(SubagentSpawn {
                 call_id: id.clone(),
                 agent_type: None,
-                description: words.map(|words| current.text(words)),
+                description: called.map(|called| current.text(called)),
                 is_resume: before.is_some(),
                 resume_agent_id: before.is_some().then(|| id.clone()),
             });

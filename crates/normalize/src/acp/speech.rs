@@ -169,7 +169,9 @@ impl AcpNormalizer {
             self.end_message(out);
         }
         if self.speech.message.is_none() {
-            id.iter().for_each(|id| self.speech.streams(id));
+            if let Some(id) = &id {
+                self.speech.streams(id);
+            }
             let extra = id.iter().map(|id| ("acp.messageId", Json::from(id)));
             self.frame(StreamDeltaKind::MessageStart, None, extra.collect(), out);
         }

@@ -1,6 +1,31 @@
-//! Words that tell a cause where no code and no name does.
+//! Words that tell a cause where no code does: names of errors first, then what messages say.
 
 use lapidary_vocab::Cause;
+
+/// What the name of an error tells: Gemini's own, then those of the protocol's codes.
+pub(super) fn told_by_name(name: &str) -> Option<Cause> {
+    let told = NAMES.iter().find(|(known, _)| *known == name);
+    told.map(|(_, cause)| cause.clone())
+}
+
+const NAMES: &[(&str, Cause)] = &[
+    ("FatalAuthenticationError", Cause::AuthRequired),
+    ("FatalInputError", Cause::BadInput),
+    ("FatalSandboxError", Cause::Sandbox),
+    ("FatalConfigError", Cause::BadConfig),
+    ("FatalTurnLimitedError", Cause::MaxTurns),
+    ("FatalToolExecutionError", Cause::ToolFatal),
+    ("FatalUntrustedWorkspaceError", Cause::UntrustedFolder),
+    ("FatalCancellationError", Cause::CancelledByClient),
+    ("INVALID_STREAM", Cause::EmptyResponse),
+    ("auth_required", Cause::AuthRequired),
+    ("parse_error", Cause::ProtocolError),
+    ("invalid_request", Cause::ProtocolError),
+    ("method_not_found", Cause::ProtocolError),
+    ("invalid_params", Cause::BadInput),
+    ("resource_not_found", Cause::BadInput),
+    ("request_cancelled", Cause::CancelledByClient),
+];
 
 /// What stderr tells of a process that died without a word of its own.
 pub(super) fn told_by_stderr(stderr: &str) -> Option<Cause> {

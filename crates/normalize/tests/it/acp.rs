@@ -1,4 +1,4 @@
-//! ACP updates → events. The numbers are those of the acceptance list for insights; 9 to 11 and 14 to 16 are the client's.
+//! ACP updates → events. The numbers are those of the acceptance list for insights; 9 and 15 are with the decisions, 10, 11, 14 and 16 are the client's.
 
 use serde_json::{Value, json};
 
@@ -172,7 +172,7 @@ fn notices_compactions_and_titles_are_states_of_the_session() {
 #[test]
 fn what_nobody_knows_is_a_diagnostic() {
     let told = acp_turn(&[
-        r#"{"sessionUpdate":"subagent_update"}"#,
+        r#"{"sessionUpdate":"invented_later"}"#,
         r#"{"sessionUpdate":7}"#,
         "[]",
         r#"{"sessionUpdate":"agent_message_chunk"}"#,
@@ -190,7 +190,7 @@ fn what_nobody_knows_is_a_diagnostic() {
     assert_eq!(
         told,
         [
-            ("unknown_type", "unknown update `subagent_update`"),
+            ("unknown_type", "unknown update `invented_later`"),
             ("unknown_type", "an update of no kind"),
             ("unknown_type", "an update of no kind"),
             ("invalid_field", "`content` is missing"),

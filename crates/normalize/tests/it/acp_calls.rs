@@ -75,7 +75,7 @@ fn a_permission_request_brings_the_call_that_nobody_announced() {
         [
             json!({"event": "tool_invocation", "callId": "c", "toolName": "Run tests", "kind": "execute", "title": "Run tests", "input": {"command": "npm test"}}),
             json!({"event": "permission_request", "requestId": "r-1", "toolName": "Run tests", "toolKind": "execute", "toolInput": {"command": "npm test"}, "toolUseId": "c", "extensions": {"acp.options": options_list}}),
-            json!({"event": "diagnostic", "kind": "protocol", "message": "the client answers `session/request_permission`, selected, a"}),
+            json!({"event": "permission_decision", "requestId": "r-1", "toolUseId": "c", "toolName": "Run tests", "decision": "allowed", "optionId": "a"}),
         ]
     );
 }

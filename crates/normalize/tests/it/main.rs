@@ -7,6 +7,9 @@
 
 mod acp;
 mod acp_calls;
+mod acp_decisions;
+mod acp_drafts;
+mod acp_endings;
 mod acp_properties;
 mod acp_turns;
 mod bad_input;

@@ -1,8 +1,9 @@
 //! The parts of a tool call's story, in the order of reading: what was asked, what changed, what came back.
 
-use lapidary_vocab::Text;
+use lapidary_json::Kind;
 use lapidary_vocab::content::{ContentBlock, DiffBlock, TerminalBlock};
 use lapidary_vocab::event::ToolKind;
+use lapidary_vocab::{Json, Text};
 
 use super::State;
 use crate::transcript::Tool;
@@ -55,37 +56,44 @@ pub(crate) fn parts(tool: &Tool) -> Vec<Part> {
     let change = edit(tool, has_diff, &mut shown);
     let arguments = arguments(tool, &shown);
     let result = result(tool, command, &blocks);
-    let in_order = match tool.state() {
-        // What went wrong comes first.
-        State::Failed => [result, arguments, change],
-        State::Done | State::Cancelled | State::Unanswered => [arguments, change, result],
-    };
-    let mut parts: Vec<_> = in_order.into_iter().flatten().collect();
     // Some agents send the same text as output and as content.
-    let repeated = parts.clone();
-    parts.extend(blocks.into_iter().filter(|block| !repeated.contains(block)));
-    parts
+    let blocks = blocks
+        .into_iter()
+        .filter(|block| result.as_ref() != Some(block));
+    let returned: Vec<_> = result.iter().cloned().chain(blocks).collect();
+    let asked: Vec<_> = [arguments, change].into_iter().flatten().collect();
+    match tool.state() {
+        // What went wrong comes first.
+        State::Failed => [returned, asked].concat(),
+        State::Done | State::Cancelled | State::Unanswered => [asked, returned].concat(),
+    }
 }
 
 /// What came back; for a command, under the command.
 fn result(tool: &Tool, command: Option<String>, blocks: &[Part]) -> Option<Part> {
-    let output = tool
-        .done
-        .as_ref()
-        .and_then(|done| done.output.as_ref())
+    let output = tool.done.as_ref().and_then(|done| done.output.as_ref());
+    let output = output
+        .filter(|output| !is_said_by(blocks, output))
         .map(json_text::output);
     let output = output.filter(|output| !output.is_empty());
     if command.is_none() && !tool.is(&ToolKind::Execute) {
         return output.map(|output| returned(tool, output));
     }
-    let has_terminal = blocks
-        .iter()
-        .any(|part| matches!(part, Part::Terminal { .. }));
-    let output = output.filter(|_| !has_terminal);
     (command.is_some() || output.is_some()).then_some(Part::Terminal {
         command,
         output,
         note: None,
+    })
+}
+
+/// Content is what an agent made to be shown; its raw output mostly says the same again, only worse.
+fn is_said_by(blocks: &[Part], output: &Json) -> bool {
+    let is_text = output.token().kind() == Kind::String;
+    blocks.iter().any(|part| match part {
+        Part::Note(_) => false,
+        // A change is often accompanied by a sentence.
+        Part::Diff { .. } => !is_text,
+        _ => true,
     })
 }
 

@@ -5,6 +5,7 @@ use hyper::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
 use super::chunk::{Chunk, Content, Data};
+use super::dialect::Voice;
 use super::error::ApiError;
 use super::playback::Playback;
 use super::request::{Kind, Request};
@@ -18,17 +19,15 @@ const GREETING: &str = "Hello from the stand-in.";
 /// Plays a turn.
 pub(super) fn play(turn: &Turn, request: &Request, id: &str) -> Response<Playback> {
     match &turn.answer {
-        Answer::Speech(speech) if request.kind == Kind::Stream => respond(
-            200,
-            EVENTS,
-            streamed(speech, turn.ending, &request.model, id),
-        ),
+        Answer::Speech(speech) if request.streams => {
+            respond(200, EVENTS, streamed(speech, turn.ending, request, id))
+        }
         Answer::Speech(speech) => {
-            let object = in_one_piece(speech, &request.model, id);
+            let object = in_one_piece(speech, request, id);
             respond(200, JSON, ended(object.to_string(), turn.ending))
         }
         Answer::Error(error) => {
-            let body = ended(error.object().to_string(), turn.ending);
+            let body = ended(request.dialect.error(error).to_string(), turn.ending);
             respond(error.status, JSON, body)
         }
         Answer::Verbatim {
@@ -46,7 +45,7 @@ pub(super) fn unscripted(request: &Request, id: &str) -> Response<Playback> {
         Kind::Generate => play(&on_the_side(request), request, id),
         Kind::Count => {
             let tokens = request.body.to_string().len().div_ceil(4);
-            object(200, &json!({ "totalTokens": tokens }))
+            object(200, &request.dialect.count(tokens))
         }
         Kind::Embed => object(200, &embeddings(&request.body)),
         Kind::Other if request.method == "GET" && !request.model.is_empty() => {
@@ -69,37 +68,33 @@ pub(super) fn failed(error: &ApiError) -> Response<Playback> {
 
 /// The smallest JSON that fits, if JSON is asked for.
 fn on_the_side(request: &Request) -> Turn {
-    let config = request.body.get("generationConfig");
-    let schema = ["responseJsonSchema", "responseSchema"]
-        .into_iter()
-        .find_map(|key| config?.get(key));
-    match schema {
+    match request.dialect.schema_wanted(&request.body) {
         Some(schema) => Turn::text(schema::instance(schema).to_string()),
         None => Turn::text(GREETING),
     }
 }
 
-fn streamed(speech: &Speech, ending: Ending, asked: &str, id: &str) -> Playback {
-    let model = speech.model_version.as_deref().unwrap_or(asked);
+fn streamed(speech: &Speech, ending: Ending, request: &Request, id: &str) -> Playback {
+    let model = speech.model_version.as_deref().unwrap_or(&request.model);
+    let mut voice = Voice::new(request.dialect, model, id);
     let mut body = Playback::default();
     for Chunk { delay, data } in speech.played(ending) {
         body.wait(delay);
         match data {
-            Data::Content(content) => body.send(event(&content.into_object(model, id))),
-            Data::Object(object) => body.send(event(&object)),
+            Data::Content(content) => body.send(voice.say(content)),
+            Data::Object(object) => body.send(format!("data: {object}\r\n\r\n")),
             Data::Wire(text) => body.send(text),
         }
     }
     body.end(ending);
+    if matches!(ending, Ending::Complete | Ending::Hang(Some(_))) {
+        body.send(voice.end());
+    }
     body
 }
 
-fn event(object: &Value) -> String {
-    format!("data: {object}\r\n\r\n")
-}
-
 /// All chunks as one object; one that is an object already is the answer.
-fn in_one_piece(speech: &Speech, asked: &str, id: &str) -> Value {
+fn in_one_piece(speech: &Speech, request: &Request, id: &str) -> Value {
     let mut whole = Content::default();
     for chunk in speech.played(Ending::Complete) {
         match chunk.data {
@@ -108,8 +103,8 @@ fn in_one_piece(speech: &Speech, asked: &str, id: &str) -> Value {
             Data::Wire(_) => {} // only streams are made of such pieces
         }
     }
-    let model = speech.model_version.as_deref().unwrap_or(asked);
-    whole.into_object(model, id)
+    let model = speech.model_version.as_deref().unwrap_or(&request.model);
+    request.dialect.whole(whole, model, id)
 }
 
 fn ended(bytes: String, ending: Ending) -> Playback {

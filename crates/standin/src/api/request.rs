@@ -6,8 +6,10 @@ use hyper::http::request::Parts;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::dialect::{Addressed, Dialect};
+
 /// Headers that carry credentials: they are not kept.
-const SECRET_HEADERS: [&str; 3] = ["authorization", "cookie", "x-goog-api-key"];
+const SECRET_HEADERS: [&str; 4] = ["authorization", "cookie", "x-api-key", "x-goog-api-key"];
 
 /// A request that was made.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,9 +17,11 @@ const SECRET_HEADERS: [&str; 3] = ["authorization", "cookie", "x-goog-api-key"];
 pub struct Request {
     /// How many came before it.
     pub number: u64,
+    /// In whose words it was asked.
+    pub dialect: Dialect,
     /// What was asked for.
     pub kind: Kind,
-    /// The model that was asked; empty if the path names none.
+    /// The model that was asked; empty if none is named.
     pub model: String,
     /// The HTTP method.
     pub method: String,
@@ -29,17 +33,21 @@ pub struct Request {
     pub body: Value,
     /// Where its answer came from.
     pub answered_by: Source,
+    /// Whether the answer is wanted in pieces.
+    pub(super) streams: bool,
 }
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// `streamGenerateContent`: the conversation itself.
+    /// The conversation itself: `streamGenerateContent`, or a message or chat completion that offers
+    /// tools.
     Stream,
-    /// `generateContent`: what the agent asks on the side.
+    /// What the agent asks on the side: `generateContent`, or a message or chat completion
+    /// without tools, or with one that must be used.
     Generate,
-    /// `countTokens`.
+    /// `countTokens`, `count_tokens`.
     Count,
     /// `embedContent` and `batchEmbedContents`.
     Embed,
@@ -63,39 +71,33 @@ impl Request {
     pub(super) fn read(head: &Parts, body: &str) -> Self {
         let path = head.uri.path_and_query();
         let path = path.map_or_else(|| head.uri.path(), |path| path.as_str());
-        let (kind, model) = addressed(head.uri.path());
+        let body = parse(body);
+        let Addressed {
+            dialect,
+            kind,
+            model,
+            streams,
+        } = Addressed::read(head.uri.path(), &body);
         Self {
             number: 0,
+            dialect,
             kind,
-            model: model.to_owned(),
+            model,
             method: head.method.to_string(),
             path: path.to_owned(),
             headers: headers(head),
-            body: parse(body),
+            body,
             answered_by: Source::Default,
+            streams,
         }
     }
 
-    /// The last item of `contents`: what the user or a tool said just now.
+    /// The last item of `contents` or `messages`: what the user or a tool said just now.
     pub fn last_content(&self) -> Option<&Value> {
-        self.body.get("contents")?.as_array()?.last()
+        let contents = self.body.get("contents");
+        let contents = contents.or_else(|| self.body.get("messages"));
+        contents?.as_array()?.last()
     }
-}
-
-/// The kind and model that `/v1beta/models/MODEL:verb` addresses.
-fn addressed(path: &str) -> (Kind, &str) {
-    let Some((_, last)) = path.rsplit_once("/models/") else {
-        return (Kind::Other, "");
-    };
-    let (model, verb) = last.split_once(':').unwrap_or((last, ""));
-    let kind = match verb {
-        "streamGenerateContent" => Kind::Stream,
-        "generateContent" => Kind::Generate,
-        "countTokens" => Kind::Count,
-        "embedContent" | "batchEmbedContents" => Kind::Embed,
-        _ => Kind::Other,
-    };
-    (kind, model)
 }
 
 fn headers(head: &Parts) -> BTreeMap<String, String> {

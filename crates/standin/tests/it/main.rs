@@ -7,6 +7,7 @@
 mod answers;
 mod bounds;
 mod client;
+mod dialects;
 mod gemini_cli;
 mod run;
 mod scripts;

@@ -176,3 +176,8 @@ fn a_checkup_is_valid_and_survives_reading_and_writing() {
     check_plain("doctor", &[samples::checkup()]);
     assert!(!samples::checkup().healthy);
 }
+
+#[test]
+fn a_report_about_rules_is_valid_and_survives_reading_and_writing() {
+    check_plain("policy", &[samples::policy_report()]);
+}

@@ -12,6 +12,9 @@ use lapidary_vocab::content::*;
 use lapidary_vocab::doctor::{Check, CheckName, CheckState, Checkup};
 use lapidary_vocab::event::*;
 use lapidary_vocab::message::*;
+use lapidary_vocab::policy_report::{
+    self, Happened, JudgedCall, PolicyEffect, PolicyReport, RuleUse,
+};
 use lapidary_vocab::result::{self, Files, ResultError};
 use lapidary_vocab::runtime::{self, *};
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
@@ -571,4 +574,33 @@ pub(crate) fn checkup() -> Checkup {
         full("horoscope".into(), "postponed"),
     ];
     Checkup::of("gemini", checks)
+}
+
+pub(crate) fn policy_report() -> PolicyReport {
+    PolicyReport {
+        schema: policy_report::SCHEMA.into(),
+        permission_mode: "default".to_owned(),
+        calls: vec![JudgedCall {
+            recording: "runs/one".to_owned(),
+            call_id: text("c1"),
+            tool_name: text("run_shell_command"),
+            kind: ToolKind::Execute,
+            title: some("ls"),
+            command: Some("ls".to_owned()),
+            paths: vec!["/srv".to_owned()],
+            mcp_server: Some("files".to_owned()),
+            effect: PolicyEffect::Deny,
+            decided_by: DecidedBy::Rule,
+            rule: Some("lapidary.toml:12".to_owned()),
+            reason: "denied by lapidary.toml:12".to_owned(),
+            happened: Happened::Completed,
+        }],
+        rules: vec![RuleUse {
+            rule: "lapidary.toml:12".to_owned(),
+            effect: PolicyEffect::Deny,
+            matched: 1,
+            decided: 1,
+            shadowed_by: vec!["lapidary.toml:3".to_owned()],
+        }],
+    }
 }

@@ -69,10 +69,10 @@ fn a_call_is_read_flat_and_nested() {
 
 #[test]
 fn an_update_of_an_unknown_kind_keeps_its_name() {
-    let params = r#"{"sessionId":"s","update":{"sessionUpdate":"subagent_update"}}"#;
+    let params = r#"{"sessionId":"s","update":{"sessionUpdate":"invented_later"}}"#;
     let read = SessionUpdate::of(Token::parse(params).unwrap());
     assert!(matches!(read.update, Update::Unknown));
-    assert_eq!(read.kind.map(Token::as_str), Some("\"subagent_update\""));
+    assert_eq!(read.kind.map(Token::as_str), Some("\"invented_later\""));
 }
 
 #[test]

@@ -244,6 +244,26 @@ fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
+    fn where_a_line_begins_it_can_be_read_again(bytes in any_bytes(), limit in 1..40_usize) {
+        let mut buffer = LineBuffer::with_limit(limit);
+        buffer.push(&bytes);
+        loop {
+            let start = usize::try_from(buffer.taken()).unwrap();
+            let has_line = buffer.has_line();
+            let line = buffer.next_line().map(own);
+            prop_assert_eq!(has_line, line.is_some());
+            let Some(line) = line.or_else(|| buffer.last_line().map(own)) else {
+                prop_assert_eq!(start, bytes.len());
+                break;
+            };
+            let mut again = if start == 0 { LineBuffer::with_limit(limit) } else { LineBuffer::midway(limit) };
+            again.push(&bytes[start..]);
+            let same = again.next_line().map(own).or_else(|| again.last_line().map(own));
+            prop_assert_eq!(same, Some(line));
+        }
+    }
+
+    #[test]
     fn any_chunking_gives_the_same_lines(
         bytes in any_bytes(),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),

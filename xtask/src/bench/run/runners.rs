@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use super::super::count_lines;
-use super::stage::Stage;
+use super::stage::{Stage, Tongue};
 use crate::peers;
 use crate::workspace::Workspace;
 
@@ -48,6 +48,9 @@ impl Runners {
         command.extend(["run", "--format", "events", "--no-config"].map(OsString::from));
         command.extend(["--record-dir".into(), self.records().into()]);
         command.extend(["--working-dir".into(), stage.file("").into()]);
+        if stage.tongue == Tongue::Acp {
+            command.extend(["--agent".into(), stage.agent().into()]);
+        }
         command.extend(args.iter().map(OsString::from));
         command.push("Tidy up the parser.".into());
         command

@@ -50,7 +50,7 @@ const REQUESTS: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}
 #[derive(Debug)]
 pub(super) struct Stage {
     folder: PathBuf,
-    tongue: Tongue,
+    pub(super) tongue: Tongue,
     /// How many lines it writes before it comes to the gate.
     pub(super) lines_before: u64,
 }
@@ -78,6 +78,12 @@ impl Stage {
             symlink(std::env::current_exe()?, stage.file("writer"))?;
         }
         Ok(stage)
+    }
+
+    /// Has the agent tell the time, now and then, instead of what it would say.
+    pub(super) fn tell_the_time(&self) -> Result<()> {
+        symlink(std::env::current_exe()?, self.file("clock"))?;
+        Ok(())
     }
 
     fn write_words(&self, deltas: u32) -> io::Result<()> {

@@ -14,6 +14,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::super::sink::Format;
 use super::Args;
+use super::asking::{Asking, Next};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::harmless::Harmless;
@@ -30,6 +31,7 @@ pub(super) fn present(
     format: Format,
     args: &Args,
     id: &str,
+    asking: Option<Asking>,
     out: &mut Printer,
 ) -> Result<Exit, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -46,6 +48,8 @@ pub(super) fn present(
         failure: None,
         too_long: 0,
         stderr: Harmless::new(io::stderr(), io::stderr().is_terminal()),
+        asking,
+        is_asking: false,
     };
     runtime.block_on(presented.follow(run, heard, out));
     presented.finish(out)
@@ -63,6 +67,10 @@ struct Presented {
     too_long: usize,
     /// Where the agent's complaints go, if they are wanted.
     stderr: Harmless<Stderr>,
+    /// Who is asked, if somebody is there.
+    asking: Option<Asking>,
+    /// A question stands on the terminal.
+    is_asking: bool,
 }
 
 impl Presented {
@@ -79,7 +87,8 @@ impl Presented {
                     Some(batch) => self.take(batch, out),
                     None => return,
                 },
-                _ = frames.tick(), if is_live => self.tick(),
+                _ = frames.tick(), if is_live || self.asking.is_some() => self.tick(),
+                next = next(self.asking.as_mut()) => self.converse(&next),
                 changed = heard.changed(), if is_listening => {
                     is_listening = false;
                     changed.map_or(Ok(()), |()| self.cancelling())
@@ -102,7 +111,50 @@ impl Presented {
         }
     }
 
+    /// A question has come, or an answer to one. Questions are put with the next frame: what led to them is shown by then.
+    fn converse(&mut self, next: &Next) -> Result<(), Failure> {
+        let (Some(asking), Next::Typed(line)) = (&mut self.asking, next) else {
+            return Ok(());
+        };
+        if self.is_asking {
+            asking.answer(line);
+            self.go_on()?;
+        }
+        Ok(())
+    }
+
+    fn put_question(&mut self) -> Result<(), Failure> {
+        if let (Some(asking), Some(face)) = (&mut self.asking, &mut self.face)
+            && !self.is_asking
+            && asking.is_open()
+        {
+            self.is_asking = true;
+            face.suspend()?;
+            asking.put()?;
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self) -> Result<(), Failure> {
+        self.is_asking = false;
+        match &mut self.face {
+            Some(face) => face.resume(),
+            None => Ok(()),
+        }
+    }
+
+    /// The agent may not want to know any more: its turn was cancelled.
+    fn is_withdrawn(&mut self) -> bool {
+        let is_open = self.asking.as_mut().is_some_and(Asking::is_open);
+        self.is_asking && !is_open
+    }
+
     fn tick(&mut self) -> Result<(), Failure> {
+        if self.is_withdrawn() {
+            complain("\nnote: the question is withdrawn");
+            self.go_on()?;
+        }
+        self.put_question()?;
         let elapsed = self.started.elapsed();
         match &mut self.face {
             Some(face) => face.tick(elapsed),
@@ -159,6 +211,13 @@ impl Presented {
             explain(end);
         }
         Ok(Exit::of(&end.cause))
+    }
+}
+
+async fn next(asking: Option<&mut Asking>) -> Next {
+    match asking {
+        Some(asking) => asking.next().await,
+        None => std::future::pending().await,
     }
 }
 

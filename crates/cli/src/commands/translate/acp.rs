@@ -16,10 +16,10 @@ use crate::printer::Printer;
 const MOST_STDERR: usize = 64 * 1024;
 
 /// A transcript, while it is being read.
-struct Reading {
-    normalizer: AcpNormalizer,
+pub(super) struct Reading {
+    pub(super) normalizer: AcpNormalizer,
     stderr: String,
-    events: Vec<Event>,
+    pub(super) events: Vec<Event>,
 }
 
 /// Line by line: what came is printed before more is waited for.
@@ -29,11 +29,8 @@ pub(super) fn translate(
     mut input: Input,
     out: &mut Printer,
 ) -> Result<u64, Failure> {
-    let mut reading = Reading {
-        normalizer: AcpNormalizer::new(&args.options(format), Provider::Acp),
-        stderr: String::new(),
-        events: Vec::new(),
-    };
+    let normalizer = AcpNormalizer::new(&args.options(format), Provider::Acp);
+    let mut reading = Reading::new(normalizer);
     let mut sink = Sink::new(format, &args.run_id, args.extract_data, out);
     let mut lines = input.lines(args.max_line);
     let mut received = input.now();
@@ -61,8 +58,16 @@ pub(super) fn translate(
 }
 
 impl Reading {
+    pub(super) fn new(normalizer: AcpNormalizer) -> Self {
+        Self {
+            normalizer,
+            stderr: String::new(),
+            events: Vec::new(),
+        }
+    }
+
     /// A record of a transcript, or the agent's own line.
-    fn line(&mut self, line: Line<'_>, received: Option<&str>) {
+    pub(super) fn line(&mut self, line: Line<'_>, received: Option<&str>) {
         let record = match line {
             Line::Whole(bytes) => Record::read(bytes),
             Line::TooLong { .. } => None,

@@ -45,6 +45,9 @@ impl Real {
     /// The command, which may use the model that needs no router.
     pub(crate) fn lapidary(&self, args: &[&str]) -> Command {
         let mut command = lapidary(["run", "-m", "gemini-2.5-flash"]);
+        if !args.contains(&"--transport") {
+            command.args(["--transport", "stream-json"]);
+        }
         command
             .args(args)
             .current_dir(self.world.project())
@@ -92,6 +95,10 @@ fn line(event: &Value) -> String {
         "turn_complete" => text("subtype"),
         "run_end" => text("cause"),
         "session_status" | "diagnostic" => text("message"),
+        "permission_request" => format!("{} {}", text("toolKind"), text("toolName")),
+        "permission_decision" => format!("{} by {}", text("decision"), text("decidedBy")),
+        "session_mode" => text("currentModeId"),
+        "available_commands" | "usage_update" => String::new(),
         other => panic!("unexpected {other}"),
     };
     format!("{} {rest}", text("event"))

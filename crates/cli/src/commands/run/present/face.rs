@@ -81,6 +81,22 @@ impl Face {
         Ok(())
     }
 
+    /// Leaves the terminal to a question.
+    pub(super) fn suspend(&mut self) -> Result<(), Failure> {
+        if let Self::Live(view, _) = self {
+            view.suspend()?;
+        }
+        Ok(())
+    }
+
+    /// The question is answered.
+    pub(super) fn resume(&mut self) -> Result<(), Failure> {
+        if let Self::Live(view, _) = self {
+            view.resume()?;
+        }
+        Ok(())
+    }
+
     pub(super) fn finish(self, out: &mut Printer) -> Result<(), Failure> {
         match self {
             Self::Live(mut view, _) => view.finish()?,

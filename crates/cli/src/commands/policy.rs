@@ -1,0 +1,99 @@
+//! `policy`: what permission rules do.
+
+mod past;
+mod report;
+mod rules;
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use lapidary::drive::config::PermissionMode;
+use lapidary::drive::policy::Policy;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use past::Recorded;
+use report::{Format, Report};
+
+/// See what permission rules do
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary policy test lapidary.toml --against ~/.local/state/lapidary/runs/*
+  lapidary policy test --help")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Test(TestArgs),
+}
+
+/// Say what a set of rules would have done to past runs
+///
+/// For each call of a tool in a recording: whether it would be allowed, denied or asked about, by which rule, and what became of it
+/// then. At the end: how often each rule matched, which ones never did, and which never got to decide because others came first.
+/// Nothing is run and nothing is changed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary policy test lapidary.toml --against ~/.local/state/lapidary/runs/*
+  lapidary policy test strict.toml --against run.jsonl --permission-mode plan
+  lapidary policy test rules.toml --against run.jsonl | jq '.calls[] | select(.effect != \"allow\")'
+  lapidary policy test rules.toml --against run.jsonl | jq '.rules[] | select(.matched == 0)'
+
+A rule is a table of the file:
+  [[rule]]
+  kind = \"execute\"
+  command = \"git diff *\"
+  then = \"allow\"
+
+Exit codes:
+  0   tested, whatever came of it
+  13  the rules or a recording cannot be read")]
+struct TestArgs {
+    /// The file with the rules, such as `lapidary.toml`. It counts as your own, and may allow
+    rules: PathBuf,
+    /// Recordings of runs, captures of `gemini -o stream-json`, transcripts of ACP, or session files
+    #[arg(long, value_name = "RECORDING", required = true, num_args = 1..)]
+    against: Vec<PathBuf>,
+    /// What decides where no rule does: `default`, `acceptEdits`, `bypassPermissions` or `plan` [default: what the file says]
+    #[arg(long, value_name = "MODE", value_parser = ["default", "acceptEdits", "bypassPermissions", "plan"], hide_possible_values = true)]
+    permission_mode: Option<String>,
+    /// Where the agent worked [default: what the recording says, or else here]
+    #[arg(short = 'C', long = "working-dir", value_name = "DIR")]
+    working_dir: Option<PathBuf>,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let Command::Test(args) = &args.command;
+    test(args, out)
+}
+
+fn test(args: &TestArgs, out: &mut Printer) -> Result<Exit, Failure> {
+    let here = std::env::current_dir().context("cannot tell where this is");
+    let here = here.map_err(Failure::bad_input)?;
+    let usual = if out.is_terminal {
+        Format::Text
+    } else {
+        Format::Json
+    };
+    let written = rules::read(&args.rules, &here, out)?;
+    let asked = args.permission_mode.as_deref();
+    let mode = asked.and_then(PermissionMode::from_word);
+    let policy = Policy::new(written.rules, mode.unwrap_or(written.mode));
+    let mut report = Report::new(args.format.unwrap_or(usual), &policy);
+    let given = args.working_dir.as_ref().map(|dir| here.join(dir));
+    for recording in &args.against {
+        let past = Recorded::read(recording, given.as_deref(), &here)?;
+        report.take(past, &policy, out)?;
+    }
+    report.finish(out)?;
+    Ok(Exit::Success)
+}

@@ -1,0 +1,188 @@
+//! What the tools of a past run were called for, and what became of it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::policy::{Deed, Deeds};
+use lapidary::drive::recording::{MANIFEST, Manifest, STDOUT};
+use lapidary::vocab::event::{PermissionOutcome, ToolCallStatus};
+use lapidary::vocab::policy_report::Happened;
+use lapidary::vocab::{Body, Event, Json, Text};
+
+use crate::commands::translate::each_event;
+use crate::failure::Failure;
+
+/// A run, as far as its permissions go.
+pub(super) struct Recorded {
+    pub(super) name: String,
+    pub(super) calls: Vec<Call>,
+}
+
+/// A call of a tool.
+pub(super) struct Call {
+    pub(super) id: Text,
+    pub(super) tool: Text,
+    pub(super) title: Option<Text>,
+    pub(super) deed: Deed,
+    /// Where the agent worked.
+    pub(super) dir: PathBuf,
+    pub(super) happened: Happened,
+    /// The agent has asked about it: what it says afterwards was not known when it had to be decided.
+    is_asked: bool,
+}
+
+impl Recorded {
+    /// Reads a recording, or a file that holds what an agent wrote. Where it worked is what the user has `given`, else what
+    /// the recording says, else `here`.
+    pub(super) fn read(path: &Path, given: Option<&Path>, here: &Path) -> Result<Self, Failure> {
+        let (file, dir) = if path.is_dir() {
+            opened(path)?
+        } else {
+            (path.to_owned(), None)
+        };
+        let dir = given.map(Path::to_owned).or(dir);
+        let mut reading = Reading {
+            is_given: given.is_some(),
+            deeds: Deeds::new(dir.as_deref().unwrap_or(here)),
+            dir: dir.unwrap_or_else(|| here.to_owned()),
+            calls: Vec::new(),
+            places: HashMap::new(),
+        };
+        each_event(&file, |event| reading.take(&event))?;
+        Ok(Self {
+            name: path.display().to_string(),
+            calls: reading.calls,
+        })
+    }
+}
+
+/// What the agent of a recording wrote, and where it ran.
+fn opened(path: &Path) -> Result<(PathBuf, Option<PathBuf>), Failure> {
+    let name = path.display();
+    let manifest = match fs::read(path.join(MANIFEST)) {
+        Ok(manifest) => manifest,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let failure = Failure::bad_input(anyhow!("`{name}` is a directory, and no recording"));
+            return Err(failure.with_hint(format!("a recording has a file `{MANIFEST}`")));
+        }
+        Err(error) => {
+            let error = anyhow::Error::new(error).context(format!("cannot read `{name}`"));
+            return Err(Failure::bad_input(error));
+        }
+    };
+    let manifest: Manifest = serde_json::from_slice(&manifest)
+        .with_context(|| format!("`{name}/{MANIFEST}` is no manifest of a recording"))
+        .map_err(Failure::bad_input)?;
+    Ok((path.join(STDOUT), Some(manifest.directory.into())))
+}
+
+struct Reading {
+    is_given: bool,
+    dir: PathBuf,
+    deeds: Deeds,
+    calls: Vec<Call>,
+    /// Which call has which place among them.
+    places: HashMap<(String, String), usize>,
+}
+
+impl Reading {
+    fn take(&mut self, event: &Event) {
+        let deed = self.deeds.note(event);
+        match (&event.body, deed) {
+            (Body::SessionInit(init), _) => self.moved(init.cwd.as_ref()),
+            (Body::ToolInvocation(call), Some(deed)) => {
+                let at = self.call(event, &call.call_id, &call.tool_name, deed);
+                self.calls[at].title.clone_from(&call.title);
+                self.calls[at].tool = call.tool_name.clone();
+            }
+            (Body::PermissionRequest(request), Some(deed)) => {
+                let id = request.tool_use_id.as_ref().unwrap_or(&request.request_id);
+                let at = self.call(event, id, &request.tool_name, deed);
+                self.calls[at].is_asked = true;
+            }
+            (Body::ToolCompletion(completion), _) => {
+                self.ended(event, &completion.call_id, happened(&completion.status));
+            }
+            (Body::PermissionDecision(decision), _) => {
+                let outcome = match decision.decision {
+                    PermissionOutcome::Denied => Some(Happened::Denied),
+                    PermissionOutcome::Cancelled => Some(Happened::Cancelled),
+                    _ => None,
+                };
+                if let (Some(id), Some(outcome)) = (&decision.tool_use_id, outcome) {
+                    self.ended(event, id, outcome);
+                }
+            }
+            (Body::TurnComplete(turn), _) => {
+                let denied = turn.permission_denials.iter().filter_map(denied_call);
+                denied.for_each(|id| self.ended(event, &id, Happened::Denied));
+            }
+            _ => {}
+        }
+    }
+
+    /// A session says where its agent works. The user knows better.
+    fn moved(&mut self, dir: Option<&Text>) {
+        let Some(dir) = dir.filter(|dir| !self.is_given && !dir.is_empty()) else {
+            return;
+        };
+        self.dir = self.dir.join(dir.to_str().as_ref());
+        self.deeds = Deeds::new(&self.dir);
+    }
+
+    /// The place of a call, with what is known about it by now. What was known when the agent asked stays as it was.
+    fn call(&mut self, event: &Event, id: &Text, tool: &Text, mut deed: Deed) -> usize {
+        let key = key(event, id);
+        if let Some(at) = self.places.get(&key).copied() {
+            let call = &mut self.calls[at];
+            if !call.is_asked {
+                if deed.paths.is_empty() {
+                    deed.paths = std::mem::take(&mut call.deed.paths);
+                }
+                call.deed = deed;
+            }
+            return at;
+        }
+        self.calls.push(Call {
+            id: id.clone(),
+            tool: tool.clone(),
+            title: None,
+            deed,
+            dir: self.dir.clone(),
+            happened: Happened::Unknown,
+            is_asked: false,
+        });
+        self.places.insert(key, self.calls.len() - 1);
+        self.calls.len() - 1
+    }
+
+    /// What was denied does not become anything else, whatever the agent calls it.
+    fn ended(&mut self, event: &Event, id: &Text, happened: Happened) {
+        if let Some(at) = self.places.get(&key(event, id)).copied()
+            && self.calls[at].happened != Happened::Denied
+        {
+            self.calls[at].happened = happened;
+        }
+    }
+}
+
+fn key(event: &Event, id: &Text) -> (String, String) {
+    let session = event.base.session_id.as_ref().map(Text::to_str);
+    (session.unwrap_or_default().into_owned(), id.to_string())
+}
+
+fn happened(status: &ToolCallStatus) -> Happened {
+    match status {
+        ToolCallStatus::Completed => Happened::Completed,
+        ToolCallStatus::Failed => Happened::Failed,
+        ToolCallStatus::Cancelled => Happened::Cancelled,
+        other => Happened::from(other.as_str()),
+    }
+}
+
+fn denied_call(denial: &Json) -> Option<Text> {
+    let id = denial.token().get("tool_use_id")?.string()?;
+    Some(Text::from(id.into_owned()))
+}

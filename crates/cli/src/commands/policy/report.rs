@@ -1,0 +1,244 @@
+//! What the rules would have done, as people and programs read it.
+
+use std::io::{self, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use lapidary::drive::policy::{Effect, Judgement, Policy};
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::event::DecidedBy;
+use lapidary::vocab::line;
+use lapidary::vocab::policy_report::{JudgedCall, PolicyEffect, PolicyReport, RuleUse, SCHEMA};
+
+use super::past::{Call, Recorded};
+use crate::printer::Printer;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// For reading on a terminal
+    Text,
+    /// One object, as `lapidary schema policy` describes it
+    Json,
+}
+
+/// How much of a command or of a list of files is shown.
+const LONGEST: usize = 100;
+
+pub(super) struct Report {
+    format: Format,
+    whole: PolicyReport,
+    /// For each rule the rules that decided what it is about.
+    others: Vec<Vec<usize>>,
+}
+
+impl Report {
+    pub(super) fn new(format: Format, policy: &Policy) -> Self {
+        let rules = policy.rules().iter().map(|rule| RuleUse {
+            rule: rule.name.clone(),
+            effect: effect(rule.then),
+            matched: 0,
+            decided: 0,
+            shadowed_by: Vec::new(),
+        });
+        Self {
+            format,
+            whole: PolicyReport {
+                schema: SCHEMA.into(),
+                permission_mode: policy.mode().as_str().to_owned(),
+                calls: Vec::new(),
+                rules: rules.collect(),
+            },
+            others: vec![Vec::new(); policy.rules().len()],
+        }
+    }
+
+    /// Judges a run. People see it at once.
+    pub(super) fn take(
+        &mut self,
+        past: Recorded,
+        policy: &Policy,
+        out: &mut Printer,
+    ) -> io::Result<()> {
+        let first = self.whole.calls.len();
+        for call in past.calls {
+            let policy = policy.clone().with_roots([call.dir.clone()]);
+            let judgement = policy.judge(&call.deed);
+            self.count(&judgement);
+            let judged = judged(&past.name, call, judgement);
+            self.whole.calls.push(judged);
+        }
+        if self.format == Format::Text {
+            show_calls(&past.name, &self.whole.calls[first..], out)?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, judgement: &Judgement) {
+        for at in &judgement.matched {
+            self.whole.rules[*at].matched += 1;
+            self.others[*at].extend(&judgement.decided);
+        }
+        for at in &judgement.decided {
+            self.whole.rules[*at].decided += 1;
+        }
+    }
+
+    pub(super) fn finish(mut self, out: &mut Printer) -> io::Result<()> {
+        let names: Vec<_> = self
+            .whole
+            .rules
+            .iter()
+            .map(|rule| rule.rule.clone())
+            .collect();
+        for (rule, mut others) in self.whole.rules.iter_mut().zip(self.others) {
+            if rule.matched > 0 && rule.decided == 0 {
+                others.sort_unstable();
+                others.dedup();
+                rule.shadowed_by = others.iter().map(|at| names[*at].clone()).collect();
+            }
+        }
+        match self.format {
+            Format::Json => line::write(out, &self.whole),
+            Format::Text => show_rules(&self.whole, out),
+        }
+    }
+}
+
+fn judged(recording: &str, call: Call, judgement: Judgement) -> JudgedCall {
+    let paths = call.deed.paths.iter();
+    let decision = judgement.decision;
+    JudgedCall {
+        recording: recording.to_owned(),
+        call_id: call.id,
+        tool_name: call.tool,
+        title: call.title,
+        paths: paths
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect(),
+        kind: call.deed.kind,
+        command: call.deed.command,
+        mcp_server: call.deed.mcp_server,
+        effect: effect(decision.effect),
+        decided_by: decision.by,
+        rule: decision.rule,
+        reason: decision.reason,
+        happened: call.happened,
+    }
+}
+
+fn effect(effect: Effect) -> PolicyEffect {
+    PolicyEffect::from(effect.as_str())
+}
+
+fn show_calls(name: &str, calls: &[JudgedCall], out: &mut Printer) -> io::Result<()> {
+    writeln!(out, "{}", one_line(name))?;
+    if calls.is_empty() {
+        writeln!(out, "  no tool was called")?;
+    }
+    let by = calls.iter().map(|call| decider(call).chars().count()).max();
+    let by = by.unwrap_or(0);
+    for call in calls {
+        let style = styled(&call.effect, out.colour);
+        let (kind, happened) = (
+            one_line(call.kind.as_str()),
+            one_line(call.happened.as_str()),
+        );
+        let effect = call.effect.as_str();
+        writeln!(
+            out,
+            "  {style}{effect:5}{style:#}  {:by$}  was {happened:9}  {kind:8}  {}",
+            decider(call),
+            about(call),
+        )?;
+    }
+    Ok(())
+}
+
+/// The rule that decided, or what decided in its place.
+fn decider(call: &JudgedCall) -> String {
+    match (&call.rule, &call.decided_by) {
+        (Some(rule), _) => one_line(rule),
+        (None, DecidedBy::Mode) => "the mode".to_owned(),
+        (None, _) => "no rule".to_owned(),
+    }
+}
+
+/// What the call is about: its command, its files, or else what it is called.
+fn about(call: &JudgedCall) -> String {
+    let about = match (&call.command, call.paths.as_slice()) {
+        (Some(command), _) => command.clone(),
+        (None, []) => match &call.title {
+            Some(title) => title.to_string(),
+            None => call.tool_name.to_string(),
+        },
+        (None, paths) => paths.join(" "),
+    };
+    let about = one_line(&about);
+    match about.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &about[..end]),
+        None => about,
+    }
+}
+
+fn show_rules(report: &PolicyReport, out: &mut Printer) -> io::Result<()> {
+    let width = report
+        .rules
+        .iter()
+        .map(|rule| one_line(&rule.rule).chars().count());
+    let width = width.max().unwrap_or(0);
+    if !report.rules.is_empty() {
+        writeln!(out, "\nrules")?;
+    }
+    for rule in &report.rules {
+        let style = styled(&rule.effect, out.colour);
+        let effect = rule.effect.as_str();
+        let name = one_line(&rule.rule);
+        writeln!(
+            out,
+            "  {style}{effect:5}{style:#}  {name:width$}  {}",
+            worth(rule)
+        )?;
+    }
+    let count = |effect: &PolicyEffect| {
+        let calls = report.calls.iter();
+        calls.filter(|call| call.effect == *effect).count()
+    };
+    let calls = report.calls.len();
+    writeln!(
+        out,
+        "\n{calls} {}: {} allowed, {} denied, {} to be asked about",
+        if calls == 1 { "call" } else { "calls" },
+        count(&PolicyEffect::Allow),
+        count(&PolicyEffect::Deny),
+        count(&PolicyEffect::Ask),
+    )
+}
+
+/// What a rule was good for.
+fn worth(rule: &RuleUse) -> String {
+    match (rule.matched, rule.decided) {
+        (0, _) => "never matched".to_owned(),
+        (matched, 0) if rule.shadowed_by.is_empty() => format!("matched {matched}, decided none"),
+        (matched, 0) => {
+            let others = one_line(&rule.shadowed_by.join(", "));
+            format!("matched {matched}, decided none: {others} decided instead")
+        }
+        (matched, decided) => format!("matched {matched}, decided {decided}"),
+    }
+}
+
+fn styled(effect: &PolicyEffect, colour: bool) -> Style {
+    if !colour {
+        return Style::new();
+    }
+    match effect {
+        PolicyEffect::Allow => AnsiColor::Green.on_default(),
+        PolicyEffect::Deny => AnsiColor::Red.on_default(),
+        _ => AnsiColor::Yellow.on_default(),
+    }
+}
+
+/// Names and commands may hold anything.
+fn one_line(text: &str) -> String {
+    sanitize(text).replace('\n', " ")
+}

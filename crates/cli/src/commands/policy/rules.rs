@@ -1,0 +1,54 @@
+//! The rules that are tested.
+
+use std::path::Path;
+
+use lapidary::drive::config::{ConfigError, PermissionMode, load_named};
+use lapidary::drive::policy::Rules;
+
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+pub(super) struct Written {
+    pub(super) rules: Rules,
+    pub(super) mode: PermissionMode,
+}
+
+/// Reads the file. It is named as the user named it.
+pub(super) fn read(given: &Path, here: &Path, out: &mut Printer) -> Result<Written, Failure> {
+    let path = here.join(given);
+    let loaded = load_named(None, &path).map_err(|error| refused(error, given))?;
+    let [whole, short] = [&*path, given].map(|path| path.display().to_string());
+    for warning in &loaded.warnings {
+        out.note(&warning.to_string().replace(&whole, &short))?;
+    }
+    if loaded.config.rules.is_empty() {
+        out.note(&format!(
+            "`{short}` has no [[rule]]: the permission mode decides alone"
+        ))?;
+    }
+    let rules = loaded.config.rules.iter().map(|rule| {
+        let mut rule = rule.clone();
+        rule.name = rule.name.replace(&whole, &short);
+        rule
+    });
+    Ok(Written {
+        rules: Rules::new(rules),
+        mode: loaded.config.permission_mode_or_default(),
+    })
+}
+
+fn refused(mut error: ConfigError, given: &Path) -> Failure {
+    match &mut error {
+        ConfigError::Read { path, .. } => given.clone_into(path),
+        ConfigError::Syntax { place, .. } | ConfigError::At { place, .. } => {
+            given.clone_into(&mut place.path);
+        }
+        _ => {}
+    }
+    let hint = error.hint();
+    let failure = Failure::bad_config(error);
+    match hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}

@@ -1,0 +1,266 @@
+//! Gemini CLI, spoken to over ACP. All that we say is checked against the protocol's own schema.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lapidary_standin::api::{Chunk, Script, Turn};
+use lapidary_testkit::acp_schema::Oracle;
+use lapidary_testkit::gemini::Version::V0_61_0;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::json;
+
+use super::world::{Real, outline};
+use crate::run::world::Told;
+use crate::support::ended;
+
+/// A run over ACP.
+fn spoken(real: &Real, args: &[&str]) -> Told {
+    let told = real.run(&[&["--transport", "acp"], args].concat());
+    check_recording(&told);
+    told
+}
+
+/// Each line that we said is as the schema has it.
+fn check_recording(told: &Told) {
+    let end = told.events.last().unwrap();
+    let recording = end["extensions"]["lapidary.recording"].as_str().unwrap();
+    let checked = Oracle::load().check_recording(recording.as_ref());
+    assert!(checked.unwrap() >= 3, "{end}");
+}
+
+fn shell(command: &str) -> Turn {
+    Turn::call("run_shell_command", json!({"command": command}))
+}
+
+/// One field of each event of a name.
+fn fields<'a>(told: &'a Told, event: &str, field: &str) -> Vec<&'a str> {
+    let named = told.events.iter().filter(|it| it["event"] == event);
+    named.map(|it| it[field].as_str().unwrap_or("-")).collect()
+}
+
+fn text(told: &Told) -> String {
+    let deltas = fields(told, "stream_delta", "textDelta");
+    deltas.into_iter().filter(|delta| *delta != "-").collect()
+}
+
+/// Runs until something is printed, and is interrupted then.
+fn interrupted_at(words: &str, real: &Real, mut command: Command) -> Told {
+    let stdout = real.path("printed");
+    command
+        .stdin(Stdio::null())
+        .stdout(File::create(&stdout).unwrap());
+    let child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let last = Instant::now() + Duration::from_mins(1);
+    while !fs::read_to_string(&stdout).unwrap().contains(words) {
+        assert!(Instant::now() < last, "it never said `{words}`");
+        thread::sleep(Duration::from_millis(20));
+    }
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let mut output = ended(child);
+    output.stdout = fs::read(&stdout).unwrap();
+    Told::of(output, Duration::ZERO)
+}
+
+/// Gives every session of the CLI a file name of long ago.
+fn backdate(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        if entry.path().is_dir() {
+            backdate(&entry.path());
+        } else if let Some(rest) = name.strip_prefix("session-20") {
+            let old = format!("session-19{rest}");
+            fs::rename(entry.path(), folder.join(old)).unwrap();
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn text_and_thoughts() {
+    let turn = Turn::chunks([
+        Chunk::thought("**Plan** think first"),
+        Chunk::text("Hello "),
+        Chunk::text("you."),
+    ]);
+    let real = Real::new(V0_61_0, Script::new().stream(turn));
+    let told = spoken(&real, &["--budget", "tokens=1000000", "say hello"]);
+    let lines = outline(&told);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{lines:#?}");
+    for line in ["user_input say hello", "turn_complete end_turn"] {
+        assert!(lines.iter().any(|it| it == line), "{line}: {lines:#?}");
+    }
+    let text = text(&told);
+    assert!(text.contains("think first"), "{text}");
+    assert!(text.ends_with("Hello you."), "{text}");
+    assert!(
+        told.events
+            .iter()
+            .all(|event| event["provider"] == "gemini")
+    );
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_command_needs_permission_and_gets_it_by_a_rule() {
+    let script = || {
+        Script::new()
+            .stream(shell("touch made"))
+            .stream("So be it.")
+    };
+    for (args, decision, by) in [
+        (&["go"][..], "denied", "default"),
+        (&["--allow", "execute:touch *", "go"], "allowed", "rule"),
+        (
+            &["--deny", "execute:touch*", "--yolo", "go"],
+            "denied",
+            "rule",
+        ),
+        (&["--yolo", "go"], "allowed", "mode"),
+        (
+            &[
+                "--permission-mode",
+                "plan",
+                "--allow",
+                "execute:git *",
+                "go",
+            ],
+            "denied",
+            "mode",
+        ),
+    ] {
+        let real = Real::new(V0_61_0, script());
+        let told = spoken(&real, args);
+        let lines = outline(&told);
+        assert_eq!(told.verdict(), ("end_turn", Some(0)), "{args:?} {lines:#?}");
+        let made = real.world.project().join("made");
+        assert_eq!(made.exists(), decision == "allowed", "{args:?} {lines:#?}");
+        // In its plan mode the CLI does not even ask.
+        if args[0] != "--permission-mode" {
+            assert_eq!(
+                fields(&told, "permission_decision", "decision"),
+                [decision],
+                "{args:?} {lines:#?}"
+            );
+            assert_eq!(
+                fields(&told, "permission_decision", "decidedBy"),
+                [by],
+                "{args:?}"
+            );
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn an_edit_goes_through_us() {
+    let real = Real::new(V0_61_0, Script::new());
+    let file = |name: &str| real.world.project().join(name);
+    fs::write(file("a.txt"), "alpha\nbeta\n").unwrap();
+    let script = Script::new()
+        .stream(Turn::call("write_file", json!({"file_path": file("new.txt"), "content": "new\n"})))
+        .stream(Turn::call("replace", json!({"file_path": file("a.txt"), "old_string": "beta", "new_string": "gamma", "instruction": "rename"})))
+        .stream("Done.");
+    let real = real.with_script(script);
+    let told = spoken(
+        &real,
+        &["--allow", "tool=write_file", "--allow", "edit:a.txt", "go"],
+    );
+    let lines = outline(&told);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{lines:#?}");
+    let read = |name: &str| fs::read_to_string(real.world.project().join(name)).unwrap();
+    assert_eq!(
+        (read("new.txt").as_str(), read("a.txt").as_str()),
+        ("new\n", "alpha\ngamma\n")
+    );
+    assert!(
+        fields(&told, "permission_decision", "decision")
+            .iter()
+            .all(|it| *it == "allowed"),
+        "{lines:#?}"
+    );
+    let written = fields(&told, "permission_decision", "toolName");
+    assert!(written.contains(&"fs/write_text_file"), "{lines:#?}");
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_cancelled_turn_ends_as_cancelled() {
+    let turn = Turn::chunks([Chunk::text("One "), Chunk::text("two")]).hang();
+    let real = Real::new(V0_61_0, Script::new().stream(turn));
+    let told = interrupted_at("One ", &real, real.lapidary(&["--transport", "acp", "go"]));
+    real.assert_nothing_is_left();
+    assert_eq!(
+        told.verdict(),
+        ("cancelled_by_client", Some(130)),
+        "{:#?}",
+        outline(&told)
+    );
+    assert_eq!(fields(&told, "turn_complete", "subtype"), ["cancelled"]);
+    check_recording(&told);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn folder_trust_is_checked_for_a_cli_that_does_not_check_it() {
+    let settings = json!({"security": {"folderTrust": {"enabled": true}}});
+    let real = Real::with_settings(V0_61_0, Script::new().stream("No."), &settings);
+    let told = real.run(&["--transport", "acp", "go"]);
+    assert_eq!(
+        told.verdict(),
+        ("untrusted_folder", Some(12)),
+        "{:#?}",
+        outline(&told)
+    );
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_session_is_loaded_and_its_history_told_as_such() {
+    let real = Real::new(
+        V0_61_0,
+        Script::new()
+            .stream("First answer.")
+            .stream("Second answer."),
+    );
+    let first = spoken(&real, &["first question"]);
+    let id = fields(&first, "session_init", "provider");
+    assert_eq!(id, ["gemini"]);
+    let session = first.events.last().unwrap()["sessionId"].as_str().unwrap();
+    // In the minute in which it was made the CLI destroys a session that it loads.
+    backdate(&real.world.home());
+    let told = spoken(&real, &["--resume", session, "second question"]);
+    let lines = outline(&told);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{lines:#?}");
+    let replayed = told
+        .events
+        .iter()
+        .filter(|event| event["extensions"]["acp.replay"] == true);
+    let replayed: Vec<_> = replayed.map(ToString::to_string).collect();
+    assert!(
+        replayed.iter().any(|event| event.contains("First answer.")),
+        "{lines:#?}"
+    );
+    assert!(text(&told).ends_with("Second answer."), "{lines:#?}");
+}

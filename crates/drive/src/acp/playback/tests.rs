@@ -1,0 +1,229 @@
+//! What was kept and what is read again must not differ.
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::acp::connection::{Limits, Methods, connect_noting};
+use crate::acp::log::{Log, Observer};
+use crate::acp::message::Received;
+use crate::acp::tape::Tape;
+use crate::recording::Recorder;
+
+/// Numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) as usize % sides
+    }
+}
+
+/// A log that records, and whoever watches it.
+struct Scene {
+    log: Arc<Log>,
+    observer: Observer,
+    lines: LineBuffer,
+    said: u64,
+    seen: Vec<(u64, Traffic)>,
+    root: TempDir,
+}
+
+const LONGEST: usize = 300;
+
+fn taped(limits: Limits) -> (TempDir, Arc<Log>) {
+    let root = tempfile::tempdir().unwrap();
+    let recorder = Recorder::begin(root.path(), "run").unwrap();
+    let tape = Tape::new(recorder, u64::MAX).unwrap();
+    (root, Arc::new(Log::new(limits, Some(tape))))
+}
+
+impl Scene {
+    fn new(unseen_bytes: usize) -> Self {
+        let limits = Limits {
+            unseen_bytes,
+            line: LONGEST,
+            ..Limits::default()
+        };
+        let (root, log) = taped(limits);
+        Self {
+            observer: Observer::of(&log),
+            log,
+            lines: LineBuffer::with_limit(LONGEST),
+            said: 0,
+            seen: Vec::new(),
+            root,
+        }
+    }
+
+    fn agent_writes(&mut self, bytes: &[u8], is_last: bool) {
+        self.log.read(bytes).unwrap();
+        self.lines.push(bytes);
+        loop {
+            let start = self.lines.taken();
+            let line = match self.lines.next_line() {
+                None if is_last => self.lines.last_line(),
+                line => line,
+            };
+            let Some(line) = line else {
+                return;
+            };
+            let mut received = classify::read(line);
+            if let What::Answer { asked, .. } = &mut received.what {
+                *asked = match self.said % 2 {
+                    0 => Asked::Awaited,
+                    _ => Asked::Before,
+                };
+            }
+            self.log.received(received, start);
+            self.said += 1;
+        }
+    }
+
+    fn we_say(&mut self, line: &str) {
+        self.log.sent(line).unwrap();
+        self.said += 1;
+    }
+
+    async fn look(&mut self, times: u64) {
+        let left = self.said - self.seen.len() as u64;
+        for _ in 0..times.min(left) {
+            let observed = self.observer.next().await.unwrap();
+            self.seen.push((observed.number, observed.traffic));
+        }
+    }
+}
+
+fn a_line(dice: &mut Dice) -> Vec<u8> {
+    let id = dice.roll(1000);
+    match dice.roll(9) {
+        0 => format!("{{\"id\":{id},\"method\":\"ask\"}}\r\n").into_bytes(),
+        1 => format!("{{\"id\":{id},\"result\":{{}}}}\n").into_bytes(),
+        2 => b"\n".to_vec(),
+        3 => b"\xEF\xBB\xBFbanner\n".to_vec(),
+        4 => b"bad \xFF byte\n".to_vec(),
+        5 => [vec![b'x'; LONGEST + dice.roll(1000)], vec![b'\n']].concat(),
+        _ => format!(
+            "{{\"method\":\"m\",\"params\":\"{}\"}}\n",
+            "y".repeat(dice.roll(80))
+        )
+        .into_bytes(),
+    }
+}
+
+/// The same conversation, watched by somebody who hardly looks and keeps up with it by reading again, or never has to.
+async fn watched(seed: u64, unseen_bytes: usize, looks: u64) -> Vec<(u64, Traffic)> {
+    let mut dice = Dice(seed);
+    let mut scene = Scene::new(unseen_bytes);
+    let mut unwritten = Vec::new();
+    for turn in 0..400 {
+        unwritten.extend(a_line(&mut dice));
+        let count = dice.roll(unwritten.len() + 1);
+        let chunk: Vec<u8> = unwritten.drain(..count).collect();
+        scene.agent_writes(&chunk, false);
+        if dice.roll(3) == 0 {
+            scene.we_say(&format!("{{\"id\":{turn},\"result\":null}}\n"));
+        }
+        if dice.roll(20) == 0 {
+            scene.look(looks).await;
+        }
+    }
+    unwritten.extend(b"half a li");
+    scene.agent_writes(&unwritten, true);
+    scene.look(u64::MAX).await;
+    scene.log.finish();
+    assert_eq!(scene.observer.next().await, None);
+    scene.seen
+}
+
+#[tokio::test]
+async fn whoever_looks_late_sees_the_same_in_the_same_order() {
+    for seed in 0..30 {
+        let kept = watched(seed, usize::MAX / 2, 0).await;
+        assert!(kept.len() > 400, "{}", kept.len());
+        for (unseen_bytes, looks) in [(1, 0), (1, 7), (3000, 7), (20_000, 50)] {
+            let read_again = watched(seed, unseen_bytes, looks).await;
+            assert_eq!(read_again, kept, "seed {seed}, {unseen_bytes} bytes");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_not_recorded_is_counted() {
+    let mut scene = Scene::new(1);
+    for _ in 0..3 {
+        scene.we_say("{\"id\":1,\"result\":null}\n");
+    }
+    let cut = scene.root.path().join("run/stdin");
+    std::fs::write(
+        cut,
+        "{\"id\":1,\"result\":null}\n{\"id\":1,\"result\":null}\n",
+    )
+    .unwrap();
+    scene.look(3).await;
+    let missed = Traffic::Skipped {
+        lines: 1,
+        bytes: 22,
+    };
+    assert_eq!(scene.seen.last(), Some(&(2, missed)));
+}
+
+#[tokio::test]
+async fn a_flood_that_nobody_looks_at_is_seen_whole_in_the_end() {
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+    const LINES: usize = 20_000;
+    let limits = Limits {
+        unseen_bytes: 50_000,
+        ..Limits::default()
+    };
+    let (_root, log) = taped(limits);
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let methods = Methods::default();
+    let mut connected = connect_noting(tokio::io::split(ours), methods, limits, log);
+    let (hears, mut says) = tokio::io::split(theirs);
+    let reading = tokio::spawn(async move {
+        let mut answers = BufReader::new(hears).lines();
+        for _ in 0..LINES / 10 {
+            answers.next_line().await.unwrap();
+        }
+    });
+    for n in 0..LINES {
+        // Each tenth is a question, which is answered at once.
+        let line = if n % 10 == 0 {
+            format!("{{\"id\":{n},\"method\":\"unknown\"}}\n")
+        } else {
+            format!("{{\"method\":\"m\",\"params\":{n}}}\n")
+        };
+        says.write_all(line.as_bytes()).await.unwrap();
+    }
+    reading.await.unwrap();
+    drop(says);
+    let (mut next, mut answered) = (0, 0);
+    while let Some(observed) = connected.observer.next().await {
+        assert_eq!(observed.number, (next + answered) as u64);
+        match observed.traffic {
+            Traffic::Received(Received { what, .. }) => {
+                let n = next.to_string();
+                match what {
+                    What::Request { id, .. } => assert_eq!(id.as_str(), n),
+                    What::Notification { params, .. } => {
+                        assert_eq!(params.unwrap().as_str(), n);
+                    }
+                    other @ (What::Answer { .. } | What::Noise(_)) => panic!("{other:?}"),
+                }
+                next += 1;
+            }
+            Traffic::Sent(line) => {
+                let asked = answered * 10;
+                assert!(line.contains(&format!("\"id\":{asked},")), "{line}");
+                assert!(asked < next, "no answer comes before its question");
+                answered += 1;
+            }
+            Traffic::Skipped { .. } => panic!("it was recorded"),
+        }
+    }
+    assert_eq!((next, answered), (LINES, LINES / 10));
+}

@@ -1,0 +1,260 @@
+//! Counting what a run uses, event by event.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+
+use lapidary_json::Token;
+use lapidary_vocab::event::{StreamDeltaKind, TextKind, TurnComplete};
+use lapidary_vocab::usage::TokenUsage;
+use lapidary_vocab::{Body, Event, Number, Text};
+
+use super::Budget;
+
+/// Sessions that are told apart. Whoever has more shares the last.
+const MOST_SESSIONS: usize = 1024;
+
+/// A limit that was exceeded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exceeded {
+    /// Which: `tokens`, `cost`, `tool-calls` or `turns`.
+    pub limit: &'static str,
+    /// How much was allowed.
+    pub allowed: String,
+    /// How much was used.
+    pub used: String,
+}
+
+impl fmt::Display for Exceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            limit,
+            allowed,
+            used,
+        } = self;
+        write!(
+            f,
+            "the budget of {limit}={allowed} is exceeded: {used} so far"
+        )
+    }
+}
+
+/// Counts against a budget.
+///
+/// * Tokens: an agent reports steps, whole turns, or both. Steps add up; a turn that reports more than its steps adds the rest.
+///   How full the context is (`used` of `size`) is no use of tokens and does not count.
+/// * Money: over ACP it is the session's so far, so the last figure counts; elsewhere turns add up.
+/// * History that is replayed was paid for by another run.
+#[derive(Debug, Clone, Default)]
+pub struct Meter {
+    budget: Budget,
+    tokens: u64,
+    cost_of_turns: f64,
+    tool_calls: HashSet<(String, String)>,
+    turns: u64,
+    sessions: BTreeMap<String, Session>,
+    ended_without: Unreported,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Session {
+    /// What it has cost so far, where that is reported.
+    cost: Option<f64>,
+    /// Tokens of the steps of the turn that is going on.
+    steps: Option<u64>,
+    /// Answers of the model in it.
+    answers: u64,
+    is_speaking: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Unreported {
+    tokens: bool,
+    cost: bool,
+}
+
+impl Meter {
+    /// Nothing is used yet.
+    pub fn new(budget: Budget) -> Self {
+        Self {
+            budget,
+            ..Self::default()
+        }
+    }
+
+    /// Takes in an event, and says whether a limit is exceeded now. Once one is, every further event says so.
+    pub fn note(&mut self, event: &Event) -> Option<Exceeded> {
+        if event.base.extensions.contains_key("acp.replay") {
+            return None;
+        }
+        if let Some(cost) = session_cost(event) {
+            self.session(event).cost = Some(cost);
+        }
+        match &event.body {
+            Body::ToolInvocation(call) => {
+                self.called(event, &call.call_id);
+                self.answers(event);
+            }
+            Body::Text(text) if is_models(&text.kind) => self.answers(event),
+            Body::StreamDelta(delta) if is_chunk(&delta.kind) => self.answers(event),
+            Body::ToolCompletion(_) => self.session(event).is_speaking = false,
+            Body::UsageUpdate(update) => self.step(event, update.step_usage.token()),
+            Body::TurnComplete(turn) => self.ended(event, turn),
+            _ => {}
+        }
+        self.exceeded()
+    }
+
+    /// The limits that cannot be checked, because a turn ended without a word about them.
+    pub fn unknown(&self) -> Vec<&'static str> {
+        let limits = [
+            (
+                "tokens",
+                self.budget.tokens.is_some() && self.ended_without.tokens,
+            ),
+            (
+                "cost",
+                self.budget.cost.is_some() && self.ended_without.cost,
+            ),
+        ];
+        let unknown = limits.into_iter().filter(|(_, is_unknown)| *is_unknown);
+        unknown.map(|(limit, _)| limit).collect()
+    }
+
+    /// The first limit that is exceeded.
+    pub fn exceeded(&self) -> Option<Exceeded> {
+        let over = |limit, used: u64, allowed: Option<u64>| {
+            let allowed = allowed.filter(|allowed| used > *allowed)?;
+            Some(Exceeded {
+                limit,
+                allowed: allowed.to_string(),
+                used: used.to_string(),
+            })
+        };
+        let calls = self.tool_calls.len() as u64;
+        over("tokens", self.tokens, self.budget.tokens)
+            .or_else(|| self.too_dear())
+            .or_else(|| over("tool-calls", calls, self.budget.tool_calls))
+            .or_else(|| over("turns", self.turns, self.budget.turns))
+    }
+
+    fn too_dear(&self) -> Option<Exceeded> {
+        let sessions = self.sessions.values().filter_map(|session| session.cost);
+        let cost = self.cost_of_turns + sessions.sum::<f64>();
+        let allowed = self.budget.cost.filter(|allowed| cost > *allowed)?;
+        Some(Exceeded {
+            limit: "cost",
+            allowed: allowed.to_string(),
+            used: cost.to_string(),
+        })
+    }
+
+    fn session(&mut self, event: &Event) -> &mut Session {
+        let id = event.base.session_id.as_ref().map(Text::to_str);
+        let mut id = id.unwrap_or_default().into_owned();
+        if self.sessions.len() >= MOST_SESSIONS && !self.sessions.contains_key(&id) {
+            id = self
+                .sessions
+                .keys()
+                .next_back()
+                .cloned()
+                .unwrap_or_default();
+        }
+        self.sessions.entry(id).or_default()
+    }
+
+    /// A call is told of several times. Only as many are remembered as are needed to see that there are too many.
+    fn called(&mut self, event: &Event, call: &Text) {
+        let most = self.budget.tool_calls.unwrap_or(0);
+        if self.budget.tool_calls.is_some() && self.tool_calls.len() as u64 <= most {
+            let session = event.base.session_id.as_ref().map(Text::to_str);
+            let session = session.unwrap_or_default().into_owned();
+            self.tool_calls
+                .insert((session, call.to_str().into_owned()));
+        }
+    }
+
+    /// The model speaks: for the first time since it was given something to answer, or still.
+    fn answers(&mut self, event: &Event) {
+        let session = self.session(event);
+        if !std::mem::replace(&mut session.is_speaking, true) {
+            session.answers += 1;
+            self.turns += 1;
+        }
+    }
+
+    fn step(&mut self, event: &Event, counts: Token<'_>) {
+        let Some(tokens) = tokens_of_step(counts) else {
+            return;
+        };
+        self.tokens = self.tokens.saturating_add(tokens);
+        let session = self.session(event);
+        session.steps = Some(session.steps.unwrap_or(0).saturating_add(tokens));
+    }
+
+    fn ended(&mut self, event: &Event, turn: &TurnComplete) {
+        let session = self.session(event);
+        let steps = session.steps.take();
+        let answers = std::mem::take(&mut session.answers);
+        session.is_speaking = false;
+        let is_paid = session.cost.is_some();
+        let reported = turn.usage.as_ref().and_then(tokens);
+        let rest = reported.unwrap_or(0).saturating_sub(steps.unwrap_or(0));
+        self.tokens = self.tokens.saturating_add(rest);
+        self.ended_without.tokens |= reported.or(steps).is_none();
+        let requests = turn.num_turns.as_ref().and_then(Number::u64);
+        self.turns += requests.unwrap_or(0).saturating_sub(answers);
+        if is_paid {
+            return;
+        }
+        match turn.cost_usd.as_ref().and_then(amount) {
+            Some(cost) => self.cost_of_turns += cost,
+            None => self.ended_without.cost = true,
+        }
+    }
+}
+
+fn is_models(kind: &TextKind) -> bool {
+    matches!(kind, TextKind::Text | TextKind::Thinking)
+}
+
+fn is_chunk(kind: &StreamDeltaKind) -> bool {
+    use StreamDeltaKind::{Text, Thinking, ToolInput};
+    matches!(kind, Text | Thinking | ToolInput)
+}
+
+/// What the session has cost so far, over ACP. Money that is no dollars is not ours to change.
+fn session_cost(event: &Event) -> Option<f64> {
+    let cost = event.base.extensions.get("acp.cost")?.token();
+    cost.get("currency").filter(|currency| currency.is("USD"))?;
+    cost.get("amount")?.as_str().parse().ok()
+}
+
+fn amount(number: &Number) -> Option<f64> {
+    number.to_string().parse().ok()
+}
+
+fn tokens(usage: &TokenUsage) -> Option<u64> {
+    let count = |number: &Option<Number>| number.as_ref().and_then(Number::u64);
+    sum(
+        count(&usage.total_tokens),
+        [
+            count(&usage.input_tokens),
+            count(&usage.output_tokens),
+            None,
+        ],
+    )
+}
+
+fn tokens_of_step(counts: Token<'_>) -> Option<u64> {
+    let count = |name| counts.get(name).and_then(Token::u64);
+    sum(
+        count("total_tokens"),
+        ["input_tokens", "output_tokens", "thought_tokens"].map(count),
+    )
+}
+
+/// The total, else what there is of its parts. None if there is nothing.
+fn sum(total: Option<u64>, parts: [Option<u64>; 3]) -> Option<u64> {
+    let add = |sum: u64, part: u64| sum.saturating_add(part);
+    total.or_else(|| parts.into_iter().flatten().reduce(add))
+}

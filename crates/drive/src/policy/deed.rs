@@ -1,0 +1,322 @@
+//! From what an agent says about a call to what it wants to do.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::{PermissionRequest, ToolInvocation, ToolKind};
+use lapidary_vocab::{Body, Event, Json, Text};
+
+use super::Deed;
+use super::shell::command_line;
+
+/// Where agents put the command.
+const COMMANDS: [&str; 4] = ["command", "cmd", "script", "commandLine"];
+
+/// Where agents put files and directories.
+const PATHS: [&str; 24] = [
+    "path",
+    "paths",
+    "file",
+    "files",
+    "file_path",
+    "filePath",
+    "file_paths",
+    "absolute_path",
+    "abs_path",
+    "notebook_path",
+    "target_file",
+    "directory",
+    "dir",
+    "dir_path",
+    "source",
+    "source_path",
+    "destination",
+    "destination_path",
+    "old_path",
+    "new_path",
+    "oldPath",
+    "newPath",
+    "from_path",
+    "to_path",
+];
+
+/// Where they put patterns that may lead anywhere.
+const PATTERNS: [&str; 2] = ["glob", "include"];
+
+/// Calls that are remembered. Whoever has more of them open than that floods us.
+const MOST_CALLS: usize = 4096;
+
+/// Files of one call that are looked at. A rule for all of them could not be sure of more.
+const MOST_PATHS: usize = 4096;
+
+impl Deed {
+    /// What a call of a tool would do. `content` is what the agent shows beside it (`acp.toolContent`), in which diffs name
+    /// files; relative paths count from `dir`, where the agent works.
+    pub fn of_call(call: &ToolInvocation, content: Option<&Json>, dir: &Path) -> Self {
+        let tool = call.tool_name.to_str().into_owned();
+        let title = call.title.as_ref().map(|title| title.to_str().into_owned());
+        let mut paths = Paths::new(dir);
+        paths.of_input(call.input.token(), &tool, &call.kind);
+        paths.of_texts(&call.locations);
+        paths.of_content(content);
+        Self {
+            command: command_of(&call.kind, call.input.token(), title.as_deref()),
+            paths: paths.found,
+            mcp_server: server_of(&tool),
+            kind: call.kind.clone(),
+            tool: Some(tool),
+            title,
+        }
+    }
+
+    /// What a request for permission is about, as far as it says: over ACP its tool's name is the call's title. Where the call
+    /// itself was heard of, [`Deeds`] knows more.
+    pub fn of_request(request: &PermissionRequest, dir: &Path) -> Self {
+        let mut locations = Vec::new();
+        locations.extend(request.blocked_path.clone());
+        let call = ToolInvocation {
+            call_id: request.tool_use_id.clone().unwrap_or_default(),
+            tool_name: request.tool_name.clone(),
+            kind: request.tool_kind.clone(),
+            input: request.tool_input.clone(),
+            parent_call_id: None,
+            title: Some(request.tool_name.clone()),
+            locations,
+            model: None,
+        };
+        Self::of_call(&call, None, dir)
+    }
+}
+
+/// What is known about the calls of a run. A call is told of several times, each time with more of it, and a request for
+/// permission says less than the call.
+#[derive(Debug, Clone)]
+pub struct Deeds {
+    dir: PathBuf,
+    calls: BTreeMap<String, Deed>,
+}
+
+impl Deeds {
+    /// Nothing is known yet. Relative paths count from `dir`, where the agent works.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self {
+            dir: dir.into(),
+            calls: BTreeMap::new(),
+        }
+    }
+
+    /// Takes in an event, and says what the agent wants to do if it is about that: for a call, and for a request for permission,
+    /// whose call is known from an earlier event.
+    pub fn note(&mut self, event: &Event) -> Option<Deed> {
+        match &event.body {
+            Body::ToolInvocation(call) => {
+                let content = event.base.extensions.get("acp.toolContent");
+                let deed = Deed::of_call(call, content, &self.dir);
+                self.keep(key(event, &call.call_id), deed.clone());
+                Some(deed)
+            }
+            Body::PermissionRequest(request) => {
+                let call = request.tool_use_id.as_ref();
+                let known = call.and_then(|call| self.calls.get(&key(event, call)));
+                Some(match known {
+                    Some(known) => known.clone(),
+                    None => Deed::of_request(request, &self.dir),
+                })
+            }
+            Body::ToolCompletion(completion) => {
+                self.calls.remove(&key(event, &completion.call_id));
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// What is known about a call that has not ended.
+    pub fn of(&self, session: Option<&Text>, call: &Text) -> Option<&Deed> {
+        self.calls.get(&named(session, call))
+    }
+
+    fn keep(&mut self, key: String, deed: Deed) {
+        if self.calls.len() >= MOST_CALLS && !self.calls.contains_key(&key) {
+            self.calls.pop_first();
+        }
+        self.calls.insert(key, deed);
+    }
+}
+
+fn key(event: &Event, call: &Text) -> String {
+    named(event.base.session_id.as_ref(), call)
+}
+
+fn named(session: Option<&Text>, call: &Text) -> String {
+    let session = session.map(Text::to_str).unwrap_or_default();
+    format!("{session}\n{call}")
+}
+
+/// The command of what runs one, or may. An editor's `command` is `view` or `create`, and nothing to worry about.
+fn command_of(kind: &ToolKind, input: Token<'_>, title: Option<&str>) -> Option<String> {
+    if !matches!(
+        kind,
+        ToolKind::Execute | ToolKind::Unclassified | ToolKind::Other(_)
+    ) {
+        return None;
+    }
+    let given = COMMANDS.iter().find_map(|name| line_of(input, name));
+    match kind {
+        // Gemini sends no input over ACP: the title is the command.
+        ToolKind::Execute => given.or_else(|| title.map(str::to_owned)),
+        _ => given,
+    }
+}
+
+fn line_of(input: Token<'_>, name: &str) -> Option<String> {
+    let command = input.get(name)?;
+    if command.kind() == Kind::Array {
+        return words_of(command).map(|words| line_of_words(&words));
+    }
+    let program = command.string()?.into_owned();
+    match input.get("args").and_then(words_of) {
+        Some(args) => Some(command_line(&program, args.iter().map(String::as_str))),
+        None => Some(program),
+    }
+}
+
+fn words_of(list: Token<'_>) -> Option<Vec<String>> {
+    let list = list.of(Kind::Array)?;
+    let words = list.elements().map(|word| match word.string() {
+        Some(word) => word.into_owned(),
+        None => word.as_str().to_owned(),
+    });
+    Some(words.collect())
+}
+
+/// Codex says `["bash", "-lc", "git diff"]`, which is `git diff` to anybody who reads it.
+fn line_of_words(words: &[String]) -> String {
+    match words {
+        [shell, flag, script] if is_shell(shell) && matches!(flag.as_str(), "-c" | "-lc") => {
+            script.clone()
+        }
+        [] => String::new(),
+        [program, args @ ..] => command_line(program, args.iter().map(String::as_str)),
+    }
+}
+
+fn is_shell(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    matches!(name, "sh" | "bash" | "zsh" | "dash")
+}
+
+/// The server that a tool's name begins with, as `mcp__server__tool` or `mcp_server_tool`.
+fn server_of(tool: &str) -> Option<String> {
+    if let Some(rest) = tool.strip_prefix("mcp__") {
+        let server = rest.split_once("__").map_or(rest, |(server, _)| server);
+        return Some(server.to_owned());
+    }
+    let rest = ambiguous_server(tool)?;
+    let server = rest.split_once('_').map_or(rest, |(server, _)| server);
+    Some(server.to_owned())
+}
+
+/// What follows `mcp_` where nothing says how much of it is the server's name.
+pub(super) fn ambiguous_server(tool: &str) -> Option<&str> {
+    let rest = tool.strip_prefix("mcp_")?;
+    (!rest.starts_with('_')).then_some(rest)
+}
+
+/// Collects paths, absolute and each once.
+struct Paths<'a> {
+    dir: &'a Path,
+    found: Vec<PathBuf>,
+}
+
+impl<'a> Paths<'a> {
+    fn new(dir: &'a Path) -> Self {
+        Self {
+            dir,
+            found: Vec::new(),
+        }
+    }
+
+    fn of_input(&mut self, input: Token<'_>, tool: &str, kind: &ToolKind) {
+        for name in PATHS {
+            input
+                .get(name)
+                .into_iter()
+                .for_each(|value| self.of_value(value));
+        }
+        if *kind == ToolKind::Search {
+            let pattern = tool
+                .to_ascii_lowercase()
+                .contains("glob")
+                .then_some("pattern");
+            for name in PATTERNS.into_iter().chain(pattern) {
+                self.of_pattern(input.get(name).and_then(Token::string).as_deref());
+            }
+        }
+    }
+
+    fn of_value(&mut self, value: Token<'_>) {
+        match value.kind() {
+            Kind::String => self.add(&value.string().unwrap_or_default()),
+            Kind::Array => value
+                .elements()
+                .take(MOST_PATHS)
+                .for_each(|item| match item.kind() {
+                    Kind::Object => item
+                        .get("path")
+                        .into_iter()
+                        .for_each(|path| self.of_value(path)),
+                    _ => self.add(&item.string().unwrap_or_default()),
+                }),
+            _ => {}
+        }
+    }
+
+    fn of_texts(&mut self, texts: &[Text]) {
+        for text in texts {
+            self.add(&text.to_str());
+        }
+    }
+
+    /// The files that diffs are about.
+    fn of_content(&mut self, content: Option<&Json>) {
+        let items = content
+            .into_iter()
+            .flat_map(|content| content.token().elements());
+        for item in items.take(MOST_PATHS) {
+            if item.get("type").is_some_and(|kind| kind.is("diff")) {
+                item.get("path")
+                    .into_iter()
+                    .for_each(|path| self.of_value(path));
+            }
+        }
+    }
+
+    /// A pattern that leads out of the directory: as far as it is no pattern.
+    fn of_pattern(&mut self, pattern: Option<&str>) {
+        let Some(pattern) = pattern else { return };
+        if pattern.starts_with(['/', '~']) || pattern.split('/').any(|part| part == "..") {
+            let plain = pattern
+                .split('/')
+                .take_while(|part| !part.contains(['*', '?', '{', '[']));
+            let plain = plain.collect::<Vec<_>>().join("/");
+            self.add(if plain.is_empty() { "/" } else { &plain });
+        }
+    }
+
+    fn add(&mut self, path: &str) {
+        let path = path.strip_prefix("file://").unwrap_or(path);
+        if path.is_empty() || self.found.len() >= MOST_PATHS {
+            return;
+        }
+        // A home that is not known lies outside of everything.
+        let path = match path.strip_prefix('~') {
+            Some(_) => Path::new("/").join(path),
+            None => self.dir.join(path),
+        };
+        if !self.found.contains(&path) {
+            self.found.push(path);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Patterns over text and over paths.
+//!
+//! `*` is any text and `?` any letter; in a path neither crosses a `/`, and `**` is any number of directories, none included.
+//! `{a,b}` in a path is one or the other. Brackets mean themselves: too many projects have a file called `[id].tsx`.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::place::resolved;
+
+/// No pattern of a person stands for more than this many.
+const MOST_CHOICES: usize = 64;
+
+/// True if the whole text is as the pattern says.
+pub(super) fn matches(pattern: &str, text: &str) -> bool {
+    is_as(pattern, text, Some('?'))
+}
+
+/// The same for commands, in which only `*` is special: `$?` is a word of its own there.
+pub(super) fn command_matches(pattern: &str, text: &str) -> bool {
+    is_as(pattern, text, None)
+}
+
+fn is_as(pattern: &str, text: &str, any_letter: Option<char>) -> bool {
+    let pattern: Vec<char> = pattern.chars().collect();
+    let text: Vec<char> = text.chars().collect();
+    let (mut at, mut seen) = (0, 0);
+    // Where the last star stands, and how much it has taken so far.
+    let mut star: Option<(usize, usize)> = None;
+    while seen < text.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, seen));
+                at += 1;
+            }
+            Some(letter) if Some(*letter) == any_letter || *letter == text[seen] => {
+                at += 1;
+                seen += 1;
+            }
+            _ => {
+                let Some((place, taken)) = star else {
+                    return false;
+                };
+                star = Some((place, taken + 1));
+                at = place + 1;
+                seen = taken + 1;
+            }
+        }
+    }
+    pattern[at..].iter().all(|letter| *letter == '*')
+}
+
+/// True if the text stands for more than itself.
+pub(super) fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?'])
+}
+
+/// A glob over absolute paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PathGlob {
+    choices: Vec<Choice>,
+}
+
+/// A directory as it was written and as it really is, and what may follow below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Choice {
+    written: PathBuf,
+    real: Option<PathBuf>,
+    rest: Vec<String>,
+}
+
+/// Why a path pattern is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PathGlobError {
+    Home,
+    Upwards,
+    Braces,
+}
+
+impl PathGlobError {
+    pub(super) fn accepted(self) -> &'static str {
+        match self {
+            Self::Home => "a path that does not begin with `~`: write the directory out",
+            Self::Upwards => "a path without `..` behind a wildcard",
+            Self::Braces => "a path with braces that are closed and stand for at most 64 paths",
+        }
+    }
+}
+
+impl PathGlob {
+    /// A pattern as somebody wrote it. A relative one counts from `dir`.
+    pub(super) fn parse(pattern: &str, dir: &Path) -> Result<Self, PathGlobError> {
+        if pattern == "~" || pattern.starts_with("~/") {
+            return Err(PathGlobError::Home);
+        }
+        let written = expanded(pattern)?;
+        let choices = written.iter().map(|pattern| Choice::parse(pattern, dir));
+        Ok(Self {
+            choices: choices.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// True if this very path is meant, once every link in it is followed.
+    pub(super) fn covers(&self, path: &Path) -> bool {
+        let Some(path) = resolved(path) else {
+            return false;
+        };
+        self.choices
+            .iter()
+            .any(|choice| choice.is_below_real(&path, Whole::Yes))
+    }
+
+    /// True if this path is meant, or something that it lies in, as it is written or as it really is.
+    pub(super) fn touches(&self, path: &Path) -> bool {
+        let plain = super::place::lexical(path);
+        let real = resolved(path);
+        self.choices.iter().any(|choice| {
+            let paths = [Some(&plain), real.as_ref()];
+            paths.into_iter().flatten().any(|path| {
+                choice.is_below(&choice.written, path, Whole::No)
+                    || choice.is_below_real(path, Whole::No)
+            })
+        })
+    }
+}
+
+/// Whether a pattern has to reach the path's end, or may stop at a directory above it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whole {
+    Yes,
+    No,
+}
+
+impl Choice {
+    fn parse(pattern: &str, dir: &Path) -> Result<Self, PathGlobError> {
+        let is_plain = |part: &str| !is_pattern(part);
+        let mut written = if pattern.starts_with('/') {
+            PathBuf::from("/")
+        } else {
+            super::place::lexical(dir)
+        };
+        let mut rest: Vec<String> = Vec::new();
+        for part in pattern.split('/').filter(|part| !matches!(*part, "" | ".")) {
+            match part {
+                ".." if rest.is_empty() => {
+                    written.pop();
+                }
+                ".." => return Err(PathGlobError::Upwards),
+                plain if rest.is_empty() && is_plain(plain) => written.push(plain),
+                other => rest.push(other.to_owned()),
+            }
+        }
+        Ok(Self {
+            real: resolved(&written),
+            written,
+            rest,
+        })
+    }
+
+    fn is_below_real(&self, path: &Path, whole: Whole) -> bool {
+        let real = self.real.as_ref();
+        real.is_some_and(|real| self.is_below(real, path, whole))
+    }
+
+    fn is_below(&self, base: &Path, path: &Path, whole: Whole) -> bool {
+        let Ok(below) = path.strip_prefix(base) else {
+            return false;
+        };
+        let parts: Vec<_> = below.components().map(named).collect();
+        let parts: Vec<_> = parts.iter().map(AsRef::as_ref).collect();
+        parts_match(&self.rest, &parts, whole)
+    }
+}
+
+fn named(part: Component<'_>) -> std::borrow::Cow<'_, str> {
+    part.as_os_str().to_string_lossy()
+}
+
+/// Goes through both lists at once, keeping for each length of the path whether the patterns so far reach it: no pattern can
+/// make this slow.
+fn parts_match(patterns: &[String], parts: &[&str], whole: Whole) -> bool {
+    let mut reached = vec![false; parts.len() + 1];
+    reached[0] = true;
+    for pattern in patterns {
+        let mut next = vec![false; parts.len() + 1];
+        for end in 0..=parts.len() {
+            next[end] = if pattern == "**" {
+                reached[end] || (end > 0 && next[end - 1])
+            } else {
+                end > 0 && reached[end - 1] && matches(pattern, parts[end - 1])
+            };
+        }
+        reached = next;
+    }
+    match whole {
+        Whole::Yes => reached[parts.len()],
+        Whole::No => reached.contains(&true),
+    }
+}
+
+/// The pattern without braces: one for each of the choices in them.
+fn expanded(pattern: &str) -> Result<Vec<String>, PathGlobError> {
+    let mut done = Vec::new();
+    let mut open = vec![pattern.to_owned()];
+    while let Some(pattern) = open.pop() {
+        let Some((before, choices, after)) = first_braces(&pattern)? else {
+            done.push(pattern);
+            continue;
+        };
+        open.extend(choices.map(|choice| format!("{before}{choice}{after}")));
+        if open.len() + done.len() > MOST_CHOICES {
+            return Err(PathGlobError::Braces);
+        }
+    }
+    done.reverse();
+    Ok(done)
+}
+
+type Braces<'a> = (&'a str, std::str::Split<'a, char>, &'a str);
+
+fn first_braces(pattern: &str) -> Result<Option<Braces<'_>>, PathGlobError> {
+    let Some((before, rest)) = pattern.split_once('{') else {
+        return Ok(None);
+    };
+    match rest.split_once('}') {
+        Some((inside, after)) if !inside.contains('{') => {
+            Ok(Some((before, inside.split(','), after)))
+        }
+        _ => Err(PathGlobError::Braces),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_is_any_text_and_a_question_mark_a_letter() {
+        for (pattern, text, expected) in [
+            ("", "", true),
+            ("*", "", true),
+            ("a*c", "abbc", true),
+            ("a*c", "abcd", false),
+            ("a?c", "aéc", true),
+            ("a?c", "ac", false),
+            ("*a*b", "xaxaxb", true),
+            ("git diff*", "git diff --stat", true),
+            ("[id]", "i", false),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} on {text}");
+        }
+    }
+
+    #[track_caller]
+    fn check(pattern: &str, path: &str, covers: bool, touches: bool) {
+        let glob = PathGlob::parse(pattern, Path::new("/nowhere/p")).unwrap();
+        let path = Path::new(path);
+        assert_eq!(
+            (glob.covers(path), glob.touches(path)),
+            (covers, touches),
+            "{pattern} on {path:?}"
+        );
+    }
+
+    #[test]
+    fn globs_of_paths_know_directories() {
+        check("src/**", "/nowhere/p/src/a/b.rs", true, true);
+        check("src/**", "/nowhere/p/src", true, true);
+        check("src/*", "/nowhere/p/src/a/b.rs", false, true);
+        check("src/*.rs", "/nowhere/p/src/a.rs", true, true);
+        check("src/*.rs", "/nowhere/p/src/a.py", false, false);
+        check("src/**", "/nowhere/p/src/../secret", false, false);
+        check("**/.env", "/nowhere/p/.env", true, true);
+        check("**/.env", "/nowhere/p/a/b/.env", true, true);
+        check("secrets", "/nowhere/p/secrets/key", false, true);
+        check("../q/*", "/nowhere/q/a", true, true);
+        check("/etc/**", "/etc/passwd", true, true);
+        check("*.{rs,toml}", "/nowhere/p/a.toml", true, true);
+        check("app/[id].tsx", "/nowhere/p/app/[id].tsx", true, true);
+        check("src/**", "/nowhere/p/srcs/a", false, false);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        let parse = |pattern| PathGlob::parse(pattern, Path::new("/p"));
+        assert_eq!(parse("~/x"), Err(PathGlobError::Home));
+        assert_eq!(parse("a/*/../b"), Err(PathGlobError::Upwards));
+        assert_eq!(parse("a{b"), Err(PathGlobError::Braces));
+        assert_eq!(
+            parse("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"),
+            Err(PathGlobError::Braces)
+        );
+    }
+}

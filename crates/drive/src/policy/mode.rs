@@ -1,0 +1,120 @@
+//! What the permission modes say about what no rule is about.
+
+use std::path::PathBuf;
+
+use lapidary_vocab::event::{DecidedBy, ToolKind};
+
+use super::place::is_inside;
+use super::{Decision, Deed, Effect};
+use crate::config::PermissionMode;
+
+/// Names in the workspace that decide what is run, or what is allowed. Whoever changes them has more than edited a file.
+const POWERFUL: [&str; 5] = [
+    ".git",
+    ".gemini",
+    ".claude",
+    ".codex",
+    crate::config::FILE_NAME,
+];
+
+/// How much a deed can do.
+enum Harm {
+    /// None: it looks at what it was given to look at.
+    None,
+    /// It changes files of the workspace.
+    Edits(&'static str),
+    /// More than that.
+    Any(&'static str),
+}
+
+/// What the mode says.
+pub(super) fn decide(mode: PermissionMode, deed: &Deed, roots: &[PathBuf]) -> Decision {
+    let (effect, reason) = match (mode, harm(deed, roots)) {
+        (PermissionMode::BypassPermissions, _) => (
+            Effect::Allow,
+            "permission mode `bypassPermissions` allows everything".to_owned(),
+        ),
+        (_, Harm::None) => (Effect::Allow, "it changes nothing".to_owned()),
+        (PermissionMode::AcceptEdits, Harm::Edits(what)) => (
+            Effect::Allow,
+            format!("permission mode `acceptEdits` allows {what} in the workspace"),
+        ),
+        (PermissionMode::Plan, Harm::Edits(what) | Harm::Any(what)) => (
+            Effect::Deny,
+            format!("permission mode `plan` does not allow {what}"),
+        ),
+        (_, Harm::Edits(what) | Harm::Any(what)) => {
+            (Effect::Ask, format!("{what} needs permission"))
+        }
+    };
+    Decision {
+        effect,
+        by: match mode {
+            PermissionMode::Default => DecidedBy::Default,
+            _ => DecidedBy::Mode,
+        },
+        rule: None,
+        reason,
+    }
+}
+
+fn harm(deed: &Deed, roots: &[PathBuf]) -> Harm {
+    if deed.command.is_some() {
+        return Harm::Any("running a command");
+    }
+    if deed.mcp_server.is_some() {
+        return Harm::Any("calling a tool of an MCP server");
+    }
+    let is_inside = deed.paths.iter().all(|path| is_inside(path, roots));
+    let is_known = is_inside && !deed.paths.is_empty();
+    match &deed.kind {
+        ToolKind::Search if goes_online(deed) => Harm::Any("searching the web"),
+        // Whoever does not say where searches here.
+        ToolKind::Think | ToolKind::Ask | ToolKind::Search if is_inside => Harm::None,
+        ToolKind::Search => Harm::Any("searching outside the workspace"),
+        ToolKind::Read if is_known => Harm::None,
+        ToolKind::Read if is_inside => Harm::Any("reading a file that it does not name"),
+        ToolKind::Read => Harm::Any("reading outside the workspace"),
+        ToolKind::Edit | ToolKind::Move if is_known && is_powerful(deed, roots) => {
+            Harm::Any("changing a file that decides what is run or allowed")
+        }
+        ToolKind::Edit if is_known => Harm::Edits("changing a file"),
+        ToolKind::Move if is_known => Harm::Edits("moving a file"),
+        ToolKind::Edit | ToolKind::Move if is_inside => {
+            Harm::Any("changing a file that it does not name")
+        }
+        ToolKind::Edit | ToolKind::Move => Harm::Any("changing a file outside the workspace"),
+        kind => Harm::Any(deed_in_words(kind)),
+    }
+}
+
+fn deed_in_words(kind: &ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Execute => "running a command",
+        ToolKind::Delete => "deleting a file",
+        ToolKind::Fetch => "fetching a page",
+        ToolKind::Browse => "searching the web",
+        ToolKind::Memory => "remembering something",
+        ToolKind::Mcp => "calling a tool of an MCP server",
+        _ => "calling a tool of no known kind",
+    }
+}
+
+/// Gemini calls its web search a `search`, as if it were one of files.
+fn goes_online(deed: &Deed) -> bool {
+    let tool = deed.tool.as_deref().unwrap_or_default();
+    matches!(
+        lapidary_normalize::tools::kind(tool),
+        ToolKind::Browse | ToolKind::Fetch
+    )
+}
+
+fn is_powerful(deed: &Deed, roots: &[PathBuf]) -> bool {
+    let is_powerful = |path: &PathBuf| {
+        let path = super::place::resolved(path).unwrap_or_else(|| path.clone());
+        let below = roots.iter().filter_map(|root| path.strip_prefix(root).ok());
+        let mut parts = below.flat_map(std::path::Path::components);
+        parts.any(|part| POWERFUL.iter().any(|name| part.as_os_str() == *name))
+    };
+    deed.paths.iter().any(is_powerful)
+}

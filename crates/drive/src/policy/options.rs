@@ -1,0 +1,117 @@
+//! Answering an agent that offers options.
+
+use lapidary_json::Token;
+use lapidary_vocab::{Json, Text};
+
+use super::Effect;
+
+/// The option that says what was decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Its id, as the agent spelt it.
+    pub option_id: Text,
+    /// What the reader of a decision should know: the option says more than was decided.
+    pub note: Option<&'static str>,
+}
+
+/// Picks the option of an ACP permission request that says `effect`, by its kind and never by its place: the first one is
+/// `allow_always` more often than not. Of two of a kind the first is taken.
+///
+/// What lasts (`allow_always`, `reject_always`) is chosen only where nothing else says it, and with a note. None if the agent
+/// offers nothing that says it, and for [`Effect::Ask`]. A caller who gets none answers `cancelled`, which is all that is
+/// left to say, and cancels the turn if it was a refusal: an agent that offers no way to refuse may go on otherwise.
+pub fn choose(options: &Json, effect: Effect) -> Option<Choice> {
+    let (once, always, note) = match effect {
+        Effect::Allow => (
+            "allow_once",
+            "allow_always",
+            "the agent offers no other way to allow, and will not ask again",
+        ),
+        Effect::Deny => (
+            "reject_once",
+            "reject_always",
+            "the agent offers no other way to refuse, and will not ask again",
+        ),
+        Effect::Ask => return None,
+    };
+    let picked = |kind| {
+        let mut options = options.token().elements();
+        options.find_map(|option| option_id(option, kind))
+    };
+    match picked(once) {
+        Some(option_id) => Some(Choice {
+            option_id,
+            note: None,
+        }),
+        None => picked(always).map(|option_id| Choice {
+            option_id,
+            note: Some(note),
+        }),
+    }
+}
+
+/// The option's id if it is of this kind.
+fn option_id(option: Token<'_>, kind: &str) -> Option<Text> {
+    option.get("kind").filter(|found| found.is(kind))?;
+    let id = option.get("optionId")?;
+    id.string()?;
+    Some(Text::from_token(lapidary_json::SharedToken::from(id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(kinds: &[&str]) -> Json {
+        let option = |(at, kind): (usize, &&str)| {
+            let id = format!("{kind}-{at}");
+            serde_json::json!({"optionId": id, "name": "x", "kind": kind})
+        };
+        Json::from_value(&kinds.iter().enumerate().map(option).collect::<Vec<_>>())
+    }
+
+    #[track_caller]
+    fn check(kinds: &[&str], effect: Effect, expected: Option<(&str, bool)>) {
+        let chosen = choose(&options(kinds), effect);
+        let chosen = chosen.map(|choice| (choice.option_id.to_string(), choice.note.is_some()));
+        let expected = expected.map(|(id, noted)| (id.to_owned(), noted));
+        assert_eq!(chosen, expected, "{kinds:?}");
+    }
+
+    #[test]
+    fn options_are_chosen_by_kind() {
+        let gemini = ["allow_always", "allow_once", "reject_once"];
+        check(&gemini, Effect::Allow, Some(("allow_once-1", false)));
+        check(&gemini, Effect::Deny, Some(("reject_once-2", false)));
+        check(&gemini, Effect::Ask, None);
+        let qwen = ["allow_once", "allow_once", "reject_once"];
+        check(&qwen, Effect::Allow, Some(("allow_once-0", false)));
+        check(
+            &["allow_always"],
+            Effect::Allow,
+            Some(("allow_always-0", true)),
+        );
+        check(
+            &["reject_always", "allow_once"],
+            Effect::Deny,
+            Some(("reject_always-0", true)),
+        );
+        check(&["allow_once"], Effect::Deny, None);
+        check(&["allow_for_a_while", "reject_once"], Effect::Allow, None);
+        check(&[], Effect::Deny, None);
+    }
+
+    #[test]
+    fn options_that_are_none_are_not_chosen() {
+        for options in [
+            r#"{"kind":"allow_once","optionId":"x"}"#,
+            r#"[{"kind":"allow_once"}]"#,
+            r#"[{"kind":"allow_once","optionId":5}]"#,
+            r#"["allow_once",null,[]]"#,
+            "null",
+        ] {
+            let options: Json = serde_json::from_str(options).unwrap();
+            assert_eq!(choose(&options, Effect::Allow), None);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Rules as they are written in a file.
+
+use std::path::Path;
+
+use lapidary_vocab::event::ToolKind;
+
+use super::glob::PathGlob;
+use super::{About, Effect, Origin, Rule};
+use crate::config::{Problem, Value, nearest_of, unknown_among};
+
+/// The keys of a rule.
+pub(crate) const RULE_KEYS: [&str; 7] =
+    ["kind", "tool", "command", "path", "mcp", "then", "reason"];
+
+/// An entry of a rule: its key, its value, and where they stand if that is known.
+#[derive(Debug)]
+pub(crate) struct Written<P> {
+    pub(crate) key: String,
+    pub(crate) value: Value,
+    pub(crate) key_place: P,
+    pub(crate) value_place: P,
+}
+
+/// Reads a rule. Relative paths count from `dir`. A mistake comes with its place; `place` is the rule's own.
+pub(crate) fn read_rule<P: Clone>(
+    entries: Vec<Written<P>>,
+    name: String,
+    place: &P,
+    dir: &Path,
+) -> Result<Rule, (P, Problem)> {
+    let mut about = About::default();
+    let mut then = None;
+    let mut reason = None;
+    for entry in entries {
+        let Some(key) = RULE_KEYS.into_iter().find(|key| *key == entry.key) else {
+            let key = unknown_among(&entry.key, &RULE_KEYS);
+            return Err((entry.key_place, Problem::NoSuchRuleKey { key }));
+        };
+        let read = match key {
+            "then" => effect(&entry.value).map(|effect| then = Some(effect)),
+            "reason" => text(key, &entry.value).map(|text| reason = Some(text)),
+            _ => about.read(key, &entry.value, dir),
+        };
+        read.map_err(|problem| (entry.value_place, problem))?;
+    }
+    let then = then.ok_or_else(|| (place.clone(), Problem::NoEffect))?;
+    Ok(Rule {
+        then,
+        reason,
+        name,
+        origin: Origin::User,
+        about,
+    })
+}
+
+impl About {
+    fn read(&mut self, key: &'static str, value: &Value, dir: &Path) -> Result<(), Problem> {
+        let texts = texts(key, value)?;
+        match key {
+            "kind" => {
+                self.kinds = texts
+                    .iter()
+                    .map(|word| kind(word))
+                    .collect::<Result<_, _>>()?;
+            }
+            "tool" => self.tools = texts,
+            "command" => self.commands = texts,
+            "mcp" => self.servers = texts,
+            _ => {
+                let globs = texts.iter().map(|text| path(text, dir));
+                self.paths = globs.collect::<Result<_, _>>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn path(text: &str, dir: &Path) -> Result<PathGlob, Problem> {
+    PathGlob::parse(text, dir).map_err(|error| Problem::Unfit {
+        key: "path",
+        accepted: error.accepted(),
+        got: Value::from(text).shown(),
+    })
+}
+
+fn kind(word: &str) -> Result<ToolKind, Problem> {
+    match ToolKind::from(word) {
+        ToolKind::Other(word) => Err(Problem::NotOneOf {
+            key: "kind",
+            accepted: ToolKind::KNOWN.to_vec(),
+            got: shown_with_nearest(&word, ToolKind::KNOWN),
+        }),
+        known => Ok(known),
+    }
+}
+
+fn effect(value: &Value) -> Result<Effect, Problem> {
+    let words = Effect::ALL.map(Effect::as_str);
+    let (found, got) = match value {
+        Value::Str(word) => (Effect::from_word(word), shown_with_nearest(word, &words)),
+        other => (None, other.shown()),
+    };
+    found.ok_or_else(|| Problem::NotOneOf {
+        key: "then",
+        accepted: words.to_vec(),
+        got,
+    })
+}
+
+fn shown_with_nearest(word: &str, words: &[&'static str]) -> String {
+    let shown = Value::from(word).shown();
+    match nearest_of(word, words.iter().copied()) {
+        Some(nearest) => format!("{shown} (did you mean '{nearest}'?)"),
+        None => shown,
+    }
+}
+
+fn text(key: &'static str, value: &Value) -> Result<String, Problem> {
+    match value {
+        Value::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
+        other => Err(unfit(key, "a string that is not empty", other)),
+    }
+}
+
+/// One string, or several of which one is enough.
+fn texts(key: &'static str, value: &Value) -> Result<Vec<String>, Problem> {
+    const ACCEPTED: &str = "a string that is not empty, or a list of them";
+    match value {
+        Value::List(items) if !items.is_empty() => {
+            let texts = items.iter().map(|item| text(key, item));
+            let texts: Result<_, _> = texts.collect();
+            texts.map_err(|_| unfit(key, ACCEPTED, value))
+        }
+        Value::Str(_) => Ok(vec![text(key, value)?]),
+        other => Err(unfit(key, ACCEPTED, other)),
+    }
+}
+
+fn unfit(key: &'static str, accepted: &'static str, value: &Value) -> Problem {
+    Problem::Unfit {
+        key,
+        accepted,
+        got: value.shown(),
+    }
+}

@@ -1,0 +1,168 @@
+//! A recorded dialogue, played as an agent that any ACP client can talk to: it waits for the client where the original did.
+//!
+//! The recording is a script in the order in which things were said. What the agent says comes at the recorded times, counted from the
+//! latest thing that it waited for. What it waits for:
+//!
+//! * a request or a notification of the same method. The client has its own ids, and gets its answer under them;
+//! * the answer to a request of the agent's, by its id. That it may say something else than the recorded one changes nothing;
+//! * the end of its stdin, where that was recorded.
+//!
+//! Requests and notifications that come early wait for their turn. A request that the script does not have any more is refused at
+//! once with -32601, such a notification is ignored. One that the script has, but only behind something that the client does not say, waits
+//! until the patience ends. Then what the client leaves out is passed over if nothing depends on it: a request that was answered right
+//! away, a notification after which the agent said nothing. Otherwise the request that waits is refused.
+//!
+//! A client that says nothing is waited for as long as it does not hang up, as every agent would.
+
+mod client;
+mod listening;
+mod player;
+mod waiting;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::check;
+use super::message::Said;
+use super::script::{Script, What, is_transcript};
+use super::{Pace, ReplayError};
+use crate::process::Exit;
+use crate::recording::{MANIFEST, STDERR, STDIN, STDOUT, TIMING, spoken};
+use client::listen;
+use player::Player;
+
+/// A recorded dialogue that was found to be in order.
+#[derive(Debug)]
+pub struct Dialogue {
+    place: PathBuf,
+    exit: Option<Exit>,
+    /// How long the agent lived, if it is known how it ended.
+    duration: Option<Duration>,
+    coming: Coming,
+}
+
+/// What it is played with.
+pub struct Stage<'a> {
+    /// What the client reads.
+    pub out: &'a mut dyn Write,
+    /// What the agent complained about.
+    pub err: &'a mut dyn Write,
+    /// What is to be said about how the client differs from the recorded one.
+    pub note: &'a mut dyn FnMut(&str),
+    /// How fast.
+    pub pace: Pace,
+    /// How long a request waits for what the recording has before it.
+    pub patience: Duration,
+}
+
+impl fmt::Debug for Stage<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stage")
+            .field("pace", &self.pace)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How often each method is still to come, as a request and as a notification.
+#[derive(Debug, Default)]
+struct Coming {
+    requests: HashMap<String, u64>,
+    notifications: HashMap<String, u64>,
+}
+
+impl Coming {
+    fn count(&mut self, said: &Said) {
+        match said {
+            Said::Request { method, .. } => *self.requests.entry(method.clone()).or_default() += 1,
+            Said::Notification { method } => {
+                *self.notifications.entry(method.clone()).or_default() += 1;
+            }
+            Said::Answer { .. } | Said::Noise => {}
+        }
+    }
+}
+
+impl Dialogue {
+    /// Opens a recording, named by its directory or its `run.json`, or a transcript. None if it is no dialogue with an ACP agent.
+    pub fn open(path: &Path) -> Result<Option<Self>, ReplayError> {
+        let metadata = fs::metadata(path).map_err(|source| ReplayError::read(path, source))?;
+        if metadata.is_dir() {
+            return Self::directory(path);
+        }
+        if path.file_name().is_some_and(|name| name == MANIFEST) {
+            let directory = path.parent().filter(|parent| *parent != Path::new(""));
+            return Self::directory(directory.unwrap_or(Path::new(".")));
+        }
+        if !metadata.is_file() || !is_transcript(path)? {
+            return Ok(None);
+        }
+        let dialogue = Self {
+            place: path.to_owned(),
+            exit: Some(Exit::Code(0)),
+            duration: None,
+            coming: Coming::default(),
+        };
+        dialogue.checked().map(Some)
+    }
+
+    fn directory(directory: &Path) -> Result<Option<Self>, ReplayError> {
+        let size = |name| check::open(&directory.join(name)).map(|(_, size)| size);
+        let (manifest, timing) = (
+            check::read(&directory.join(MANIFEST))?,
+            check::read(&directory.join(TIMING))?,
+        );
+        let mut texts = check::Texts {
+            place: directory.to_owned(),
+            manifest: &manifest,
+            timing: &timing,
+            stdin: None,
+            stdout: size(STDOUT)?,
+            stderr: size(STDERR)?,
+        };
+        if !texts.is_dialogue(|| spoken(directory))? {
+            return Ok(None);
+        }
+        texts.stdin = Some(size(STDIN)?);
+        let facts = texts.facts()?;
+        let dialogue = Self {
+            place: directory.to_owned(),
+            exit: facts.exit,
+            duration: facts.exit.map(|_| facts.duration),
+            coming: Coming::default(),
+        };
+        dialogue.checked().map(Some)
+    }
+
+    /// Reads all of it once, before anything is played, and counts what the client will have to say.
+    fn checked(mut self) -> Result<Self, ReplayError> {
+        let mut script = Script::open(&self.place)?;
+        while let Some(step) = script.next()? {
+            if let What::Hear(said) = step.what {
+                self.coming.count(&said);
+            }
+        }
+        Ok(self)
+    }
+
+    /// How the agent ended. None if that was never recorded. That of a transcript's is taken to have exited with 0.
+    pub fn exit(&self) -> Option<Exit> {
+        self.exit
+    }
+
+    /// Plays it, until the client has hung up or the agent ended by itself.
+    ///
+    /// Where no end of the agent's stdin was recorded, an agent is taken to have ended by itself if it left a request unanswered, exited
+    /// with something else than 0, or ended by a signal that nobody sends to end a process. Any other ends when the client hangs up. A
+    /// client that hangs up early gets what follows what it has said, up to the next thing that it has not.
+    ///
+    /// The input is read by a thread that waits for it until it ends, even if the agent ends before.
+    pub fn play(self, input: File, stage: Stage<'_>) -> io::Result<()> {
+        let script = Script::open(&self.place).map_err(io::Error::other)?;
+        Player::new(self, script, stage, listen(input)?).play()
+    }
+}

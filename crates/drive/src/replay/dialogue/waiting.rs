@@ -1,0 +1,146 @@
+//! What the client has said before its turn.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::Coming;
+use crate::replay::message::{Decision, Id, Said};
+
+/// How much of it may wait. No client has so many questions at once.
+const MOST: usize = 1024;
+
+/// What has been said, and not yet been heard.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    coming: Coming,
+    requests: VecDeque<(Id, String)>,
+    notifications: VecDeque<String>,
+    /// The agent's requests that are open, by their ids.
+    open: HashMap<String, Open>,
+}
+
+/// Requests of the agent's under one id. It may ask twice before it is answered.
+#[derive(Debug, Default)]
+struct Open {
+    unanswered: u64,
+    answers: VecDeque<Decision>,
+}
+
+/// What becomes of something that the client says.
+#[derive(Debug)]
+pub(super) enum Taken {
+    /// It waits for its turn.
+    Kept,
+    /// A request that will never have a turn.
+    Unknown(Id, String),
+    /// A request too many.
+    TooMany(Id, String),
+    /// Nobody wants to know.
+    Ignored(String),
+}
+
+impl Waiting {
+    pub(super) fn new(coming: Coming) -> Self {
+        Self {
+            coming,
+            requests: VecDeque::new(),
+            notifications: VecDeque::new(),
+            open: HashMap::new(),
+        }
+    }
+
+    pub(super) fn take_in(&mut self, said: Said) -> Taken {
+        match said {
+            Said::Request { id, method } => self.request(id, method),
+            Said::Notification { method } => self.notification(method),
+            Said::Answer { id, decision } => match self.open.get_mut(&id.key) {
+                Some(open) if open.unanswered > 0 => {
+                    open.unanswered -= 1;
+                    open.answers.push_back(decision);
+                    Taken::Kept
+                }
+                _ => Taken::Ignored(format!("an answer to `{}`, which is not open", id.token)),
+            },
+            Said::Noise => Taken::Ignored("a line that is no message".to_owned()),
+        }
+    }
+
+    fn request(&mut self, id: Id, method: String) -> Taken {
+        let waiting = self.requests.iter().filter(|(_, other)| *other == method);
+        let waiting = waiting.count() as u64;
+        if self.coming.requests.get(&method).copied().unwrap_or(0) <= waiting {
+            return Taken::Unknown(id, method);
+        }
+        if self.requests.len() >= MOST {
+            return Taken::TooMany(id, method);
+        }
+        self.requests.push_back((id, method));
+        Taken::Kept
+    }
+
+    fn notification(&mut self, method: String) -> Taken {
+        let waiting = self.notifications.iter().filter(|other| **other == method);
+        let waiting = waiting.count() as u64;
+        let coming = self.coming.notifications.get(&method).copied();
+        if coming.unwrap_or(0) <= waiting || self.notifications.len() >= MOST {
+            return Taken::Ignored(format!(
+                "the notification `{method}`, which the recording has not"
+            ));
+        }
+        self.notifications.push_back(method);
+        Taken::Kept
+    }
+
+    /// The first request of this method.
+    pub(super) fn take_request(&mut self, method: &str) -> Option<Id> {
+        let mut requests = self.requests.iter();
+        let place = requests.position(|(_, other)| other == method)?;
+        self.requests.remove(place).map(|(id, _)| id)
+    }
+
+    /// Whether there was a notification of this method.
+    pub(super) fn take_notification(&mut self, method: &str) -> bool {
+        let mut notifications = self.notifications.iter();
+        let place = notifications.position(|other| other == method);
+        place.is_some_and(|place| self.notifications.remove(place).is_some())
+    }
+
+    /// The answer to a request of the agent's, which is closed then.
+    pub(super) fn take_answer(&mut self, id: &Id) -> Option<Decision> {
+        let open = self.open.get_mut(&id.key)?;
+        let answer = open.answers.pop_front()?;
+        if open.unanswered == 0 && open.answers.is_empty() {
+            self.open.remove(&id.key);
+        }
+        Some(answer)
+    }
+
+    /// The agent asks something.
+    pub(super) fn open(&mut self, id: Id) {
+        self.open.entry(id.key).or_default().unanswered += 1;
+    }
+
+    pub(super) fn is_open(&self, id: &Id) -> bool {
+        self.open.contains_key(&id.key)
+    }
+
+    /// This has had its turn.
+    pub(super) fn passed(&mut self, said: &Said) {
+        let (methods, method) = match said {
+            Said::Request { method, .. } => (&mut self.coming.requests, method),
+            Said::Notification { method } => (&mut self.coming.notifications, method),
+            Said::Answer { .. } | Said::Noise => return,
+        };
+        if let Some(count) = methods.get_mut(method) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn has_requests(&self) -> bool {
+        !self.requests.is_empty()
+    }
+
+    /// All requests that wait.
+    pub(super) fn give_up(&mut self) -> VecDeque<(Id, String)> {
+        std::mem::take(&mut self.requests)
+    }
+}

@@ -1,0 +1,200 @@
+//! A line of either side, as far as a replay has to understand it: what it is, and under which id.
+
+use std::borrow::Cow;
+
+use lapidary_json::Token;
+use lapidary_wire::acp::envelope::{self, Envelope, Message};
+
+/// Longer ids and methods are no client's: they would have to be kept.
+const LONGEST_NAME: usize = 4096;
+
+/// The id of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Id {
+    /// As it is written.
+    pub(super) token: String,
+    /// What tells it from others, however it is written: a client may answer `1.0` with `1`.
+    pub(super) key: String,
+}
+
+/// What a line is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Said {
+    Request {
+        id: Id,
+        method: String,
+    },
+    Notification {
+        method: String,
+    },
+    /// An answer, and what was decided in it if it was about a permission.
+    Answer {
+        id: Id,
+        decision: Decision,
+    },
+    Noise,
+}
+
+/// What an answer comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Decision {
+    Refused,
+    /// An option, or that it was cancelled.
+    Outcome(String),
+    /// Anything else.
+    Answered,
+}
+
+impl Said {
+    /// Reads a line, with or without its end.
+    pub(super) fn read(line: &[u8]) -> Self {
+        Self::of(&readable(line))
+    }
+
+    fn of(text: &str) -> Self {
+        let Envelope::Object { whole, message } = envelope::parse(text) else {
+            return Self::Noise;
+        };
+        let said = match message {
+            Message::Request { id, method, .. } => request(id, method),
+            Message::Notification { method, .. } => notification(method),
+            Message::Result { id, result } => answer(id, decision(result)),
+            Message::Error { id, .. } => answer(id, Decision::Refused),
+            // JavaScript leaves out a result that is `undefined`.
+            Message::Unknown => whole.get("jsonrpc").and_then(|_| {
+                let id = whole.get("id").and_then(envelope::Id::of)?;
+                answer(id, Decision::Answered)
+            }),
+        };
+        said.unwrap_or(Self::Noise)
+    }
+}
+
+fn request(id: envelope::Id<'_>, method: Token<'_>) -> Option<Said> {
+    let (id, method) = (read_id(id)?, name(method)?);
+    Some(Said::Request { id, method })
+}
+
+fn notification(method: Token<'_>) -> Option<Said> {
+    name(method).map(|method| Said::Notification { method })
+}
+
+fn answer(id: envelope::Id<'_>, decision: Decision) -> Option<Said> {
+    read_id(id).map(|id| Said::Answer { id, decision })
+}
+
+fn name(method: Token<'_>) -> Option<String> {
+    let short = (method.as_str().len() <= LONGEST_NAME).then_some(method)?;
+    short.string().map(Cow::into_owned)
+}
+
+fn read_id(id: envelope::Id<'_>) -> Option<Id> {
+    let (token, key) = match id {
+        envelope::Id::Number(token) => (token.as_str(), number(token.as_str()).into()),
+        envelope::Id::String(token) => (token.as_str(), id.key()),
+        envelope::Id::Null => ("null", id.key()),
+    };
+    (token.len() <= LONGEST_NAME).then(|| Id {
+        token: token.to_owned(),
+        key: key.into_owned(),
+    })
+}
+
+/// A number without the freedom there is in writing it. Whole ones that a double does not hold stay as they are.
+fn number(token: &str) -> String {
+    match token.parse::<f64>() {
+        Ok(value) if value.fract() == 0.0 && value.abs() < 9e15 => format!("{value:.0}"),
+        _ => token.to_owned(),
+    }
+}
+
+fn decision(result: Token<'_>) -> Decision {
+    let outcome = result.get("outcome").and_then(|outcome| {
+        let option = outcome.get("optionId").or_else(|| outcome.get("outcome"));
+        option.and_then(name)
+    });
+    outcome.map_or(Decision::Answered, Decision::Outcome)
+}
+
+/// The line with another id at its top: that of whoever really asked. All else stays, byte for byte.
+pub(super) fn with_id(line: &[u8], id: &str) -> Vec<u8> {
+    let text = readable(line);
+    let Some(old) = Token::parse(&text).ok().and_then(|whole| whole.get("id")) else {
+        return line.to_owned();
+    };
+    let start = old.as_str().as_ptr() as usize - text.as_ptr() as usize;
+    let end = start + old.as_str().len();
+    [&line[..start], id.as_bytes(), &line[end..]].concat()
+}
+
+/// The line as text of the same length: each byte that is no UTF-8 reads as `?`, so that places in it are places in the line.
+fn readable(line: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(line) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::with_capacity(line.len());
+    for chunk in line.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| '?'));
+    }
+    Cow::Owned(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &[u8], id: &str, expected: &[u8]) {
+        let line = with_id(line, id);
+        assert_eq!(line, expected, "{}", String::from_utf8_lossy(&line));
+    }
+
+    #[test]
+    fn only_the_id_at_the_top_is_another() {
+        check(
+            b"{\"id\" : 1 , \"result\":{\"id\":1,\"n\":1.10}}\r\n",
+            "\"x\"",
+            b"{\"id\" : \"x\" , \"result\":{\"id\":1,\"n\":1.10}}\r\n",
+        );
+        check(
+            b"{\"result\":[{\"id\":7}],\"id\":\"a\"}",
+            "null",
+            b"{\"result\":[{\"id\":7}],\"id\":null}",
+        );
+        check(b"{\"id\":1,\"id\":2}", "3", b"{\"id\":1,\"id\":3}");
+        check(b"{\"i\\u0064\":1}", "2", b"{\"i\\u0064\":2}");
+        check(
+            b"{\"result\":\"\xff\xc3\",\"id\":1}\n",
+            "22",
+            b"{\"result\":\"\xff\xc3\",\"id\":22}\n",
+        );
+        check(b"no json", "1", b"no json");
+    }
+
+    #[test]
+    fn ids_are_told_apart_by_what_they_are() {
+        let key = |id: &str| match Said::read(format!(r#"{{"id":{id},"result":1}}"#).as_bytes()) {
+            Said::Answer { id, .. } => id.key,
+            other => panic!("{other:?}"),
+        };
+        for same in ["1", "1.0", "1e0", "10e-1"] {
+            assert_eq!(key(same), key("1"));
+        }
+        assert_eq!(key(r#""\u0031""#), key(r#""1""#));
+        let mut all = ["1", r#""1""#, "2", "null", r#""null""#, "1.5"]
+            .map(key)
+            .to_vec();
+        all.extend(["9007199254740992", "9007199254740993"].map(key));
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 8, "{all:?}");
+    }
+
+    #[test]
+    fn an_answer_may_lack_its_result() {
+        let said = Said::read(br#"{"jsonrpc":"2.0","id":4}"#);
+        assert!(matches!(said, Said::Answer { .. }), "{said:?}");
+        assert_eq!(Said::read(br#"{"id":4}"#), Said::Noise);
+    }
+}

@@ -1,0 +1,188 @@
+//! The steps of a recording: its files, put together again in the order that its timing has.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{LONGEST_LINE, ReplayError, Said, Step, What};
+use crate::follow::CHUNK;
+use crate::recording::{Channel, Moment, STDERR, STDIN, STDOUT, TIMING, Timing};
+use crate::replay::check;
+
+/// A recording while it is read.
+#[derive(Debug)]
+pub(in crate::replay) struct Recorded {
+    moments: std::vec::IntoIter<Moment>,
+    /// What of the latest moment has not been read.
+    now: Moment,
+    stdin: Source,
+    stdout: Source,
+    stderr: Source,
+    ready: VecDeque<Step>,
+}
+
+impl Recorded {
+    /// Opens a recording whose timing is in order.
+    pub(super) fn open(directory: &Path) -> Result<Self, ReplayError> {
+        let text = check::read(&directory.join(TIMING))?;
+        let timing = Timing::read(&text).map_err(|problem| ReplayError::Timing {
+            place: directory.to_owned(),
+            problem,
+        })?;
+        let mut moments = timing.0;
+        let last = moments.last().map_or(Duration::ZERO, |moment| moment.at);
+        // What was written when nobody took the time any more.
+        for channel in [Channel::In, Channel::Out, Channel::Err] {
+            let (at, bytes) = (last, u64::MAX);
+            moments.push(Moment { at, channel, bytes });
+        }
+        let source = |name| Source::open(directory.join(name));
+        Ok(Self {
+            moments: moments.into_iter(),
+            now: Moment {
+                at: Duration::ZERO,
+                channel: Channel::Out,
+                bytes: 0,
+            },
+            stdin: source(STDIN)?,
+            stdout: source(STDOUT)?,
+            stderr: source(STDERR)?,
+            ready: VecDeque::new(),
+        })
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Step>, ReplayError> {
+        loop {
+            if let Some(step) = self.ready.pop_front() {
+                return Ok(Some(step));
+            }
+            if self.now.bytes > 0 {
+                self.read_on()?;
+            } else if let Some(moment) = self.moments.next() {
+                self.begin(moment);
+            } else if !self.finish() {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn begin(&mut self, moment: Moment) {
+        self.now = moment;
+        // The input had not grown, but ended.
+        if (moment.channel, moment.bytes) == (Channel::In, 0) {
+            self.push(What::HangUp);
+        }
+    }
+
+    /// Reads some of what came at this moment.
+    fn read_on(&mut self) -> Result<(), ReplayError> {
+        let channel = self.now.channel;
+        let source = match channel {
+            Channel::In => &mut self.stdin,
+            Channel::Out => &mut self.stdout,
+            Channel::Err => &mut self.stderr,
+        };
+        let count = source.read(self.now.bytes)?;
+        self.now.bytes = match count {
+            0 => 0, // the rest of a file has been read
+            count => self.now.bytes - count,
+        };
+        if channel == Channel::Err {
+            let bytes = std::mem::take(&mut self.stderr.pending);
+            if !bytes.is_empty() {
+                self.push(What::Complain(bytes));
+            }
+            return Ok(());
+        }
+        while let Some(line) = self.source(channel).line() {
+            self.push_line(channel, line);
+        }
+        Ok(())
+    }
+
+    /// Hands out last lines without an end. False if there are none.
+    fn finish(&mut self) -> bool {
+        for channel in [Channel::In, Channel::Out] {
+            let rest = std::mem::take(&mut self.source(channel).pending);
+            if !rest.is_empty() {
+                self.push_line(channel, rest);
+            }
+        }
+        !self.ready.is_empty()
+    }
+
+    fn source(&mut self, channel: Channel) -> &mut Source {
+        match channel {
+            Channel::In => &mut self.stdin,
+            Channel::Out => &mut self.stdout,
+            Channel::Err => &mut self.stderr,
+        }
+    }
+
+    fn push_line(&mut self, channel: Channel, line: Vec<u8>) {
+        self.push(match channel {
+            Channel::In => What::Hear(Said::read(&line)),
+            Channel::Out | Channel::Err => What::Say(line),
+        });
+    }
+
+    fn push(&mut self, what: What) {
+        let at = self.now.at;
+        self.ready.push_back(Step { at, what });
+    }
+}
+
+/// One of its files.
+#[derive(Debug)]
+struct Source {
+    path: PathBuf,
+    file: File,
+    /// Lines that have not been handed out, and the beginning of one that has not ended.
+    pending: Vec<u8>,
+    /// Up to where they have been handed out.
+    start: usize,
+    /// Up to where there is no other end of a line.
+    searched: usize,
+}
+
+impl Source {
+    fn open(path: PathBuf) -> Result<Self, ReplayError> {
+        let (file, _) = check::open(&path)?;
+        Ok(Self {
+            path,
+            file,
+            pending: Vec::new(),
+            start: 0,
+            searched: 0,
+        })
+    }
+
+    /// Reads at most so many bytes. Says how many there were.
+    fn read(&mut self, most: u64) -> Result<u64, ReplayError> {
+        let most = most.min(CHUNK as u64);
+        let read = self.file.by_ref().take(most).read_to_end(&mut self.pending);
+        read.map(|count| count as u64)
+            .map_err(|source| ReplayError::read(&self.path, source))
+    }
+
+    /// The next line, with its end. A piece of one that is too long passes for a line that nobody understands.
+    fn line(&mut self) -> Option<Vec<u8>> {
+        let unseen = &self.pending[self.searched..];
+        let end = match unseen.iter().position(|byte| *byte == b'\n') {
+            Some(offset) => self.searched + offset + 1,
+            None if self.pending.len() - self.start > LONGEST_LINE => self.pending.len(),
+            None => {
+                self.pending.drain(..self.start);
+                self.start = 0;
+                self.searched = self.pending.len();
+                return None;
+            }
+        };
+        let line = self.pending[self.start..end].to_vec();
+        self.start = end;
+        self.searched = end;
+        Some(line)
+    }
+}

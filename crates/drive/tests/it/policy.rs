@@ -1,0 +1,69 @@
+//! Permissions: what rules, modes and files say about what an agent wants to do.
+
+mod deeds;
+mod files;
+mod properties;
+mod rules;
+
+use std::path::{Path, PathBuf};
+
+use lapidary_drive::config::{Config, PermissionMode};
+use lapidary_drive::policy::{Deed, Effect, Policy, Rule, Rules};
+use lapidary_vocab::event::ToolKind;
+
+/// Where the agents of these tests work. It is not there, so no link is in the way.
+const ROOT: &str = "/nowhere/project";
+
+fn deed(kind: ToolKind) -> Deed {
+    Deed {
+        kind,
+        tool: None,
+        title: None,
+        command: None,
+        paths: Vec::new(),
+        mcp_server: None,
+    }
+}
+
+fn run(command: &str) -> Deed {
+    Deed {
+        command: Some(command.to_owned()),
+        ..deed(ToolKind::Execute)
+    }
+}
+
+fn on(kind: ToolKind, paths: &[&str]) -> Deed {
+    Deed {
+        paths: paths
+            .iter()
+            .map(|path| Path::new(ROOT).join(path))
+            .collect(),
+        ..deed(kind)
+    }
+}
+
+/// Rules as a file in the workspace has them.
+fn rules(text: &str) -> Rules {
+    let origin = Path::new(ROOT).join("lapidary.toml");
+    let (config, warnings) = Config::from_toml(text, &origin).unwrap();
+    assert_eq!(warnings, []);
+    config.rules
+}
+
+fn flag(effect: Effect, spec: &str) -> Rule {
+    Rule::parse_flag(effect, spec, Path::new(ROOT)).unwrap()
+}
+
+fn policy(rules: Rules, mode: PermissionMode) -> Policy {
+    Policy::new(rules, mode).with_roots([PathBuf::from(ROOT)])
+}
+
+fn allowing(spec: &str) -> Policy {
+    let rules = Rules::new([flag(Effect::Allow, spec)]);
+    policy(rules, PermissionMode::Default)
+}
+
+fn denying(spec: &str) -> Policy {
+    let rules = Rules::new([flag(Effect::Deny, spec)]);
+    policy(rules, PermissionMode::BypassPermissions)
+}

@@ -1,0 +1,178 @@
+//! What calls come to: from all that agents write about them.
+
+use lapidary_drive::policy::{Deed, Deeds};
+use lapidary_testkit::captures::fixtures;
+use lapidary_vocab::Event;
+use lapidary_vocab::event::ToolKind;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn event(body: &Value) -> Event {
+    let mut event = json!({"id": "r-0", "seq": 0, "provider": "acp", "sessionId": "s"});
+    for (key, value) in body.as_object().unwrap() {
+        event[key] = value.clone();
+    }
+    Event::from_json(&event.to_string()).unwrap()
+}
+
+fn of_call(name: &str, kind: &str, input: &Value) -> Deed {
+    let call = json!({"event": "tool_invocation", "callId": "c", "toolName": name, "kind": kind, "input": input});
+    Deeds::new(ROOT).note(&event(&call)).unwrap()
+}
+
+fn paths(deed: &Deed) -> Vec<&str> {
+    deed.paths
+        .iter()
+        .map(|path| path.to_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn commands_are_found_where_agents_put_them() {
+    for (input, expected) in [
+        (json!({"command": "git diff"}), Some("git diff")),
+        (json!({"cmd": "git diff"}), Some("git diff")),
+        (
+            json!({"command": ["bash", "-lc", "git diff; rm x"]}),
+            Some("git diff; rm x"),
+        ),
+        (
+            json!({"command": ["git", "commit", "-m", "a; b"]}),
+            Some("git commit -m 'a; b'"),
+        ),
+        (
+            json!({"command": "npm", "args": ["run", "a b"]}),
+            Some("npm run 'a b'"),
+        ),
+        (json!({"command": 5}), None),
+        (json!({}), None),
+    ] {
+        let deed = of_call("shell", "execute", &input);
+        assert_eq!(deed.command.as_deref(), expected, "{input}");
+    }
+    let editor = of_call(
+        "str_replace_editor",
+        "edit",
+        &json!({"command": "create", "path": "a"}),
+    );
+    assert_eq!(editor.command, None);
+    let unknown = of_call("do_it", "other", &json!({"command": "rm x"}));
+    assert_eq!(unknown.command.as_deref(), Some("rm x"));
+}
+
+#[test]
+fn paths_are_found_where_agents_put_them() {
+    for (input, expected) in [
+        (json!({"path": "a"}), vec!["/nowhere/project/a"]),
+        (json!({"file_path": "/x", "filePath": "/x"}), vec!["/x"]),
+        (
+            json!({"paths": ["a", "/b"]}),
+            vec!["/nowhere/project/a", "/b"],
+        ),
+        (
+            json!({"files": [{"path": "/c"}, "d"]}),
+            vec!["/c", "/nowhere/project/d"],
+        ),
+        (
+            json!({"source": "a", "destination": "/b"}),
+            vec!["/nowhere/project/a", "/b"],
+        ),
+        (json!({"path": "file:///x"}), vec!["/x"]),
+        (json!({"path": "~/.ssh/id"}), vec!["/~/.ssh/id"]),
+        (json!({"path": {"odd": 1}, "dir": null}), vec![]),
+    ] {
+        let deed = of_call("t", "read", &input);
+        assert_eq!(paths(&deed), expected, "{input}");
+    }
+    let glob = of_call("glob", "search", &json!({"pattern": "/etc/*.conf"}));
+    assert_eq!(paths(&glob), ["/etc"]);
+    let up = of_call("glob", "search", &json!({"pattern": "../../**"}));
+    assert_eq!(paths(&up), ["/nowhere/project/../.."]);
+    let regex = of_call("grep_search", "search", &json!({"pattern": "/etc/"}));
+    assert_eq!(paths(&regex), [""; 0]);
+}
+
+#[test]
+fn diffs_and_locations_name_files_too() {
+    let call = json!({
+        "event": "tool_invocation", "callId": "c", "toolName": "edit", "kind": "edit", "input": {},
+        "locations": ["/nowhere/project/a"],
+        "extensions": {"acp.toolContent": [{"type": "diff", "path": "/etc/b", "newText": ""}, {"type": "content"}]},
+    });
+    let deed = Deeds::new(ROOT).note(&event(&call)).unwrap();
+    assert_eq!(paths(&deed), ["/nowhere/project/a", "/etc/b"]);
+}
+
+#[test]
+fn servers_are_part_of_tools_names() {
+    for (name, server) in [
+        ("mcp__github__create_issue", Some("github")),
+        ("mcp_github_create_issue", Some("github")),
+        ("mcp__odd", Some("odd")),
+        ("mcpx_y_z", None),
+        ("read_file", None),
+    ] {
+        let deed = of_call(name, "mcp", &json!({}));
+        assert_eq!(deed.mcp_server.as_deref(), server, "{name}");
+    }
+}
+
+#[test]
+fn a_request_is_about_the_call_that_was_heard_of_before() {
+    let mut deeds = Deeds::new(ROOT);
+    let call = json!({
+        "event": "tool_invocation", "callId": "c", "toolName": "replace", "kind": "edit", "input": {},
+        "locations": ["a.txt"],
+    });
+    let request = |call: &str| {
+        json!({
+            "event": "permission_request", "requestId": "1", "toolName": "a.txt: x => y", "toolKind": "edit",
+            "toolInput": {}, "toolUseId": call,
+        })
+    };
+    let known = deeds.note(&event(&call)).unwrap();
+    assert_eq!(deeds.note(&event(&request("c"))).as_ref(), Some(&known));
+    let unknown = deeds.note(&event(&request("other"))).unwrap();
+    assert_eq!((unknown.kind, unknown.paths), (ToolKind::Edit, vec![]));
+    let done = json!({"event": "tool_completion", "callId": "c", "status": "completed"});
+    assert_eq!(deeds.note(&event(&done)), None);
+    assert_eq!(
+        deeds.note(&event(&request("c"))).unwrap().paths,
+        Vec::<PathBuf>::new()
+    );
+}
+
+/// The requests of a recorded Gemini CLI, which sends no input: the command is the title, the file a location or in a diff.
+#[test]
+fn real_requests_come_to_real_deeds() {
+    let golden = fixtures().join("../golden/acp-gemini-0.61.0/permissions-and-tools/events.jsonl");
+    let text = std::fs::read_to_string(golden).unwrap();
+    let mut deeds = Deeds::new("/home/user/project");
+    let mut asked = Vec::new();
+    for line in text.lines() {
+        let event = Event::from_json(line).unwrap();
+        let deed = deeds.note(&event);
+        if let lapidary_vocab::Body::PermissionRequest(_) = event.body {
+            let deed = deed.unwrap();
+            let about = match &deed.command {
+                Some(command) => command.clone(),
+                None => paths(&deed).join(" "),
+            };
+            asked.push(format!("{} {about}", deed.kind));
+        }
+    }
+    assert_eq!(
+        asked,
+        [
+            "edit /home/user/project/n3.txt",
+            "edit /home/user/project/a.txt",
+            "edit /home/user/project/a.txt",
+            "execute touch t1",
+            "execute touch t1",
+            "execute echo out; echo err >&2; exit 3",
+            "execute touch t2",
+            "think ",
+        ]
+    );
+}

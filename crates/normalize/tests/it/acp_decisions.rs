@@ -1,0 +1,210 @@
+//! What the client decides, and the files and terminals that it has for the agent.
+
+use lapidary_normalize::Options;
+use serde_json::{Value, json};
+
+use crate::support::{ACP_PROMPT, body, connection, names, options};
+
+/// What becomes of an answer to a permission request with these options, and of nothing else.
+fn decided(options_list: &Value, answer: &str) -> Value {
+    let asked = format!(
+        "<{}",
+        json!({"jsonrpc": "2.0", "id": 0, "method": "session/request_permission", "params": {"sessionId": "s", "options": options_list, "toolCall": {"toolCallId": "c", "title": "rm", "kind": "execute"}}})
+    );
+    let answer = format!(r#">{{"jsonrpc":"2.0","id":0,{answer}}}"#);
+    let events = connection(&[ACP_PROMPT, &asked, &answer], &options());
+    let told = &events[events.len() - 2];
+    assert!(told.base.raw.is_some(), "the client's line is carried");
+    body(told)
+}
+
+fn choices() -> Value {
+    json!([
+        {"optionId": "always", "name": "Always", "kind": "allow_always"},
+        {"optionId": "once", "name": "Once", "kind": "allow_once"},
+        {"optionId": "no", "name": "No", "kind": "reject_once"},
+        {"optionId": "odd", "name": "Odd", "kind": "ask_again"},
+    ])
+}
+
+/// I8, and I9 with the reject option that a denial selects.
+#[test]
+fn a_decision_is_told_by_the_kind_of_the_option() {
+    for (option, decision) in [
+        ("always", "allowed"),
+        ("once", "allowed"),
+        ("no", "denied"),
+        ("odd", "selected"),
+        ("never-offered", "selected"),
+    ] {
+        let answer =
+            format!(r#""result":{{"outcome":{{"outcome":"selected","optionId":"{option}"}}}}"#);
+        assert_eq!(
+            decided(&choices(), &answer),
+            json!({"event": "permission_decision", "requestId": "0", "toolUseId": "c", "toolName": "rm", "decision": decision, "optionId": option})
+        );
+    }
+    let cancelled = decided(
+        &choices(),
+        r#""result":{"outcome":{"outcome":"cancelled"}}"#,
+    );
+    assert_eq!(cancelled["decision"], "cancelled");
+    let nothing = decided(&choices(), r#""result":{}"#);
+    assert_eq!(nothing["event"], "diagnostic");
+}
+
+#[test]
+fn our_own_mark_says_who_decided_and_counts_for_more() {
+    let mark = r#"{"lapidary":{"decision":"denied","decidedBy":"rule","rule":"lapidary.toml:12","reason":"never"}}"#;
+    let expected = json!({"event": "permission_decision", "requestId": "0", "toolUseId": "c", "toolName": "rm", "decision": "denied", "decidedBy": "rule", "rule": "lapidary.toml:12", "reason": "never"});
+    // No way to refuse was offered, so it had to be cancelled.
+    let answer = format!(r#""result":{{"outcome":{{"outcome":"cancelled"}},"_meta":{mark}}}"#);
+    assert_eq!(decided(&json!([]), &answer), expected);
+    let answer = format!(r#""error":{{"code":-32000,"message":"no","data":{mark}}}"#);
+    assert_eq!(decided(&json!([]), &answer), expected);
+}
+
+#[test]
+fn a_permission_request_that_is_refused_is_denied() {
+    let told = decided(
+        &choices(),
+        r#""error":{"code":-32601,"message":"no such method"}"#,
+    );
+    assert_eq!(
+        told,
+        json!({"event": "permission_decision", "requestId": "0", "toolUseId": "c", "toolName": "rm", "decision": "denied", "reason": "no such method"})
+    );
+}
+
+fn file_told(answer: &str, options: &Options) -> Vec<Value> {
+    let events = connection(
+        &[
+            ACP_PROMPT,
+            r#"<{"jsonrpc":"2.0","id":0,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/w/a","limit":3}}"#,
+            &format!(r#">{{"jsonrpc":"2.0","id":0,{answer}}}"#),
+        ],
+        options,
+    );
+    events[1..events.len() - 1].iter().map(body).collect()
+}
+
+/// I15, as far as it is about events.
+#[test]
+fn a_file_that_is_refused_is_a_decision_and_one_that_is_missing_is_none() {
+    let told = file_told(
+        r#""error":{"code":-32000,"message":"no","data":{"lapidary":{"decision":"denied","decidedBy":"default","reason":"outside"}}}"#,
+        &options(),
+    );
+    assert_eq!(
+        told[1],
+        json!({"event": "permission_decision", "requestId": "0", "toolName": "fs/read_text_file", "decision": "denied", "decidedBy": "default", "reason": "outside"})
+    );
+    for answer in [
+        r#""error":{"code":-32002,"message":"not there"}"#,
+        r#""result":{"content":"x"}"#,
+    ] {
+        let told = file_told(answer, &options());
+        assert_eq!(names(&told), ["diagnostic", "diagnostic"]);
+    }
+}
+
+#[test]
+fn files_are_calls_for_those_who_want_to_see_them() {
+    let shown = Options {
+        show_files: true,
+        ..options()
+    };
+    let call = json!({"event": "tool_invocation", "callId": "fs:0", "toolName": "fs/read_text_file", "kind": "read", "title": "/w/a", "input": {"path": "/w/a", "limit": 3}, "locations": ["/w/a"]});
+    assert_eq!(
+        file_told(r#""result":{"content":"x"}"#, &shown),
+        [
+            call.clone(),
+            json!({"event": "tool_completion", "callId": "fs:0", "status": "completed", "output": "x", "locations": ["/w/a"]}),
+        ]
+    );
+    assert_eq!(
+        file_told(r#""error":{"code":-32002,"message":"not there"}"#, &shown),
+        [
+            call,
+            json!({"event": "tool_completion", "callId": "fs:0", "status": "failed", "isError": true, "output": "not there", "locations": ["/w/a"]}),
+        ]
+    );
+}
+
+/// A terminal's life: what the agent asks about it and what it is answered, then the end of the turn.
+fn terminal(steps: &[(&str, &str)]) -> Vec<Value> {
+    let mut lines = vec![ACP_PROMPT.to_owned()];
+    let steps = [("terminal/create", r#"{"terminalId":"t"}"#)]
+        .iter()
+        .chain(steps);
+    for (id, (method, answer)) in steps.enumerate() {
+        let params = json!({"sessionId": "s", "terminalId": "t", "command": "npm", "args": ["test"], "env": [{"name": "KEY", "value": "secret"}]});
+        let asked = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        lines.push(format!("<{asked}"));
+        lines.push(format!(
+            r#">{{"jsonrpc":"2.0","id":{id},"result":{answer}}}"#
+        ));
+    }
+    lines.push(r#"<{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#.to_owned());
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+    let events = connection(&lines, &options());
+    let told = events.iter().map(body);
+    told.filter(|event| event["event"].as_str().unwrap().starts_with("tool_"))
+        .collect()
+}
+
+#[test]
+fn a_terminal_is_one_call_however_often_it_is_looked_at() {
+    let poll = ("terminal/output", r#"{"output":"on","truncated":false}"#);
+    let told = terminal(&[
+        poll,
+        poll,
+        ("terminal/wait_for_exit", r#"{"exitCode":0,"signal":null}"#),
+        (
+            "terminal/output",
+            r#"{"output":"one","truncated":true,"exitStatus":{"exitCode":0}}"#,
+        ),
+        ("terminal/release", "null"),
+    ]);
+    assert_eq!(
+        told,
+        [
+            json!({"event": "tool_invocation", "callId": "t", "toolName": "terminal/create", "kind": "execute", "title": "npm test", "input": {"command": "npm", "args": ["test"], "env": ["KEY"]}}),
+            json!({"event": "tool_completion", "callId": "t", "status": "completed", "output": "one", "content": [{"type": "terminal", "terminalId": "t", "output": "one", "truncated": true, "exitCode": 0}]}),
+        ]
+    );
+}
+
+#[test]
+fn a_terminal_ends_once_however_it_ends() {
+    let exit = |status: &'static str| ("terminal/wait_for_exit", status);
+    let release = ("terminal/release", "null");
+    let kill = ("terminal/kill", "null");
+    for (steps, status) in [
+        (vec![exit(r#"{"exitCode":1}"#), release], "failed"),
+        (vec![exit(r#"{"exitCode":0}"#)], "completed"),
+        (
+            vec![exit(r#"{"exitCode":null,"signal":"SIGSEGV"}"#), release],
+            "failed",
+        ),
+        (
+            vec![kill, exit(r#"{"signal":"SIGKILL"}"#), release],
+            "cancelled",
+        ),
+        (vec![release], "cancelled"),
+        (vec![exit(r#"{"exitCode":0}"#), kill, release], "completed"),
+    ] {
+        let told = terminal(&steps);
+        assert_eq!(
+            names(&told),
+            ["tool_invocation", "tool_completion"],
+            "{steps:?}"
+        );
+        assert_eq!(told[1]["status"], status, "{steps:?}");
+    }
+    assert_eq!(
+        names(&terminal(&[])),
+        ["tool_invocation"],
+        "it may still run"
+    );
+}

@@ -1,0 +1,170 @@
+//! The languages that model APIs speak, and how the same script sounds in each.
+//!
+//! A script is written in the words of Gemini's API, the first that was here; the others say the same in theirs.
+
+mod anthropic;
+mod gemini;
+mod openai;
+mod said;
+
+use serde_json::Value;
+
+use super::chunk::{Content, Usage};
+use super::error::ApiError;
+use super::request::Kind;
+
+/// Whose API a request was made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// Google's `generateContent`.
+    Gemini,
+    /// Anthropic's messages.
+    Anthropic,
+    /// `OpenAI`'s chat completions, which most others have copied.
+    OpenAi,
+}
+
+/// What a request asks for, as its address and its body say.
+#[derive(Debug, PartialEq)]
+pub(super) struct Addressed {
+    pub(super) dialect: Dialect,
+    pub(super) kind: Kind,
+    pub(super) model: String,
+    /// Whether the answer is wanted in pieces.
+    pub(super) streams: bool,
+}
+
+impl Addressed {
+    pub(super) fn read(path: &str, body: &Value) -> Self {
+        let dialect = match path {
+            path if path.ends_with("/messages") => Dialect::Anthropic,
+            path if path.ends_with("/messages/count_tokens") => Dialect::Anthropic,
+            path if path.ends_with("/chat/completions") => Dialect::OpenAi,
+            _ => return gemini::addressed(path),
+        };
+        let kind = if path.ends_with("/count_tokens") {
+            Kind::Count
+        } else {
+            asked_for(body)
+        };
+        Self {
+            dialect,
+            kind,
+            model: body["model"].as_str().unwrap_or_default().to_owned(),
+            streams: body["stream"] == true,
+        }
+    }
+}
+
+/// Gemini CLI streams its conversation and nothing else. Other agents stream what they ask on the side as well: only the conversation
+/// offers tools, and leaves it to the model whether it uses one.
+fn asked_for(body: &Value) -> Kind {
+    let has_tools = body["tools"].as_array().is_some_and(|all| !all.is_empty());
+    let choice = &body["tool_choice"];
+    let choice = choice["type"].as_str().or(choice.as_str());
+    match choice.unwrap_or("auto") {
+        "auto" if has_tools => Kind::Stream,
+        _ => Kind::Generate,
+    }
+}
+
+impl Dialect {
+    /// The schema of the JSON that is asked for, if any is.
+    pub(super) fn schema_wanted(self, body: &Value) -> Option<&Value> {
+        match self {
+            Self::Gemini => gemini::schema_wanted(body),
+            Self::Anthropic => body.pointer("/output_config/format/schema"),
+            Self::OpenAi => body.pointer("/response_format/json_schema/schema"),
+        }
+    }
+
+    /// An answer that comes in one piece.
+    pub(super) fn whole(self, content: Content, model: &str, id: &str) -> Value {
+        match self {
+            Self::Gemini => content.into_object(model, id),
+            Self::Anthropic => anthropic::whole(&content, model, id),
+            Self::OpenAi => openai::whole(&content, model, id),
+        }
+    }
+
+    /// How many tokens a prompt has.
+    pub(super) fn count(self, tokens: usize) -> Value {
+        match self {
+            Self::Gemini | Self::OpenAi => serde_json::json!({ "totalTokens": tokens }),
+            Self::Anthropic => serde_json::json!({ "input_tokens": tokens }),
+        }
+    }
+
+    /// The body of an answer that is an error.
+    pub(super) fn error(self, error: &ApiError) -> Value {
+        match self {
+            Self::Gemini | Self::OpenAi => error.object(),
+            Self::Anthropic => anthropic::error(error),
+        }
+    }
+}
+
+/// Somebody who says an answer piece by piece.
+#[derive(Debug)]
+pub(super) enum Voice<'a> {
+    Gemini(gemini::Voice<'a>),
+    Anthropic(anthropic::Voice<'a>),
+    OpenAi(openai::Voice<'a>),
+}
+
+impl<'a> Voice<'a> {
+    pub(super) fn new(dialect: Dialect, model: &'a str, id: &'a str) -> Self {
+        match dialect {
+            Dialect::Gemini => Self::Gemini(gemini::Voice { model, id }),
+            Dialect::Anthropic => Self::Anthropic(anthropic::Voice::new(model, id)),
+            Dialect::OpenAi => Self::OpenAi(openai::Voice::new(model, id)),
+        }
+    }
+
+    /// A piece, as it stands on the wire.
+    pub(super) fn say(&mut self, content: Content) -> String {
+        match self {
+            Self::Gemini(voice) => voice.say(content),
+            Self::Anthropic(voice) => voice.say(&content),
+            Self::OpenAi(voice) => voice.say(&content),
+        }
+    }
+
+    /// What follows the last piece of an answer that ends as it should.
+    pub(super) fn end(&mut self) -> String {
+        match self {
+            Self::Gemini(_) => String::new(), // its last piece says so itself
+            Self::Anthropic(voice) => voice.end(),
+            Self::OpenAi(voice) => voice.end(),
+        }
+    }
+}
+
+/// How an answer ended, gathered from its pieces.
+#[derive(Debug, Default)]
+struct Close {
+    finish: Option<String>,
+    usage: Usage,
+    calls: usize,
+}
+
+impl Close {
+    fn note(&mut self, content: &Content) {
+        self.finish = content.finish.clone().or(self.finish.take());
+        self.usage = content.usage.unwrap_or(self.usage);
+    }
+
+    /// The reason in another dialect's words: for a full stop, a tool call, the limit and a refusal. Others are passed on.
+    fn reason(&self, words: [&str; 4]) -> Value {
+        let [stop, call, limit, refusal] = words;
+        match self.finish.as_deref() {
+            None => Value::Null,
+            Some("STOP") if self.calls > 0 => call.into(),
+            Some("STOP") => stop.into(),
+            Some("MAX_TOKENS") => limit.into(),
+            Some("SAFETY") => refusal.into(),
+            Some(other) => other.to_lowercase().into(),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Anthropic's dialect: a message is a list of blocks, each of which begins, grows and ends.
+
+use serde_json::{Value, json};
+
+use super::Close;
+use super::said::Said;
+use crate::api::chunk::{Content, Usage};
+use crate::api::error::ApiError;
+
+const REASONS: [&str; 4] = ["end_turn", "tool_use", "max_tokens", "refusal"];
+
+/// A message that is said block by block.
+#[derive(Debug)]
+pub(in crate::api) struct Voice<'a> {
+    model: &'a str,
+    id: &'a str,
+    has_begun: bool,
+    /// The kind of the block that is open.
+    open: Option<&'static str>,
+    /// How many blocks have begun.
+    blocks: usize,
+    close: Close,
+}
+
+impl<'a> Voice<'a> {
+    pub(super) fn new(model: &'a str, id: &'a str) -> Self {
+        Self {
+            model,
+            id,
+            has_begun: false,
+            open: None,
+            blocks: 0,
+            close: Close::default(),
+        }
+    }
+
+    pub(super) fn say(&mut self, content: &Content) -> String {
+        self.close.note(content);
+        let mut wire = self.begin();
+        for said in content.parts.iter().filter_map(Said::read) {
+            let block = block(said, self.id, self.close.calls);
+            let kind = kind(said);
+            // A call is a block of its own; text and thoughts grow.
+            if self.open != Some(kind) || matches!(said, Said::Call(_)) {
+                wire += &self.end_block();
+                self.open = Some(kind);
+                self.blocks += 1;
+                wire += &self.of_block("start", "content_block", &empty(block));
+            }
+            for delta in deltas(said) {
+                wire += &self.of_block("delta", "delta", &delta);
+            }
+            self.close.calls += usize::from(matches!(said, Said::Call(_)));
+        }
+        wire
+    }
+
+    pub(super) fn end(&mut self) -> String {
+        let mut wire = self.begin();
+        wire += &self.end_block();
+        let reason = self.close.reason(REASONS);
+        wire += &event(&json!({
+            "type": "message_delta",
+            "delta": { "stop_reason": reason, "stop_sequence": null },
+            "usage": usage(self.close.usage),
+        }));
+        wire + &event(&json!({ "type": "message_stop" }))
+    }
+
+    fn begin(&mut self) -> String {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return String::new();
+        }
+        let message = message(self.model, self.id, &Close::default(), &[]);
+        event(&json!({ "type": "message_start", "message": message }))
+    }
+
+    fn end_block(&mut self) -> String {
+        match self.open.take() {
+            Some(_) => event(&json!({ "type": "content_block_stop", "index": self.blocks - 1 })),
+            None => String::new(),
+        }
+    }
+
+    fn of_block(&self, what: &str, name: &str, value: &Value) -> String {
+        let kind = format!("content_block_{what}");
+        event(&json!({ "type": kind, "index": self.blocks - 1, name: value }))
+    }
+}
+
+/// A message in one piece.
+pub(super) fn whole(content: &Content, model: &str, id: &str) -> Value {
+    let mut close = Close::default();
+    close.note(content);
+    let mut blocks = Vec::new();
+    for said in content.parts.iter().filter_map(Said::read) {
+        blocks.push(block(said, id, close.calls));
+        close.calls += usize::from(matches!(said, Said::Call(_)));
+    }
+    message(model, id, &close, &blocks)
+}
+
+/// An error: its kind is told by a word of theirs.
+pub(super) fn error(error: &ApiError) -> Value {
+    let kind = match error.status {
+        400 => "invalid_request_error",
+        401 => "authentication_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        413 => "request_too_large",
+        429 => "rate_limit_error",
+        529 => "overloaded_error",
+        _ => "api_error",
+    };
+    let message = error.object()["error"]["message"].take();
+    json!({ "type": "error", "error": { "type": kind, "message": message } })
+}
+
+fn message(model: &str, id: &str, close: &Close, content: &[Value]) -> Value {
+    json!({
+        "id": format!("msg_{id}"),
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": content,
+        "stop_reason": close.reason(REASONS),
+        "stop_sequence": null,
+        "usage": usage(close.usage),
+    })
+}
+
+fn kind(said: Said<'_>) -> &'static str {
+    match said {
+        Said::Text(_) => "text",
+        Said::Thought(_) => "thinking",
+        Said::Call(_) => "tool_use",
+    }
+}
+
+fn block(said: Said<'_>, answer: &str, number: usize) -> Value {
+    match said {
+        Said::Text(text) => json!({ "type": "text", "text": text }),
+        Said::Thought(text) => {
+            json!({ "type": "thinking", "thinking": text, "signature": "stand-in" })
+        }
+        Said::Call(call) => json!({
+            "type": "tool_use",
+            "id": call.id(answer, number),
+            "name": call.name,
+            "input": call.args,
+        }),
+    }
+}
+
+/// The block before anything was said in it.
+fn empty(mut block: Value) -> Value {
+    for name in ["text", "thinking", "signature"] {
+        if let Some(said) = block.get_mut(name) {
+            *said = "".into();
+        }
+    }
+    if let Some(input) = block.get_mut("input") {
+        *input = json!({});
+    }
+    block
+}
+
+fn deltas(said: Said<'_>) -> Vec<Value> {
+    match said {
+        Said::Text(text) => vec![json!({ "type": "text_delta", "text": text })],
+        Said::Thought(text) => vec![
+            json!({ "type": "thinking_delta", "thinking": text }),
+            json!({ "type": "signature_delta", "signature": "stand-in" }),
+        ],
+        Said::Call(call) => {
+            vec![json!({ "type": "input_json_delta", "partial_json": call.args.to_string() })]
+        }
+    }
+}
+
+/// Theirs counts what came from the cache beside the prompt, and thoughts among what was said.
+fn usage(usage: Usage) -> Value {
+    json!({
+        "input_tokens": usage.prompt.saturating_sub(usage.cached),
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": usage.cached,
+        "output_tokens": usage.output.saturating_add(usage.thoughts),
+    })
+}
+
+fn event(data: &Value) -> String {
+    let name = data["type"].as_str().unwrap_or_default();
+    format!("event: {name}\ndata: {data}\n\n")
+}

@@ -1,0 +1,125 @@
+//! The dialect of chat completions.
+
+use serde_json::{Value, json};
+
+use super::Close;
+use super::said::{Call, Said};
+use crate::api::chunk::{Content, Usage};
+
+const REASONS: [&str; 4] = ["stop", "tool_calls", "length", "content_filter"];
+
+/// A completion that is said piece by piece.
+#[derive(Debug)]
+pub(in crate::api) struct Voice<'a> {
+    model: &'a str,
+    id: &'a str,
+    close: Close,
+}
+
+impl<'a> Voice<'a> {
+    pub(super) fn new(model: &'a str, id: &'a str) -> Self {
+        Self {
+            model,
+            id,
+            close: Close::default(),
+        }
+    }
+
+    pub(super) fn say(&mut self, content: &Content) -> String {
+        self.close.note(content);
+        let mut wire = String::new();
+        for said in content.parts.iter().filter_map(Said::read) {
+            let (name, mut value) = spoken(said, self.id, self.close.calls);
+            if matches!(said, Said::Call(_)) {
+                value[0]["index"] = self.close.calls.into();
+                self.close.calls += 1;
+            }
+            wire += &self.event(
+                &json!({ "role": "assistant", name: value }),
+                &Value::Null,
+                None,
+            );
+        }
+        wire
+    }
+
+    pub(super) fn end(&mut self) -> String {
+        let reason = self.close.reason(REASONS);
+        let last = self.event(&json!({}), &reason, Some(self.close.usage));
+        last + "data: [DONE]\n\n"
+    }
+
+    fn event(&self, delta: &Value, reason: &Value, spent: Option<Usage>) -> String {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": reason });
+        let object = "chat.completion.chunk";
+        let data = completion(object, self.model, self.id, &choice, spent);
+        format!("data: {data}\n\n")
+    }
+}
+
+/// A completion in one piece.
+pub(super) fn whole(content: &Content, model: &str, id: &str) -> Value {
+    let mut close = Close::default();
+    close.note(content);
+    let mut message = json!({ "role": "assistant", "content": null });
+    for said in content.parts.iter().filter_map(Said::read) {
+        let (name, value) = spoken(said, id, close.calls);
+        close.calls += usize::from(matches!(said, Said::Call(_)));
+        join(&mut message[name], value);
+    }
+    let reason = close.reason(REASONS);
+    let choice = json!({ "index": 0, "message": message, "finish_reason": reason });
+    completion("chat.completion", model, id, &choice, Some(close.usage))
+}
+
+fn completion(object: &str, model: &str, id: &str, choice: &Value, spent: Option<Usage>) -> Value {
+    let mut completion = json!({
+        "id": format!("chatcmpl-{id}"),
+        "object": object,
+        "created": 0,
+        "model": model,
+        "choices": [choice],
+    });
+    if let Some(spent) = spent {
+        completion["usage"] = usage(spent);
+    }
+    completion
+}
+
+/// What is said, as a member of a message or of what is added to one.
+fn spoken(said: Said<'_>, answer: &str, number: usize) -> (&'static str, Value) {
+    match said {
+        Said::Text(text) => ("content", text.into()),
+        // No word of OpenAI's, but that of everybody who copied them.
+        Said::Thought(text) => ("reasoning_content", text.into()),
+        Said::Call(call) => ("tool_calls", json!([function(&call, answer, number)])),
+    }
+}
+
+fn function(call: &Call<'_>, answer: &str, number: usize) -> Value {
+    json!({
+        "id": call.id(answer, number),
+        "type": "function",
+        "function": { "name": call.name, "arguments": call.args.to_string() },
+    })
+}
+
+/// Texts and calls are added to those that are there.
+fn join(said: &mut Value, more: Value) {
+    match (said, more) {
+        (Value::Array(said), Value::Array(more)) => said.extend(more),
+        (Value::String(said), Value::String(more)) => said.push_str(&more),
+        (said, more) => *said = more,
+    }
+}
+
+fn usage(usage: Usage) -> Value {
+    let said = usage.output.saturating_add(usage.thoughts);
+    json!({
+        "prompt_tokens": usage.prompt,
+        "completion_tokens": said,
+        "total_tokens": usage.prompt.saturating_add(said),
+        "prompt_tokens_details": { "cached_tokens": usage.cached },
+        "completion_tokens_details": { "reasoning_tokens": usage.thoughts },
+    })
+}

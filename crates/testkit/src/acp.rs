@@ -1,0 +1,206 @@
+//! Real agents that speak ACP, each in a throw-away world that leads nowhere but to a given model API.
+//!
+//! Like the others they are what `cargo xtask test` installs; tests that need them carry the feature `peers`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::gemini::{self, Version, peers};
+
+/// An agent that is pinned in `peers/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// The example of the official SDK, which plays the same turn whatever it is told: text, a tool, another one that needs a
+    /// permission, text. It has no model, and a second passes between any two of these.
+    SdkExample,
+    /// Claude Code behind its adapter. The adapter asks for Node 22, and runs on 20.
+    Claude,
+    /// opencode, a program without Node.
+    Opencode,
+    /// Qwen Code, which has grown out of Gemini CLI. It asks for Node 22, and runs on 20.
+    Qwen,
+    /// Gemini CLI 0.61.0.
+    Gemini061,
+}
+
+impl Peer {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::SdkExample,
+        Self::Claude,
+        Self::Opencode,
+        Self::Qwen,
+        Self::Gemini061,
+    ];
+
+    /// The program and its arguments: the words of a command line. Needs `node` on `PATH`.
+    ///
+    /// # Panics
+    /// If the peers are not installed: nothing passes for want of a peer.
+    pub fn command_line(self) -> Vec<String> {
+        match self {
+            Self::SdkExample => words(["node", &installed("acp-sdk-1.9.0/dist/examples/agent.js")]),
+            Self::Claude => {
+                let script = installed("@agentclientprotocol/claude-agent-acp/dist/index.js");
+                words(["node", &script])
+            }
+            Self::Opencode => {
+                let program = installed("opencode-linux-x64-baseline/bin/opencode");
+                words([&program, "acp"])
+            }
+            Self::Qwen => {
+                let script = installed("@qwen-code/qwen-code/cli.js");
+                // By itself it asks the model whether a tool is harmless, and people only if the model does not know.
+                words(["node", &script, "--acp", "--approval-mode", "default"])
+            }
+            Self::Gemini061 => words([&text(&Version::V0_61_0.program()), "--acp"]),
+        }
+    }
+
+    /// How its model asks for a command to be run in a shell: the name of the tool, and what it is told. None if it has no model.
+    ///
+    /// Commands that only look, such as `ls`, may be run without a permission.
+    pub fn shell_call(self, command: &str) -> Option<(&'static str, Value)> {
+        let tool = match self {
+            Self::SdkExample => return None,
+            Self::Claude => "Bash",
+            Self::Opencode => "bash",
+            Self::Qwen | Self::Gemini061 => "run_shell_command",
+        };
+        let mut args = json!({ "command": command, "description": "Runs a command" });
+        if self == Self::Qwen {
+            args["is_background"] = false.into();
+        }
+        Some((tool, args))
+    }
+}
+
+/// A home and a project for an agent, which vanish when this is dropped.
+#[derive(Debug)]
+pub struct World {
+    peer: Peer,
+    // It has Gemini's settings whoever lives there: to others they mean nothing.
+    world: gemini::World,
+}
+
+impl World {
+    /// A world for this agent.
+    ///
+    /// # Panics
+    /// If there is no place for it.
+    pub fn new(peer: Peer) -> Self {
+        let world = gemini::World::new();
+        Self { peer, world }
+    }
+
+    /// The folder that holds everything, with room for files of a test.
+    pub fn root(&self) -> &Path {
+        self.world.root()
+    }
+
+    /// The home folder.
+    pub fn home(&self) -> PathBuf {
+        self.world.home()
+    }
+
+    /// The project folder, empty at first.
+    pub fn project(&self) -> PathBuf {
+        self.world.project()
+    }
+
+    /// The whole environment for the agent, whose model is at this address (`http://127.0.0.1:PORT`). Nothing else may be inherited.
+    pub fn environment(&self, base_url: &str) -> Vec<(OsString, OsString)> {
+        let mut environment = self.world.environment(base_url);
+        environment.retain(|(name, _)| name != "GEMINI_API_KEY" || self.peer == Peer::Gemini061);
+        let own = match self.peer {
+            Peer::SdkExample | Peer::Gemini061 => Vec::new(),
+            Peer::Claude => claude(base_url),
+            Peer::Opencode => opencode(base_url),
+            Peer::Qwen => qwen(base_url),
+        };
+        let all = own.into_iter().chain(nowhere());
+        environment.extend(all.map(|(name, value)| (name.into(), value.into())));
+        environment
+    }
+}
+
+/// Whatever an agent wants of the rest of the world, be it an update or a package, it does not get: there is nobody at this proxy.
+fn nowhere() -> Vec<(&'static str, String)> {
+    let nobody = "http://127.0.0.1:9";
+    vec![
+        ("HTTP_PROXY", nobody.to_owned()),
+        ("HTTPS_PROXY", nobody.to_owned()),
+        ("NO_PROXY", "127.0.0.1,localhost".to_owned()),
+        ("npm_config_offline", "true".to_owned()),
+    ]
+}
+
+fn claude(base_url: &str) -> Vec<(&'static str, String)> {
+    let on = "1".to_owned();
+    vec![
+        ("ANTHROPIC_BASE_URL", base_url.to_owned()),
+        ("ANTHROPIC_API_KEY", "not-a-key".to_owned()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", on.clone()),
+        ("DISABLE_AUTOUPDATER", on.clone()),
+        ("DISABLE_ERROR_REPORTING", on.clone()),
+        ("DISABLE_TELEMETRY", on),
+    ]
+}
+
+/// A model of its own, and leave to ask before anything is done: by itself it asks for nothing.
+fn opencode(base_url: &str) -> Vec<(&'static str, String)> {
+    let options = json!({ "baseURL": format!("{base_url}/v1"), "apiKey": "not-a-key" });
+    let config = json!({
+        "model": "stand-in/model",
+        "enabled_providers": ["stand-in"],
+        "provider": { "stand-in": {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "Stand-in",
+            "options": options,
+            "models": { "model": { "name": "Model", "reasoning": true } },
+        } },
+        "permission": { "bash": "ask", "edit": "ask" },
+        "autoupdate": false,
+        "share": "disabled",
+        "snapshot": false,
+        "lsp": false,
+        "formatter": false,
+    });
+    let off = [
+        "OPENCODE_DISABLE_AUTOUPDATE",
+        "OPENCODE_DISABLE_DEFAULT_PLUGINS",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD",
+        "OPENCODE_DISABLE_MODELS_FETCH",
+        "OPENCODE_DISABLE_SHARE",
+        "OPENCODE_EXPERIMENTAL_DISABLE_FILEWATCHER",
+        "OPENCODE_PURE",
+    ];
+    let mut environment: Vec<_> = off.map(|name| (name, "1".to_owned())).into();
+    environment.push(("OPENCODE_CONFIG_CONTENT", config.to_string()));
+    environment
+}
+
+fn qwen(base_url: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("OPENAI_BASE_URL", format!("{base_url}/v1")),
+        ("OPENAI_API_KEY", "not-a-key".to_owned()),
+        ("OPENAI_MODEL", "stand-in".to_owned()),
+    ]
+}
+
+fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).into()
+}
+
+fn installed(path: &str) -> String {
+    let path = peers().join("node_modules").join(path);
+    assert!(path.is_file(), "no peer at {}", path.display());
+    text(&path)
+}
+
+fn text(path: &Path) -> String {
+    let text = path.to_str().expect("the peers are at a path of text");
+    text.to_owned()
+}

@@ -1,0 +1,176 @@
+//! What the protocol's own JSON Schema says about what a client sends.
+//!
+//! The schema is that of the official SDK, as `cargo xtask test` installs it: tests that ask it carry the feature `peers`.
+
+mod recording;
+mod strict;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::OnceLock;
+
+use jsonschema::ValidatorMap;
+use serde_json::{Value, json};
+
+use crate::gemini::peers;
+
+const SCHEMA: &str = "node_modules/acp-sdk-2.4.0/schema/v1/schema.json";
+/// What older agents understand and the schema no longer knows.
+const LEGACY: &str = "session/set_model";
+
+/// Knows what a client may send.
+#[derive(Debug)]
+pub struct Oracle {
+    validators: ValidatorMap,
+    requests: Names,
+    notifications: Names,
+    results: Names,
+}
+
+/// Methods, and what the schema calls the shape that goes with each.
+type Names = BTreeMap<String, String>;
+
+impl Oracle {
+    /// The schema, if there are peers: for tests that run without them as well, and only then are not held to it.
+    ///
+    /// # Panics
+    /// If there are peers, but not this one.
+    pub fn if_installed() -> Option<&'static Self> {
+        std::env::var_os("LAPIDARY_PEERS").map(|_| Self::load())
+    }
+
+    /// Reads the schema, once.
+    ///
+    /// # Panics
+    /// If the peers are not installed, or the schema is not what it was: nothing passes for want of a peer.
+    pub fn load() -> &'static Self {
+        static LOADED: OnceLock<Oracle> = OnceLock::new();
+        LOADED.get_or_init(|| {
+            let path = peers().join(SCHEMA);
+            let text = fs::read_to_string(&path);
+            let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            Self::new(serde_json::from_str(&text).expect("a schema is JSON"))
+        })
+    }
+
+    fn new(mut schema: Value) -> Self {
+        add_legacy(&mut schema["$defs"]);
+        strict::tighten(&mut schema);
+        let names = |sides: [&str; 2], kind: &str| names(&schema["$defs"], sides, kind);
+        Self {
+            requests: names(["agent", "protocol"], "Request"),
+            notifications: names(["agent", "protocol"], "Notification"),
+            results: names(["client", "protocol"], "Response"),
+            validators: jsonschema::validator_map_for(&schema).expect("it is a schema"),
+        }
+    }
+
+    /// Whether a client may send this line. For an answer it has to be said which method it answers.
+    ///
+    /// Members that the schema does not know are refused too: the protocol wants them in `_meta`.
+    pub fn check_sent(&self, line: &str, answers_to: Option<&str>) -> Result<(), String> {
+        let checked = match serde_json::from_str::<Value>(line) {
+            Err(error) => Err(format!("no JSON: {error}")),
+            Ok(message) => self.check_message(&message, answers_to),
+        };
+        checked.map_err(|wrong| format!("{wrong}\n  in {line}"))
+    }
+
+    fn check_message(&self, message: &Value, answers_to: Option<&str>) -> Result<(), String> {
+        if message["jsonrpc"] != "2.0" {
+            return Err("no message of JSON-RPC 2.0".to_owned());
+        }
+        let id = message.get("id");
+        if let Some(id) = id {
+            self.check("RequestId", id)?;
+        }
+        match (message["method"].as_str(), id) {
+            (Some(method), Some(_)) => {
+                only(message, &["jsonrpc", "id", "method", "params"])?;
+                self.check_call(&self.requests, method, message.get("params"))
+            }
+            (Some(method), None) => {
+                only(message, &["jsonrpc", "method", "params"])?;
+                self.check_call(&self.notifications, method, message.get("params"))
+            }
+            (None, Some(_)) => self.check_answer(message, answers_to),
+            (None, None) => Err("neither a call nor an answer".to_owned()),
+        }
+    }
+
+    fn check_call(
+        &self,
+        known: &Names,
+        method: &str,
+        params: Option<&Value>,
+    ) -> Result<(), String> {
+        match known.get(method) {
+            // What has nothing to say may say nothing.
+            Some(name) => self.check(name, params.unwrap_or(&json!({}))),
+            None if method.starts_with('_') => Ok(()),
+            None => Err(format!("nobody knows `{method}`, called like this")),
+        }
+    }
+
+    fn check_answer(&self, answer: &Value, answers_to: Option<&str>) -> Result<(), String> {
+        let method = answers_to.ok_or("an answer that nobody asked for")?;
+        match (answer.get("result"), answer.get("error")) {
+            (None, Some(error)) => {
+                only(answer, &["jsonrpc", "id", "error"])?;
+                self.check("Error", error)
+            }
+            (Some(result), None) => {
+                only(answer, &["jsonrpc", "id", "result"])?;
+                self.check_call(&self.results, method, Some(result))
+            }
+            _ => Err("an answer has either a result or an error".to_owned()),
+        }
+    }
+
+    fn check(&self, name: &str, value: &Value) -> Result<(), String> {
+        let validator = self.validators.get(&format!("#/$defs/{name}"));
+        let validator = validator.ok_or_else(|| format!("the schema has no `{name}`"))?;
+        let wrong: Vec<_> = validator
+            .iter_errors(value)
+            .map(|error| format!("{name}{}: {error}", error.instance_path()))
+            .collect();
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(wrong.join("\n"))
+        }
+    }
+}
+
+/// The shapes whose names end like this, by the methods that they belong to, of those that are handled on one of these sides.
+fn names(definitions: &Value, sides: [&str; 2], kind: &str) -> Names {
+    let definitions = definitions.as_object().into_iter().flatten();
+    let of_kind = definitions.filter(|(name, _)| name.ends_with(kind));
+    of_kind
+        .filter_map(|(name, definition)| {
+            let side = definition["x-side"].as_str()?;
+            let method = definition["x-method"].as_str()?.to_owned();
+            sides.contains(&side).then(|| (method, name.clone()))
+        })
+        .collect()
+}
+
+fn only(message: &Value, members: &[&str]) -> Result<(), String> {
+    let mut names = message.as_object().into_iter().flat_map(|map| map.keys());
+    match names.find(|name| !members.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(format!("JSON-RPC has no `{name}` here")),
+    }
+}
+
+/// As it was before there were config options.
+fn add_legacy(definitions: &mut Value) {
+    let id = json!({ "type": "string" });
+    definitions["LegacySetModelRequest"] = json!({
+        "type": "object",
+        "properties": { "sessionId": id, "modelId": id, "_meta": {} },
+        "required": ["sessionId", "modelId"],
+        "x-side": "agent",
+        "x-method": LEGACY,
+    });
+}

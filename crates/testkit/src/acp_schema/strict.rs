@@ -1,0 +1,55 @@
+//! The schema, without its tolerance.
+//!
+//! It allows members that it does not know, which is right for who reads: tomorrow's agents know more. Who writes must not invent any,
+//! says the protocol, and a misspelled one would be read as absent.
+
+use serde_json::Value;
+
+/// Forbids unknown members of everything that has known ones.
+pub(super) fn tighten(schema: &mut Value) {
+    if let Some(definitions) = schema["$defs"].as_object_mut() {
+        for (name, definition) in definitions {
+            inside(definition);
+            if definition.get("x-method").is_some() || name == "Error" {
+                forbid(definition);
+            }
+        }
+    }
+}
+
+/// Shapes are put together of several, so that none of these may forbid what it does not know: only where a value stands, in a member
+/// or in a list, is it known what it may be altogether.
+fn inside(schema: &mut Value) {
+    match schema {
+        Value::Object(keywords) => {
+            for (keyword, value) in keywords {
+                match (keyword.as_str(), value) {
+                    ("properties", Value::Object(members)) => {
+                        members.values_mut().for_each(place);
+                    }
+                    ("items" | "additionalProperties", value) => place(value),
+                    ("default" | "const" | "enum", _) => {}
+                    (_, value) => inside(value),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(inside),
+        _ => {}
+    }
+}
+
+fn place(schema: &mut Value) {
+    inside(schema);
+    let is_anything = ["type", "$ref", "allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .all(|keyword| schema.get(keyword).is_none());
+    if !is_anything {
+        forbid(schema);
+    }
+}
+
+fn forbid(schema: &mut Value) {
+    if let Some(keywords) = schema.as_object_mut() {
+        keywords.insert("unevaluatedProperties".to_owned(), false.into());
+    }
+}

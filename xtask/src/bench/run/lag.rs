@@ -1,0 +1,69 @@
+//! How long it takes from an agent's write to our event on stdout, over ACP.
+//!
+//! The agent says what time it is, and whoever reads the event compares.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::super::latency::median;
+use super::runners::Runners;
+use super::stage::Stage;
+
+/// How often the time is told.
+const TIMES: usize = 200;
+/// Between two of these everybody falls asleep, as they do while a model thinks.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The agent's part.
+pub(crate) fn tell_time() -> Result<()> {
+    let mut out = std::io::stdout();
+    for _ in 0..TIMES {
+        sleep(PAUSE);
+        let now = now()?;
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"bench","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"at {now}."}}}}}}}}"#
+        );
+        out.write_all(format!("{line}\n").as_bytes())?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+impl Runners {
+    /// The median of how late the events are.
+    pub(super) fn lag(&self, stage: &Stage) -> Result<Duration> {
+        self.forget();
+        let command = self.lapidary(stage, &["--no-raw"]);
+        let mut child = Command::new(&command[0])
+            .args(&command[1..])
+            .envs(self.environment(stage))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let events = child.stdout.take().context("stdout is piped")?;
+        let mut late = Vec::new();
+        for line in BufReader::new(events).lines() {
+            if let Some(told) = told(&line?) {
+                late.push(Duration::from_nanos(now()?.saturating_sub(told)));
+            }
+        }
+        ensure!(child.wait()?.success(), "the run failed");
+        ensure!(late.len() == TIMES, "{} of {TIMES} times came", late.len());
+        Ok(median(late))
+    }
+}
+
+/// The time that an event tells.
+fn told(line: &str) -> Option<u64> {
+    let (_, rest) = line.split_once(r#""textDelta":"at "#)?;
+    rest.split_once('.')?.0.parse().ok()
+}
+
+fn now() -> Result<u64> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+    Ok(u64::try_from(now.as_nanos())?)
+}
