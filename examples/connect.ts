@@ -1,6 +1,6 @@
 // A client of `lapidary connect` in thirty lines: two prompts in one session, shown as it goes. Looking is allowed, nothing else.
 //
-//     tsc --module nodenext --target es2022 --outDir build examples/connect.ts
+//     tsc --module esnext --moduleResolution bundler --target es2022 --outDir build examples/connect.ts
 //     node build/connect.js --agent claude 'what is in here?' 'and what is it for?'
 import { spawn } from "node:child_process";
 import { once } from "node:events";

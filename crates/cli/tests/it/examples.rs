@@ -175,7 +175,7 @@ fn a_client_in_typescript_keeps_an_agent() {
     let project = serde_json::json!({
         "compilerOptions": {
             "strict": true, "exactOptionalPropertyTypes": true, "skipLibCheck": true, "noEmitOnError": true,
-            "target": "es2022", "module": "nodenext", "types": ["node"], "typeRoots": [modules.join("@types")],
+            "target": "es2022", "module": "esnext", "moduleResolution": "bundler", "types": ["node"], "typeRoots": [modules.join("@types")],
             "rootDir": root(), "outDir": built.path(),
         },
         "files": [root().join("examples/connect.ts")],

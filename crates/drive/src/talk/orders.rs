@@ -5,6 +5,7 @@
 mod hands;
 mod lanes;
 mod openings;
+mod replies;
 mod results;
 
 use std::collections::VecDeque;
@@ -13,15 +14,16 @@ use std::time::Duration;
 
 use lapidary_normalize::Stopped;
 use lapidary_vocab::Cause;
-use lapidary_vocab::command::{Command, PermissionResponse};
-use lapidary_vocab::event::DecidedBy;
+use lapidary_vocab::command::Command;
 use tokio::sync::mpsc;
 use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::sleep;
 
 use self::hands::Hands;
-use self::results::{Done, Failed, Label, Outcome};
+use self::replies::{Early, MOMENT};
+use self::results::{Done, Label, Outcome};
 use super::Order;
-use super::asking::{Question, Reply};
+use super::asking::Question;
 use super::course::Course;
 use super::ending::{Broken, stopped};
 use super::halts::{Halt, Phase};
@@ -52,6 +54,8 @@ struct Desk {
     labels: Vec<(Id, Label)>,
     /// Questions that wait for an answer, the oldest first.
     questions: VecDeque<Question>,
+    /// Answers that wait for their question.
+    early: Vec<Early>,
 }
 
 /// From where orders come.
@@ -127,7 +131,7 @@ impl Course<'_> {
         loop {
             if !counter.is_open {
                 desk.questions.clear(); // nobody will answer them: that is a no
-                if desk.under_way.is_empty() {
+                if desk.under_way.is_empty() && desk.early.is_empty() {
                     return self.is_done();
                 }
             }
@@ -144,7 +148,11 @@ impl Course<'_> {
                     desk.settle(NOTICE).await;
                     return Err(if was_idle { self.left_by_itself() } else { Broken::Told });
                 }
-                Some(question) = next(questions.as_deref_mut()) => desk.questions.push_back(question),
+                Some(question) = next(questions.as_deref_mut()) => {
+                    desk.questions.push_back(question);
+                    desk.look_again();
+                }
+                () = sleep(MOMENT), if !desk.early.is_empty() => desk.look_again(),
                 Some(done) = desk.under_way.join_next_with_id() => {
                     desk.done(done);
                     if let Some(ended) = desk.hands.stage.client.connection().ended() {
@@ -228,6 +236,7 @@ impl Desk {
             under_way: JoinSet::new(),
             labels: Vec::new(),
             questions: VecDeque::new(),
+            early: Vec::new(),
         }
     }
 
@@ -245,10 +254,7 @@ impl Desk {
         let label = Label::of(order.id, &order.name);
         let command = match order.command {
             Err(message) => return label.tell(&self.hands.stage, Err(message.into())),
-            Ok(Command::PermissionResponse(response)) => {
-                let answered = self.reply(&response, &label);
-                return label.tell(&self.hands.stage, answered);
-            }
+            Ok(Command::PermissionResponse(response)) => return self.reply(response, label),
             Ok(command) => command,
         };
         let spare = match command {
@@ -262,33 +268,6 @@ impl Desk {
         let hands = self.hands.about(&label);
         let task = async move { hands.carry_out(command).await };
         self.labels.push((self.under_way.spawn(task).id(), label));
-    }
-
-    /// Somebody has answered a question: the oldest of that id, for agents may use one twice.
-    fn reply(&mut self, response: &PermissionResponse, label: &Label) -> Outcome {
-        self.questions
-            .retain(|question| !question.reply.is_closed());
-        let is_meant = |question: &Question| question.request.request_id == response.request_id;
-        let place = self.questions.iter().position(is_meant);
-        let Some(question) = place.and_then(|place| self.questions.remove(place)) else {
-            return Err("no request of this id waits for an answer".into());
-        };
-        let chosen = response.updated_input.as_ref();
-        let chosen = chosen.and_then(|input| input.token().get("optionId")?.string());
-        let reply = Reply {
-            allowed: response.allowed,
-            option_id: chosen.map(std::borrow::Cow::into_owned),
-            reason: response.message.as_ref().map(ToString::to_string),
-            by: DecidedBy::Peer,
-        };
-        let session = question.session_id.to_string();
-        label.is_about(&session);
-        let late = |_| Failed::from("the request was withdrawn meanwhile");
-        question.reply.send(reply).map_err(late)?;
-        if response.interrupt == Some(true) {
-            self.hands.cancel(&session);
-        }
-        Ok(Done::default())
     }
 
     /// Something is done.
@@ -320,7 +299,10 @@ impl Desk {
             self.done(done);
         }
         self.under_way.abort_all();
-        for (_, label) in std::mem::take(&mut self.labels) {
+        let early = std::mem::take(&mut self.early).into_iter();
+        let labels = std::mem::take(&mut self.labels).into_iter();
+        let labels = labels.map(|(_, label)| label);
+        for label in labels.chain(early.map(|early| early.label)) {
             label.tell(&self.hands.stage, Err(TOO_LATE.into()));
         }
     }

@@ -122,6 +122,15 @@ impl Watcher {
         self.state().asked.remove(&number)
     }
 
+    /// Whether a request of this id has been seen that nobody has handled yet.
+    pub(super) fn is_asked(&self, id: &Text) -> bool {
+        let state = self.state();
+        state
+            .asked
+            .values()
+            .any(|(request, _)| request.request_id == *id)
+    }
+
     /// When the agent last said anything.
     pub(super) fn last_sign(&self) -> Instant {
         self.state().last_sign

@@ -109,6 +109,25 @@ fn of_two_requests_with_one_id_the_older_is_answered_first() {
 }
 
 #[test]
+fn whoever_answers_at_once_is_heard() {
+    let mut peer = Peer::new();
+    let steps = vec!["ask edit notes.txt"; 100].join(";");
+    let prompt = peer.prompt(&steps);
+    for _ in 0..100 {
+        let id = peer.event("permission_request")["requestId"].clone();
+        peer.does(
+            "permission_response",
+            json!({"requestId": id, "allowed": true}),
+        );
+    }
+    peer.done(&prompt);
+    assert_eq!(
+        peer.finish().words(),
+        "[yes: the user allowed it]".repeat(100)
+    );
+}
+
+#[test]
 fn when_nobody_can_answer_any_more_it_is_a_no() {
     let mut peer = Peer::new();
     let prompt = peer.prompt("ask edit a; ask edit b; write c; say done");
