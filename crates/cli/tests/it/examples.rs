@@ -188,11 +188,11 @@ fn a_client_in_typescript_keeps_an_agent() {
         .arg(modules.join("typescript/bin/tsc"))
         .arg("--project")
         .arg(configured);
-    let compiled = output(compiler, b"");
+    let told = output(compiler, b"");
     assert!(
-        compiled.status.success(),
+        told.status.success(),
         "{}",
-        String::from_utf8_lossy(&compiled.stdout)
+        String::from_utf8_lossy(&told.stdout)
     );
     talk("node", &built.path().join("examples/connect.js"));
 }

@@ -11,7 +11,7 @@ use super::peer::{Peer, SOON};
 #[test]
 fn an_agent_that_dies_fails_all_that_is_under_way() {
     let mut peer = Peer::new();
-    let opened: Vec<_> = ["hang", "hang", "say up; wait go; die 3"]
+    let opened: Vec<_> = ["hang", "say free", "say up; wait go; die 3"]
         .iter()
         .map(|prompt| peer.give("create_session", json!({"cwd": "", "prompt": prompt})))
         .collect();
@@ -20,8 +20,9 @@ fn an_agent_that_dies_fails_all_that_is_under_way() {
         "send_message",
         json!({"sessionId": "s1", "text": "say never"}),
     );
+    peer.does("interrupt", json!({"sessionId": "s2"})); // what was given before this is under way
     peer.make("go");
-    for id in opened.iter().chain([&waiting]) {
+    for id in [&opened[0], &opened[2], &waiting] {
         assert_eq!(peer.failed(id), "the agent has ended with exit code 3");
     }
     let over = peer.end();

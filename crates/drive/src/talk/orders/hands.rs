@@ -176,12 +176,11 @@ impl Hands {
 
     /// Ends a turn, or all of them, and what waits behind it.
     async fn interrupt(&self, session: Option<&Text>) -> Outcome {
-        let ids = match session {
-            Some(id) => vec![self.known(id)?],
-            None => {
-                self.lanes.interrupt();
-                self.stage.sessions().ids()
-            }
+        let ids = if let Some(id) = session {
+            vec![self.known(id)?]
+        } else {
+            self.lanes.interrupt();
+            self.stage.sessions().ids()
         };
         for id in &ids {
             self.cancel(id);

@@ -12,7 +12,7 @@ use super::results::Failed;
 /// The lanes of all sessions.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
-    lanes: Lock<HashMap<String, Arc<Lane>>>,
+    by_session: Lock<HashMap<String, Arc<Lane>>>,
     /// Held while a session is being opened.
     pub(super) opening: Mutex<()>,
     interrupts: AtomicU64,
@@ -34,12 +34,18 @@ pub(super) struct Moment(u64);
 
 impl Lanes {
     pub(super) fn of(&self, session: &str) -> Arc<Lane> {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self
+            .by_session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         Arc::clone(lanes.entry(session.to_owned()).or_default())
     }
 
     pub(super) fn forget(&self, session: &str) {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self
+            .by_session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         lanes.remove(session);
     }
 
