@@ -88,7 +88,7 @@ def prompt(number, session, text):
     cancelled = sessions[session]["cancelled"]
     for words in filter(None, map(str.strip, text.split(";"))):
         answer = step(session, words)
-        if answer or cancelled.is_set():
+        if answer or (cancelled.is_set() and "deaf" not in text):
             break
     send(id=number, **(answer or {"result": {"stopReason": "cancelled" if cancelled.is_set() else "end_turn"}}))
 

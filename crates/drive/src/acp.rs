@@ -42,7 +42,6 @@
 //! # Ok(()) }
 //! ```
 
-#[cfg(unix)]
 mod agent;
 mod classify;
 mod client;
@@ -53,18 +52,14 @@ mod incoming;
 mod log;
 mod message;
 mod outgoing;
+mod pipes;
 mod playback;
 mod reader;
 mod shared;
-#[cfg_attr(
-    windows,
-    expect(dead_code, reason = "agents are not started there yet")
-)]
 mod tape;
 mod transport;
 mod writer;
 
-#[cfg(unix)]
 pub use agent::{Agent, AgentError, Launch, Process};
 pub use client::{
     AuthMethod, Client, Initialized, Modes, Offered, OpenedSession, Prompted, Setting,

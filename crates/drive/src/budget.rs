@@ -7,6 +7,9 @@ mod meter;
 
 use std::fmt;
 
+use lapidary_normalize::Stopped;
+use lapidary_vocab::Cause;
+
 use crate::config::nearest_of;
 
 pub use meter::{Exceeded, Meter};
@@ -43,6 +46,23 @@ impl BudgetUnknown {
         match self {
             Self::Fail => "fail",
             Self::Warn => "warn",
+        }
+    }
+
+    /// What becomes of a run whose agent does not report what is limited: a word about it, or its end.
+    pub(crate) fn judge(self, unknown: &[&str]) -> Result<Option<String>, Stopped> {
+        if unknown.is_empty() {
+            return Ok(None);
+        }
+        let limits = unknown.join(", ");
+        let message = format!("the agent does not report what the budget limits: {limits}");
+        match self {
+            Self::Warn => Ok(Some(message)),
+            Self::Fail => Err(Stopped {
+                cause: Cause::Budget,
+                message,
+                hint: Some("--budget-unknown warn lets such runs pass".to_owned()),
+            }),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Every field of a [`Config`] may be absent, so that one can be laid [`over`](Config::over) another: flags over the project's
 //! `lapidary.toml` over the user's. The same table of keys reads all of them, so a mistake has the same words wherever it was made.
 
+mod agents;
 mod builder;
 mod files;
 mod keys;
@@ -14,9 +15,11 @@ mod read;
 mod rules;
 mod value;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::agents::AcpAgent;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::policy::Rules;
 
@@ -78,6 +81,8 @@ pub struct Config {
     pub budget_unknown: Option<BudgetUnknown>,
     /// What the agent may do, rule by rule. `[[rule]]` in a file.
     pub rules: Rules,
+    /// Agents of the user's own, under their names. A project's file has none: they decide which program is started.
+    pub agents: BTreeMap<String, AcpAgent>,
 }
 
 impl Config {
@@ -123,6 +128,7 @@ impl Config {
             },
             budget_unknown: self.budget_unknown.or(lower.budget_unknown),
             rules: self.rules.before(lower.rules),
+            agents: lower.agents.into_iter().chain(self.agents).collect(),
         }
     }
 

@@ -318,6 +318,8 @@ impl Job {
             },
             grace: config.grace_or_default(),
             retries: config.retries.unwrap_or(0),
+            budget: config.budget.unwrap_or_default(),
+            budget_unknown: config.budget_unknown.unwrap_or_default(),
             records,
             options: self.options.clone(),
             notices: self.notices.iter().cloned().chain(notices).collect(),

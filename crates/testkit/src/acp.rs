@@ -19,19 +19,16 @@ pub enum Peer {
     Claude,
     /// opencode, a program without Node.
     Opencode,
-    /// Qwen Code, which has grown out of Gemini CLI. It asks for Node 22, and runs on 20.
-    Qwen,
     /// Gemini CLI 0.61.0.
     Gemini061,
 }
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 4] = [
         Self::SdkExample,
         Self::Claude,
         Self::Opencode,
-        Self::Qwen,
         Self::Gemini061,
     ];
 
@@ -50,11 +47,6 @@ impl Peer {
                 let program = installed("opencode-linux-x64-baseline/bin/opencode");
                 words([&program, "acp"])
             }
-            Self::Qwen => {
-                let script = installed("@qwen-code/qwen-code/cli.js");
-                // By itself it asks the model whether a tool is harmless, and people only if the model does not know.
-                words(["node", &script, "--acp", "--approval-mode", "default"])
-            }
             Self::Gemini061 => words([&text(&Version::V0_61_0.program()), "--acp"]),
         }
     }
@@ -67,12 +59,9 @@ impl Peer {
             Self::SdkExample => return None,
             Self::Claude => "Bash",
             Self::Opencode => "bash",
-            Self::Qwen | Self::Gemini061 => "run_shell_command",
+            Self::Gemini061 => "run_shell_command",
         };
-        let mut args = json!({ "command": command, "description": "Runs a command" });
-        if self == Self::Qwen {
-            args["is_background"] = false.into();
-        }
+        let args = json!({ "command": command, "description": "Runs a command" });
         Some((tool, args))
     }
 }
@@ -118,7 +107,6 @@ impl World {
             Peer::SdkExample | Peer::Gemini061 => Vec::new(),
             Peer::Claude => claude(base_url),
             Peer::Opencode => opencode(base_url),
-            Peer::Qwen => qwen(base_url),
         };
         let all = own.into_iter().chain(nowhere());
         environment.extend(all.map(|(name, value)| (name.into(), value.into())));
@@ -180,14 +168,6 @@ fn opencode(base_url: &str) -> Vec<(&'static str, String)> {
     let mut environment: Vec<_> = off.map(|name| (name, "1".to_owned())).into();
     environment.push(("OPENCODE_CONFIG_CONTENT", config.to_string()));
     environment
-}
-
-fn qwen(base_url: &str) -> Vec<(&'static str, String)> {
-    vec![
-        ("OPENAI_BASE_URL", format!("{base_url}/v1")),
-        ("OPENAI_API_KEY", "not-a-key".to_owned()),
-        ("OPENAI_MODEL", "stand-in".to_owned()),
-    ]
 }
 
 fn words<const N: usize>(words: [&str; N]) -> Vec<String> {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use lapidary::drive::agents::{AcpAgent, KNOWN, Known};
+use lapidary::drive::config::Config;
 use lapidary::drive::detect::Environment;
 use lapidary::drive::headless::Agent;
 
@@ -15,11 +16,16 @@ pub(in crate::commands) const DEMO: &str = "demo";
 
 /// The agent of a name, or of a command line. `program` is this one.
 pub(in crate::commands) fn of(
-    name: Option<&str>,
+    config: &Config,
     program: &Path,
     environment: &Environment,
 ) -> Result<Agent, Failure> {
-    let name = match name {
+    let named = config.agent.as_deref();
+    let own = named.and_then(|name| config.agents.get(name));
+    if let Some(own) = own {
+        return Ok(Agent::Acp(own.clone()));
+    }
+    let name = match named {
         None | Some("gemini") => return Ok(Agent::Gemini),
         Some(DEMO) => return Ok(demo(program)),
         Some(name) => name,
@@ -36,7 +42,7 @@ pub(in crate::commands) fn of(
         let failure = Failure::bad_input(anyhow!(
             "`{name}` is no agent that is known, and no program on PATH"
         ));
-        return Err(failure.with_hint(known()));
+        return Err(failure.with_hint(known(config)));
     }
     Ok(Agent::Acp(agent))
 }
@@ -49,11 +55,10 @@ fn demo(program: &Path) -> Agent {
     }
 }
 
-fn known() -> String {
-    let names: Vec<_> = KNOWN
-        .iter()
-        .map(|known| format!("`{}`", known.name))
-        .collect();
+fn known(config: &Config) -> String {
+    let own = config.agents.keys().map(String::as_str);
+    let names = KNOWN.iter().map(|known| known.name).chain(own);
+    let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
     format!(
         "known are {} and `{DEMO}`; any other agent is named by its command line",
         names.join(", ")

@@ -27,7 +27,7 @@ pub(in crate::commands) fn of(common: &Common, options: Options) -> Result<Job, 
     let program = std::env::current_exe().context("cannot tell where this program is");
     let program = program.map_err(Failure::internal)?;
     Ok(Job {
-        agent: agents::of(config.agent.as_deref(), &program, &environment)?,
+        agent: agents::of(&config, &program, &environment)?,
         prompt: Prompt::Text(String::new()),
         resume: None,
         session_id: None,

@@ -1,5 +1,6 @@
 //! What only an agent that is spoken to can do with: rules, attachments, MCP servers.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -91,7 +92,9 @@ fn uri(file: &Path) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
                 uri.push(char::from(byte));
             }
-            byte => uri.push_str(&format!("%{byte:02X}")),
+            byte => {
+                let _ = write!(uri, "%{byte:02X}"); // to memory
+            }
         }
     }
     uri

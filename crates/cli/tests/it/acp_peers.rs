@@ -62,15 +62,6 @@ async fn opencode_uses_a_tool_and_is_cancelled() {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-async fn qwen_uses_a_tool_and_is_cancelled() {
-    check(Peer::Qwen, Dialect::OpenAi).await;
-}
-
-#[tokio::test]
-#[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
-)]
 async fn gemini_uses_a_tool_and_is_cancelled() {
     check(Peer::Gemini061, Dialect::Gemini).await;
 }

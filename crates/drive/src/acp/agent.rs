@@ -1,12 +1,10 @@
 //! An agent as a process of ours: started under supervision, spoken to through its stdin and stdout, recorded.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::unix::pipe;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -14,11 +12,12 @@ use super::connection::{Connected, Connection, Limits, Methods, connect_noting};
 use super::error::ConnectionError;
 use super::incoming::Requests;
 use super::log::{Log, Observer, Tap};
+use super::pipes::{Prepared, Reads, Writes};
 use super::tape::Tape;
 use super::transport::{Departure, Gone, Transport};
 use crate::follow::Followed;
 use crate::patience::Patience;
-use crate::process::{Command, Ended, Running, StartError, Stdio, Supervisor};
+use crate::process::{Command, Ended, Running, StartError, Supervisor};
 use crate::recording::{Manifest, Recorder, STDERR};
 
 /// How much of the end of stderr is told with the agent's end.
@@ -203,41 +202,18 @@ impl Process {
     }
 }
 
-/// Both ends of what an agent reads and writes.
-struct Prepared {
-    stdin: pipe::Sender,
-    stdout: pipe::Receiver,
-    stdio: Stdio,
-}
-
-impl Prepared {
-    fn new(recorder: &Recorder) -> io::Result<Self> {
-        let (theirs, ours) = io::pipe()?;
-        let (read, written) = io::pipe()?;
-        Ok(Self {
-            stdin: pipe::Sender::from_owned_fd(OwnedFd::from(ours))?,
-            stdout: pipe::Receiver::from_owned_fd(OwnedFd::from(read))?,
-            stdio: Stdio {
-                stdin: theirs.into(),
-                stdout: written.into(),
-                stderr: recorder.channel(STDERR)?.into(),
-            },
-        })
-    }
-}
-
 /// The stdin and stdout of a process under supervision.
 struct Pipes {
-    stdin: pipe::Sender,
-    stdout: pipe::Receiver,
+    stdin: Writes,
+    stdout: Reads,
     keeper: Keeper,
 }
 
 impl Transport for Pipes {
-    type Reads = pipe::Receiver;
-    type Writes = pipe::Sender;
+    type Reads = Reads;
+    type Writes = Writes;
 
-    fn open(self) -> (pipe::Receiver, pipe::Sender, Option<Gone>) {
+    fn open(self) -> (Reads, Writes, Option<Gone>) {
         let gone = Box::pin(self.keeper.keep());
         (self.stdout, self.stdin, Some(gone))
     }

@@ -123,7 +123,16 @@ impl Drop for Observer {
 
 /// Sees each line at once, before anybody acts on it: with its number, and while everything else waits. It must be quick.
 #[derive(Clone)]
-pub struct Tap(pub Arc<dyn Fn(u64, &Traffic) + Send + Sync>);
+pub struct Tap(Arc<See>);
+
+type See = dyn Fn(u64, &Traffic) + Send + Sync;
+
+impl Tap {
+    /// One that shows each line to this.
+    pub fn new(see: impl Fn(u64, &Traffic) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(see))
+    }
+}
 
 impl fmt::Debug for Tap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -224,10 +233,6 @@ impl Log {
     }
 
     /// Notes how far the agent's stderr has grown.
-    #[cfg_attr(
-        windows,
-        expect(dead_code, reason = "agents are not started there yet")
-    )]
     pub(super) fn look_at_stderr(&self) -> Result<(), ConnectionError> {
         match &mut self.state().tape {
             Some(tape) => tape.look_at_stderr(),
@@ -236,10 +241,6 @@ impl Log {
     }
 
     /// Writes the manifest of the recording, if there is one.
-    #[cfg_attr(
-        windows,
-        expect(dead_code, reason = "agents are not started there yet")
-    )]
     pub(super) fn describe(&self, manifest: &Manifest) -> io::Result<()> {
         match &mut self.state().tape {
             Some(tape) => tape.describe(manifest),

@@ -28,7 +28,7 @@ impl Config {
     /// | `allowed_tools` | any tool |
     /// | `trust_workspace` | `true` |
     /// | `sandbox` | `false` |
-    /// | `agent` | always: it decides which program is started |
+    /// | `agent`, `agents` | always: they decide which program is started |
     /// | `include_directories`, `working_dir` | a directory outside the project, links followed, or one that is not there |
     /// | `record` | `false`: nobody switches off the record of what they are about to do |
     /// | `grace` | more than a minute |
@@ -87,6 +87,10 @@ impl Reading {
             ("start_timeout", took(&mut config.start_timeout, too_long)),
             ("idle_timeout", took(&mut config.idle_timeout, too_long)),
         ];
+        let has_agents = !std::mem::take(&mut config.agents).is_empty();
+        if has_agents {
+            self.warn("agents", None);
+        }
         for (key, _) in refused.into_iter().filter(|(_, refused)| *refused) {
             self.warn(key, None);
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::agents::{self, AGENTS};
 use super::nearest::nearest_of;
 use super::problem::{ConfigError, Place, Problem, UnknownKey, Warning};
 use super::rules::{self, RULE};
@@ -76,6 +77,13 @@ impl Reading {
         for (name, value) in in_order(table.get_ref()) {
             if name.get_ref() == RULE {
                 read.config.rules = rules::from_toml(value, text, origin)?;
+                continue;
+            }
+            if name.get_ref() == AGENTS {
+                read.config.agents = agents::from_toml(value, text, origin)?;
+                let place = place(name.span().start);
+                let shown = Value::from_toml(value.get_ref()).shown();
+                read.written.insert(AGENTS, Written { place, shown });
                 continue;
             }
             let Some(key) = keys::known(name.get_ref()) else {

@@ -74,8 +74,11 @@ impl JobError {
     fn cause(&self) -> Cause {
         match self {
             Self::NotFound(_) | Self::NoProgram { .. } => Cause::AgentMissing,
-            Self::OnlyAcp { .. } | Self::NotSpoken { .. } => Cause::BadInput,
-            Self::Launch(_) | Self::Record(_) | Self::Directory { .. } => Cause::BadInput,
+            Self::OnlyAcp { .. }
+            | Self::NotSpoken { .. }
+            | Self::Launch(_)
+            | Self::Record(_)
+            | Self::Directory { .. } => Cause::BadInput,
             Self::Untrusted { .. } => Cause::UntrustedFolder,
             Self::PromptFile { .. } => Cause::Internal,
         }

@@ -157,8 +157,6 @@ impl Job {
             auth_method: self.speaking.auth_method.clone(),
             modes: started.modes,
             model: config.model.clone().filter(|_| self.agent != Agent::Gemini),
-            budget: config.budget.clone().unwrap_or_default(),
-            budget_unknown: config.budget_unknown.unwrap_or_default(),
         })
     }
 

@@ -17,7 +17,7 @@ use super::request::{Request, Speech};
 use super::retry;
 use super::stop::Urgency;
 use super::translate::{Batch, Translator, now, stderr_tail};
-use super::waiting::Waiting;
+use super::waiting::{Spent, Waiting};
 use crate::follow::Grown;
 use crate::process::Stdio;
 use crate::recording::{Manifest, RecordError, Recorder, STDERR, STDOUT};
@@ -117,6 +117,7 @@ impl Attempt<'_> {
     ) -> Result<Ending, AttemptError> {
         let request = self.request;
         let waiting = Waiting::default();
+        let spent = Spent::new(request.budget);
         recorder.describe(manifest)?;
         let input = recorder.input(&request.input)?;
         let stdio = Stdio::files(input, recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
@@ -124,11 +125,24 @@ impl Attempt<'_> {
         let supervisor = request.supervisor.clone().within(self.patience());
         let running = supervisor.start(request.command.clone(), stdio).await?;
         let (sender, grown) = watch::channel(Grown::default());
-        let translator = Translator::new(request, &directory, normalizer, &waiting, self.batches)?;
+        let translator = Translator::new(
+            request,
+            &directory,
+            normalizer,
+            &waiting,
+            &spent,
+            self.batches,
+        )?;
         let watching = async {
             let (stops, must_end) = (self.stops, self.must_end);
             let overseer = Overseer::new(
-                request, &waiting, recorder, running, sender, stops, must_end,
+                request,
+                (&waiting, &spent),
+                recorder,
+                running,
+                sender,
+                stops,
+                must_end,
             )?;
             let (ended, stopped) = overseer.watch().await;
             let mut ending = ending(ended, stopped);
@@ -147,6 +161,12 @@ impl Attempt<'_> {
         ending.stderr = stderr_tail(&directory);
         if ending.stopped.is_none() && !normalizer.has_result() && is_full(&directory) {
             ending.stopped = Some(disk_full(&directory));
+        }
+        if ending.stopped.is_none() && normalizer.has_result() {
+            match spent.judge(request.budget_unknown) {
+                Ok(remark) => ending.remarks.extend(remark),
+                Err(stopped) => ending.stopped = Some(stopped),
+            }
         }
         Ok(ending)
     }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::request::{Request, Speech};
 use super::stop::{Urgency, wanted};
-use super::waiting::Waiting;
+use super::waiting::{Spent, Waiting};
 use crate::follow::{Due, Follower, Grown};
 use crate::patience::Patience;
 use crate::process::{Ended, Running};
@@ -25,6 +25,7 @@ const PIECE: usize = 16 * 1024;
 pub(super) struct Overseer<'a> {
     request: &'a Request,
     waiting: &'a Waiting,
+    spent: &'a Spent,
     recorder: &'a mut Recorder,
     running: Running,
     follower: Follower,
@@ -44,7 +45,7 @@ pub(super) struct Overseer<'a> {
 impl<'a> Overseer<'a> {
     pub(super) fn new(
         request: &'a Request,
-        waiting: &'a Waiting,
+        (waiting, spent): (&'a Waiting, &'a Spent),
         recorder: &'a mut Recorder,
         running: Running,
         grown: watch::Sender<Grown>,
@@ -57,6 +58,7 @@ impl<'a> Overseer<'a> {
             follower: Follower::of(recorder.directory(), grown)?,
             request,
             waiting,
+            spent,
             recorder,
             running,
             searched: Some(0),
@@ -80,6 +82,9 @@ impl<'a> Overseer<'a> {
                 biased;
                 ended = self.running.wait() => break ended,
                 urgency = wanted(&mut self.stops, self.asked) => self.end_as_asked(urgency).await,
+                exceeded = self.spent.exceeded(), if self.stopped.is_none() => {
+                    self.stop(Cause::Budget, exceeded.to_string(), None).await;
+                }
                 late = late(deadline) => match late {
                     Late::GiveUp => break self.running.abandon().await,
                     late => self.end_late(late).await,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lapidary_normalize::Options;
 
+use crate::budget::{Budget, BudgetUnknown};
 use crate::process::{Command, Supervisor};
 use crate::recording::{Limits, PromptDirectory};
 
@@ -29,6 +30,10 @@ pub struct Request {
     pub grace: Duration,
     /// How many times it may be started again, where that is safe.
     pub retries: u32,
+    /// What it may use up.
+    pub budget: Budget,
+    /// What then, if it does not say what it uses.
+    pub budget_unknown: BudgetUnknown,
     /// Where it is recorded.
     pub records: Records,
     /// How its words are translated.

@@ -10,7 +10,7 @@ use lapidary_wire::lines::LineBuffer;
 use tokio::sync::{mpsc, watch};
 
 use super::request::{Request, Speech};
-use super::waiting::Waiting;
+use super::waiting::{Spent, Waiting};
 use crate::follow::{CHUNK, Followed, Grown};
 use crate::recording::{STDERR, STDOUT};
 
@@ -42,6 +42,7 @@ pub(super) struct Translator<'a> {
     request: &'a Request,
     normalizer: &'a mut StreamNormalizer,
     waiting: &'a Waiting,
+    spent: &'a Spent,
     batches: &'a mpsc::Sender<Batch>,
     stdout: Followed,
     stderr: Followed,
@@ -56,12 +57,14 @@ impl<'a> Translator<'a> {
         directory: &Path,
         normalizer: &'a mut StreamNormalizer,
         waiting: &'a Waiting,
+        spent: &'a Spent,
         batches: &'a mpsc::Sender<Batch>,
     ) -> io::Result<Self> {
         Ok(Self {
             request,
             normalizer,
             waiting,
+            spent,
             batches,
             stdout: Followed::open(&directory.join(STDOUT))?,
             stderr: Followed::open(&directory.join(STDERR))?,
@@ -164,6 +167,7 @@ impl<'a> Translator<'a> {
     /// If nobody reads any more, the run is being ended anyway.
     async fn send(&self, batch: Batch) {
         self.waiting.note(&batch.events);
+        self.spent.note(&batch.events);
         if !batch.is_empty() {
             let _ = self.batches.send(batch).await;
             // Whoever watches over the run has to get a word in between.

@@ -1,8 +1,12 @@
 //! What a run is waiting for, so that whoever ends it can say.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lapidary_vocab::{Body, Event, Text};
+use lapidary_normalize::Stopped;
+use lapidary_vocab::{Body, Cause, Event, Text};
+use tokio::sync::Notify;
+
+use crate::budget::{Budget, BudgetUnknown, Exceeded, Meter};
 
 /// Calls beyond this are not told apart.
 const MOST: usize = 64;
@@ -13,6 +17,58 @@ const LONGEST_NAME: usize = 60;
 /// What is known about it.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(Mutex<State>);
+
+/// What a run has used up, and whether that is too much.
+#[derive(Debug)]
+pub(crate) struct Spent {
+    meter: Mutex<Meter>,
+    news: Notify,
+}
+
+impl Spent {
+    pub(crate) fn new(budget: Budget) -> Self {
+        Self {
+            meter: Mutex::new(Meter::new(budget)),
+            news: Notify::new(),
+        }
+    }
+
+    pub(crate) fn note(&self, events: &[Event]) {
+        let mut meter = self.meter();
+        for event in events {
+            if meter.note(event).is_some() {
+                self.news.notify_one();
+            }
+        }
+    }
+
+    /// Waits until it is too much. Can be cancelled.
+    pub(crate) async fn exceeded(&self) -> Exceeded {
+        loop {
+            if let Some(exceeded) = self.meter().exceeded() {
+                return exceeded;
+            }
+            self.news.notified().await;
+        }
+    }
+
+    /// What becomes of a run that is over.
+    pub(crate) fn judge(&self, unknown: BudgetUnknown) -> Result<Option<String>, Stopped> {
+        let meter = self.meter();
+        match meter.exceeded() {
+            Some(exceeded) => Err(Stopped {
+                cause: Cause::Budget,
+                message: exceeded.to_string(),
+                hint: None,
+            }),
+            None => unknown.judge(&meter.unknown()),
+        }
+    }
+
+    fn meter(&self) -> MutexGuard<'_, Meter> {
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 #[derive(Debug, Default)]
 struct State {

@@ -110,7 +110,7 @@ impl Asked<'_> {
     async fn service(&self, method: &str) -> Result<Json, Refusal> {
         let workspace = &self.stage.workspace;
         let Some(deed) = workspace.deed(method, &self.params)? else {
-            return self.serve(method).await;
+            return self.serve(method, None).await;
         };
         let decision = match self.stage.granted(&self.session, &deed) {
             Some(decision) => decision,
@@ -119,14 +119,15 @@ impl Asked<'_> {
         if decision.effect != Effect::Allow {
             return Err(refusal(&decision));
         }
-        let answer = self.serve(method).await?;
+        let answer = self.serve(method, Some(&deed)).await?;
         Ok(marked(&answer, &decision))
     }
 
-    async fn serve(&self, method: &str) -> Result<Json, Refusal> {
+    /// Does it: exactly what was judged, whatever may have changed since.
+    async fn serve(&self, method: &str, judged: Option<&Deed>) -> Result<Json, Refusal> {
         // Dropping it is how it is given up.
         tokio::select! {
-            served = self.stage.workspace.serve(method, &self.params) => served,
+            served = self.stage.workspace.serve_as(method, &self.params, judged) => served,
             () = self.incoming.respond.cancelled() => Err(given_up()),
         }
     }

@@ -205,7 +205,7 @@ impl Talking<'_> {
         let translation = Translation::new(agent.observer, said, bytes_of);
         let (over, is_over) = oneshot::channel();
         let talking = async {
-            let ending = course.to_its_end(&mut self.script, questions, &agent.process);
+            let ending = course.until_it_ends(&mut self.script, questions, &agent.process);
             let ending = ending.await;
             let _ = over.send(());
             ending
@@ -280,7 +280,7 @@ pub(super) struct Course<'a> {
 }
 
 impl Course<'_> {
-    async fn to_its_end(
+    async fn until_it_ends(
         mut self,
         script: &mut Script,
         questions: Option<mpsc::UnboundedReceiver<Question>>,

@@ -7,7 +7,6 @@ use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
 use super::asking::Attendant;
-use crate::budget::{Budget, BudgetUnknown};
 use crate::policy::Policy;
 use crate::run;
 
@@ -34,10 +33,6 @@ pub struct Request {
     pub modes: ModeWords,
     /// The model.
     pub model: Option<String>,
-    /// What it may use up.
-    pub budget: Budget,
-    /// What then, if it does not say what it uses.
-    pub budget_unknown: BudgetUnknown,
 }
 
 /// What an agent calls those permission modes in which it asks us. In the others we answer for the user, so that rules hold and

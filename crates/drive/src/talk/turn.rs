@@ -8,11 +8,10 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::course::Course;
-use super::ending::{Broken, stopped};
+use super::ending::Broken;
 use super::halts::Phase;
 use super::stage::Stage;
 use crate::acp::{Answer, Modes, Prompted, Refusal, RequestError, Waiting};
-use crate::budget::BudgetUnknown;
 use crate::config::PermissionMode;
 
 impl Course<'_> {
@@ -44,21 +43,14 @@ impl Course<'_> {
     /// Were there limits that nobody could check?
     pub(super) fn check_budget(&self) -> Result<(), Broken> {
         let unknown = self.stage.watcher.unknown();
-        if unknown.is_empty() {
-            return Ok(());
-        }
-        let limits = unknown.join(", ");
-        let message = format!("the agent does not report what the budget limits: {limits}");
-        match self.request.budget_unknown {
-            BudgetUnknown::Fail => {
-                let hint = "--budget-unknown warn lets such runs pass";
-                Err(stopped(lapidary_vocab::Cause::Budget, message, Some(hint)))
-            }
-            BudgetUnknown::Warn => {
+        match self.request.run.budget_unknown.judge(&unknown) {
+            Ok(None) => Ok(()),
+            Ok(Some(remark)) => {
                 let kind = DiagnosticKind::Notice;
-                self.stage.say.note(None, kind, message);
+                self.stage.say.note(None, kind, remark);
                 Ok(())
             }
+            Err(stopped) => Err(Broken::Stopped(stopped)),
         }
     }
 }

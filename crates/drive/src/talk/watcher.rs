@@ -49,6 +49,8 @@ struct State {
     say: Say,
     last_sign: Instant,
     has_spoken: bool,
+    /// The last line was a chunk of text.
+    is_speaking: bool,
 }
 
 impl Watcher {
@@ -60,7 +62,7 @@ impl Watcher {
         Self {
             state: Mutex::new(State {
                 normalizer: AcpNormalizer::new(&options, request.provider.clone()),
-                meter: Meter::new(request.budget.clone()),
+                meter: Meter::new(request.run.budget),
                 exceeded: None,
                 policy,
                 asked: BTreeMap::new(),
@@ -70,6 +72,7 @@ impl Watcher {
                 say,
                 last_sign: Instant::now(),
                 has_spoken: false,
+                is_speaking: false,
             }),
             news: Notify::new(),
             waiting: Waiting::default(),
@@ -79,9 +82,7 @@ impl Watcher {
     /// Through which it sees.
     pub(super) fn tap(self: &Arc<Self>) -> Tap {
         let watcher = Arc::clone(self);
-        Tap(Arc::new(move |number, traffic| {
-            watcher.see(number, traffic);
-        }))
+        Tap::new(move |number, traffic| watcher.see(number, traffic))
     }
 
     fn see(&self, number: u64, traffic: &Traffic) {
@@ -91,11 +92,13 @@ impl Watcher {
             Traffic::Received(received) => {
                 state.last_sign = Instant::now();
                 let text = received.line.text();
-                // Most lines are these, and there is nothing in them that matters here.
-                if plain_chunk(text).is_some() {
-                    state.has_spoken = true;
+                // Most lines are these, and of a row of them only the first matters here.
+                let is_chunk = plain_chunk(text).is_some();
+                if is_chunk && std::mem::replace(&mut state.is_speaking, true) {
                     return;
                 }
+                state.is_speaking = is_chunk;
+                state.has_spoken |= is_chunk;
                 state.has_spoken |= matches!(&received.what, What::Request { .. });
                 let line = Line::Whole(text.as_bytes());
                 let from = Direction::FromAgent;

@@ -3,11 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use std::collections::BTreeMap;
+
+use lapidary_drive::agents::AcpAgent;
 use lapidary_drive::budget::{Budget, BudgetUnknown};
 use lapidary_drive::config::{
     ApprovalMode, Config, DEFAULT_TIMEOUT, KEYS, PROVIDER_KEYS, PermissionMode, TransportChoice,
     Value,
 };
+use lapidary_drive::talk::ModeWords;
+use lapidary_vocab::event::Provider;
 use serde_json::json;
 
 const FILE: &str = "/etc/lapidary.toml";
@@ -75,8 +80,27 @@ fn every_key_of_a_full_configuration_is_kept() {
 
         [[rule]]
         then = "deny"
+
+        [agents.mine]
+        command = "node 'my agent.js' --acp"
+        family = "claude"
+        env = { KEY = "value" }
+        install = "make install"
+        plan_mode = "look"
         "#,
     );
+    let mine = AcpAgent {
+        name: "mine".to_owned(),
+        provider: Provider::Claude,
+        program: "node".into(),
+        args: vec!["my agent.js".into(), "--acp".into()],
+        environment: vec![("KEY".into(), "value".into())],
+        modes: ModeWords {
+            default: None,
+            plan: Some("look".to_owned()),
+        },
+        install: Some("make install".to_owned()),
+    };
     let expected = Config {
         agent: Some("gemini".to_owned()),
         model: Some("gemini-2.5-pro".to_owned()),
@@ -101,6 +125,7 @@ fn every_key_of_a_full_configuration_is_kept() {
         budget: Some(Budget::parse("tokens=5").unwrap()),
         budget_unknown: Some(BudgetUnknown::Warn),
         rules: config.rules.clone(),
+        agents: BTreeMap::from([("mine".to_owned(), mine)]),
     };
     let names: Vec<_> = config.rules.iter().map(|rule| &rule.name).collect();
     assert_eq!(names, [&format!("{FILE}:22")]);
@@ -109,6 +134,54 @@ fn every_key_of_a_full_configuration_is_kept() {
         read("permission_mode = 'plan'").permission_mode,
         Some(PermissionMode::Plan)
     );
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_is_refused_where_it_stands() {
+    for (text, place, said) in [
+        (
+            "agents = 3",
+            "1:10",
+            "agents must be a table for each agent, got: 3",
+        ),
+        (
+            "[agents]\nx = 3",
+            "2:5",
+            "agents must be a table for each agent, got: 3",
+        ),
+        (
+            "[agents.x]\nfamily = 'y'",
+            "1:9",
+            "command must be there: an agent is started by one, got: nothing",
+        ),
+        (
+            "[agents.x]\ncommand = \"a 'b\"",
+            "2:11",
+            "command must be a command line or a list of its words, got: \"a 'b\"",
+        ),
+        (
+            "[agents.x]\ncommand = ['a', 3]",
+            "2:11",
+            "command must be a command line or a list of its words, got: ['a', 3]",
+        ),
+        (
+            "[agents.x]\ncommand = 'a'\nenv = { K = 3 }",
+            "3:7",
+            "env must be a table of texts, got: {…}",
+        ),
+        (
+            "[agents.x]\ncomand = 'a'",
+            "2:1",
+            "an agent must be made of command, env, family, install, default_mode and plan_mode, got: `comand`",
+        ),
+    ] {
+        let error = Config::from_toml(text, Path::new(FILE)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("{FILE}:{place}: {said}"),
+            "{text}"
+        );
+    }
 }
 
 /// P46, and the table of keys has no gaps.
@@ -222,9 +295,9 @@ fn an_approval_mode_is_one_of_four() {
         "permission_mode must be one of ['default', 'acceptEdits', 'bypassPermissions', 'plan'], got: 'yolo'",
     );
     check_refused(
-        "transport = 'acp'",
+        "transport = 'http'",
         "1:13",
-        "transport must be one of ['auto', 'stream-json', 'json'], got: 'acp'",
+        "transport must be one of ['auto', 'acp', 'stream-json', 'json'], got: 'http'",
     );
 }
 
@@ -290,7 +363,7 @@ fn other_values_of_the_wrong_kind_are_refused_with_what_is_accepted() {
     check_refused(
         "transport = \"it's\\u001b\\n\"",
         "1:13",
-        r#"transport must be one of ['auto', 'stream-json', 'json'], got: "it's\x1b\n""#,
+        r#"transport must be one of ['auto', 'acp', 'stream-json', 'json'], got: "it's\x1b\n""#,
     );
 }
 

@@ -14,6 +14,8 @@ use super::super::sink::Format;
 Examples:
   lapidary run --agent demo 'what can you do?'
   lapidary run --permission-mode acceptEdits 'fix the failing test'
+  lapidary run --agent claude --allow 'execute:cargo test*' 'fix the failing test'
+  lapidary run --agent 'npx -y my-agent --acp' --budget tokens=50000 'tidy up'
   lapidary run --format result --timeout 300 --prompt-file task.md | jq .response
   git diff | lapidary run --format events - > review.jsonl
   lapidary run --resume latest 'and now the documentation'
@@ -36,7 +38,7 @@ pub(crate) struct Args {
     /// What the agent is to do; `-` or nothing reads it from stdin. Put `--` before one that begins with a hyphen
     #[arg(value_name = "PROMPT")]
     pub(super) prompt: Option<String>,
-    /// A file that holds the prompt; the agent reads it itself
+    /// A file that holds the prompt; where the agent is not spoken to, it reads the file itself
     #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
     pub(super) prompt_file: Option<PathBuf>,
     #[command(flatten)]

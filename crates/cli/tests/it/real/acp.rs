@@ -180,9 +180,9 @@ fn an_edit_goes_through_us() {
     );
     let lines = outline(&told);
     assert_eq!(told.verdict(), ("end_turn", Some(0)), "{lines:#?}");
-    let read = |name: &str| fs::read_to_string(real.world.project().join(name)).unwrap();
+    let content = |name: &str| fs::read_to_string(real.world.project().join(name)).unwrap();
     assert_eq!(
-        (read("new.txt").as_str(), read("a.txt").as_str()),
+        (content("new.txt").as_str(), content("a.txt").as_str()),
         ("new\n", "alpha\ngamma\n")
     );
     assert!(

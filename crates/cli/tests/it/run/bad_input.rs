@@ -217,11 +217,24 @@ fn two_runs_cannot_have_one_name() {
 fn an_unknown_agent_is_named() {
     let world = World::with_agent(FINE);
     let told = world.run(&["--agent", "mona", "go"]);
-    assert_eq!(told.code, Some(2), "{told:?}");
-    assert!(told.stderr.contains("[possible values: gemini, demo]"));
+    let message = "`mona` is no agent that is known, and no program on PATH";
+    check(&told, "bad_input", 13, message);
+    let hint = told.end()["hint"].as_str().unwrap();
+    assert!(hint.starts_with("known are `gemini`, `claude`, "), "{hint}");
+    let told = world.run(&["--agent", "node 'mona", "go"]);
+    let message = "`node 'mona` is no command line: a quote (') has no end";
+    check(&told, "bad_input", 13, message);
+    let told = world.run(&["--agent", "./mona --acp", "go"]);
+    let message = "cannot find `./mona`, the program of the agent `mona`";
+    check(&told, "agent_missing", 10, message);
     fs::write(world.path("own.toml"), "agent = \"mona\"\n").unwrap();
     let told = world.run(&["--config", "../own.toml", "go"]);
-    check(&told, "bad_input", 13, "`mona` is no agent that is known");
+    check(
+        &told,
+        "bad_input",
+        13,
+        "`mona` is no agent that is known, and no program on PATH",
+    );
 }
 
 #[test]

@@ -34,6 +34,12 @@ struct Scene {
 
 const LONGEST: usize = 300;
 
+/// What is there comes at once: who would have to wait for it has lost something.
+async fn next(observer: &mut Observer) -> Option<Observed> {
+    let next = tokio::time::timeout(std::time::Duration::from_secs(20), observer.next());
+    next.await.expect("something is missing")
+}
+
 fn taped(limits: Limits) -> (TempDir, Arc<Log>) {
     let root = tempfile::tempdir().unwrap();
     let recorder = Recorder::begin(root.path(), "run").unwrap();
@@ -91,7 +97,7 @@ impl Scene {
     async fn look(&mut self, times: u64) {
         let left = self.said - self.seen.len() as u64;
         for _ in 0..times.min(left) {
-            let observed = self.observer.next().await.unwrap();
+            let observed = next(&mut self.observer).await.unwrap();
             self.seen.push((observed.number, observed.traffic));
         }
     }
@@ -135,7 +141,7 @@ async fn watched(seed: u64, unseen_bytes: usize, looks: u64) -> Vec<(u64, Traffi
     scene.agent_writes(&unwritten, true);
     scene.look(u64::MAX).await;
     scene.log.finish();
-    assert_eq!(scene.observer.next().await, None);
+    assert_eq!(next(&mut scene.observer).await, None);
     scene.seen
 }
 
@@ -201,12 +207,12 @@ async fn a_flood_that_nobody_looks_at_is_seen_whole_in_the_end() {
     }
     reading.await.unwrap();
     drop(says);
-    let (mut next, mut answered) = (0, 0);
-    while let Some(observed) = connected.observer.next().await {
-        assert_eq!(observed.number, (next + answered) as u64);
+    let (mut count, mut answered) = (0, 0);
+    while let Some(observed) = next(&mut connected.observer).await {
+        assert_eq!(observed.number, (count + answered) as u64);
         match observed.traffic {
             Traffic::Received(Received { what, .. }) => {
-                let n = next.to_string();
+                let n = count.to_string();
                 match what {
                     What::Request { id, .. } => assert_eq!(id.as_str(), n),
                     What::Notification { params, .. } => {
@@ -214,16 +220,16 @@ async fn a_flood_that_nobody_looks_at_is_seen_whole_in_the_end() {
                     }
                     other @ (What::Answer { .. } | What::Noise(_)) => panic!("{other:?}"),
                 }
-                next += 1;
+                count += 1;
             }
             Traffic::Sent(line) => {
                 let asked = answered * 10;
                 assert!(line.contains(&format!("\"id\":{asked},")), "{line}");
-                assert!(asked < next, "no answer comes before its question");
+                assert!(asked < count, "no answer comes before its question");
                 answered += 1;
             }
             Traffic::Skipped { .. } => panic!("it was recorded"),
         }
     }
-    assert_eq!((next, answered), (LINES, LINES / 10));
+    assert_eq!((count, answered), (LINES, LINES / 10));
 }

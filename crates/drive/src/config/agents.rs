@@ -1,0 +1,153 @@
+//! `[agents.NAME]` in a file: agents of the user's own, or known ones that are started in another way.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::problem::{ConfigError, Place, Problem};
+use super::read::in_order;
+use super::value::Value;
+use crate::agents::{AcpAgent, Known, family, split_words};
+
+/// The key.
+pub(super) const AGENTS: &str = "agents";
+
+/// What an agent's table can have.
+const FIELDS: [&str; 6] = [
+    "command",
+    "env",
+    "family",
+    "install",
+    "default_mode",
+    "plan_mode",
+];
+
+/// The agents of a file, under their names.
+pub(super) fn from_toml(
+    value: &Spanned<DeValue<'_>>,
+    text: &str,
+    origin: &Path,
+) -> Result<BTreeMap<String, AcpAgent>, ConfigError> {
+    let at = |byte, problem| ConfigError::At {
+        place: Place::of(origin.to_owned(), text, byte),
+        problem,
+    };
+    let not_a_table = |value: &Spanned<DeValue<'_>>| {
+        let got = Value::from_toml(value.get_ref()).shown();
+        at(
+            value.span().start,
+            unfit("agents", "a table for each agent", got),
+        )
+    };
+    let DeValue::Table(tables) = value.get_ref() else {
+        return Err(not_a_table(value));
+    };
+    let mut agents = BTreeMap::new();
+    for (name, value) in in_order(tables) {
+        let DeValue::Table(table) = value.get_ref() else {
+            return Err(not_a_table(value));
+        };
+        let read = agent(name.get_ref(), table);
+        let (agent, start) = (read, name.span().start);
+        let agent = agent.map_err(|(place, problem)| at(place.unwrap_or(start), problem))?;
+        agents.insert(name.get_ref().to_string(), agent);
+    }
+    Ok(agents)
+}
+
+/// What is wrong, and at which byte if that is known.
+type Wrong = (Option<usize>, Problem);
+
+fn agent(name: &str, table: &DeTable<'_>) -> Result<AcpAgent, Wrong> {
+    let known = Known::named(name);
+    let mut agent = AcpAgent {
+        name: name.to_owned(),
+        provider: family(name),
+        program: PathBuf::new(),
+        args: Vec::new(),
+        environment: Vec::new(),
+        modes: known.map(Known::modes).unwrap_or_default(),
+        install: known.map(|known| known.install.to_owned()),
+    };
+    for (key, value) in in_order(table) {
+        let field = FIELDS.into_iter().find(|field| *field == key.get_ref());
+        let Some(field) = field else {
+            let got = format!("`{}`", key.get_ref());
+            let accepted = "made of command, env, family, install, default_mode and plan_mode";
+            return Err((Some(key.span().start), unfit("an agent", accepted, got)));
+        };
+        let put = put(&mut agent, field, value.get_ref());
+        put.map_err(|problem| (Some(value.span().start), problem))?;
+    }
+    if agent.program.as_os_str().is_empty() {
+        let problem = unfit(
+            "command",
+            "there: an agent is started by one",
+            "nothing".to_owned(),
+        );
+        return Err((None, problem));
+    }
+    Ok(agent)
+}
+
+fn put(agent: &mut AcpAgent, field: &'static str, value: &DeValue<'_>) -> Result<(), Problem> {
+    match field {
+        "command" => {
+            let mut words = command(value)?.into_iter();
+            agent.program = words.next().map(PathBuf::from).unwrap_or_default();
+            agent.args = words.map(OsString::from).collect();
+        }
+        "env" => agent.environment = environment(value)?,
+        "family" => agent.provider = family(&text(field, value)?),
+        "install" => agent.install = Some(text(field, value)?),
+        "default_mode" => agent.modes.default = Some(text(field, value)?),
+        _ => agent.modes.plan = Some(text(field, value)?),
+    }
+    Ok(())
+}
+
+/// A line that is split as a shell would, or the words themselves.
+fn command(value: &DeValue<'_>) -> Result<Vec<String>, Problem> {
+    const ACCEPTED: &str = "a command line or a list of its words";
+    let refused = || unfit("command", ACCEPTED, Value::from_toml(value).shown());
+    match value {
+        DeValue::String(line) => split_words(line).map_err(|_| refused()),
+        DeValue::Array(words) => {
+            let word = |word: &Spanned<DeValue<'_>>| match word.get_ref() {
+                DeValue::String(word) => Ok(word.to_string()),
+                _ => Err(refused()),
+            };
+            words.iter().map(word).collect()
+        }
+        _ => Err(refused()),
+    }
+}
+
+fn environment(value: &DeValue<'_>) -> Result<Vec<(OsString, OsString)>, Problem> {
+    let refused = || unfit("env", "a table of texts", Value::from_toml(value).shown());
+    let DeValue::Table(table) = value else {
+        return Err(refused());
+    };
+    let pairs = in_order(table).into_iter().map(|(name, value)| {
+        let DeValue::String(value) = value.get_ref() else {
+            return Err(refused());
+        };
+        let name = OsString::from(name.get_ref().as_ref());
+        Ok((name, OsString::from(value.as_ref())))
+    });
+    pairs.collect()
+}
+
+fn text(key: &'static str, value: &DeValue<'_>) -> Result<String, Problem> {
+    match value {
+        DeValue::String(text) => Ok(text.to_string()),
+        other => Err(unfit(key, "a text", Value::from_toml(other).shown())),
+    }
+}
+
+fn unfit(key: &'static str, accepted: &'static str, got: String) -> Problem {
+    Problem::Unfit { key, accepted, got }
+}
