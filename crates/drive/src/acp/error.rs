@@ -103,6 +103,8 @@ impl Refusal {
     pub const INTERNAL: i64 = -32603;
     /// One has to log in first.
     pub const LOG_IN: i64 = -32000;
+    /// The client does not allow it. The same number as [`LOG_IN`](Self::LOG_IN), which only agents say.
+    pub const DENIED: i64 = -32000;
     /// The request was cancelled.
     pub const CANCELLED: i64 = -32800;
 

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{Question, Reply};
-use super::marks::{mark, marked, refusal};
+use super::marks::{mark, marked, out_of_reach, refusal};
 use super::stage::{Stage, session_of};
 use crate::acp::{Incoming, Refusal, Requests};
 use crate::policy::{Decision, Deed, Effect, choose};
@@ -109,7 +109,8 @@ impl Asked<'_> {
     /// A file or a terminal.
     async fn service(&self, method: &str) -> Result<Json, Refusal> {
         let workspace = &self.stage.workspace;
-        let Some(deed) = workspace.deed(method, &self.params)? else {
+        let deed = workspace.deed(method, &self.params);
+        let Some(deed) = deed.map_err(out_of_reach)? else {
             return self.serve(method, None).await;
         };
         let decision = match self.stage.granted(&self.session, &deed) {
