@@ -20,5 +20,6 @@ mod replay;
 mod run;
 mod streaming;
 mod support;
+mod talk;
 mod usage;
 mod workspace;
