@@ -21,5 +21,6 @@ mod replay;
 mod run;
 mod streaming;
 mod support;
+mod talk;
 mod usage;
 mod workspace;

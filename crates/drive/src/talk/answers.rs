@@ -43,6 +43,9 @@ pub(super) async fn answer_all(mut requests: Requests, stage: Arc<Stage>) {
 async fn answer(incoming: Incoming, stage: Arc<Stage>) {
     let method = incoming.method.to_str().into_owned();
     let params = incoming.params.clone().unwrap_or_else(Json::empty_object);
+    if method == ELICITATION {
+        return incoming.respond.answer(&declined()); // it need not be about a session
+    }
     let session = session_of(&params);
     let Some(turn) = stage.turn_of(&session) else {
         let message = "there is no such session";
@@ -59,7 +62,6 @@ async fn answer(incoming: Incoming, stage: Arc<Stage>) {
     };
     let answered = match method.as_str() {
         PERMISSION => asked.permission().await,
-        ELICITATION => Ok(declined()),
         method => asked.service(method).await,
     };
     match answered {

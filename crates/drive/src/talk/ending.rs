@@ -12,6 +12,8 @@ use crate::run::ending::{FREE_SPACE, start_cause, with_sources};
 pub(super) enum Broken {
     /// We end it.
     Stopped(Stopped),
+    /// The agent does not speak any more. How it ends tells why, if it ends.
+    Silent(Stopped),
     /// What was said, or how the agent ended, tells why.
     Told,
 }
@@ -38,6 +40,11 @@ impl From<ConnectionError> for Broken {
     fn from(error: ConnectionError) -> Self {
         let message = error.to_string();
         match error {
+            ConnectionError::Closed { exit: None, .. } => Self::Silent(Stopped {
+                cause: Cause::ProtocolError,
+                message,
+                hint: None,
+            }),
             ConnectionError::Closed { .. } | ConnectionError::Released => Self::Told,
             ConnectionError::NotReading { .. } | ConnectionError::Deaf => {
                 stopped(Cause::ProtocolError, message, None)

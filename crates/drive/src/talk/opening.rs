@@ -24,9 +24,12 @@ impl Course<'_> {
         let hello = client.initialize(None);
         let initialized = self.step(Phase::Starting, hello).await?;
         if initialized.protocol_version != VERSION {
-            let theirs = initialized.protocol_version;
-            let message =
-                format!("the agent speaks version {theirs} of ACP, not version {VERSION}");
+            let message = match version_of(&initialized) {
+                Some(theirs) => {
+                    format!("the agent speaks version {theirs} of ACP, not version {VERSION}")
+                }
+                None => "the agent does not say which version of ACP it speaks".to_owned(),
+            };
             let hint = "another version of the agent may speak it";
             return Err(stopped(Cause::ProtocolError, message, Some(hint)));
         }
@@ -51,12 +54,15 @@ impl Course<'_> {
             return Err(log_in(&refusal.message.to_str(), &agent.auth_methods));
         };
         let client = self.stage.client.clone();
-        self.step(Phase::Starting, client.authenticate(&method))
-            .await?;
-        match self.try_to_open(opening, agent).await? {
-            Ok(opened) => Ok(opened),
-            Err(refusal) => Err(log_in(&refusal.message.to_str(), &agent.auth_methods)),
-        }
+        let refusal = match self.answered(client.authenticate(&method)).await? {
+            Err(refusal) => refusal,
+            Ok(_) => match self.try_to_open(opening, agent).await? {
+                Ok(opened) => return Ok(opened),
+                Err(refusal) if refusal.code != Refusal::LOG_IN => return Err(Broken::Told),
+                Err(refusal) => refusal,
+            },
+        };
+        Err(log_in(&refusal.message.to_str(), &agent.auth_methods))
     }
 
     async fn try_to_open(
@@ -243,6 +249,12 @@ impl OwnedSetting {
             mcp_servers: &self.mcp_servers,
         }
     }
+}
+
+/// The version that an agent says it speaks, in its words.
+fn version_of(agent: &Initialized) -> Option<String> {
+    let version = agent.whole.token().get("protocolVersion")?;
+    Some(version.as_str().chars().take(40).collect())
 }
 
 fn cannot(what: &str) -> Broken {
