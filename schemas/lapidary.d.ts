@@ -1043,7 +1043,13 @@ export interface ResultError {
   hint?: string;
 }
 
-/** One command. */
+/** What every `Command` carries. */
+export interface CommandBase {
+  /** Whatever tells the command's `command_result` from others, which has it as its `commandId`. Upstream: the front end's. */
+  id?: unknown;
+}
+
+/** A line that a front end sends in: a command, and by what its result can be told. */
 export type Command =
   | SendMessage
   | PermissionResponse
@@ -1063,7 +1069,7 @@ export type Command =
   | Authenticate;
 
 /** Gives the agent a prompt. */
-export interface SendMessage {
+export interface SendMessage extends CommandBase {
   command: "send_message";
   /** The session it is for. Upstream. */
   sessionId?: string;
@@ -1074,7 +1080,7 @@ export interface SendMessage {
 }
 
 /** Answers a `permission_request`. */
-export interface PermissionResponse {
+export interface PermissionResponse extends CommandBase {
   command: "permission_response";
   /** The request's id. Upstream. */
   requestId: string;
@@ -1091,21 +1097,21 @@ export interface PermissionResponse {
 }
 
 /** Stops the turn. */
-export interface Interrupt {
+export interface Interrupt extends CommandBase {
   command: "interrupt";
   /** The session it is for. Upstream. */
   sessionId?: string;
 }
 
 /** Stops the agent. */
-export interface Kill {
+export interface Kill extends CommandBase {
   command: "kill";
   /** The session it is for. Upstream. */
   sessionId?: string;
 }
 
 /** Chooses a model. */
-export interface SetModel {
+export interface SetModel extends CommandBase {
   command: "set_model";
   /** The session it is for. Upstream. */
   sessionId?: string;
@@ -1114,7 +1120,7 @@ export interface SetModel {
 }
 
 /** Chooses a permission mode. */
-export interface SetPermissionMode {
+export interface SetPermissionMode extends CommandBase {
   command: "set_permission_mode";
   /** The session it is for. Upstream. */
   sessionId?: string;
@@ -1123,7 +1129,7 @@ export interface SetPermissionMode {
 }
 
 /** Sets an option of the session. */
-export interface SetConfigOption {
+export interface SetConfigOption extends CommandBase {
   command: "set_config_option";
   /** The session it is for. Upstream. */
   sessionId?: string;
@@ -1134,7 +1140,7 @@ export interface SetConfigOption {
 }
 
 /** Says how hard to think. */
-export interface SetReasoningEffort {
+export interface SetReasoningEffort extends CommandBase {
   command: "set_reasoning_effort";
   /** The session it is for. Upstream. */
   sessionId?: string;
@@ -1143,7 +1149,7 @@ export interface SetReasoningEffort {
 }
 
 /** Starts a session. */
-export interface CreateSession {
+export interface CreateSession extends CommandBase {
   command: "create_session";
   /** The working directory. Upstream. */
   cwd: string;
@@ -1154,7 +1160,7 @@ export interface CreateSession {
 }
 
 /** Opens an earlier session, and has its history said again. */
-export interface LoadSession {
+export interface LoadSession extends CommandBase {
   command: "load_session";
   /** Which. Upstream: the agent's id. */
   sessionId: string;
@@ -1163,7 +1169,7 @@ export interface LoadSession {
 }
 
 /** Opens an earlier session, without its history. */
-export interface ResumeSession {
+export interface ResumeSession extends CommandBase {
   command: "resume_session";
   /** Which. Upstream: the agent's id. */
   sessionId: string;
@@ -1172,7 +1178,7 @@ export interface ResumeSession {
 }
 
 /** Asks for the agent's sessions. They come in the command's result, a page at a time. */
-export interface ListSessions {
+export interface ListSessions extends CommandBase {
   command: "list_sessions";
   /** Only those of this directory. Upstream. */
   cwd?: string;
@@ -1181,21 +1187,21 @@ export interface ListSessions {
 }
 
 /** Ends a session, which the agent keeps. */
-export interface CloseSession {
+export interface CloseSession extends CommandBase {
   command: "close_session";
   /** Which. Upstream: the agent's id. */
   sessionId: string;
 }
 
 /** Has the agent delete a session. */
-export interface DeleteSession {
+export interface DeleteSession extends CommandBase {
   command: "delete_session";
   /** Which. Upstream: the agent's id. */
   sessionId: string;
 }
 
 /** Puts a session into one of the agent's own modes. */
-export interface SetMode {
+export interface SetMode extends CommandBase {
   command: "set_mode";
   /** The session it is for. Upstream. */
   sessionId?: string;
@@ -1204,7 +1210,7 @@ export interface SetMode {
 }
 
 /** Logs in by one of the methods that the agent has listed. */
-export interface Authenticate {
+export interface Authenticate extends CommandBase {
   command: "authenticate";
   /** The method's id. Upstream. */
   methodId: string;

@@ -42,7 +42,8 @@ pub fn run(request: Request, errand: Errand) -> Run {
 }
 
 /// Starts an agent and keeps it until it is not wanted any more.
-pub fn connect(request: Request) -> Conversation {
+pub fn connect(mut request: Request) -> Conversation {
+    request.run.retries = 0; // another agent would not know the sessions of the first
     let (sender, orders) = mpsc::unbounded_channel();
     let options = request.run.options.clone();
     let run = Run::on_a_thread(options, move |stops, batches| {

@@ -59,8 +59,10 @@ pub struct AcpNormalizer {
     stamp: Stamp,
     deltas: Deltas,
     speech: Speech,
-    /// Requests that wait for their answers, under the direction they went and their id.
+    /// The agent's requests that wait for their answers, under their ids.
     requests: Pending<Asked>,
+    /// The client's. However much an agent asks, what was asked of it is not forgotten.
+    errands: Pending<Asked>,
     /// Calls, under their session and id. Those that are over stay for a while: agents repeat themselves.
     calls: Pending<Call>,
     /// Terminals in use, under their ids.
@@ -91,6 +93,7 @@ impl AcpNormalizer {
             deltas: options.deltas,
             speech: Speech::default(),
             requests: Pending::default(),
+            errands: Pending::default(),
             calls: Pending::default(),
             terminals: Pending::default(),
             subagents: Pending::default(),
@@ -120,10 +123,7 @@ impl AcpNormalizer {
                 if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
                     return self.text_line(direction, &on_one_line(text), out);
                 }
-                let message = "a line is not valid UTF-8".to_owned();
-                let mut raw = Some(Raw::text(bytes));
-                self.stamp
-                    .diagnostic(DiagnosticKind::MalformedLine, message, &mut raw, out);
+                self.broken_line(direction, bytes, out);
             }
             Line::TooLong { head, length } => {
                 let kept = head.len();
@@ -143,11 +143,13 @@ impl AcpNormalizer {
         self.stamp.diagnostic(kind, message, &mut None, out);
     }
 
-    /// Says an event of our own, in its place between the lines.
-    pub fn say(&mut self, body: Body, now: &str, out: &mut Events) {
+    /// Says an event of our own, in its place between the lines. The session that it is about need not be the one of the last line.
+    pub fn say(&mut self, body: Body, session: Option<Text>, now: &str, out: &mut Events) {
         self.arrived(Some(now));
         self.end_block(out);
+        let last = std::mem::replace(&mut self.stamp.session_id, session);
         out.push(self.stamp.event(body, &mut None));
+        self.stamp.session_id = last;
     }
 
     /// The agent is started again: what the last one said is over, and its requests and calls are not this one's.
@@ -155,6 +157,7 @@ impl AcpNormalizer {
         self.end_message(out);
         self.last_terminals(out);
         self.requests = Pending::default();
+        self.errands = Pending::default();
         self.calls = Pending::default();
         self.terminals = Pending::default();
         self.subagents = Pending::default();
@@ -214,10 +217,7 @@ impl AcpNormalizer {
         match parse(text) {
             Envelope::Object { whole, message } => {
                 current.raw = Some(Raw::line(text, whole));
-                match direction {
-                    Direction::FromAgent => self.agent_writes(message, &mut current, out),
-                    Direction::FromClient => self.client_writes(message, &mut current, out),
-                }
+                self.message(direction, message, &mut current, out);
             }
             Envelope::NotAnObject(token) => {
                 current.raw = Some(Raw::line(text, token));
@@ -235,6 +235,32 @@ impl AcpNormalizer {
             }
         }
         self.close(current, out);
+    }
+
+    /// A line that is not valid UTF-8. Whoever speaks to the agent reads it as far as it can be read, and so is it told: an answer is one.
+    fn broken_line(&mut self, direction: Direction, bytes: &[u8], out: &mut Events) {
+        let text = on_one_line(&String::from_utf8_lossy(bytes));
+        let mut current = Current::new(&text);
+        current.raw = Some(Raw::text(bytes));
+        let message = "a line is not valid UTF-8".to_owned();
+        current.complain(DiagnosticKind::MalformedLine, message);
+        if let Envelope::Object { message, .. } = parse(&text) {
+            self.message(direction, message, &mut current, out);
+        }
+        self.close(current, out);
+    }
+
+    fn message(
+        &mut self,
+        direction: Direction,
+        message: Message<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        match direction {
+            Direction::FromAgent => self.agent_writes(message, current, out),
+            Direction::FromClient => self.client_writes(message, current, out),
+        }
     }
 
     /// What is left to be said about a line; and a line that nothing was said about is carried all the same.

@@ -13,6 +13,7 @@ use lapidary_vocab::{Cause, Number, Text};
 
 use self::manner::Manner;
 use self::words::{told_by_name, told_by_phrases, told_by_stderr};
+use crate::gemini::stream::shortened;
 
 /// How the agent's process ended, as far as the caller knows.
 #[derive(Debug, Clone, Default)]
@@ -281,8 +282,23 @@ impl Verdict {
             .map(|(_, text)| text.clone());
         spoilt
             .or_else(|| self.reported_message())
-            .or_else(|| self.manner.complaint(cause, ending).map(Text::from))
+            .or_else(|| self.complaint(cause, ending).map(Text::from))
             .unwrap_or_else(|| cause.described().to_owned().into())
+    }
+
+    /// What is to be said when the agent said nothing about it. Over ACP its last word counts, not how its process ended after that.
+    fn complaint(&self, cause: &Cause, ending: &Ending) -> Option<String> {
+        match (&self.result, self.manner) {
+            (Some(result), Manner::Acp { .. }) => match result.status.as_str() {
+                "" => Some("the agent ended its turn without a reason".to_owned()),
+                _ if result.stop_reason().is_some() => None,
+                status => Some(format!(
+                    "the agent ended its turn with `{}`",
+                    shortened(status)
+                )),
+            },
+            _ => self.manner.complaint(cause, ending),
+        }
     }
 
     fn is_hollow_success(&self, cause: &Cause) -> bool {

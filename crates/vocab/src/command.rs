@@ -6,6 +6,18 @@ use serde::{Deserialize, Serialize};
 use crate::tagged::read_by_tag;
 use crate::{Json, Text};
 
+/// A line that a front end sends in: a command, and by what its result can be told.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Command")]
+pub struct CommandLine {
+    /// Whatever tells the command's `command_result` from others, which has it as its `commandId`. Upstream: the front end's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<Json>,
+    /// What is to be done.
+    #[serde(flatten)]
+    pub command: Command,
+}
+
 /// One command.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "command", rename_all = "snake_case")]

@@ -24,7 +24,10 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::Message>("messages", "one line of `--format messages`"),
     published::<crate::RuntimeEvent>("runtime", "one line of `--format runtime`"),
     published::<crate::RunResult>("result", "the object that `--format result` prints"),
-    published::<crate::command::Command>("commands", "one line that a front end sends in"),
+    published::<crate::command::CommandLine>(
+        "commands",
+        "one line that a front end sends to `connect`",
+    ),
     published::<crate::recording::Recording>("recording", "`run.json` of a recorded run"),
     published::<crate::Capabilities>("capabilities", "one line of `lapidary capabilities`"),
     published::<crate::Checkup>("doctor", "what `lapidary doctor` prints"),

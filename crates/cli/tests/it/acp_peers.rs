@@ -3,6 +3,7 @@
 //!
 //! A start costs seconds of CPU, so each agent is started once.
 
+mod run;
 mod stage;
 
 use lapidary_standin::api::{Dialect, Kind, Rule, Script, Turn};

@@ -119,3 +119,80 @@ fn a_recording_is_the_agent_of_somebodys_tests() {
         "{result}"
     );
 }
+
+const TALK: [&str; 4] = [
+    "--agent",
+    "examples/agent.py",
+    "say one\u{2028}two; ask edit a.txt; ask read b.txt; refuse",
+    "say three",
+];
+
+const TOLD: &str = "\
+one\u{2028}two
+[edit a.txt: denied]
+[no: only looking is allowed]
+[read b.txt: allowed]
+[yes: only looking is allowed]
+[send_message: the agent refuses: no, thank you (-32603)]
+three
+completed: end_turn
+";
+
+/// A client of `connect`, with the agent that does what it is told.
+fn talk(interpreter: &str, client: &std::path::Path) {
+    let state = tempfile::tempdir().unwrap();
+    let mut command = Command::new(interpreter);
+    command
+        .arg(client)
+        .args(["--ask", "read", "--trust-workspace"])
+        .args(TALK)
+        .env("LAPIDARY", env!("CARGO_BIN_EXE_lapidary"))
+        .env("LAPIDARY_STATE_DIR", state.path())
+        .current_dir(root());
+    let ran = output(command, b"");
+    let told = String::from_utf8(ran.stdout).unwrap();
+    let errors = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(
+        (ran.status.code(), told.as_str(), errors.as_str()),
+        (Some(0), TOLD, "")
+    );
+}
+
+#[test]
+fn a_client_in_python_keeps_an_agent() {
+    talk("python3", &root().join("examples/connect.py"));
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_client_in_typescript_keeps_an_agent() {
+    let peers = std::env::var_os("LAPIDARY_PEERS").expect("run `cargo xtask test`");
+    let modules = std::path::PathBuf::from(peers).join("node_modules");
+    let built = tempfile::tempdir().unwrap();
+    let project = serde_json::json!({
+        "compilerOptions": {
+            "strict": true, "exactOptionalPropertyTypes": true, "skipLibCheck": true, "noEmitOnError": true,
+            "target": "es2022", "module": "esnext", "moduleResolution": "bundler", "types": ["node"], "typeRoots": [modules.join("@types")],
+            "rootDir": root(), "outDir": built.path(),
+        },
+        "files": [root().join("examples/connect.ts")],
+    });
+    let configured = built.path().join("tsconfig.json");
+    std::fs::write(&configured, project.to_string()).unwrap();
+    std::fs::write(built.path().join("package.json"), r#"{"type":"module"}"#).unwrap();
+    let mut compiler = Command::new("node");
+    compiler
+        .arg(modules.join("typescript/bin/tsc"))
+        .arg("--project")
+        .arg(configured);
+    let told = output(compiler, b"");
+    assert!(
+        told.status.success(),
+        "{}",
+        String::from_utf8_lossy(&told.stdout)
+    );
+    talk("node", &built.path().join("examples/connect.js"));
+}

@@ -90,6 +90,8 @@ pub struct Refusal {
     pub message: Text,
     /// What else was said.
     pub data: Option<Json>,
+    /// The number of the agent's line that says so; none if it is ours.
+    pub number: Option<u64>,
 }
 
 impl Refusal {
@@ -101,6 +103,8 @@ impl Refusal {
     pub const INTERNAL: i64 = -32603;
     /// One has to log in first.
     pub const LOG_IN: i64 = -32000;
+    /// The client does not allow it. The same number as [`LOG_IN`](Self::LOG_IN), which only agents say.
+    pub const DENIED: i64 = -32000;
     /// The request was cancelled.
     pub const CANCELLED: i64 = -32800;
 
@@ -110,6 +114,7 @@ impl Refusal {
             code,
             message: message.into(),
             data: None,
+            number: None,
         }
     }
 
@@ -126,6 +131,7 @@ impl Refusal {
             code: code.unwrap_or_default(),
             message: message.map_or_else(Text::default, |words| Text::from_token(shared(words))),
             data: data.map(|data| Json::from(shared(data))),
+            number: None, // it is known once the line is noted
         }
     }
 

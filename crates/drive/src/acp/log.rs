@@ -232,6 +232,13 @@ impl Log {
         told.map(|_| ())
     }
 
+    /// The agent's stdin is closed now.
+    pub(super) fn hung_up(&self) {
+        if let Some(tape) = &mut self.state().tape {
+            tape.hung_up();
+        }
+    }
+
     /// Notes how far the agent's stderr has grown.
     pub(super) fn look_at_stderr(&self) -> Result<(), ConnectionError> {
         match &mut self.state().tape {

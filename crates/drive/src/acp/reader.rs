@@ -91,8 +91,14 @@ fn take_answer(
 }
 
 fn tell(waiting: oneshot::Sender<Told>, id: Id, number: u64, outcome: Result<Json, Refusal>) {
-    let told = outcome.map(|result| Answer { id, number, result });
-    let _ = waiting.send(told.map_err(RequestError::Refused)); // it may have been given up just now
+    let told = match outcome {
+        Ok(result) => Ok(Answer { id, number, result }),
+        Err(refusal) => Err(RequestError::Refused(Refusal {
+            number: Some(number),
+            ..refusal
+        })),
+    };
+    let _ = waiting.send(told); // it may have been given up just now
 }
 
 /// The request that the agent does not want answered any more.

@@ -89,6 +89,13 @@ impl Tape {
         noted.map(|()| start)
     }
 
+    /// The agent is told nothing more. Who plays the recording waits for its client to say so, too.
+    pub(super) fn hung_up(&mut self) {
+        let at = self.recorder.elapsed();
+        let (channel, bytes) = (Channel::In, 0);
+        self.moments.push(Moment { at, channel, bytes });
+    }
+
     /// What was recorded, if all of it was.
     pub(super) fn recorded(&self) -> Option<Recorded> {
         let open = |name| File::open(self.recorder.directory().join(name)).ok();

@@ -33,6 +33,7 @@ pub(super) async fn write(mut to: impl AsyncWrite + Unpin, shared: Arc<Shared>) 
             }
         }
     }
+    shared.log.hung_up();
     let _ = to.shutdown().await; // it is dropped next
 }
 

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{Question, Reply};
-use super::marks::{mark, marked, refusal};
+use super::marks::{mark, marked, out_of_reach, refusal};
 use super::stage::{Stage, session_of};
 use crate::acp::{Incoming, Refusal, Requests};
 use crate::policy::{Decision, Deed, Effect, choose};
@@ -43,6 +43,9 @@ pub(super) async fn answer_all(mut requests: Requests, stage: Arc<Stage>) {
 async fn answer(incoming: Incoming, stage: Arc<Stage>) {
     let method = incoming.method.to_str().into_owned();
     let params = incoming.params.clone().unwrap_or_else(Json::empty_object);
+    if method == ELICITATION {
+        return incoming.respond.answer(&declined()); // it need not be about a session
+    }
     let session = session_of(&params);
     let Some(turn) = stage.turn_of(&session) else {
         let message = "there is no such session";
@@ -59,7 +62,6 @@ async fn answer(incoming: Incoming, stage: Arc<Stage>) {
     };
     let answered = match method.as_str() {
         PERMISSION => asked.permission().await,
-        ELICITATION => Ok(declined()),
         method => asked.service(method).await,
     };
     match answered {
@@ -109,7 +111,8 @@ impl Asked<'_> {
     /// A file or a terminal.
     async fn service(&self, method: &str) -> Result<Json, Refusal> {
         let workspace = &self.stage.workspace;
-        let Some(deed) = workspace.deed(method, &self.params)? else {
+        let deed = workspace.deed(method, &self.params);
+        let Some(deed) = deed.map_err(out_of_reach)? else {
             return self.serve(method, None).await;
         };
         let decision = match self.stage.granted(&self.session, &deed) {
@@ -140,7 +143,9 @@ impl Asked<'_> {
         let request = self.request_for(method, deed);
         if self.stage.asks.is_some() {
             let body = Body::PermissionRequest(Box::new(request.clone()));
-            self.stage.say.body(Some(self.incoming.number), body);
+            let session = Some(Text::from(self.session.clone()));
+            let after = Some(self.incoming.number);
+            self.stage.say.body(after, session, body);
         }
         match self.ask(request, deed, &decision).await {
             Asking::Decided(decision, _) => Ok(decision),

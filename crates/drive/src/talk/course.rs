@@ -8,18 +8,19 @@ use lapidary_normalize::acp::AcpNormalizer;
 use lapidary_normalize::{Ending, Events};
 use lapidary_vocab::event::DiagnosticKind;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::Order;
 use super::answers::{self, answer_all};
 use super::asking::{Attendant, Question};
 use super::ending::Broken;
 use super::halts::{Halts, Phase};
+use super::orders::refuse_rest;
 use super::request::{Errand, Request};
 use super::stage::Stage;
 use super::translation::{Say, Translation};
 use super::watcher::Watcher;
-use crate::acp::{Agent, Client, Launch, Limits, Methods, Process, RequestError};
+use crate::acp::{Agent, Client, ConnectionError, Launch, Limits, Methods, Process, RequestError};
 use crate::process::Ended;
 use crate::recording::{self, Manifest, Recorder, STDOUT};
 use crate::run::attempt::{Tried, begin, manifest};
@@ -94,6 +95,14 @@ async fn talk(
     };
     let (mut ending, recording) =
         attempts(&request.run, &mut effort, &stops, &batches, began).await;
+    if let Script::Orders(orders) = effort.script {
+        let events = refuse_rest(orders, &mut normalizer);
+        let batch = Batch {
+            events,
+            ..Batch::default()
+        };
+        let _ = batches.send(batch).await;
+    }
     ending.duration.get_or_insert_with(|| began.elapsed());
     let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
     let _ = batches
@@ -174,7 +183,10 @@ impl Talking<'_> {
         let watcher = Arc::new(Watcher::new(request, Arc::clone(&policy), say.clone()));
         let agent = match Agent::start(self.launch(recorder, &watcher, must_end)).await {
             Ok(agent) => agent,
-            Err(error) => return (ended_as(Err(error.into()), None), false),
+            Err(error) => {
+                let ending = ended_as(Err(error.into()), None, Departure::Ordered);
+                return (ending, false);
+            }
         };
         let _ = agent.describe(manifest);
         let (asks, questions) = asking(&request.attendant);
@@ -281,8 +293,8 @@ impl Course<'_> {
             Script::Errand(errand) => self.errand(errand).await,
             Script::Orders(orders) => self.carry_out(orders, questions, process).await,
         };
-        let ended = self.end(process).await;
-        ended_as(done, ended)
+        let (ended, departure) = self.end(process).await;
+        ended_as(done, ended, departure)
     }
 
     async fn errand(&mut self, errand: &Errand) -> Result<(), Broken> {
@@ -307,7 +319,7 @@ impl Course<'_> {
     }
 
     /// Ends the agent, its terminals too.
-    async fn end(&mut self, process: &Process) -> Option<Ended> {
+    async fn end(&mut self, process: &Process) -> (Option<Ended>, Departure) {
         self.stage.client.connection().hang_up();
         let grace = self.request.run.grace;
         let by_itself = if self.is_deaf {
@@ -315,20 +327,40 @@ impl Course<'_> {
         } else {
             BY_ITSELF.min(grace)
         };
+        let leaving = async {
+            match timeout(by_itself, process.gone()).await {
+                Ok(ended) => (ended, Departure::ByItself),
+                Err(_) => (process.end(Duration::ZERO, grace).await, Departure::Ordered),
+            }
+        };
+        // Who has written too much would go on to: there is no grace for that.
+        let last = self.stage.client.connection().ended();
+        let has_flooded = matches!(last, Some(ConnectionError::TooMuch { .. }));
         let ended = tokio::select! {
-            ended = process.end(by_itself, grace) => ended,
-            () = self.halts.at_once() => process.kill().await,
+            ended = leaving, if !has_flooded => ended,
+            () = self.halts.at_once(), if !has_flooded => (process.kill().await, Departure::Ordered),
+            else => (process.kill().await, Departure::Ordered),
         };
         self.stage.workspace.close().await;
         ended
     }
 }
 
+/// Why an agent is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Departure {
+    /// It ended, once nobody spoke to it any more or before.
+    ByItself,
+    /// It was told to.
+    Ordered,
+}
+
 /// How it went, as far as we know.
-fn ended_as(done: Result<(), Broken>, ended: Option<Ended>) -> Ending {
+fn ended_as(done: Result<(), Broken>, ended: Option<Ended>, departure: Departure) -> Ending {
     let stopped = match done {
         Ok(()) | Err(Broken::Told) => None,
-        Err(Broken::Stopped(stopped)) => Some(stopped),
+        Err(Broken::Silent(_)) if departure == Departure::ByItself => None,
+        Err(Broken::Stopped(stopped) | Broken::Silent(stopped)) => Some(stopped),
     };
     match ended {
         Some(ended) => ending(ended, stopped),

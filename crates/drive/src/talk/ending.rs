@@ -12,6 +12,8 @@ use crate::run::ending::{FREE_SPACE, start_cause, with_sources};
 pub(super) enum Broken {
     /// We end it.
     Stopped(Stopped),
+    /// The agent does not speak any more. How it ends tells why, if it ends.
+    Silent(Stopped),
     /// What was said, or how the agent ended, tells why.
     Told,
 }
@@ -38,6 +40,11 @@ impl From<ConnectionError> for Broken {
     fn from(error: ConnectionError) -> Self {
         let message = error.to_string();
         match error {
+            ConnectionError::Closed { exit: None, .. } => Self::Silent(Stopped {
+                cause: Cause::ProtocolError,
+                message,
+                hint: None,
+            }),
             ConnectionError::Closed { .. } | ConnectionError::Released => Self::Told,
             ConnectionError::NotReading { .. } | ConnectionError::Deaf => {
                 stopped(Cause::ProtocolError, message, None)
@@ -74,15 +81,20 @@ pub(super) fn stopped(cause: Cause, message: String, hint: Option<&str>) -> Brok
 /// Somebody has to log in, and we know of no way that needs nobody.
 pub(super) fn log_in(said: &str, methods: &[AuthMethod]) -> Broken {
     let message = format!("the agent wants somebody to log in: {said}");
-    let listed: Vec<_> = methods.iter().map(AuthMethod::described).collect();
-    let hint = match listed.as_slice() {
+    let hint = match methods {
         [] => "log in with the agent's own program first".to_owned(),
-        listed => format!(
+        methods => format!(
             "log in with the agent's own program first, or name a way with --auth: {}",
-            listed.join(", ")
+            named(methods)
         ),
     };
     stopped(Cause::AuthRequired, message, Some(&hint))
+}
+
+/// Ways to log in, in words.
+pub(super) fn named(methods: &[AuthMethod]) -> String {
+    let listed: Vec<_> = methods.iter().map(AuthMethod::described).collect();
+    listed.join(", ")
 }
 
 impl AuthMethod {

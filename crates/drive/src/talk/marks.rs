@@ -2,7 +2,7 @@
 //! recording tells which rule decided.
 
 use lapidary_vocab::Json;
-use lapidary_vocab::event::PermissionOutcome;
+use lapidary_vocab::event::{DecidedBy, PermissionOutcome};
 
 use crate::acp::Refusal;
 use crate::policy::{Decision, Effect};
@@ -42,9 +42,22 @@ pub(super) fn marked(answer: &Json, decision: &Decision) -> Json {
     Json::object(members.chain([("_meta", mark(decision))]))
 }
 
+/// What is out of reach whatever anybody says is a decision too.
+pub(super) fn out_of_reach(refused: Refusal) -> Refusal {
+    if refused.code != Refusal::DENIED {
+        return refused;
+    }
+    refusal(&Decision {
+        effect: Effect::Deny,
+        by: DecidedBy::Default,
+        rule: None,
+        reason: refused.message.to_string(),
+    })
+}
+
 /// A refusal for a decision.
 pub(super) fn refusal(decision: &Decision) -> Refusal {
-    let mut refusal = Refusal::new(Refusal::INTERNAL, decision.reason.clone());
+    let mut refusal = Refusal::new(Refusal::DENIED, decision.reason.clone());
     refusal.data = Some(mark(decision));
     refusal
 }

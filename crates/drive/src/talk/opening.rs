@@ -9,8 +9,9 @@ use lapidary_vocab::{Cause, Json};
 use super::course::Course;
 use super::ending::{Broken, log_in, stopped};
 use super::halts::Phase;
-use super::request::Opening;
-use crate::acp::{Initialized, OpenedSession, Refusal, RequestError, Setting};
+use super::request::{ModeWords, Opening};
+use super::stage::Stage;
+use crate::acp::{Initialized, Offered, OpenedSession, Refusal, RequestError, Setting};
 use crate::config::PermissionMode;
 
 /// The version of the protocol that we speak.
@@ -23,9 +24,12 @@ impl Course<'_> {
         let hello = client.initialize(None);
         let initialized = self.step(Phase::Starting, hello).await?;
         if initialized.protocol_version != VERSION {
-            let theirs = initialized.protocol_version;
-            let message =
-                format!("the agent speaks version {theirs} of ACP, not version {VERSION}");
+            let message = match version_of(&initialized) {
+                Some(theirs) => {
+                    format!("the agent speaks version {theirs} of ACP, not version {VERSION}")
+                }
+                None => "the agent does not say which version of ACP it speaks".to_owned(),
+            };
             let hint = "another version of the agent may speak it";
             return Err(stopped(Cause::ProtocolError, message, Some(hint)));
         }
@@ -50,12 +54,15 @@ impl Course<'_> {
             return Err(log_in(&refusal.message.to_str(), &agent.auth_methods));
         };
         let client = self.stage.client.clone();
-        self.step(Phase::Starting, client.authenticate(&method))
-            .await?;
-        match self.try_to_open(opening, agent).await? {
-            Ok(opened) => Ok(opened),
-            Err(refusal) => Err(log_in(&refusal.message.to_str(), &agent.auth_methods)),
-        }
+        let refusal = match self.answered(client.authenticate(&method)).await? {
+            Err(refusal) => refusal,
+            Ok(_) => match self.try_to_open(opening, agent).await? {
+                Ok(opened) => return Ok(opened),
+                Err(refusal) if refusal.code != Refusal::LOG_IN => return Err(Broken::Told),
+                Err(refusal) => refusal,
+            },
+        };
+        Err(log_in(&refusal.message.to_str(), &agent.auth_methods))
     }
 
     async fn try_to_open(
@@ -126,20 +133,12 @@ impl Course<'_> {
     /// Where sessions work, and with what. What the agent cannot do with is an error, not a surprise.
     pub(super) fn setting(&self, cwd: &Path, agent: &Initialized) -> Result<OwnedSetting, Broken> {
         let offered = agent.offered;
-        for server in &self.request.mcp_servers {
-            let kind = server.token().get("type").and_then(Token::string);
-            match kind.as_deref() {
-                Some("http") if !offered.mcp_http => return Err(cannot("use MCP over HTTP")),
-                Some("sse") if !offered.mcp_sse => return Err(cannot("use MCP over SSE")),
-                _ => {}
-            }
+        if let Some(what) = unusable(&self.request.mcp_servers, offered) {
+            return Err(cannot(what));
         }
         let additional = self.request.roots[1..].to_vec();
         if !additional.is_empty() && !offered.additional_directories {
-            let message =
-                "the agent does not take other directories: they are only open to it through us";
-            let kind = DiagnosticKind::Notice;
-            self.stage.say.note(None, kind, message.to_owned());
+            self.only_through_us();
         }
         Ok(OwnedSetting {
             cwd: cwd.to_owned(),
@@ -150,6 +149,13 @@ impl Course<'_> {
             },
             mcp_servers: self.request.mcp_servers.clone(),
         })
+    }
+
+    pub(super) fn only_through_us(&self) {
+        let message =
+            "the agent does not take other directories: they are only open to it through us";
+        let kind = DiagnosticKind::Notice;
+        self.stage.say.note(None, kind, message.to_owned());
     }
 
     /// The mode in which it asks us, and the model.
@@ -171,20 +177,10 @@ impl Course<'_> {
 
     /// Puts the agent into the mode in which it asks, or only plans. In the others we answer ourselves.
     async fn set_agent_mode(&mut self, session: &str, mode: PermissionMode) -> Result<(), Broken> {
-        let words = &self.request.modes;
-        let wanted = match mode {
-            PermissionMode::Plan => words.plan.clone(),
-            PermissionMode::Default
-            | PermissionMode::AcceptEdits
-            | PermissionMode::BypassPermissions => words.default.clone(),
-        };
-        let modes = self.stage.modes_of(session);
-        let (Some(wanted), Some(modes)) = (wanted, modes) else {
+        let wanted = self.stage.other_mode(session, &self.request.modes, mode);
+        let Some(wanted) = wanted else {
             return Ok(());
         };
-        if modes.current == wanted || !modes.available.contains(&wanted) {
-            return Ok(());
-        }
         let client = self.stage.client.clone();
         let set = self.answered(client.set_mode(session, &wanted)).await?;
         if let Err(refusal) = set {
@@ -194,6 +190,47 @@ impl Course<'_> {
         }
         Ok(())
     }
+}
+
+impl Stage {
+    /// The mode into which the agent has to be put, if it is not in it and has it.
+    pub(super) fn other_mode(
+        &self,
+        session: &str,
+        words: &ModeWords,
+        mode: PermissionMode,
+    ) -> Option<String> {
+        let wanted = match mode {
+            PermissionMode::Plan => words.plan.clone(),
+            PermissionMode::Default
+            | PermissionMode::AcceptEdits
+            | PermissionMode::BypassPermissions => words.default.clone(),
+        }?;
+        let modes = self.modes_of(session)?;
+        let is_other = modes.current != wanted && modes.available.contains(&wanted);
+        is_other.then_some(wanted)
+    }
+
+    /// The agent was put into a mode.
+    pub(super) fn is_in_mode(&self, session: &str, mode: &str) {
+        let mut sessions = self.sessions();
+        let modes = sessions.get_mut(session).map(|known| &mut known.modes);
+        if let Some(Some(modes)) = modes {
+            mode.clone_into(&mut modes.current);
+        }
+    }
+}
+
+/// What the agent would have to do for these servers, and cannot.
+pub(super) fn unusable(servers: &[Json], offered: Offered) -> Option<&'static str> {
+    servers.iter().find_map(|server| {
+        let kind = server.token().get("type").and_then(Token::string);
+        match kind.as_deref() {
+            Some("http") if !offered.mcp_http => Some("use MCP over HTTP"),
+            Some("sse") if !offered.mcp_sse => Some("use MCP over SSE"),
+            _ => None,
+        }
+    })
 }
 
 /// A setting that is not borrowed.
@@ -212,6 +249,12 @@ impl OwnedSetting {
             mcp_servers: &self.mcp_servers,
         }
     }
+}
+
+/// The version that an agent says it speaks, in its words.
+fn version_of(agent: &Initialized) -> Option<String> {
+    let version = agent.whole.token().get("protocolVersion")?;
+    Some(version.as_str().chars().take(40).collect())
 }
 
 fn cannot(what: &str) -> Broken {

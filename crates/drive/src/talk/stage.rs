@@ -35,8 +35,6 @@ pub(super) struct Stage {
     asked: AtomicUsize,
     answered: Notify,
     pub(super) has_prompted: AtomicBool,
-    /// Told when a turn is over.
-    pub(super) quiet: Notify,
 }
 
 /// Something that an agent was allowed to do, and may now do through us.
@@ -69,7 +67,6 @@ impl Stage {
             asked: AtomicUsize::new(0),
             answered: Notify::new(),
             has_prompted: AtomicBool::new(false),
-            quiet: Notify::new(),
         }
     }
 

@@ -1,15 +1,17 @@
 //! What both sides said, translated at the pace of whoever reads it. What is not read yet waits in the connection's log.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::Path;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
-use lapidary_vocab::Body;
 use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::{Body, Text};
 use lapidary_wire::lines::Line;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
@@ -28,13 +30,33 @@ const BYTES: usize = 64 * 1024;
 /// How often the agent's complaints are looked at, if somebody wants them.
 const COMPLAINTS: Duration = Duration::from_millis(100);
 
+/// So many notes wait until somebody reads them. Of more, only how many there were is told, at the end.
+const MOST_NOTES: usize = 10_000;
+
 /// Says something of our own, in its place between the lines.
 #[derive(Debug, Clone)]
-pub(super) struct Say(mpsc::UnboundedSender<Said>);
+pub(super) struct Say {
+    sender: mpsc::UnboundedSender<Said>,
+    notes: Arc<Notes>,
+}
+
+/// How many notes there are. An agent can be the reason for any number of them.
+#[derive(Debug, Default)]
+struct Notes {
+    waiting: AtomicUsize,
+    left_out: AtomicUsize,
+}
+
+/// What is said.
+#[derive(Debug)]
+pub(super) struct Sayings {
+    receiver: mpsc::UnboundedReceiver<Said>,
+    notes: Arc<Notes>,
+}
 
 /// Something of our own.
 #[derive(Debug)]
-pub(super) struct Said {
+struct Said {
     /// The number of the line that it comes after.
     after: Option<u64>,
     words: Words,
@@ -43,56 +65,63 @@ pub(super) struct Said {
 #[derive(Debug)]
 enum Words {
     Note(DiagnosticKind, String),
-    Body(Body),
+    Body(Body, Option<Text>),
 }
 
 impl Say {
-    pub(super) fn channel() -> (Self, mpsc::UnboundedReceiver<Said>) {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        (Self(sender), receiver)
+    pub(super) fn channel() -> (Self, Sayings) {
+        let (sender, receiver) = mpsc::unbounded_channel(); // as many as there may be notes, and questions
+        let notes = Arc::new(Notes::default());
+        let said = Sayings {
+            receiver,
+            notes: Arc::clone(&notes),
+        };
+        (Self { sender, notes }, said)
     }
 
     pub(super) fn note(&self, after: Option<u64>, kind: DiagnosticKind, message: String) {
+        if self.notes.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_NOTES {
+            self.notes.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.notes.left_out.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
         self.say(after, Words::Note(kind, message));
     }
 
-    pub(super) fn body(&self, after: Option<u64>, body: Body) {
-        self.say(after, Words::Body(body));
+    /// Something about a session, or about none.
+    pub(super) fn body(&self, after: Option<u64>, session: Option<Text>, body: Body) {
+        self.say(after, Words::Body(body, session));
     }
 
     /// When nobody translates any more, nobody reads it either.
     fn say(&self, after: Option<u64>, words: Words) {
-        let _ = self.0.send(Said { after, words });
+        let _ = self.sender.send(Said { after, words });
     }
 }
 
 /// Translates one connection.
 pub(super) struct Translation {
     observer: Observer,
-    said: mpsc::UnboundedReceiver<Said>,
+    said: Sayings,
     /// The agent's complaints, if somebody wants its bytes.
     stderr: Option<Followed>,
     with_bytes: bool,
-    /// What waits for its place.
-    waiting: VecDeque<Said>,
+    /// What waits for its place, by the number of the line that it comes before.
+    waiting: BTreeMap<u64, Vec<Words>>,
     /// The number of the next line.
     next: u64,
 }
 
 impl Translation {
     /// A translation; with bytes, if there is a recording to take them from.
-    pub(super) fn new(
-        observer: Observer,
-        said: mpsc::UnboundedReceiver<Said>,
-        bytes_of: Option<&Path>,
-    ) -> Self {
+    pub(super) fn new(observer: Observer, said: Sayings, bytes_of: Option<&Path>) -> Self {
         let stderr = bytes_of.map(|recording| Followed::open(&recording.join(STDERR)));
         Self {
             observer,
             said,
             with_bytes: stderr.is_some(),
             stderr: stderr.and_then(Result::ok),
-            waiting: VecDeque::new(),
+            waiting: BTreeMap::new(),
             next: 0,
         }
     }
@@ -119,7 +148,7 @@ impl Translation {
                     Some(observed) => self.take(&observed, &mut into),
                     None => is_connected = false,
                 },
-                Some(said) = self.said.recv() => self.waiting.push_back(said),
+                Some(said) = self.said.receiver.recv() => self.wait(said),
                 _ = &mut is_over, if goes_on => goes_on = false,
                 _ = complaints.tick(), if self.with_bytes => {}
             }
@@ -133,6 +162,11 @@ impl Translation {
         };
         self.hear();
         self.say_what_is_due(false, &mut into);
+        let left_out = self.said.notes.left_out.load(Ordering::Relaxed);
+        if left_out > 0 {
+            let message = format!("{left_out} more notes of this kind were left out");
+            into.note(DiagnosticKind::Notice, message, &now());
+        }
         send(into.batch, batches).await;
     }
 
@@ -178,27 +212,28 @@ impl Translation {
 
     /// What was said of our own meanwhile.
     fn hear(&mut self) {
-        while let Ok(said) = self.said.try_recv() {
-            self.waiting.push_back(said);
+        while let Ok(said) = self.said.receiver.try_recv() {
+            self.wait(said);
         }
+    }
+
+    fn wait(&mut self, said: Said) {
+        let before = said.after.map_or(0, |after| after + 1);
+        self.waiting.entry(before).or_default().push(said.words);
     }
 
     /// What has its place before the next line, or no place.
     fn say_what_is_due(&mut self, is_connected: bool, into: &mut Into<'_>) {
-        if self.waiting.is_empty() {
-            return;
-        }
-        let next = self.next;
-        let is_due = |said: &Said| !is_connected || said.after.is_none_or(|after| after < next);
-        let mut rest = VecDeque::new();
-        for said in std::mem::take(&mut self.waiting) {
-            if is_due(&said) {
-                into.speak(said.words);
-            } else {
-                rest.push_back(said);
+        while let Some(first) = self.waiting.first_entry()
+            && (!is_connected || *first.key() <= self.next)
+        {
+            for words in first.remove() {
+                if matches!(words, Words::Note(..)) {
+                    self.said.notes.waiting.fetch_sub(1, Ordering::Relaxed);
+                }
+                into.speak(words);
             }
         }
-        self.waiting = rest;
     }
 
     fn complaints(&mut self, batch: &mut Batch) {
@@ -235,7 +270,10 @@ impl Into<'_> {
     fn speak(&mut self, words: Words) {
         match words {
             Words::Note(kind, message) => self.note(kind, message, &now()),
-            Words::Body(body) => self.normalizer.say(body, &now(), &mut self.batch.events),
+            Words::Body(body, session) => {
+                let events = &mut self.batch.events;
+                self.normalizer.say(body, session, &now(), events);
+            }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Prompts, and what can be done to a session meanwhile.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use lapidary_vocab::Json;
 use lapidary_vocab::event::DiagnosticKind;
@@ -42,7 +41,7 @@ impl Course<'_> {
     }
 
     /// Were there limits that nobody could check?
-    fn check_budget(&self) -> Result<(), Broken> {
+    pub(super) fn check_budget(&self) -> Result<(), Broken> {
         let unknown = self.stage.watcher.unknown();
         match self.request.run.budget_unknown.judge(&unknown) {
             Ok(None) => Ok(()),
@@ -88,7 +87,6 @@ impl Stage {
             known.prompts = known.prompts.saturating_sub(1);
         }
         self.turn_is_over(session);
-        self.quiet.notify_waiters();
     }
 
     /// Asks the agent to end the turn. Whoever waits for somebody's word need not any more.
@@ -108,20 +106,6 @@ impl Stage {
         self.sessions()
             .get(session)
             .is_some_and(|session| session.prompts > 0)
-    }
-
-    /// Waits until a session has nothing to do, but not for ever.
-    pub(super) async fn idle(&self, session: &str, time: Duration) -> bool {
-        let quiet = async {
-            loop {
-                let over = self.quiet.notified(); // from here on it hears of it
-                if !self.is_busy(session) {
-                    return;
-                }
-                over.await;
-            }
-        };
-        timeout(time, quiet).await.is_ok()
     }
 
     /// Whether anything was asked of the agent at all.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::{Events, Options};
-use lapidary_vocab::event::{DiagnosticKind, PermissionRequest, ToolCallStatus};
+use lapidary_vocab::event::{DiagnosticKind, PermissionRequest, TextKind, ToolCallStatus};
 use lapidary_vocab::{Body, Event, Text};
 use lapidary_wire::acp::update::plain_chunk;
 use lapidary_wire::lines::Line;
@@ -125,6 +125,15 @@ impl Watcher {
         self.state().asked.remove(&number)
     }
 
+    /// Whether a request of this id has been seen that nobody has handled yet.
+    pub(super) fn is_asked(&self, id: &Text) -> bool {
+        let state = self.state();
+        state
+            .asked
+            .values()
+            .any(|(request, _)| request.request_id == *id)
+    }
+
     /// When the agent last said anything.
     pub(super) fn last_sign(&self) -> Instant {
         self.state().last_sign
@@ -183,6 +192,8 @@ impl State {
                 self.has_spoken = true;
                 self.judge(&call.call_id, &deed);
             }
+            (Body::StreamDelta(_), _) => self.has_spoken = true,
+            (Body::Text(text), _) => self.has_spoken |= text.kind != TextKind::Error,
             (Body::ToolCompletion(done), _) => {
                 let remark = self.unasked.remove(&*done.call_id.to_str());
                 if let Some(remark) = remark.filter(|_| done.status == ToolCallStatus::Completed) {

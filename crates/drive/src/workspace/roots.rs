@@ -76,8 +76,8 @@ impl Roots {
         };
         let root = self.0.iter().filter(|root| at.starts_with(root));
         let Some(root_names) = root.map(|root| names(root)).min() else {
-            let words = "is outside the workspace";
-            return Err(bad(format!("`{}` {words}", asked.display())));
+            let words = format!("`{}` is outside the workspace", asked.display());
+            return Err(Refusal::new(Refusal::DENIED, words));
         };
         match followed {
             Ok(path) => Ok(Place { path, root_names }),

@@ -104,7 +104,7 @@ impl AcpNormalizer {
         guess: &str,
         current: &mut Current<'_>,
     ) -> Option<Asked> {
-        let asked = self.requests.close(key);
+        let asked = self.errands.close(key);
         if asked.is_none() && self.sees_client {
             let id = id.shown();
             let message = format!("an answer to `{}`, which nobody asked", shortened(&id));

@@ -95,7 +95,8 @@ impl Sessions {
         let known = self.0.iter().position(|session| session.id == id);
         let place = known.unwrap_or_else(|| {
             if self.0.len() >= MOST_SESSIONS {
-                self.0.remove(0);
+                let is_idle = |session: &Session| session.prompts == 0;
+                self.0.remove(self.0.iter().position(is_idle).unwrap_or(0));
             }
             self.0.push(Session {
                 id: id.into_owned(),
@@ -118,12 +119,16 @@ pub(super) fn key(asking: Direction, id: Id<'_>) -> String {
 
 impl AcpNormalizer {
     /// Remembers a request until it is answered.
-    fn remember(&mut self, key: &str, asked: Asked) {
+    fn remember(&mut self, asking: Direction, id: Id<'_>, asked: Asked) {
         let texts = [asked.session.as_ref(), asked.detail.as_ref()];
         let size = texts.into_iter().flatten().map(Text::size).sum::<usize>()
             + asked.method.len()
             + asked.wish.as_ref().map_or(0, Wish::size);
-        self.requests.open(key, asked, size);
+        let requests = match asking {
+            Direction::FromAgent => &mut self.requests,
+            Direction::FromClient => &mut self.errands,
+        };
+        requests.open(&key(asking, id), asked, size);
     }
 
     pub(super) fn agent_asks(
@@ -169,7 +174,7 @@ impl AcpNormalizer {
             detail: own::string(detail).map(own::text),
             wish: Some(wish),
         };
-        self.remember(&key(Direction::FromAgent, id), asked);
+        self.remember(Direction::FromAgent, id, asked);
     }
 
     pub(super) fn client_asks(
@@ -193,7 +198,7 @@ impl AcpNormalizer {
             detail: own::string(detail).map(own::text),
             wish: None,
         };
-        self.remember(&key(Direction::FromClient, id), asked);
+        self.remember(Direction::FromClient, id, asked);
         match method.string().as_deref() {
             Some("session/prompt") => {
                 self.end_message(out);

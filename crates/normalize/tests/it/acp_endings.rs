@@ -192,8 +192,12 @@ fn an_event_of_ours_has_its_place() {
         ..CommandResult::default()
     };
     let now = "2026-11-15T00:00:00Z";
-    normalizer.say(Body::CommandResult(Box::new(result)), now, &mut events);
+    let body_of = || Body::CommandResult(Box::new(result.clone()));
+    normalizer.say(body_of(), Some(Text::from("other")), now, &mut events);
+    normalizer.say(body_of(), None, now, &mut events);
     assert_eq!(body(&events[0])["event"], "command_result");
+    assert_eq!(events[0].base.session_id, Some(Text::from("other")));
+    assert_eq!(events[1].base.session_id, None);
     assert_eq!(events[0].base.seq, 1);
     assert_eq!(events[0].base.timestamp.as_ref().unwrap(), now);
 }

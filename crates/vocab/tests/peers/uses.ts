@@ -25,6 +25,8 @@ export function describe(event: Event): unknown {
     case "run_end": return event.cause;
     case "diagnostic": return event.count;
     case "hook_run": return event.timedOut;
+    case "permission_decision": return event.decidedBy;
+    case "command_result": return event.commandId;
     default: return known(event);
   }
 }
@@ -84,6 +86,10 @@ export function name(command: Command): string {
     case "set_config_option": return command.configId;
     case "set_reasoning_effort": return command.effort;
     case "create_session": return command.cwd;
+    case "load_session": case "resume_session": case "close_session": case "delete_session": return command.sessionId;
+    case "list_sessions": return command.cursor ?? "";
+    case "set_mode": return command.modeId;
+    case "authenticate": return command.methodId;
     default: return known(command);
   }
 }

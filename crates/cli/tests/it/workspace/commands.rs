@@ -71,7 +71,7 @@ async fn it_works_in_the_first_root_or_where_the_agent_wants() {
         .create(json!({"command": "ls", "cwd": "/"}))
         .await
         .unwrap_err();
-    assert_eq!(outside.code, Refusal::BAD_PARAMS);
+    assert_eq!(outside.code, Refusal::DENIED);
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ fn peak() -> u64 {
         * 1024
 }
 
+/// I16.
 #[tokio::test]
 async fn the_end_is_kept_from_a_character_on() {
     let bench = Bench::new();

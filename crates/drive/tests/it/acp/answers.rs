@@ -35,6 +35,7 @@ async fn answers_find_their_requests_in_any_order() {
         .await;
     let refusal = Refusal {
         data: Some(Json::from_value(&7)),
+        number: Some(3),
         ..Refusal::new(Refusal::LOG_IN, "log in")
     };
     let second = second.answer(Some(LONG)).await;

@@ -97,7 +97,8 @@ fn a_terminal_works_inside() {
     {
         let params = json!({"command": "ls", "cwd": cwd});
         let refused = deed(&desk, "terminal/create", &params).expect_err(&cwd);
-        assert_eq!(refused.code, Refusal::BAD_PARAMS, "{cwd}");
+        let codes = [Refusal::DENIED, Refusal::BAD_PARAMS];
+        assert!(codes.contains(&refused.code), "{cwd}");
     }
     let at_first = deed(
         &desk,

@@ -1,0 +1,11 @@
+//! `lapidary connect` as programs meet it: events out, commands in, and an agent that does what its prompts say.
+
+mod endings;
+mod interrupts;
+mod lines;
+mod page;
+mod peer;
+mod permissions;
+mod prompts;
+mod sessions;
+mod settings;

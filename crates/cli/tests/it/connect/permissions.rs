@@ -1,0 +1,192 @@
+//! Who may do what: the program is asked, and only while there is a point in asking it.
+
+use serde_json::{Value, json};
+
+use super::peer::{Over, Peer};
+
+/// One question, one response, and what the agent was told.
+fn asked(response: Value) -> Over {
+    let mut peer = Peer::new();
+    let prompt = peer.prompt("ask edit notes.txt");
+    let request = peer.event("permission_request");
+    let mut response = response;
+    response["requestId"] = request["requestId"].clone();
+    let given = peer.give("permission_response", response);
+    peer.done(&given);
+    assert_eq!(peer.result(&given)["sessionId"], "s1");
+    peer.done(&prompt);
+    peer.finish()
+}
+
+fn decision(over: &Over) -> (&str, &str) {
+    let is_it = |event: &&Value| event["event"] == "permission_decision";
+    let event = over.events.iter().find(is_it).unwrap();
+    (
+        event["decision"].as_str().unwrap(),
+        event["decidedBy"].as_str().unwrap(),
+    )
+}
+
+#[test]
+fn what_is_allowed_is_allowed_once() {
+    let over = asked(json!({"allowed": true}));
+    assert_eq!(over.words(), "[yes: the user allowed it]");
+    assert_eq!(decision(&over), ("allowed", "peer"));
+}
+
+#[test]
+fn what_is_denied_is_denied_with_a_word() {
+    let over = asked(json!({"allowed": false, "message": "not on a Friday"}));
+    assert_eq!(over.words(), "[no: not on a Friday]");
+    assert_eq!(decision(&over), ("denied", "peer"));
+}
+
+#[test]
+fn an_option_can_be_named_and_one_that_is_not_offered_counts_for_nothing() {
+    let named = asked(json!({"allowed": true, "updatedInput": {"optionId": "maybe"}}));
+    assert_eq!(named.words(), "[maybe: the user allowed it]");
+    let unknown = asked(json!({"allowed": false, "updatedInput": {"optionId": "root"}}));
+    assert_eq!(unknown.words(), "[no: the user denied it]");
+}
+
+#[test]
+fn a_response_may_end_the_turn_as_well() {
+    let over = asked(json!({"allowed": false, "interrupt": true}));
+    assert_eq!(over.cause(), ("cancelled_by_client", Some(130)));
+}
+
+#[test]
+fn an_answer_to_nothing_is_an_error() {
+    let mut peer = Peer::new();
+    let unknown = "no request of this id waits for an answer";
+    let response = |id: &str| json!({"requestId": id, "allowed": true});
+    assert_eq!(peer.cannot("permission_response", response("7")), unknown);
+    let prompt = peer.prompt("ask edit notes.txt");
+    let id = peer.event("permission_request")["requestId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        peer.cannot("permission_response", response("other")),
+        unknown
+    );
+    peer.does("interrupt", json!({}));
+    peer.done(&prompt);
+    assert_eq!(
+        peer.cannot("permission_response", response(&id)),
+        unknown,
+        "too late"
+    );
+    assert_eq!(peer.finish().words(), "[cancelled: ]");
+}
+
+#[test]
+fn of_two_requests_with_one_id_the_older_is_answered_first() {
+    let mut peer = Peer::new();
+    for text in ["say hi", "say ho"] {
+        peer.does("create_session", json!({"cwd": "", "prompt": text}));
+    }
+    let mut ask = |session: &str, path: &str| {
+        let text = format!("ask edit {path} 7");
+        let prompt = peer.give("send_message", json!({"sessionId": session, "text": text}));
+        assert_eq!(peer.event("permission_request")["requestId"], "7");
+        prompt
+    };
+    let (first, second) = (ask("s1", "one"), ask("s2", "two"));
+    peer.does(
+        "permission_response",
+        json!({"requestId": "7", "allowed": false, "message": "A"}),
+    );
+    peer.hears("[no: A]");
+    peer.does(
+        "permission_response",
+        json!({"requestId": "7", "allowed": true, "message": "B"}),
+    );
+    peer.hears("[yes: B]");
+    peer.done(&first);
+    peer.done(&second);
+    peer.finish();
+}
+
+#[test]
+fn whoever_answers_at_once_is_heard() {
+    let mut peer = Peer::new();
+    let steps = vec!["ask edit notes.txt"; 100].join(";");
+    let prompt = peer.prompt(&steps);
+    for _ in 0..100 {
+        let id = peer.event("permission_request")["requestId"].clone();
+        peer.does(
+            "permission_response",
+            json!({"requestId": id, "allowed": true}),
+        );
+    }
+    peer.done(&prompt);
+    assert_eq!(
+        peer.finish().words(),
+        "[yes: the user allowed it]".repeat(100)
+    );
+}
+
+#[test]
+fn when_nobody_can_answer_any_more_it_is_a_no() {
+    let mut peer = Peer::new();
+    let prompt = peer.prompt("ask edit a; ask edit b; write c; say done");
+    peer.event("permission_request");
+    peer.close();
+    peer.done(&prompt);
+    let over = peer.end();
+    let (words, is_told) = (over.words(), "[no: ");
+    assert_eq!(words.matches(is_told).count(), 2, "{words}");
+    assert!(
+        words.contains("[not written: ") && words.ends_with("done"),
+        "{words}"
+    );
+    assert_eq!(over.cause(), ("end_turn", Some(0)));
+}
+
+#[test]
+fn what_an_agent_does_through_us_is_asked_too() {
+    let mut peer = Peer::new();
+    let prompt = peer.prompt("write new.txt");
+    let request = peer.event("permission_request");
+    assert_eq!(request["sessionId"], "s1");
+    let id = &request["requestId"];
+    assert!(!peer.world.path("project/new.txt").exists());
+    peer.does(
+        "permission_response",
+        json!({"requestId": id, "allowed": true}),
+    );
+    peer.done(&prompt);
+    assert!(peer.world.path("project/new.txt").exists());
+    assert_eq!(peer.finish().words(), "[written]");
+}
+
+#[test]
+fn the_permission_mode_changes_what_is_asked() {
+    let mut peer = Peer::new();
+    peer.does("set_permission_mode", json!({"mode": "acceptEdits"}));
+    let edit = peer.prompt("ask edit notes.txt");
+    peer.done(&edit);
+    peer.does("set_permission_mode", json!({"mode": "plan"}));
+    let planned = peer.prompt("ask edit notes.txt");
+    peer.done(&planned);
+    let unknown = peer.cannot("set_permission_mode", json!({"mode": "yolo"}));
+    assert!(
+        unknown.starts_with("there is no such mode: there are default, "),
+        "{unknown}"
+    );
+    let over = peer.finish();
+    let words = over.words();
+    assert!(
+        words.starts_with("[yes: ") && words.contains("][no: "),
+        "{words}"
+    );
+    let is_asked = |event: &&Value| event["event"] == "permission_decision";
+    let by: Vec<_> = over
+        .events
+        .iter()
+        .filter(is_asked)
+        .map(|event| &event["decidedBy"])
+        .collect();
+    assert_eq!(by, ["mode", "mode"]);
+}

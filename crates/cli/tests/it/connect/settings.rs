@@ -1,0 +1,115 @@
+//! Models, efforts, options and modes.
+
+use serde_json::{Value, json};
+
+use super::peer::Peer;
+
+fn values(options: &Value) -> Vec<&Value> {
+    let options = options["configOptions"].as_array().unwrap();
+    options
+        .iter()
+        .map(|option| &option["currentValue"])
+        .collect()
+}
+
+#[test]
+fn models_and_efforts_are_options_where_there_are_such() {
+    let mut peer = Peer::with("options", &[]);
+    let opened = peer.does("create_session", json!({"cwd": ""}));
+    assert_eq!(
+        values(&opened),
+        ["small", "low"]
+            .map(Value::from)
+            .iter()
+            .chain([&json!(false)])
+            .collect::<Vec<_>>()
+    );
+    let set = peer.does("set_model", json!({"model": "large"}));
+    assert_eq!(values(&set)[0], "large");
+    let set = peer.does("set_reasoning_effort", json!({"effort": "high"}));
+    assert_eq!(values(&set)[1], "high");
+    let set = peer.does(
+        "set_config_option",
+        json!({"configId": "careful", "value": true}),
+    );
+    assert_eq!(values(&set)[2], true);
+    let told = peer.told();
+    let told: Vec<_> = told
+        .iter()
+        .filter(|line| line["method"] == "session/set_config_option")
+        .collect();
+    assert_eq!(
+        told.iter()
+            .map(|line| line["params"].clone())
+            .collect::<Vec<_>>(),
+        [
+            json!({"sessionId": "s1", "configId": "llm", "value": "large"}),
+            json!({"sessionId": "s1", "configId": "effort", "value": "high"}),
+            json!({"sessionId": "s1", "configId": "careful", "value": true, "type": "boolean"}),
+        ]
+    );
+    peer.finish();
+}
+
+#[test]
+fn models_are_set_the_old_way_where_there_are_no_options() {
+    let mut peer = Peer::new();
+    peer.does("create_session", json!({"cwd": ""}));
+    let set = peer.does("set_model", json!({"model": "large", "sessionId": "s1"}));
+    let told = json!(["session/set_model", {"sessionId": "s1", "modelId": "large"}]);
+    assert_eq!(set["_meta"]["told"], told);
+    let effort = peer.cannot("set_reasoning_effort", json!({"effort": "high"}));
+    assert!(
+        effort.contains("no option for how hard to think"),
+        "{effort}"
+    );
+    peer.finish();
+}
+
+#[test]
+fn modes_of_the_agent_are_set_by_their_names() {
+    let mut peer = Peer::with("modes", &[]);
+    peer.does("create_session", json!({"cwd": ""}));
+    let set = peer.does("set_mode", json!({"modeId": "plan"}));
+    assert_eq!(
+        set["_meta"]["told"][1],
+        json!({"sessionId": "s1", "modeId": "plan"})
+    );
+    peer.finish();
+}
+
+#[test]
+fn what_is_set_before_a_prompt_holds_for_it() {
+    let mut peer = Peer::with("options", &["--model", "large"]);
+    let set = peer.give("set_model", json!({"model": "small"}));
+    assert_eq!(
+        peer.failed(&set),
+        "which session is meant? `sessionId` says so"
+    );
+    peer.give("create_session", json!({"cwd": ""}));
+    peer.give("set_model", json!({"model": "small"}));
+    let prompt = peer.prompt("say a");
+    peer.done(&prompt);
+    let told = peer.told();
+    let told: Vec<_> = told
+        .iter()
+        .filter_map(|line| {
+            let model = line["params"]["value"].as_str();
+            Some(format!(
+                "{} {}",
+                line["method"].as_str()?,
+                model.unwrap_or_default()
+            ))
+        })
+        .collect();
+    assert_eq!(
+        told[1..],
+        [
+            "session/new ",
+            "session/set_config_option large",
+            "session/set_config_option small",
+            "session/prompt "
+        ]
+    );
+    peer.finish();
+}

@@ -1,0 +1,287 @@
+//! Carrying out one order.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use lapidary_json::SharedToken;
+use lapidary_vocab::command::{Command, CreateSession, ListSessions, SendMessage};
+use lapidary_vocab::{Json, Text};
+use tokio::time::{Instant, timeout_at};
+
+use super::lanes::{Lanes, Moment};
+use super::openings::{Terms, Which};
+use super::results::{Done, Failed, Label, Outcome, answered};
+use crate::config::PermissionMode;
+use crate::talk::stage::Stage;
+
+/// What an order needs that is under way.
+#[derive(Debug, Clone)]
+pub(super) struct Hands {
+    pub(super) stage: Arc<Stage>,
+    pub(super) terms: Arc<Terms>,
+    pub(super) grace: Duration,
+    pub(super) lanes: Arc<Lanes>,
+    /// The order's.
+    pub(super) label: Label,
+}
+
+impl Hands {
+    /// The same, for this order.
+    pub(super) fn about(&self, label: &Label) -> Self {
+        Self {
+            label: label.clone(),
+            ..self.clone()
+        }
+    }
+
+    pub(super) async fn carry_out(&self, command: Command) -> Outcome {
+        let client = &self.stage.client;
+        match command {
+            Command::SendMessage(message) => self.send(message, self.lanes.now()).await,
+            Command::CreateSession(wanted) => self.create(wanted, self.lanes.now()).await,
+            Command::LoadSession(wanted) => {
+                let id = wanted.session_id.to_string();
+                let opened = self.open(Which::Loaded(&id), wanted.cwd.as_ref());
+                Ok(opened.await?.done)
+            }
+            Command::ResumeSession(wanted) => {
+                let id = wanted.session_id.to_string();
+                let opened = self.open(Which::Resumed(&id), wanted.cwd.as_ref());
+                Ok(opened.await?.done)
+            }
+            Command::ListSessions(wanted) => self.list(wanted).await,
+            Command::CloseSession(wanted) => {
+                let id = self.named(&wanted.session_id);
+                let closed = answered(client.close_session(&id).await)?;
+                self.forget(&id).await;
+                Ok(closed)
+            }
+            Command::DeleteSession(wanted) => {
+                let id = self.named(&wanted.session_id);
+                let deleted = answered(client.delete_session(&id).await)?;
+                self.forget(&id).await;
+                Ok(deleted)
+            }
+            Command::Authenticate(wanted) => {
+                let _opening = self.lanes.opening.lock().await; // what is opened after this needs it
+                let method = wanted.method_id.to_string();
+                answered(client.authenticate(&method).await)
+            }
+            Command::Interrupt(wanted) => self.interrupt(wanted.session_id.as_ref()).await,
+            Command::SetPermissionMode(wanted) => {
+                self.set_permission_mode(&wanted.mode.to_str()).await
+            }
+            setting => self.set(setting).await,
+        }
+    }
+
+    /// What is set in one session.
+    async fn set(&self, command: Command) -> Outcome {
+        let named = match &command {
+            Command::SetModel(wanted) => wanted.session_id.as_ref(),
+            Command::SetReasoningEffort(wanted) => wanted.session_id.as_ref(),
+            Command::SetConfigOption(wanted) => wanted.session_id.as_ref(),
+            Command::SetMode(wanted) => wanted.session_id.as_ref(),
+            _ => return Err("there is no such command".into()),
+        };
+        let session = self.session(named).await?;
+        let lane = self.lanes.of(&session);
+        let _setting = lane.settings.read().await;
+        let stage = &self.stage;
+        let answer = match command {
+            Command::SetModel(wanted) => stage.set_model(&session, &wanted.model.to_str()).await,
+            Command::SetReasoningEffort(wanted) => {
+                stage.set_effort(&session, &wanted.effort.to_str()).await
+            }
+            Command::SetConfigOption(wanted) => {
+                let option = wanted.config_id.to_string();
+                stage.set_option(&session, &option, &wanted.value).await
+            }
+            Command::SetMode(wanted) => {
+                let mode = wanted.mode_id.to_string();
+                let set = stage.client.set_mode(&session, &mode).await;
+                set.inspect(|_| stage.is_in_mode(&session, &mode))
+            }
+            _ => return Err("there is no such command".into()),
+        };
+        answered(answer)
+    }
+
+    /// A prompt. Without a session it goes to the only one, and if there is none, to a new one.
+    async fn send(&self, message: SendMessage, came: Moment) -> Outcome {
+        let text = Json::object([
+            ("type", Json::from_value(&"text")),
+            ("text", Json::from(&message.text)),
+        ]);
+        let text = (!message.text.is_empty()).then_some(text);
+        let blocks: Vec<_> = text.into_iter().chain(message.content).collect();
+        if blocks.is_empty() {
+            return Err("there is nothing to be said".into());
+        }
+        let session = match &message.session_id {
+            None => self.session_or_new().await?,
+            named => self.session(named.as_ref()).await?,
+        };
+        self.prompt(&session, &blocks, came).await
+    }
+
+    async fn session_or_new(&self) -> Result<String, Failed> {
+        let _opening = self.lanes.opening.lock().await;
+        if !self.stage.sessions().ids().is_empty() {
+            return self.only();
+        }
+        Ok(self.open_now(Which::New, None).await?.id)
+    }
+
+    async fn prompt(&self, session: &str, blocks: &[Json], came: Moment) -> Outcome {
+        let _turn = self.lanes.turn(session, came).await?;
+        let waiting = self.stage.begin(session, blocks)?;
+        let prompted = self.stage.finish(session, waiting).await?;
+        Ok(Done {
+            result: Some(prompted.whole),
+            after: Some(prompted.number),
+        })
+    }
+
+    /// A session, and perhaps its first turn, whose result then names the session.
+    async fn create(&self, wanted: CreateSession, came: Moment) -> Outcome {
+        let opened = self.open(Which::New, Some(&wanted.cwd)).await?;
+        let Some(prompt) = wanted.prompt.filter(|prompt| !prompt.is_empty()) else {
+            return Ok(opened.done);
+        };
+        let message = SendMessage {
+            session_id: Some(Text::from(opened.id.clone())),
+            text: prompt,
+            content: Vec::new(),
+        };
+        let turn = self.send(message, came).await?;
+        let members = turn.result.as_ref().map(|result| with(result, &opened.id));
+        Ok(Done {
+            result: members,
+            ..turn
+        })
+    }
+
+    async fn list(&self, wanted: ListSessions) -> Outcome {
+        let cwd = wanted.cwd.map(|cwd| PathBuf::from(cwd.to_string()));
+        let cursor = wanted.cursor.as_ref().map(Text::to_string);
+        let client = &self.stage.client;
+        answered(
+            client
+                .list_sessions(cwd.as_deref(), cursor.as_deref())
+                .await,
+        )
+    }
+
+    /// Ends a turn, or all of them, and what waits behind it.
+    async fn interrupt(&self, session: Option<&Text>) -> Outcome {
+        let ids = if let Some(id) = session {
+            vec![self.known(id)?]
+        } else {
+            self.lanes.interrupt();
+            self.stage.sessions().ids()
+        };
+        for id in &ids {
+            self.cancel(id);
+        }
+        let last = Instant::now() + self.grace;
+        for id in &ids {
+            if timeout_at(last, self.lanes.of(id).free()).await.is_err() {
+                let time = self.grace.as_secs_f64();
+                let message = "`kill` ends the agent";
+                return Err(
+                    format!("the agent has not ended the turn in {time} s; {message}").into(),
+                );
+            }
+        }
+        Ok(Done::default())
+    }
+
+    /// Asks the agent to end what it does in a session. What waits behind it is not said any more.
+    pub(super) fn cancel(&self, session: &str) {
+        self.lanes.of(session).interrupt();
+        if self.stage.is_busy(session) {
+            self.stage.cancel(session);
+        }
+    }
+
+    pub(super) fn cancel_all(&self) {
+        self.lanes.interrupt();
+        let ids = self.stage.sessions().ids(); // the lock is not held any more
+        for id in &ids {
+            self.cancel(id);
+        }
+    }
+
+    /// It holds for all sessions, from the next request on.
+    async fn set_permission_mode(&self, word: &str) -> Outcome {
+        let mut modes = PermissionMode::ALL.into_iter();
+        let Some(mode) = modes.find(|mode| mode.as_str() == word) else {
+            let words = PermissionMode::ALL.map(PermissionMode::as_str).join(", ");
+            return Err(format!("there is no such mode: there are {words}").into());
+        };
+        let policy = self.stage.policy.lock();
+        policy
+            .unwrap_or_else(PoisonError::into_inner)
+            .set_mode(mode);
+        let ids = self.stage.sessions().ids();
+        for id in &ids {
+            let lane = self.lanes.of(id);
+            let _setting = lane.settings.read().await;
+            self.set_agent_mode(id, mode).await;
+        }
+        Ok(Done::default())
+    }
+
+    /// The session that is meant. One that is being opened may be meant too.
+    async fn session(&self, named: Option<&Text>) -> Result<String, Failed> {
+        if let Some(Ok(known)) = named.map(|id| self.known(id)) {
+            return Ok(known);
+        }
+        drop(self.lanes.opening.lock().await);
+        match named {
+            Some(id) => self.known(id),
+            None => self.only(),
+        }
+    }
+
+    fn known(&self, id: &Text) -> Result<String, Failed> {
+        let id = self.named(id);
+        let is_known = self.stage.sessions().get(&id).is_some();
+        is_known
+            .then_some(id)
+            .ok_or_else(|| "there is no such session".into())
+    }
+
+    fn only(&self) -> Result<String, Failed> {
+        let only = self.stage.sessions().only();
+        let only = only.ok_or("which session is meant? `sessionId` says so")?;
+        self.label.is_about(&only);
+        Ok(only)
+    }
+
+    /// The order is about this session, whether there is one or not.
+    fn named(&self, id: &Text) -> String {
+        let id = id.to_string();
+        self.label.is_about(&id);
+        id
+    }
+}
+
+/// What the agent answered, and in which session.
+fn with(answer: &Json, session: &str) -> Json {
+    let members = answer.token().members().map(|(name, value)| {
+        let name = name.string().unwrap_or_default().into_owned();
+        (name, Json::from(SharedToken::from(value)))
+    });
+    let members: Vec<_> = members.filter(|(name, _)| name != "sessionId").collect();
+    let members = members
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()));
+    Json::object(
+        [("sessionId", Json::from_value(&session))]
+            .into_iter()
+            .chain(members),
+    )
+}

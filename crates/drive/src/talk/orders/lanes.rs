@@ -1,0 +1,90 @@
+//! Who has to wait for whom. An agent has one turn of a session at a time: a prompt waits for the one before it, and for what was set
+//! before it. Whoever names no session waits until those that are being opened are open.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex as Lock, PoisonError};
+
+use tokio::sync::{Mutex, OwnedMutexGuard, RwLock};
+
+use super::results::Failed;
+
+/// The lanes of all sessions.
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    by_session: Lock<HashMap<String, Arc<Lane>>>,
+    /// Held while a session is being opened.
+    pub(super) opening: Mutex<()>,
+    interrupts: AtomicU64,
+}
+
+/// The lane of one session.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    /// Held for a turn. Whoever asks first gets it first.
+    turn: Arc<Mutex<()>>,
+    /// Shared by those who set something.
+    pub(super) settings: RwLock<()>,
+    interrupts: AtomicU64,
+}
+
+/// How often all sessions were interrupted when an order came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment(u64);
+
+impl Lanes {
+    pub(super) fn of(&self, session: &str) -> Arc<Lane> {
+        let mut lanes = self
+            .by_session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(lanes.entry(session.to_owned()).or_default())
+    }
+
+    pub(super) fn forget(&self, session: &str) {
+        let mut lanes = self
+            .by_session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        lanes.remove(session);
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        Moment(self.interrupts.load(Ordering::SeqCst))
+    }
+
+    /// Prompts that came before this are not given any more, in whatever session.
+    pub(super) fn interrupt(&self) {
+        self.interrupts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The turn of a session, for an order that came at that moment. Nothing else has it while it is held.
+    pub(super) async fn turn(
+        &self,
+        session: &str,
+        came: Moment,
+    ) -> Result<OwnedMutexGuard<()>, Failed> {
+        let lane = self.of(session);
+        let before = lane.interrupts.load(Ordering::SeqCst);
+        let turn = Arc::clone(&lane.turn).lock_owned().await;
+        drop(lane.settings.write().await);
+        let is_interrupted =
+            self.now().0 != came.0 || lane.interrupts.load(Ordering::SeqCst) != before;
+        if is_interrupted {
+            return Err("interrupted before the agent was given it".into());
+        }
+        Ok(turn)
+    }
+}
+
+impl Lane {
+    /// Prompts that wait here are not given any more.
+    pub(super) fn interrupt(&self) {
+        self.interrupts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Waits until what was there before is over. Can be cancelled.
+    pub(super) async fn free(&self) {
+        drop(self.turn.lock().await);
+    }
+}

@@ -1,0 +1,143 @@
+//! What became of an order, told exactly once.
+
+use std::sync::{Arc, OnceLock};
+
+use lapidary_normalize::Events;
+use lapidary_normalize::acp::AcpNormalizer;
+use lapidary_vocab::event::CommandResult;
+use lapidary_vocab::{Body, Json, Text};
+use tokio::sync::mpsc;
+
+use crate::acp::{Answer, RequestError};
+use crate::run::now;
+use crate::talk::Order;
+use crate::talk::stage::Stage;
+
+/// What came of an order: what the agent answered and in which line, or why there is nothing.
+pub(super) type Outcome = Result<Done, Failed>;
+
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    pub(super) result: Option<Json>,
+    /// The number of the line that it comes after.
+    pub(super) after: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(super) struct Failed {
+    message: String,
+    /// The number of the line that it comes after.
+    pub(super) after: Option<u64>,
+}
+
+impl From<&str> for Failed {
+    fn from(message: &str) -> Self {
+        message.to_owned().into()
+    }
+}
+
+impl From<String> for Failed {
+    fn from(message: String) -> Self {
+        Self {
+            message,
+            after: None,
+        }
+    }
+}
+
+impl From<RequestError> for Failed {
+    fn from(error: RequestError) -> Self {
+        let after = match &error {
+            RequestError::Refused(refusal) => refusal.number,
+            RequestError::Connection(_) => Some(u64::MAX), // after all that the agent has said
+            RequestError::Late { .. } | RequestError::TooMany { .. } => None,
+        };
+        Self {
+            message: error.to_string(),
+            after,
+        }
+    }
+}
+
+impl Failed {
+    /// The same, and what it is about.
+    pub(super) fn because(self, why: &str) -> Self {
+        Self {
+            message: format!("{why}: {}", self.message),
+            ..self
+        }
+    }
+}
+
+/// What an agent answered.
+pub(super) fn answered(answer: Result<Answer, RequestError>) -> Outcome {
+    let answer = answer?;
+    Ok(Done {
+        result: Some(answer.result),
+        after: Some(answer.number),
+    })
+}
+
+/// By what an order's result can be told.
+#[derive(Debug, Clone)]
+pub(super) struct Label {
+    id: Option<Json>,
+    name: Text,
+    session: Arc<OnceLock<Text>>,
+}
+
+impl Label {
+    pub(super) fn of(id: Option<Json>, name: &str) -> Self {
+        Self {
+            id,
+            name: Text::from(name.to_owned()),
+            session: Arc::default(),
+        }
+    }
+
+    /// The order is about this session, as turns out.
+    pub(super) fn is_about(&self, session: &str) {
+        let _ = self.session.set(Text::from(session.to_owned())); // the first counts
+    }
+
+    /// Each order has one result.
+    pub(super) fn tell(self, stage: &Stage, outcome: Outcome) {
+        let after = match &outcome {
+            Ok(done) => done.after,
+            Err(failed) => failed.after,
+        };
+        let session = self.session.get().cloned();
+        stage.say.body(after, session, self.result(outcome));
+    }
+
+    fn result(self, outcome: Outcome) -> Body {
+        let (result, message) = match outcome {
+            Ok(done) => (done.result, None),
+            Err(failed) => (None, Some(Text::from(failed.message))),
+        };
+        Body::CommandResult(Box::new(CommandResult {
+            command_id: self.id,
+            command: self.name,
+            is_error: message.is_some(),
+            message,
+            result,
+        }))
+    }
+}
+
+/// The results of orders that came when the agent was gone already, or never was there.
+pub(in crate::talk) fn refuse_rest(
+    mut orders: mpsc::UnboundedReceiver<Order>,
+    normalizer: &mut AcpNormalizer,
+) -> Events {
+    orders.close();
+    let mut events = Events::new();
+    while let Ok(order) = orders.try_recv() {
+        let label = Label::of(order.id, &order.name);
+        let message = order.command.err();
+        let message = message.unwrap_or_else(|| "the agent has ended".to_owned());
+        let body = label.result(Err(message.into()));
+        normalizer.say(body, None, &now(), &mut events);
+    }
+    events
+}

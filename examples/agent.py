@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""An ACP agent without a model, to try clients with: what a prompt says, it does, step by step.
+
+    say WORDS            says them
+    ask KIND PATH [ID]   asks for permission, and says what it was told
+    write PATH           writes a file through the client, and says whether it could
+    wait PATH            waits until there is such a file, or until it is cancelled
+    hang | deaf          waits until it is cancelled | for ever
+    refuse | die CODE    answers with an error | ends
+
+Steps are separated by semicolons. Flags: options, modes, login, silent.
+"""
+import itertools
+import json
+import os
+import queue
+import sys
+import threading
+import time
+
+flags, out = set(sys.argv[1:]), threading.Lock()
+sessions, waiting, ids, names = {}, {}, itertools.count(), itertools.count(1)
+is_known, options = threading.Event(), {"model": "small", "effort": "low", "careful": False}
+
+
+def send(**message):
+    with out:
+        print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+def update(session, kind, **fields):
+    send(method="session/update", params={"sessionId": session, "update": {"sessionUpdate": kind, **fields}})
+
+
+def say(session, words):
+    update(session, "agent_message_chunk", content={"type": "text", "text": words})
+
+
+def request(method, params, number=None):
+    number = next(ids) if number is None else number
+    answer = queue.Queue()
+    waiting.setdefault(number, []).append(answer)
+    send(id=number, method=method, params=params)
+    return answer.get()
+
+
+def ask(session, kind, path, number=None):
+    choices = [("always", "allow_always"), ("yes", "allow_once"), ("maybe", "allow_once"), ("no", "reject_once")]
+    call = {"toolCallId": f"{kind}-{path}-{time.time()}", "title": f"{kind} {path}", "kind": kind, "status": "pending",
+            "locations": [{"path": os.path.join(sessions[session]["cwd"], path)}]}
+    params = {"sessionId": session, "toolCall": call,
+              "options": [{"optionId": id, "name": id, "kind": kind} for id, kind in choices]}
+    answer = request("session/request_permission", params, number and int(number))
+    result = answer.get("result", {})
+    mark = result.get("_meta", {}).get("lapidary", {})
+    say(session, f"[{result.get('outcome', {}).get('optionId', 'cancelled')}: {mark.get('reason', '')}]")
+
+
+def write(session, path):
+    path = os.path.join(sessions[session]["cwd"], path)
+    answer = request("fs/write_text_file", {"sessionId": session, "path": path, "content": "x"})
+    say(session, "[written]" if "result" in answer else f"[not written: {answer['error']['message']}]")
+
+
+def step(session, words):
+    verb, *rest = words.split()
+    cancelled = sessions[session]["cancelled"]
+    if verb == "say":
+        say(session, words[4:])
+    elif verb == "ask":
+        ask(session, *rest)
+    elif verb == "write":
+        write(session, *rest)
+    elif verb == "wait":
+        while not os.path.exists(rest[0]) and not cancelled.is_set():
+            time.sleep(0.002)
+    elif verb == "hang":
+        cancelled.wait()
+    elif verb == "deaf":
+        threading.Event().wait()
+    elif verb == "die":
+        os._exit(int(rest[0]))
+    elif verb == "refuse":
+        return {"error": {"code": -32603, "message": "no, thank you"}}
+
+
+def prompt(number, session, text):
+    cancelled = sessions[session]["cancelled"]
+    for words in filter(None, map(str.strip, text.split(";"))):
+        answer = step(session, words)
+        if answer or (cancelled.is_set() and "deaf" not in text):
+            break
+    send(id=number, **(answer or {"result": {"stopReason": "cancelled" if cancelled.is_set() else "end_turn"}}))
+
+
+def listed():
+    select = {"type": "select", "options": [{"value": v, "name": v} for v in ("small", "large", "low", "high")]}
+    return [{"id": "llm", "name": "Model", "category": "model", "currentValue": options["model"], **select},
+            {"id": "effort", "name": "Effort", "category": "thought_level", "currentValue": options["effort"], **select},
+            {"id": "careful", "name": "Careful", "type": "boolean", "currentValue": options["careful"]}]
+
+
+def opened(session, cwd):
+    sessions[session] = {"cwd": cwd, "cancelled": threading.Event()}
+    answer = {"sessionId": session}
+    if "options" in flags:
+        answer["configOptions"] = listed()
+    if "modes" in flags:
+        modes = [{"id": id, "name": id} for id in ("code", "plan")]
+        answer["modes"] = {"currentModeId": "code", "availableModes": modes}
+    return answer
+
+
+def answer(method, params):
+    if method == "initialize":
+        able = {"loadSession": True, "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}}}
+        return {"protocolVersion": 1, "agentCapabilities": able, "authMethods": [{"id": "key", "name": "Key"}]}
+    if method == "authenticate":
+        is_known.set()
+        return {}
+    if method == "session/new":
+        return opened(f"s{next(names)}", params["cwd"])
+    if method in ("session/load", "session/resume"):
+        if method == "session/load":
+            say(params["sessionId"], "as I said")
+        return {key: value for key, value in opened(params["sessionId"], params["cwd"]).items() if key != "sessionId"}
+    if method == "session/list":
+        return {"sessions": [{"sessionId": "old", "cwd": params.get("cwd", "/")}], "nextCursor": params.get("cursor", "2")}
+    if method == "session/set_config_option":
+        options[{"llm": "model"}.get(params["configId"], params["configId"])] = params["value"]
+        return {"configOptions": listed()}
+    if method in ("session/close", "session/delete", "session/set_mode", "session/set_model"):
+        return {"_meta": {"told": [method, params]}}
+    return None
+
+
+def take(message):
+    method, params, number = message.get("method"), message.get("params", {}), message.get("id")
+    if method is None:
+        waiting[number].pop(0).put(message)
+    elif method == "session/cancel":
+        sessions[params["sessionId"]]["cancelled"].set()
+    elif method == "session/prompt":
+        session = params["sessionId"]
+        sessions[session]["cancelled"].clear()
+        text = "".join(block.get("text", "") for block in params["prompt"])
+        threading.Thread(target=prompt, args=(number, session, text), daemon=True).start()
+    elif number is None or "silent" in flags:
+        return
+    elif method == "session/new" and "login" in flags and not is_known.is_set():
+        send(id=number, error={"code": -32000, "message": "log in first"})
+    else:
+        result = answer(method, params)
+        send(id=number, **({"error": {"code": -32601, "message": "no such method"}} if result is None else {"result": result}))
+
+
+for line in sys.stdin:
+    take(json.loads(line))
