@@ -23,7 +23,7 @@ use crate::printer::Printer;
 pub(super) use events::each_event;
 use input::Input;
 
-/// Translate a capture, recording, session file or stream into events, messages and more
+/// Translate a capture, recording, session or stream into events, messages and more
 ///
 /// Reads what `gemini -o stream-json` or `-o json` printed, a session file of any version, or a transcript of the Agent Client
 /// Protocol; which of them is decided by content. Reads the directory of a recording as well: both sides, when they spoke, and

@@ -93,6 +93,17 @@ fn a_run_over_acp_is_the_same_afterwards() {
 }
 
 #[test]
+fn what_was_refused_at_once_stands_where_it_was() {
+    let asked = r#"{"jsonrpc":"2.0","id":8,"method":"no/such/method"}"#;
+    let all_at_once = format!(r#"printf '%s\n' '{asked}' noise '{asked}' noise"#);
+    let script =
+        format!(r#"{all_at_once}; hear; hear; answer "$prompt" '{{"stopReason":"end_turn"}}'"#);
+    for _ in 0..5 {
+        check(&script, &[], "end_turn", &[]);
+    }
+}
+
+#[test]
 fn so_is_one_that_crashed() {
     check("exit 3", &[], "agent_crashed", &[]);
     check("kill -9 $$", &[], "agent_crashed", &[]);
@@ -115,7 +126,7 @@ const WORDS: &[&str] = &["message", "hint"];
 
 #[test]
 fn so_is_one_that_we_ended() {
-    let waits = "while :; do sleep 600; done";
+    let waits = "exec sleep 600";
     check(waits, &["--idle-timeout", "0.3"], "timeout_idle", WORDS);
     check(waits, &["--timeout", "0.5"], "timeout_total", WORDS);
     let calls = r#"update '{"sessionUpdate":"tool_call","toolCallId":"c-1","title":"Look","kind":"read","status":"pending"}'
@@ -145,7 +156,7 @@ fn interrupted(script: &str) -> (World, Told) {
 fn so_is_one_that_was_cancelled() {
     let heeds = r#"while :; do hear; case $line in *session/cancel*) break;; esac; done
         chunk 'Oh.'; answer "$prompt" '{"stopReason":"cancelled"}'; hear"#;
-    for script in [heeds, "trap '' TERM; while :; do sleep 600; done"] {
+    for script in [heeds, "trap '' TERM; exec sleep 600"] {
         let (world, told) = interrupted(script);
         assert_eq!(told.end()["cause"], "cancelled_by_client", "{told:?}");
         let past = events(&translated(&recording(&world), &[]));
