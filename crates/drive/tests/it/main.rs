@@ -15,6 +15,7 @@ mod detect;
 mod dialogue;
 mod launch;
 mod modules;
+mod past;
 mod policy;
 mod prompt;
 mod pruning;
