@@ -1252,7 +1252,10 @@ export interface RecordedEnd {
   cause?: Cause;
 }
 
-/** What an agent can do on this machine. Where no version is known, what a current one can. */
+/**
+ * What an agent can do on this machine. Where no version is known, what a current one can. An agent that is known only by the protocol
+ * that it speaks says the rest when it is started: until then that counts as no.
+ */
 export interface Capabilities {
   /** The vocabulary and its version, `lapidary.capabilities/1`. Derived. */
   schema: string;
@@ -1288,6 +1291,8 @@ export interface Capabilities {
   supportsAcp: boolean;
   /** The values of `--permission-mode` that it has a mode of its own for. Derived from the version. */
   permissionModes: string[];
+  /** How one gets it: a command, or a place with instructions. Derived. */
+  install?: string;
   /** The same agent as a provider in a workflow. Derived. */
   metadata: ProviderMetadata;
 }
@@ -1345,6 +1350,8 @@ export interface Checkup {
   healthy: boolean;
   /** What was looked at, in this order. Derived. */
   checks: Check[];
+  /** What was seen of an agent that speaks ACP, if it was to prove itself. Derived. */
+  card?: Card;
 }
 
 /** One thing that has to be right. */
@@ -1380,6 +1387,20 @@ export interface Check {
  * - `prove_tool`: Proven: a tool is called and its output seen.
  * - `prove_cancel`: Proven: a run that hangs can be cancelled.
  * - `prove_leftovers`: Proven: nothing of a run outlives it.
+ * - `agents`: Which of the agents that we know are installed.
+ * - `acp_start`: Over ACP: it starts and answers `initialize`.
+ * - `acp_abilities`: Over ACP: what it says it can do.
+ * - `acp_session`: Over ACP: a session is opened without an account.
+ * - `acp_modes`: Over ACP: the modes that a session offers.
+ * - `acp_options`: Over ACP: the options and models that a session offers.
+ * - `acp_turn`: Over ACP: a turn on a model that is played.
+ * - `acp_permission`: Over ACP: whether it asks before it runs a shell command.
+ * - `acp_usage`: Over ACP: where it tells how many tokens were used.
+ * - `acp_cancel`: Over ACP: a turn is cancelled.
+ * - `acp_unknown`: Over ACP: what it does about a method that nobody knows.
+ * - `acp_shutdown`: Over ACP: what it takes for it to end.
+ * - `acp_leftovers`: Over ACP: nothing of it is left running.
+ * - `acp_stdout`: Over ACP: whether its stdout holds nothing but messages.
  */
 export type CheckName =
   | "agent"
@@ -1396,6 +1417,20 @@ export type CheckName =
   | "prove_tool"
   | "prove_cancel"
   | "prove_leftovers"
+  | "agents"
+  | "acp_start"
+  | "acp_abilities"
+  | "acp_session"
+  | "acp_modes"
+  | "acp_options"
+  | "acp_turn"
+  | "acp_permission"
+  | "acp_usage"
+  | "acp_cancel"
+  | "acp_unknown"
+  | "acp_shutdown"
+  | "acp_leftovers"
+  | "acp_stdout"
   | (string & {});
 
 /**
@@ -1405,8 +1440,129 @@ export type CheckName =
  * - `warning`: It works, but not as it should, or it cannot be told.
  * - `problem`: Runs will fail.
  * - `skipped`: It was not looked at, because something before it failed.
+ * - `unproven`: It cannot be shown on this machine, which says nothing against the agent.
  */
-export type CheckState = "ok" | "warning" | "problem" | "skipped" | (string & {});
+export type CheckState = "ok" | "warning" | "problem" | "skipped" | "unproven" | (string & {});
+
+/** An agent's card. What is missing was not seen: the check of that name says why. */
+export interface Card {
+  /** The program that was started, and its arguments. Derived. */
+  command: string[];
+  /** How long it took to answer `initialize`, in milliseconds. Derived. */
+  startMs?: number;
+  /** The version of the protocol that it speaks; 0 if it did not say. Upstream. */
+  protocolVersion?: number;
+  /** What it calls itself. Upstream. */
+  agentName?: string;
+  /** Which version of itself it says it is. Upstream. */
+  agentVersion?: string;
+  /** What it says it can do. Upstream. */
+  abilities?: CardAbilities;
+  /** The ways to log in, by their ids. Upstream. */
+  authMethods?: string[];
+  /** What came of opening a session. Derived. */
+  session?: CardSession;
+  /** What came of a prompt. Derived. */
+  turn?: CardTurn;
+  /** What came of cancelling a turn. Derived. */
+  cancel?: CardCancel;
+  /** What came of a method that nobody knows. Derived. */
+  unknownMethod?: CardUnknownMethod;
+  /** How it ended. Derived. */
+  shutdown?: CardShutdown;
+  /** How many lines of its stdout were no messages of the protocol. Derived. */
+  noiseLines: number;
+}
+
+/** What an agent says it can do beyond what all can. */
+export interface CardAbilities {
+  /** `session/load`. Upstream. */
+  load: boolean;
+  /** `session/list`. Upstream. */
+  list: boolean;
+  /** `session/resume`. Upstream. */
+  resume: boolean;
+  /** `session/close`. Upstream. */
+  close: boolean;
+  /** `session/delete`. Upstream. */
+  delete: boolean;
+  /** Images in prompts. Upstream. */
+  image: boolean;
+  /** Sound in prompts. Upstream. */
+  audio: boolean;
+  /** Whole resources in prompts. Upstream. */
+  embedded: boolean;
+  /** MCP servers over HTTP. Upstream. */
+  mcpHttp: boolean;
+  /** MCP servers over server-sent events. Upstream. */
+  mcpSse: boolean;
+}
+
+/** What came of opening a session without an account. */
+export interface CardSession {
+  /** True if there was one. Derived. */
+  opened: boolean;
+  /** The code of the error that there was instead; -32000 says that one has to log in. Upstream. */
+  errorCode?: number;
+  /** The mode that it is in. Upstream. */
+  mode?: string;
+  /** The modes that it can be in. Upstream. */
+  modes?: string[];
+  /** The options that it has, by their ids. Upstream. */
+  options?: string[];
+  /** The models to choose from, by their ids. Upstream. */
+  models?: string[];
+}
+
+/** What came of a prompt, with a model that is played. */
+export interface CardTurn {
+  /** Why it ended, in the agent's word. Upstream. */
+  stopReason: string;
+  /** True if the played model was asked: then its address can be set. Derived. */
+  modelAsked: boolean;
+  /** True if what the model said came through. Derived. */
+  textArrived: boolean;
+  /** Whether a permission was asked for before a shell command, if the model could call for one. Derived. */
+  asksBeforeShell?: boolean;
+  /** Where it told how many tokens were used: `usage_update`, `usage`, `_meta.quota` or `chunk._meta.usage`. Derived. */
+  usageIn?: string[];
+}
+
+/** What came of cancelling a turn. */
+export interface CardCancel {
+  /** The time from `session/cancel` to the answer, in milliseconds. Derived. */
+  ms: number;
+  /** Why the turn ended, in the agent's word; missing if it was an error. Upstream. */
+  stopReason?: string;
+}
+
+/** What came of a method that nobody knows. */
+export interface CardUnknownMethod {
+  /** True if there was an answer. Derived. */
+  answered: boolean;
+  /** The code of the error, if it was one; -32601 is what the protocol wants. Upstream. */
+  code?: number;
+  /** How long it took, or how long was waited, in milliseconds. Derived. */
+  ms: number;
+}
+
+/** How an agent ended. */
+export interface CardShutdown {
+  /** What it took. Derived. */
+  by: ShutdownBy;
+  /** How long it took since its stdin was closed, in milliseconds. Derived. */
+  ms: number;
+}
+
+/**
+ * What it took for an agent to end. Open: readers must accept words that are not listed here.
+ * 
+ * - `eof`: Its stdin was closed.
+ * - `term`: It was asked to, by SIGTERM.
+ * - `kill`: It was killed.
+ * - `itself`: It had ended before.
+ */
+export type ShutdownBy = "eof" | "term" | "kill" | "itself" | (string & {});
 
 /** What would have become of every call of a tool, and what the rules were good for. */
 export interface PolicyReport {

@@ -1,10 +1,13 @@
 //! The agents we know: how each is started, and what it can do.
 
+mod capabilities;
 pub mod gemini;
+mod model_api;
 mod registry;
 mod version;
 mod words;
 
+pub use model_api::model_variables;
 pub use registry::{AcpAgent, KNOWN, Known, family};
 pub use version::Version;
 pub use words::{WordsError, split as split_words};

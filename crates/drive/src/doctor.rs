@@ -3,11 +3,14 @@
 //! Each check says what it looked at, what came of it, and the remedy. Two programs are started, `node --version` and the agent's
 //! own `--version`, both supervised and with a deadline.
 
+mod acp;
 mod agent;
 mod ask;
 mod node;
 mod state;
 mod surroundings;
+
+pub use acp::{examine_acp, known_agents};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

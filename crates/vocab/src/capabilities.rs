@@ -9,7 +9,8 @@ use crate::open_enum::open_enum;
 /// The version that capabilities carry in `schema`.
 pub const SCHEMA: &str = "lapidary.capabilities/1";
 
-/// What an agent can do on this machine. Where no version is known, what a current one can.
+/// What an agent can do on this machine. Where no version is known, what a current one can. An agent that is known only by the protocol
+/// that it speaks says the rest when it is started: until then that counts as no.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Capabilities {
@@ -50,6 +51,9 @@ pub struct Capabilities {
     pub supports_acp: bool,
     /// The values of `--permission-mode` that it has a mode of its own for. Derived from the version.
     pub permission_modes: Vec<String>,
+    /// How one gets it: a command, or a place with instructions. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub install: Option<String>,
     /// The same agent as a provider in a workflow. Derived.
     pub metadata: ProviderMetadata,
 }

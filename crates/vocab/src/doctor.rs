@@ -1,10 +1,16 @@
 //! What `lapidary doctor` found: one object with a check for each thing that has to be right.
 
+mod card;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Text;
 use crate::open_enum::open_enum;
+pub use card::{
+    Card, CardAbilities, CardCancel, CardSession, CardShutdown, CardTurn, CardUnknownMethod,
+    ShutdownBy,
+};
 
 /// The version that a checkup carries in `schema`.
 pub const SCHEMA: &str = "lapidary.doctor/1";
@@ -21,6 +27,9 @@ pub struct Checkup {
     pub healthy: bool,
     /// What was looked at, in this order. Derived.
     pub checks: Vec<Check>,
+    /// What was seen of an agent that speaks ACP, if it was to prove itself. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<Card>,
 }
 
 impl Checkup {
@@ -33,7 +42,14 @@ impl Checkup {
                 .iter()
                 .all(|check| check.state != CheckState::Problem),
             checks,
+            card: None,
         }
+    }
+
+    /// Adds what was seen of an agent that speaks ACP.
+    pub fn with_card(mut self, card: Option<Card>) -> Self {
+        self.card = card;
+        self
     }
 }
 
@@ -121,6 +137,34 @@ open_enum! {
         ProveCancel = "prove_cancel",
         /// Proven: nothing of a run outlives it.
         ProveLeftovers = "prove_leftovers",
+        /// Which of the agents that we know are installed.
+        Agents = "agents",
+        /// Over ACP: it starts and answers `initialize`.
+        AcpStart = "acp_start",
+        /// Over ACP: what it says it can do.
+        AcpAbilities = "acp_abilities",
+        /// Over ACP: a session is opened without an account.
+        AcpSession = "acp_session",
+        /// Over ACP: the modes that a session offers.
+        AcpModes = "acp_modes",
+        /// Over ACP: the options and models that a session offers.
+        AcpOptions = "acp_options",
+        /// Over ACP: a turn on a model that is played.
+        AcpTurn = "acp_turn",
+        /// Over ACP: whether it asks before it runs a shell command.
+        AcpPermission = "acp_permission",
+        /// Over ACP: where it tells how many tokens were used.
+        AcpUsage = "acp_usage",
+        /// Over ACP: a turn is cancelled.
+        AcpCancel = "acp_cancel",
+        /// Over ACP: what it does about a method that nobody knows.
+        AcpUnknown = "acp_unknown",
+        /// Over ACP: what it takes for it to end.
+        AcpShutdown = "acp_shutdown",
+        /// Over ACP: nothing of it is left running.
+        AcpLeftovers = "acp_leftovers",
+        /// Over ACP: whether its stdout holds nothing but messages.
+        AcpStdout = "acp_stdout",
     }
 }
 
@@ -135,5 +179,7 @@ open_enum! {
         Problem = "problem",
         /// It was not looked at, because something before it failed.
         Skipped = "skipped",
+        /// It cannot be shown on this machine, which says nothing against the agent.
+        Unproven = "unproven",
     }
 }

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write as _};
 
-use lapidary::drive::agents::gemini;
-use lapidary::drive::detect::{self, Environment, Refusal};
+use clap::builder::PossibleValuesParser;
+use lapidary::drive::agents::{KNOWN, gemini};
+use lapidary::drive::detect::{Environment, Refusal};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::capabilities::{FoundBy, TriedPlace};
 use lapidary::vocab::{Capabilities, line};
@@ -22,17 +23,11 @@ Examples:
   lapidary capabilities --agent gemini --format json | jq -r .cliPath")]
 pub(crate) struct Args {
     /// The agent; without it, all of them, one object a line
-    #[arg(long, value_enum)]
-    agent: Option<Agent>,
+    #[arg(long, value_name = "NAME", value_parser = names())]
+    agent: Option<String>,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
     format: Option<Format>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Agent {
-    /// Gemini CLI
-    Gemini,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -46,14 +41,9 @@ enum Format {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = std::env::current_dir().unwrap_or_default();
     let environment = Environment::from_vars(std::env::vars_os(), here);
-    let agents = match args.agent {
-        Some(agent) => vec![agent],
-        None => vec![Agent::Gemini],
-    };
-    for agent in agents {
-        let capabilities = match agent {
-            Agent::Gemini => gemini::capabilities(&detect::gemini(&environment)),
-        };
+    let is_meant = |name: &str| args.agent.as_deref().is_none_or(|agent| agent == name);
+    for known in KNOWN.iter().filter(|known| is_meant(known.name)) {
+        let capabilities = known.capabilities(&environment);
         match args.format {
             Some(Format::Json) => line::write(out, &capabilities)?,
             None if !out.is_terminal => line::write(out, &capabilities)?,
@@ -61,6 +51,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Success)
+}
+
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(KNOWN.iter().map(|known| known.name))
 }
 
 fn text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
@@ -72,6 +66,9 @@ fn text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
     for tried in agent.tried.iter().filter(|tried| is_news(tried, agent)) {
         let (path, refused) = (sanitize(&tried.path), sanitize(&tried.refused));
         writeln!(out, "  tried {path}: {refused}")?;
+    }
+    if agent.agent != gemini::NAME {
+        return acp_text(agent, out);
     }
     if !agent.installed {
         writeln!(out, "  install it from {}", gemini::INSTALL_URL)?;
@@ -85,6 +82,23 @@ fn text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
         writeln!(out, "  cannot       {}", cannot.join(", "))?;
     }
     Ok(())
+}
+
+/// An agent of which only its protocol is known.
+fn acp_text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
+    if let Some(install) = agent.install.as_ref().filter(|_| !agent.installed) {
+        writeln!(out, "  install      {install}")?;
+        return Ok(());
+    }
+    if !agent.permission_modes.is_empty() {
+        writeln!(out, "  permissions  {}", agent.permission_modes.join(", "))?;
+    }
+    writeln!(out, "  can          ACP")?;
+    let name = &agent.agent;
+    writeln!(
+        out,
+        "  the rest says `lapidary doctor --agent {name} --prove`"
+    )
 }
 
 /// Where it was looked for matters if it was not found. Else only where somebody would have expected it.

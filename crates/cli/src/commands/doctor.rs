@@ -1,8 +1,10 @@
 //! `doctor`: what is installed, what works, and why not.
 
+mod card;
 mod prove;
 mod report;
 mod seen;
+mod subject;
 mod world;
 
 use std::io::IsTerminal as _;
@@ -10,10 +12,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::agents::gemini;
-use lapidary::drive::config;
+use lapidary::drive::agents::AcpAgent;
 use lapidary::drive::detect::Environment;
-use lapidary::drive::doctor::{Patient, examine};
+use lapidary::drive::doctor::{Patient, examine, examine_acp, known_agents};
 use lapidary::drive::process::Supervisor;
 
 use super::directories;
@@ -22,48 +23,53 @@ use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use crate::system::Interruptions;
 use report::{Format, Report};
+use subject::{Files, Subject};
 
 /// Say what is installed, what works, and what to do about the rest
 ///
-/// Without --prove no model is called and no agent is run: `node` and the agent are asked for their versions, and files are looked at.
+/// Without --prove no model is called and no agent is run: `node` and Gemini CLI are asked for their versions, and files are looked at.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   lapidary doctor
   lapidary doctor --prove
+  lapidary doctor --agent claude --prove
+  lapidary doctor --agent 'node my-agent.js' --prove --format json | jq .card
   lapidary doctor --format json | jq '.checks[] | select(.state == \"problem\")'
 
-With --prove the installed agent is run for real, four times at two or three seconds each, in a
-throw-away home and project and against a model that is played on this machine: no account is
-needed, and nothing leaves it. Shown are its start, that text arrives while the model still speaks,
-a tool call, that a run which hangs can be cancelled, and that nothing of a run outlives it.
+With --prove the installed agent is run for real, in a throw-away home and project and against a
+model that is played on this machine: no account is needed, and nothing leaves it.
+
+Gemini CLI is run four times at two or three seconds each. Shown are its start, that text arrives
+while the model still speaks, a tool call, that a run which hangs can be cancelled, and that nothing
+of a run outlives it.
+
+An agent that speaks ACP, Gemini CLI too, gets a card: what it answers to `initialize`, what it can
+do and offers, a turn if it can be told where its model is, whether it asks before it runs a shell
+command, where it tells how many tokens were used, how fast a turn is cancelled, what it does about
+a method that nobody knows, and what it takes for it to end.
+What cannot be shown here is `unproven`.
 
 Exit codes:
   0    nothing is a problem; there may be warnings
   1    something is
   130  interrupted")]
 pub(crate) struct Args {
-    /// The agent
-    #[arg(long, value_enum, default_value_t = Agent::Gemini)]
-    agent: Agent,
+    /// The agent: a name that is known, or a command line that starts one that speaks ACP [default: gemini]
+    #[arg(long, value_name = "NAME|COMMAND")]
+    agent: Option<String>,
     /// Run the agent against a model that is played, and see for yourself
     #[arg(long)]
     prove: bool,
     /// Where an agent would work [default: here]
     #[arg(short = 'C', long = "working-dir", value_name = "DIR")]
     working_dir: Option<PathBuf>,
-    /// How long the agent may take to say its version; it takes about two seconds
+    /// How long the agent may take to say its version, and over ACP, to answer each step; it takes about two seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     timeout: u32,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
     format: Option<Format>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Agent {
-    /// Gemini CLI
-    Gemini,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
@@ -78,6 +84,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         let error = anyhow!("`{}` is no directory", directory.display());
         return Err(Failure::bad_input(error));
     }
+    let program = std::env::current_exe().context("cannot tell where this program is");
+    let program = program.map_err(Failure::internal)?;
+    let files = Files::of(&environment, &directory);
+    let subject = Subject::of(args, &files.config, &program, &environment)?;
     let usual = if out.is_terminal {
         Format::Text
     } else {
@@ -100,10 +110,18 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let scratch = scratch
         .context("cannot make a temporary directory")
         .map_err(Failure::internal)?;
+    let visit = Visit {
+        args,
+        environment: &environment,
+        directory: &directory,
+        supervisor: &Supervisor::at(program),
+        files: &files,
+        scratch: scratch.path(),
+    };
     let finished = runtime.block_on(async {
         tokio::select! {
             // What it started is supervised: it ends with us.
-            looked = look(args, &environment, &directory, scratch.path(), &mut report) => looked.map(|()| true),
+            looked = visit.look(&subject, &mut report) => looked.map(|()| true),
             () = interrupted() => Ok(false),
         }
     })?;
@@ -111,7 +129,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         complain("error: interrupted");
         return Ok(Exit::Cancelled);
     }
-    let is_healthy = report.finish(gemini::NAME)?;
+    let is_healthy = report.finish(subject.name())?;
     Ok(if is_healthy {
         Exit::Success
     } else {
@@ -119,38 +137,67 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     })
 }
 
-async fn look(
-    args: &Args,
-    environment: &Environment,
-    directory: &Path,
-    scratch: &Path,
-    report: &mut Report<'_>,
-) -> Result<(), Failure> {
-    let program = std::env::current_exe().context("cannot tell where this program is");
-    let supervisor = Supervisor::at(program.map_err(Failure::internal)?);
-    let user = directories::config(environment);
-    let user = user.map(|directory| directory.join(config::FILE_NAME));
-    let project = config::find_project_file(directory, environment.home.as_deref());
-    let files = [&user, &project].into_iter().flatten();
-    let patient = Patient {
-        environment,
-        directory,
-        supervisor: &supervisor,
-        state_directory: &directories::state(environment).join("runs"),
-        config: &config::load(user.as_deref(), project.as_deref()),
-        config_files: &files
-            .filter(|path| path.exists())
-            .cloned()
-            .collect::<Vec<_>>(),
-        patience: Duration::from_secs(args.timeout.into()),
-        scratch,
-    };
-    examine(&patient, |check| report.tell(check)).await;
-    if args.prove {
-        report.announce("proving: the agent is run four times against a model that is played, about ten seconds");
-        prove::prove(environment, &supervisor, scratch, report).await?;
+struct Visit<'a> {
+    args: &'a Args,
+    environment: &'a Environment,
+    directory: &'a Path,
+    supervisor: &'a Supervisor,
+    files: &'a Files,
+    scratch: &'a Path,
+}
+
+impl Visit<'_> {
+    async fn look(&self, subject: &Subject, report: &mut Report<'_>) -> Result<(), Failure> {
+        self.examine(subject, report).await;
+        match subject {
+            _ if !self.args.prove => Ok(()),
+            Subject::Acp { agent, .. } => self.card(agent, report).await,
+            Subject::Gemini => {
+                report.announce("proving: the agent is run four times against a model that is played, about ten seconds");
+                prove::prove(self.environment, self.supervisor, self.scratch, report).await?;
+                match subject::gemini_over_acp(self.environment) {
+                    Some(agent) => self.card(&agent, report).await,
+                    None => Ok(()),
+                }
+            }
+        }
     }
-    Ok(())
+
+    async fn examine(&self, subject: &Subject, report: &mut Report<'_>) {
+        let environment = self.environment;
+        let patient = Patient {
+            environment,
+            directory: self.directory,
+            supervisor: self.supervisor,
+            state_directory: &directories::state(environment).join("runs"),
+            config: &self.files.config,
+            config_files: &self.files.paths,
+            patience: self.patience(),
+            scratch: self.scratch,
+        };
+        match subject {
+            Subject::Gemini => examine(&patient, |check| report.tell(check)).await,
+            Subject::Acp { agent, .. } => examine_acp(&patient, agent, |check| report.tell(check)),
+        }
+        if self.args.agent.is_none() {
+            report.tell(known_agents(environment));
+        }
+    }
+
+    async fn card(&self, agent: &AcpAgent, report: &mut Report<'_>) -> Result<(), Failure> {
+        report.announce("proving: the agent is spoken to over ACP, with a model that is played, about ten seconds");
+        let around = card::Surroundings {
+            environment: self.environment,
+            supervisor: self.supervisor,
+            scratch: self.scratch,
+            patience: self.patience(),
+        };
+        card::prove(agent, &around, report).await
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs(self.args.timeout.into())
+    }
 }
 
 /// Waits for Ctrl-C and its like.

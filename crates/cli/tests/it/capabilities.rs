@@ -52,7 +52,7 @@ impl Machine {
 fn a_pipe_gets_one_object_that_says_where_the_agent_is() {
     let machine = Machine::new();
     let program = machine.install("0.61.0");
-    let ran = machine.run(&program, &[]);
+    let ran = machine.run(&program, &["--agent", "gemini"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     assert_eq!(ran.stdout.lines().count(), 1);
     assert!(
@@ -70,7 +70,7 @@ fn a_pipe_gets_one_object_that_says_where_the_agent_is() {
 fn people_read_what_was_found() {
     let machine = Machine::new();
     let program = machine.install("0.24.0");
-    let ran = machine.run(&program, &["--format", "text"]);
+    let ran = machine.run(&program, &["--format", "text", "--agent", "gemini"]);
     let expected = format!(
         "gemini 0.24.0: {}\n  \
            models       gemini-2.5-pro, gemini-2.5-flash\n  \
@@ -95,7 +95,7 @@ fn an_agent_that_is_not_installed_is_an_answer() {
         return;
     }
     let machine = Machine::new();
-    let ran = machine.run(Path::new("/nowhere/gemini"), &[]);
+    let ran = machine.run(Path::new("/nowhere/gemini"), &["--agent", "gemini"]);
     let said: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(
         (ran.code, &said["installed"]),
@@ -114,6 +114,43 @@ fn an_agent_that_is_not_installed_is_an_answer() {
         ran.stdout
             .contains("  install it from https://github.com/google-gemini/gemini-cli\n")
     );
+}
+
+/// Whoever starts one of them hangs the test.
+#[test]
+fn all_that_are_known_are_told_one_a_line() {
+    let machine = Machine::new();
+    let opencode = machine.home.path().join("opencode");
+    fs::write(&opencode, "#!/bin/sh\nsleep 1000\n").unwrap();
+    fs::set_permissions(&opencode, fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = machine.run(Path::new(""), &[]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let said: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let named = |name: &str| said.iter().find(|agent| agent["agent"] == name).unwrap();
+    assert_eq!(said[0]["agent"], "gemini");
+    let here = named("opencode");
+    assert_eq!(here["cliPath"], opencode.to_str().unwrap());
+    assert_eq!(
+        (&here["foundBy"], &here["supportsAcp"]),
+        (&Value::from("path"), &Value::from(true))
+    );
+    let missing = named("claude");
+    assert_eq!(missing["installed"], false);
+    let install = "npm install -g @agentclientprotocol/claude-agent-acp";
+    assert_eq!(missing["install"], install);
+
+    let ran = machine.run(Path::new(""), &["--format", "text"]);
+    let claude = format!("claude: not installed\n  install      {install}\n");
+    assert!(ran.stdout.contains(&claude), "{}", ran.stdout);
+    let here = format!(
+        "opencode of unknown version: {}\n  permissions  plan\n  can          ACP\n",
+        opencode.display()
+    );
+    assert!(ran.stdout.contains(&here), "{}", ran.stdout);
 }
 
 #[test]

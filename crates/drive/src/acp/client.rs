@@ -42,15 +42,28 @@ impl Client {
 
     /// Says who we are and what we can do, and hears the same.
     pub async fn initialize(&self, time: Option<Duration>) -> Result<Initialized, RequestError> {
-        let params = Json::from_value(&serde_json::json!({
-            "protocolVersion": VERSION,
-            "clientCapabilities": {
-                "fs": {"readTextFile": true, "writeTextFile": true},
-                "terminal": true,
-                "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
-            },
-            "clientInfo": {"name": "lapidary", "title": "Lapidary", "version": env!("CARGO_PKG_VERSION")},
-        }));
+        let abilities = serde_json::json!({
+            "fs": {"readTextFile": true, "writeTextFile": true},
+            "terminal": true,
+            "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
+        });
+        self.initialize_with(&Json::from_value(&abilities), time)
+            .await
+    }
+
+    /// The same for a client that can do only this, as the schema has it.
+    pub async fn initialize_with(
+        &self,
+        abilities: &Json,
+        time: Option<Duration>,
+    ) -> Result<Initialized, RequestError> {
+        let version = env!("CARGO_PKG_VERSION");
+        let info = serde_json::json!({"name": "lapidary", "title": "Lapidary", "version": version});
+        let params = Json::object([
+            ("protocolVersion", Json::from_value(&VERSION)),
+            ("clientCapabilities", abilities.clone()),
+            ("clientInfo", Json::from_value(&info)),
+        ]);
         let answer = self.connection.request("initialize", Some(&params), time);
         Ok(Initialized::of(&answer.await?.result))
     }

@@ -19,6 +19,9 @@ pub(crate) use trust::trust_hint;
 /// Its name, as `--agent` takes it.
 pub const NAME: &str = "gemini";
 
+/// How people get it.
+pub(crate) const INSTALL: &str = "npm install -g @google/gemini-cli";
+
 /// Where people get it.
 pub const INSTALL_URL: &str = "https://github.com/google-gemini/gemini-cli";
 
@@ -34,6 +37,11 @@ pub(crate) const RESUME: (u64, u64) = (0, 15);
 pub(crate) const PLAN: (u64, u64) = (0, 26);
 /// The version by which it had begun to end headless runs in folders that are not trusted. Older ones trust, or say so themselves.
 pub(crate) const TRUST: (u64, u64) = (0, 40);
+
+/// Whether a version is spoken to over ACP, as long as nobody wants it otherwise.
+pub fn speaks_acp(version: Option<&super::Version>) -> bool {
+    has(version, ACP)
+}
 
 /// Whether a version has what came with another; one that is not known counts as current.
 pub(crate) fn has(version: Option<&super::Version>, since: (u64, u64)) -> bool {

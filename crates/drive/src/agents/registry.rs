@@ -30,7 +30,7 @@ pub const KNOWN: &[Known] = &[
     Known {
         name: "gemini",
         commands: &[&["gemini", "--acp"]],
-        install: "npm install -g @google/gemini-cli",
+        install: super::gemini::INSTALL,
         default_mode: Some("default"),
         plan_mode: Some("plan"),
     },

@@ -65,7 +65,7 @@ struct Said {
 #[derive(Debug)]
 enum Words {
     Note(DiagnosticKind, String),
-    Body(Body, Option<Text>),
+    Body(Box<Body>, Option<Text>),
 }
 
 impl Say {
@@ -90,7 +90,7 @@ impl Say {
 
     /// Something about a session, or about none.
     pub(super) fn body(&self, after: Option<u64>, session: Option<Text>, body: Body) {
-        self.say(after, Words::Body(body, session));
+        self.say(after, Words::Body(Box::new(body), session));
     }
 
     /// When nobody translates any more, nobody reads it either.
@@ -272,7 +272,7 @@ impl Into<'_> {
             Words::Note(kind, message) => self.note(kind, message, &now()),
             Words::Body(body, session) => {
                 let events = &mut self.batch.events;
-                self.normalizer.say(body, session, &now(), events);
+                self.normalizer.say(*body, session, &now(), events);
             }
         }
     }

@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 use lapidary_vocab::capabilities::{Capabilities, FoundBy, Model, ProviderMetadata, TriedPlace};
 use lapidary_vocab::command::{self, Command};
 use lapidary_vocab::content::*;
-use lapidary_vocab::doctor::{Check, CheckName, CheckState, Checkup};
+use lapidary_vocab::doctor::{
+    Card, CardAbilities, CardCancel, CardSession, CardShutdown, CardTurn, CardUnknownMethod, Check,
+    CheckName, CheckState, Checkup,
+};
 use lapidary_vocab::event::*;
 use lapidary_vocab::message::*;
 use lapidary_vocab::policy_report::{
@@ -551,6 +554,7 @@ pub(crate) fn capabilities() -> Capabilities {
         supports_plan_mode: true,
         supports_acp: true,
         permission_modes: vec!["default".to_owned()],
+        install: Some("npm install -g @google/gemini-cli".to_owned()),
         metadata: ProviderMetadata {
             name: "gemini-cli".to_owned(),
             description: "Gemini CLI".to_owned(),
@@ -573,7 +577,52 @@ pub(crate) fn checkup() -> Checkup {
         full(CheckName::Trust, CheckState::Problem.as_str()),
         full("horoscope".into(), "postponed"),
     ];
-    Checkup::of("gemini", checks)
+    Checkup::of("gemini", checks).with_card(Some(card()))
+}
+
+fn card() -> Card {
+    let word = || Some("default".to_owned());
+    Card {
+        command: vec!["gemini".to_owned(), "--acp".to_owned()],
+        start_ms: Some(2100),
+        protocol_version: Some(1),
+        agent_name: word(),
+        agent_version: word(),
+        abilities: Some(CardAbilities {
+            load: true,
+            ..CardAbilities::default()
+        }),
+        auth_methods: vec!["oauth-personal".to_owned()],
+        session: Some(CardSession {
+            opened: true,
+            error_code: Some(-32000),
+            mode: word(),
+            modes: vec!["default".to_owned()],
+            options: vec!["model".to_owned()],
+            models: vec!["auto".to_owned()],
+        }),
+        turn: Some(CardTurn {
+            stop_reason: "end_turn".to_owned(),
+            model_asked: true,
+            text_arrived: true,
+            asks_before_shell: Some(true),
+            usage_in: vec!["usage_update".to_owned()],
+        }),
+        cancel: Some(CardCancel {
+            ms: 30,
+            stop_reason: Some("cancelled".to_owned()),
+        }),
+        unknown_method: Some(CardUnknownMethod {
+            answered: true,
+            code: Some(-32601),
+            ms: 2,
+        }),
+        shutdown: Some(CardShutdown {
+            by: "sunset".into(),
+            ms: 100,
+        }),
+        noise_lines: 1,
+    }
 }
 
 pub(crate) fn policy_report() -> PolicyReport {

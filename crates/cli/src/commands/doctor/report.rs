@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use lapidary::render::plain::sanitize;
-use lapidary::vocab::doctor::{Check, CheckState, Checkup};
+use lapidary::vocab::doctor::{Card, Check, CheckState, Checkup};
 use lapidary::vocab::line;
 
 use crate::printer::{Printer, complain};
@@ -26,6 +26,7 @@ pub(super) struct Report<'a> {
     is_watched: bool,
     out: &'a mut Printer,
     checks: Vec<Check>,
+    card: Option<Card>,
     /// The first line that could not be printed.
     failed: io::Result<()>,
 }
@@ -37,6 +38,7 @@ impl<'a> Report<'a> {
             is_watched,
             out,
             checks: Vec::new(),
+            card: None,
             failed: Ok(()),
         }
     }
@@ -57,6 +59,11 @@ impl<'a> Report<'a> {
         self.out.flush()
     }
 
+    /// Takes what was seen of an agent that speaks ACP, for programs: people have read it in the checks.
+    pub(super) fn card(&mut self, card: Card) {
+        self.card = Some(card);
+    }
+
     /// Says what comes next, to whoever may be waiting.
     pub(super) fn announce(&mut self, text: &str) {
         if self.format == Format::Text || self.is_watched {
@@ -67,7 +74,7 @@ impl<'a> Report<'a> {
     /// Prints what is left to print, and says whether nothing was a problem.
     pub(super) fn finish(self, agent: &str) -> io::Result<bool> {
         self.failed?;
-        let checkup = Checkup::of(agent, self.checks);
+        let checkup = Checkup::of(agent, self.checks).with_card(self.card);
         match self.format {
             Format::Json => line::write(self.out, &checkup)?,
             Format::Text => writeln!(self.out, "{}", verdict(&checkup))?,

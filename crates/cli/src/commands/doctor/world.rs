@@ -69,6 +69,18 @@ impl<'a> World<'a> {
         Ok(world)
     }
 
+    /// The folder that holds everything.
+    pub(super) fn root(&self) -> &Path {
+        self.root
+    }
+
+    /// All variables of this world.
+    pub(super) fn vars(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        self.vars
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone()))
+    }
+
     pub(super) fn project(&self) -> PathBuf {
         self.root.join("project")
     }

@@ -4,7 +4,7 @@ use lapidary_vocab::capabilities::{
     Capabilities, FoundBy, Model, ProviderMetadata, SCHEMA, TriedPlace,
 };
 
-use super::{NAME, PLAN, RESUME, STREAM_JSON, has};
+use super::{INSTALL, NAME, PLAN, RESUME, STREAM_JSON, has};
 use crate::agents::Version;
 use crate::config::{DEFAULT_TIMEOUT, PROVIDER_KEYS, PermissionMode};
 use crate::detect::{Found, How, NotFound, Tried};
@@ -38,6 +38,7 @@ pub fn capabilities(detected: &Result<Found, NotFound>) -> Capabilities {
         supports_plan_mode: has(version, PLAN),
         supports_acp: true,
         permission_modes: permission_modes(version),
+        install: Some(INSTALL.to_owned()),
         metadata: metadata(),
     }
 }

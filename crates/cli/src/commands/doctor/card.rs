@@ -1,0 +1,236 @@
+//! `--prove` for an agent that speaks ACP: it is started, asked and told things, and what it did is its capability card.
+//!
+//! Every step has a deadline, and all of them together have one. The agent lives in a throw-away home; what it is allowed to do is the one
+//! command that our own model asked for.
+
+mod model;
+mod offer;
+mod outcome;
+mod spoken;
+mod turn;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use lapidary::drive::acp::{Initialized, OpenedSession};
+use lapidary::drive::agents::{AcpAgent, model_variables};
+use lapidary::drive::detect::Environment;
+use lapidary::drive::process::{Command, Supervisor};
+use lapidary::vocab::doctor::{Card, Check, CheckName, CheckState};
+use lapidary_standin::api::FakeApi;
+use tokio::time::Instant;
+
+use super::report::Report;
+use super::world::World;
+use crate::failure::Failure;
+use spoken::Spoken;
+use turn::Cancel;
+
+/// How long an agent may take over a method that nobody knows.
+const UNKNOWN: Duration = Duration::from_secs(2);
+
+/// All steps together may take so many times what one of them may.
+const STEPS: u32 = 3;
+
+/// Where and with what the agent is started.
+pub(super) struct Surroundings<'a> {
+    pub(super) environment: &'a Environment,
+    pub(super) supervisor: &'a Supervisor,
+    pub(super) scratch: &'a Path,
+    /// How long it may take over each step.
+    pub(super) patience: Duration,
+}
+
+/// Makes an agent's card.
+pub(super) async fn prove(
+    agent: &AcpAgent,
+    around: &Surroundings<'_>,
+    report: &mut Report<'_>,
+) -> Result<(), Failure> {
+    let Some(program) = agent.locate(around.environment) else {
+        let message = "there is no agent to prove anything with";
+        report.tell(Check::new(
+            CheckName::AcpStart,
+            CheckState::Skipped,
+            message,
+        ));
+        return Ok(());
+    };
+    let api = FakeApi::start(model::script()).await;
+    let api = api
+        .context("cannot play a model")
+        .map_err(Failure::internal)?;
+    let root = around.scratch.join("acp");
+    let world = World::make(&root, &program, around.supervisor, around.environment);
+    let world = world
+        .context("cannot make a throw-away home")
+        .map_err(Failure::internal)?;
+    let mut command = Command::new(&program, world.project());
+    command.args(agent.args.iter().cloned());
+    command.envs(variables(&world, agent, &api.base_url()));
+    let card = speak(command, around, (&api, &world), report).await;
+    report.card(card);
+    api.stop().await;
+    Ok(())
+}
+
+async fn speak(
+    command: Command,
+    around: &Surroundings<'_>,
+    (api, world): (&FakeApi, &World<'_>),
+    report: &mut Report<'_>,
+) -> Card {
+    let mut card = Card {
+        command: command.argv(),
+        ..Card::default()
+    };
+    let started = Instant::now();
+    match Spoken::start(command, around.supervisor, world.root()).await {
+        Err(error) => report.tell(outcome::not_started(&error)),
+        Ok(spoken) => {
+            let proof = Proof {
+                spoken,
+                api,
+                project: world.project(),
+                patience: around.patience,
+                last: started + around.patience * STEPS,
+                card: &mut card,
+                report,
+            };
+            proof.make(started).await;
+        }
+    }
+    card
+}
+
+/// The whole environment: what leads to the played model and nowhere else.
+fn variables(world: &World<'_>, agent: &AcpAgent, url: &str) -> Vec<(OsString, OsString)> {
+    let nobody = "http://127.0.0.1:9";
+    let nowhere = [
+        ("HTTP_PROXY", nobody),
+        ("HTTPS_PROXY", nobody),
+        ("npm_config_offline", "true"),
+    ];
+    let name = agent.name.as_str();
+    let model = model_variables(name, url);
+    let own = nowhere
+        .into_iter()
+        .map(|(name, value)| (name, value.to_owned()))
+        .chain(model)
+        .map(|(name, value)| (name.into(), value.into()));
+    let world = world.vars().filter(|(name, _)| *name != "GEMINI_API_KEY");
+    let configured = agent.environment.iter().cloned();
+    let configured = configured.filter(|(name, _)| !is_secret(name));
+    configured.chain(world).chain(own).collect()
+}
+
+/// Whether a variable may be somebody's account.
+fn is_secret(name: &OsStr) -> bool {
+    const WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
+    let name = name.to_string_lossy().to_uppercase();
+    WORDS.iter().any(|word| name.contains(word))
+}
+
+struct Proof<'a, 'r> {
+    spoken: Spoken,
+    api: &'a FakeApi,
+    project: std::path::PathBuf,
+    patience: Duration,
+    /// When all steps have to be over.
+    last: Instant,
+    card: &'a mut Card,
+    report: &'a mut Report<'r>,
+}
+
+impl Proof<'_, '_> {
+    async fn make(mut self, started: Instant) {
+        if let Some(theirs) = self.start(started).await {
+            if let Some(session) = self.session(&theirs).await {
+                self.turn(&session.id).await;
+                self.cancel(&session.id).await;
+            }
+            self.unknown().await;
+        }
+        self.shutdown().await;
+    }
+
+    /// What is left of the time, but not more than this.
+    fn within(&self, most: Duration) -> Duration {
+        most.min(self.last.saturating_duration_since(Instant::now()))
+    }
+
+    async fn start(&mut self, started: Instant) -> Option<Initialized> {
+        let answer = self.spoken.initialize(self.within(self.patience)).await;
+        let took = started.elapsed();
+        match answer {
+            Ok(theirs) => {
+                offer::introduced(self.card, &theirs, took);
+                self.report.tell(outcome::started(self.card, took));
+                self.report.tell(outcome::abilities(self.card));
+                Some(theirs)
+            }
+            Err(error) => {
+                let check =
+                    outcome::failed(CheckName::AcpStart, "it did not begin", &error).took(took);
+                self.report.tell(check);
+                None
+            }
+        }
+    }
+
+    async fn session(&mut self, theirs: &Initialized) -> Option<OpenedSession> {
+        let began = Instant::now();
+        let time = self.within(self.patience);
+        let answer = self.spoken.new_session(&self.project, time).await;
+        let (check, session) = outcome::session(self.card, theirs, answer);
+        self.report.tell(check.took(began.elapsed()));
+        if session.is_some() {
+            self.report.tell(outcome::modes(self.card));
+            self.report.tell(outcome::options(self.card));
+        }
+        session
+    }
+
+    async fn turn(&mut self, session: &str) {
+        let time = self.within(self.patience);
+        let prompt = model::CALL_PROMPT;
+        let turn = self.spoken.prompt(session, prompt, Cancel::Never, time);
+        let turn = turn.await;
+        let was_run = self.project.join(model::MADE).exists();
+        let seen = outcome::Seen {
+            is_model_asked: model::was_asked(self.api),
+            has_shell: model::has_shell(self.api),
+            was_run,
+        };
+        for check in outcome::turn(self.card, &turn, seen) {
+            self.report.tell(check);
+        }
+    }
+
+    async fn cancel(&mut self, session: &str) {
+        let time = self.within(self.patience);
+        let prompt = model::WAIT_PROMPT;
+        let turn = self
+            .spoken
+            .prompt(session, prompt, Cancel::AtFirstSign, time);
+        let turn = turn.await;
+        self.report.tell(outcome::cancel(self.card, &turn));
+    }
+
+    async fn unknown(&mut self) {
+        let began = Instant::now();
+        let time = self.within(UNKNOWN);
+        let answer = self.spoken.unknown(time).await;
+        let check = outcome::unknown(self.card, &answer, began.elapsed());
+        self.report.tell(check);
+    }
+
+    async fn shutdown(self) {
+        let ended = self.spoken.end().await;
+        for check in outcome::shutdown(self.card, &ended) {
+            self.report.tell(check);
+        }
+    }
+}

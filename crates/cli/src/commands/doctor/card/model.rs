@@ -1,0 +1,62 @@
+//! The model that is played: it calls for a shell command if the agent has told it of a tool for that, and falls silent when it is
+//! asked to.
+
+use lapidary_standin::api::{After, FakeApi, Kind, Rule, Script, Turn};
+use serde_json::json;
+
+/// What the model says.
+pub(super) const SAID: &str = "The proof is 42.";
+
+/// The file that the command makes, in the project.
+pub(super) const MADE: &str = "lapidary-proof.txt";
+
+/// Whether something is about the command: it is in no other text.
+pub(super) const MARK: &str = "lapidary-proof";
+
+pub(super) const CALL_PROMPT: &str = "Show that you work (lapidary-call).";
+pub(super) const WAIT_PROMPT: &str = "Think for long (lapidary-wait).";
+
+const CALL: &str = "lapidary-call";
+const WAIT: &str = "lapidary-wait";
+
+/// What agents call their shells. Which of them an agent has, its requests say.
+const SHELLS: [&str; 4] = ["Bash", "bash", "run_shell_command", "developer__shell"];
+
+pub(super) fn script() -> Script {
+    let waits = Rule::new(Turn::text("Wait").hang());
+    let waits = waits.kind(Kind::Stream).body(WAIT);
+    let calls = SHELLS.map(|shell| {
+        // It writes: commands that only look may be run without a permission.
+        let args = json!({
+            "command": format!("printf %s lapidary-proof > {MADE}"),
+            "description": "Writes a file",
+        });
+        let rule = Rule::new(Turn::call(shell, args)).kind(Kind::Stream);
+        rule.body(quoted(shell)).times(1)
+    });
+    // Later requests have the earlier prompt in them, too.
+    let script = Script::new().rule(waits);
+    let script = calls.into_iter().fold(script, Script::rule);
+    script.stream(SAID).after(After::Repeat)
+}
+
+fn quoted(word: &str) -> String {
+    format!("\"{word}\"")
+}
+
+/// Whether the prompt has come to the model.
+pub(super) fn was_asked(api: &FakeApi) -> bool {
+    requests(api).iter().any(|body| body.contains(CALL))
+}
+
+/// Whether the model was told of a shell.
+pub(super) fn has_shell(api: &FakeApi) -> bool {
+    let told = |body: &String| SHELLS.iter().any(|shell| body.contains(&quoted(shell)));
+    requests(api).iter().any(told)
+}
+
+fn requests(api: &FakeApi) -> Vec<String> {
+    let requests = api.requests();
+    let conversation = requests.iter().filter(|made| made.kind == Kind::Stream);
+    conversation.map(|made| made.body.to_string()).collect()
+}

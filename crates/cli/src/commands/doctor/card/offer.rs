@@ -1,0 +1,88 @@
+//! What an agent says of itself and of its sessions, put on the card. Its words are cut to a length that people read.
+
+use std::time::Duration;
+
+use lapidary::drive::acp::{Initialized, OpenedSession};
+use lapidary::vocab::Json;
+use lapidary::vocab::doctor::{Card, CardAbilities, CardSession};
+use serde_json::Value;
+
+const LETTERS: usize = 200;
+const ITEMS: usize = 100;
+
+pub(super) fn clip(text: &str) -> String {
+    text.chars().take(LETTERS).collect()
+}
+
+pub(super) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Puts what it said of itself on the card.
+pub(super) fn introduced(card: &mut Card, theirs: &Initialized, took: Duration) {
+    let info = &read(&theirs.whole)["agentInfo"];
+    let text = |name: &str| info[name].as_str().map(clip);
+    let methods = theirs.auth_methods.iter().take(ITEMS);
+    let can = theirs.offered;
+    card.start_ms = Some(millis(took));
+    card.protocol_version = Some(theirs.protocol_version);
+    card.agent_name = text("name");
+    card.agent_version = text("version");
+    card.auth_methods = methods.map(|method| clip(&method.id)).collect();
+    card.abilities = Some(CardAbilities {
+        load: can.load,
+        list: can.list,
+        resume: can.resume,
+        close: can.close,
+        delete: can.delete,
+        image: can.image,
+        audio: can.audio,
+        embedded: can.embedded,
+        mcp_http: can.mcp_http,
+        mcp_sse: can.mcp_sse,
+    });
+}
+
+/// What a session that was opened offers.
+pub(super) fn session(opened: &OpenedSession) -> CardSession {
+    let options = opened.config_options.as_ref().map(read).unwrap_or_default();
+    let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+    let modes = opened.modes.as_ref();
+    let current = modes.map(|modes| clip(&modes.current));
+    CardSession {
+        opened: true,
+        error_code: None,
+        mode: current.filter(|mode| !mode.is_empty()),
+        modes: modes.map_or_else(Vec::new, |modes| {
+            let listed = modes.available.iter().take(ITEMS);
+            listed.map(|mode| clip(mode)).collect()
+        }),
+        options: texts(options, "id"),
+        models: models(opened, options),
+    }
+}
+
+/// The models of the option for them, or as agents listed them before there were options.
+fn models(opened: &OpenedSession, options: &[Value]) -> Vec<String> {
+    let option = options.iter().find(|option| option["category"] == "model");
+    if let Some(choices) = option.and_then(|option| option["options"].as_array()) {
+        let groups = choices.iter().flat_map(|choice| match &choice["options"] {
+            Value::Array(inner) => inner.clone(),
+            _ => vec![choice.clone()],
+        });
+        return texts(&groups.take(ITEMS).collect::<Vec<_>>(), "value");
+    }
+    let older = opened.models.as_ref().map(read).unwrap_or_default();
+    let older = older["availableModels"].as_array();
+    texts(older.map(Vec::as_slice).unwrap_or_default(), "modelId")
+}
+
+fn texts(items: &[Value], name: &str) -> Vec<String> {
+    let texts = items.iter().filter_map(|item| item[name].as_str());
+    texts.take(ITEMS).map(clip).collect()
+}
+
+/// What is nested too deeply to be read says nothing here.
+fn read(json: &Json) -> Value {
+    serde_json::from_str(json.as_str()).unwrap_or_default()
+}

@@ -1,0 +1,182 @@
+//! What came of prompts.
+
+use lapidary::drive::acp::{Prompted, RequestError};
+use lapidary::vocab::doctor::{Card, CardCancel, CardTurn, Check, CheckName, CheckState};
+
+use super::failed;
+use crate::commands::doctor::card::model::SAID;
+use crate::commands::doctor::card::offer::{clip, millis};
+use crate::commands::doctor::card::turn::Turn;
+
+/// What was seen of a turn from beyond the connection.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::commands::doctor::card) struct Seen {
+    /// The played model got the prompt.
+    pub(in crate::commands::doctor::card) is_model_asked: bool,
+    /// It was told of a shell.
+    pub(in crate::commands::doctor::card) has_shell: bool,
+    /// The command was run.
+    pub(in crate::commands::doctor::card) was_run: bool,
+}
+
+/// The turn itself, permission and usage.
+pub(in crate::commands::doctor::card) fn turn(
+    card: &mut Card,
+    turn: &Turn,
+    seen: Seen,
+) -> [Check; 3] {
+    let prompted = match &turn.outcome {
+        Ok(prompted) => prompted,
+        Err(error) => {
+            let check = failed(CheckName::AcpTurn, "a turn did not end as it should", error);
+            let names = [CheckName::AcpPermission, CheckName::AcpUsage];
+            let [permission, usage] = names.map(|name| {
+                Check::new(name, CheckState::Skipped, "there was no turn to see it in")
+            });
+            return [check.took(turn.took), permission, usage];
+        }
+    };
+    let facts = CardTurn {
+        stop_reason: clip(&prompted.stop_reason.to_str()),
+        model_asked: seen.is_model_asked,
+        text_arrived: turn.text.contains(SAID),
+        asks_before_shell: seen.has_shell.then_some(turn.asked),
+        usage_in: turn.usage_in.iter().map(ToString::to_string).collect(),
+    };
+    let checks = [played(&facts, turn), permission(turn, seen), usage(&facts)];
+    card.turn = Some(facts);
+    checks
+}
+
+fn played(facts: &CardTurn, turn: &Turn) -> Check {
+    let check =
+        |state, message: String| Check::new(CheckName::AcpTurn, state, message).took(turn.took);
+    let reason = &facts.stop_reason;
+    match (facts.model_asked, facts.text_arrived) {
+        (true, true) if reason == "end_turn" => {
+            let message =
+                "a turn on the played model ends with end_turn, and its text came through";
+            check(CheckState::Ok, message.to_owned())
+        }
+        (true, true) => {
+            let message =
+                format!("the model's text came through, but the turn ended with {reason:?}");
+            check(CheckState::Warning, message)
+        }
+        (true, false) => {
+            let message =
+                format!("what the model said did not come through; the turn ended with {reason:?}");
+            check(CheckState::Problem, message).details([said(turn)])
+        }
+        (false, _) => {
+            let message = format!(
+                "a turn ends with {reason:?}, but the played model was not asked: how it is told of one is not known"
+            );
+            check(CheckState::Unproven, message).details([said(turn)])
+        }
+    }
+}
+
+fn said(turn: &Turn) -> String {
+    match turn.text.as_str() {
+        "" => "it said nothing".to_owned(),
+        text => format!("it said: {}", clip(text)),
+    }
+}
+
+fn permission(turn: &Turn, seen: Seen) -> Check {
+    let check = |state, message: &str| Check::new(CheckName::AcpPermission, state, message);
+    match (seen.has_shell, turn.asked, seen.was_run) {
+        (true, true, true) => check(CheckState::Ok, "it asks before it runs a shell command"),
+        (true, true, false) => check(
+            CheckState::Warning,
+            "it asked before a shell command and was allowed, but did not run it",
+        ),
+        (true, false, true) => check(
+            CheckState::Warning,
+            "it runs shell commands without asking: rules of ours cannot hold it back",
+        )
+        .remedy("give it a mode or a configuration in which it asks"),
+        (true, false, false) => check(
+            CheckState::Warning,
+            "its model called for a shell command; it neither asked nor ran it",
+        ),
+        (false, ..) => {
+            let message = match turn.permissions {
+                0 => "its model was not told of a shell that is known".to_owned(),
+                count => format!(
+                    "its model was not told of a shell that is known; it asked for other permissions ({count}) and got none"
+                ),
+            };
+            check(CheckState::Unproven, &message)
+        }
+    }
+}
+
+fn usage(facts: &CardTurn) -> Check {
+    let check = |state, message: String| Check::new(CheckName::AcpUsage, state, message);
+    match facts.usage_in.as_slice() {
+        [] if facts.model_asked => check(
+            CheckState::Warning,
+            "it does not tell how many tokens were used: budgets cannot hold it".to_owned(),
+        ),
+        [] => check(
+            CheckState::Unproven,
+            "it told of no tokens, and asked no model".to_owned(),
+        ),
+        places => check(CheckState::Ok, format!("told in {}", places.join(", "))),
+    }
+}
+
+/// What came of cancelling.
+pub(in crate::commands::doctor::card) fn cancel(card: &mut Card, turn: &Turn) -> Check {
+    let name = CheckName::AcpCancel;
+    let Some(took) = turn.since_cancel else {
+        return uncancelled(turn);
+    };
+    let check =
+        |state, message: String| Check::new(CheckName::AcpCancel, state, message).took(took);
+    let ms = millis(took);
+    match &turn.outcome {
+        Ok(prompted) => {
+            let reason = clip(&prompted.stop_reason.to_str());
+            let state = if reason == "cancelled" {
+                CheckState::Ok
+            } else {
+                CheckState::Warning
+            };
+            let message = format!("a cancelled turn ends with {reason:?} after {ms} ms");
+            card.cancel = Some(CardCancel {
+                ms,
+                stop_reason: Some(reason),
+            });
+            check(state, message)
+        }
+        Err(RequestError::Refused(refusal)) => {
+            card.cancel = Some(CardCancel {
+                ms,
+                stop_reason: None,
+            });
+            let message = format!(
+                "a cancelled turn ends with an error after {ms} ms: {}",
+                clip(&refusal.to_string())
+            );
+            check(CheckState::Warning, message)
+        }
+        Err(RequestError::Late { .. }) => check(
+            CheckState::Problem,
+            format!("a cancelled turn was not ended within {ms} ms"),
+        ),
+        Err(error) => failed(name, "a turn could not be cancelled", error),
+    }
+}
+
+fn uncancelled(turn: &Turn) -> Check {
+    match &turn.outcome {
+        Ok(Prompted { .. }) => {
+            let message = "the turn was over before it could be cancelled";
+            Check::new(CheckName::AcpCancel, CheckState::Unproven, message)
+        }
+        Err(error) => failed(CheckName::AcpCancel, "there was no turn to cancel", error),
+    }
+}

@@ -1,0 +1,115 @@
+//! What came of a method that nobody knows, and of the end.
+
+use std::time::Duration;
+
+use lapidary::drive::acp::{Answer, Refusal, RequestError};
+use lapidary::vocab::doctor::{
+    Card, CardShutdown, CardUnknownMethod, Check, CheckName, CheckState, ShutdownBy,
+};
+
+use super::failed;
+use crate::commands::doctor::card::offer::{clip, millis};
+use crate::commands::doctor::card::spoken::{NoiseSeen, Shutdown};
+
+/// What came of a method that nobody knows.
+pub(in crate::commands::doctor::card) fn unknown(
+    card: &mut Card,
+    answer: &Result<Answer, RequestError>,
+    took: Duration,
+) -> Check {
+    let name = CheckName::AcpUnknown;
+    let check = |state, message: String| Check::new(CheckName::AcpUnknown, state, message);
+    let ms = millis(took);
+    let fact = |answered, code| Some(CardUnknownMethod { answered, code, ms });
+    match answer {
+        Ok(_) => {
+            card.unknown_method = fact(true, None);
+            check(
+                CheckState::Warning,
+                "a method that nobody knows is answered as if it were known".to_owned(),
+            )
+        }
+        Err(RequestError::Refused(refusal)) => {
+            card.unknown_method = fact(true, Some(refusal.code));
+            let code = refusal.code;
+            if code == Refusal::NO_METHOD {
+                return check(
+                    CheckState::Ok,
+                    format!("a method that nobody knows is refused with {code} after {ms} ms"),
+                );
+            }
+            let message = format!(
+                "a method that nobody knows is refused, but with {code} and not with -32601: {}",
+                clip(&refusal.message.to_str())
+            );
+            check(CheckState::Warning, message)
+        }
+        Err(RequestError::Late { .. }) => {
+            card.unknown_method = fact(false, None);
+            check(
+                CheckState::Warning,
+                format!("a method that nobody knows was not answered within {ms} ms"),
+            )
+        }
+        Err(error) => failed(name, "it did not outlive a method that nobody knows", error),
+    }
+}
+
+/// What it took, what is left, and what else was on its stdout.
+pub(in crate::commands::doctor::card) fn shutdown(card: &mut Card, end: &Shutdown) -> [Check; 3] {
+    card.shutdown = Some(CardShutdown {
+        by: end.by.clone(),
+        ms: millis(end.took),
+    });
+    card.noise_lines = end.noise.lines;
+    [ended(end), leftovers(end), stdout(&end.noise)]
+}
+
+fn ended(end: &Shutdown) -> Check {
+    let check =
+        |state, message: &str| Check::new(CheckName::AcpShutdown, state, message).took(end.took);
+    match end.by {
+        ShutdownBy::Eof => check(CheckState::Ok, "it ends when its stdin is closed"),
+        ShutdownBy::Term => check(
+            CheckState::Warning,
+            "it does not end when its stdin is closed, but when it is asked to (SIGTERM)",
+        ),
+        ShutdownBy::Itself => check(CheckState::Warning, "it was gone before it was told to end"),
+        _ => check(
+            CheckState::Warning,
+            "it does not end when its stdin is closed, nor when it is asked to: it was killed",
+        ),
+    }
+}
+
+fn leftovers(end: &Shutdown) -> Check {
+    let check = |state, message: String| Check::new(CheckName::AcpLeftovers, state, message);
+    if !end.left.is_empty() {
+        let pids: Vec<_> = end.left.iter().map(i32::to_string).collect();
+        return check(
+            CheckState::Problem,
+            format!("still alive: {}", pids.join(", ")),
+        );
+    }
+    match end.ended.map(|ended| ended.leftover) {
+        None | Some(0) => check(CheckState::Ok, "nothing of it is left running".to_owned()),
+        Some(count) => check(
+            CheckState::Ok,
+            format!(
+                "nothing of it is left running: {count} of its processes outlived it and were ended"
+            ),
+        ),
+    }
+}
+
+fn stdout(noise: &NoiseSeen) -> Check {
+    let check = |state, message: String| Check::new(CheckName::AcpStdout, state, message);
+    match (noise.lines, &noise.first) {
+        (0, _) => check(CheckState::Ok, "nothing but messages".to_owned()),
+        (lines, first) => {
+            let first = first.iter().map(|line| format!("the first: {line}"));
+            let message = format!("{lines} lines are no messages of the protocol");
+            check(CheckState::Warning, message).details(first)
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! An agent that is spoken to, and what it takes to end it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use lapidary::drive::acp::{
+    Agent, Answer, Client, Initialized, Launch, Limits, Methods, Noise, OpenedSession,
+    RequestError, Setting, Traffic, What,
+};
+use lapidary::drive::process::{self, Command, Ended, Exit, Supervisor};
+use lapidary::drive::recording::Recorder;
+use lapidary::vocab::Json;
+use lapidary::vocab::doctor::ShutdownBy;
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+
+use super::offer::clip;
+use super::turn::{Cancel, Turn};
+
+/// A card's worth of lines is a few kilobytes. What writes more than this floods.
+const MAX_OUTPUT: u64 = 16 * 1024 * 1024;
+
+/// How long an agent has to end by itself when its stdin is closed, and then when it is asked to.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How long the last of what it said may take to be read.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+const MARK: &str = "LAPIDARY_RUN";
+
+pub(super) struct Spoken {
+    pub(super) agent: Agent,
+    pub(super) noise: NoiseSeen,
+    /// By which everything that it starts is found again.
+    run: String,
+}
+
+/// Lines that are no messages.
+#[derive(Debug, Default)]
+pub(super) struct NoiseSeen {
+    pub(super) lines: u64,
+    /// The beginning of the first.
+    pub(super) first: Option<String>,
+}
+
+/// How it ended.
+pub(super) struct Shutdown {
+    pub(super) by: ShutdownBy,
+    pub(super) took: Duration,
+    pub(super) ended: Option<Ended>,
+    /// What is still alive.
+    pub(super) left: Vec<i32>,
+    pub(super) noise: NoiseSeen,
+}
+
+impl Spoken {
+    pub(super) async fn start(
+        mut command: Command,
+        supervisor: &Supervisor,
+        root: &Path,
+    ) -> anyhow::Result<Self> {
+        // Nobody else has this directory.
+        let run = root.to_string_lossy().into_owned();
+        command.mark(MARK, &run);
+        let launch = Launch {
+            command,
+            supervisor: supervisor.clone(),
+            recorder: Recorder::begin(&root.join("runs"), "card")?,
+            max_output: MAX_OUTPUT,
+            methods: Methods::of(["session/request_permission"]),
+            limits: Limits::default(),
+            tap: None,
+        };
+        Ok(Self {
+            agent: Agent::start(launch).await?,
+            noise: NoiseSeen::default(),
+            run,
+        })
+    }
+
+    /// Files and terminals are not offered: what the agent does, it does itself, and asks before.
+    pub(super) async fn initialize(&self, time: Duration) -> Result<Initialized, RequestError> {
+        let none =
+            json!({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false });
+        let client = self.client(time);
+        client
+            .initialize_with(&Json::from_value(&none), Some(time))
+            .await
+    }
+
+    pub(super) async fn new_session(
+        &self,
+        project: &Path,
+        time: Duration,
+    ) -> Result<OpenedSession, RequestError> {
+        let setting = Setting {
+            cwd: project,
+            additional: &[],
+            mcp_servers: &[],
+        };
+        self.client(time).new_session(&setting).await
+    }
+
+    pub(super) async fn prompt(
+        &mut self,
+        session: &str,
+        text: &str,
+        cancel: Cancel,
+        time: Duration,
+    ) -> Turn {
+        let client = self.client(time);
+        Turn::play(self, &client, session, (text, cancel, time)).await
+    }
+
+    pub(super) async fn unknown(&self, time: Duration) -> Result<Answer, RequestError> {
+        let nothing = Json::empty_object();
+        let connection = &self.agent.connection;
+        connection
+            .request("_lapidary/unknown", Some(&nothing), Some(time))
+            .await
+    }
+
+    fn client(&self, time: Duration) -> Client {
+        Client::new(self.agent.connection.clone(), time)
+    }
+
+    /// Ends it in steps, and looks what it took and what is left.
+    pub(super) async fn end(mut self) -> Shutdown {
+        let began = Instant::now();
+        let process = self.agent.process.clone();
+        let before = timeout(Duration::ZERO, process.gone()).await.ok();
+        let was_gone = before.is_some() || self.agent.connection.ended().is_some();
+        self.agent.connection.hang_up();
+        let by_itself = match before {
+            Some(ended) => Some(ended),
+            None => timeout(GRACE, process.gone()).await.ok(),
+        };
+        let (by, ended) = match by_itself {
+            Some(ended) if was_gone => (ShutdownBy::Itself, ended),
+            Some(ended) => (ShutdownBy::Eof, ended),
+            None => {
+                let ended = process.end(Duration::ZERO, GRACE).await;
+                (asked_or_killed(ended), ended)
+            }
+        };
+        let took = began.elapsed();
+        let _ = timeout(LAST_WORDS, self.listen_to_the_end()).await;
+        Shutdown {
+            by,
+            took,
+            ended,
+            left: process::marked(MARK, &self.run),
+            noise: self.noise,
+        }
+    }
+
+    async fn listen_to_the_end(&mut self) {
+        while let Some(observed) = self.agent.observer.next().await {
+            self.noise.note(&observed.traffic);
+        }
+    }
+}
+
+fn asked_or_killed(ended: Option<Ended>) -> ShutdownBy {
+    const KILL: i32 = 9;
+    match ended.and_then(|ended| ended.exit) {
+        Some(Exit::Signal(KILL)) | None => ShutdownBy::Kill,
+        Some(Exit::Signal(_) | Exit::Code(_)) => ShutdownBy::Term,
+    }
+}
+
+impl NoiseSeen {
+    pub(super) fn note(&mut self, traffic: &Traffic) {
+        let Traffic::Received(received) = traffic else {
+            return;
+        };
+        match &received.what {
+            What::Noise(
+                Noise::NotJson | Noise::NotAnObject | Noise::NotAMessage | Noise::TooLong(_),
+            ) => {
+                self.lines += 1;
+                self.first.get_or_insert_with(|| clip(received.line.text()));
+            }
+            What::Noise(Noise::Blank)
+            | What::Request { .. }
+            | What::Notification { .. }
+            | What::Answer { .. } => {}
+        }
+    }
+}

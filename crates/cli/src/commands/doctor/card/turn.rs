@@ -1,0 +1,246 @@
+//! One prompt, and what was seen until it was answered.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use lapidary::drive::acp::{
+    Client, Incoming, Observed, Prompted, RequestError, Traffic, Waiting, What,
+};
+use lapidary::vocab::Json;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::model::MARK;
+use super::spoken::Spoken;
+
+/// How long a cancelled turn may take to be answered.
+const CANCELLED_BY: Duration = Duration::from_secs(5);
+
+/// An agent that shows no sign of a turn is cancelled anyway.
+const SILENT: Duration = Duration::from_secs(5);
+
+/// How long what was said before the answer may take to be read.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How much of an agent's text is kept.
+const LONGEST: usize = 64 * 1024;
+
+/// When a turn is to be cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cancel {
+    /// Not at all.
+    Never,
+    /// As soon as the agent shows that it has begun.
+    AtFirstSign,
+}
+
+/// What was seen of a turn.
+pub(super) struct Turn {
+    pub(super) outcome: Result<Prompted, RequestError>,
+    pub(super) text: String,
+    /// Where the agent told how many tokens were used.
+    pub(super) usage_in: BTreeSet<&'static str>,
+    /// Whether it asked for a permission to do what the model had called for.
+    pub(super) asked: bool,
+    /// How many permissions it asked for in all.
+    pub(super) permissions: u64,
+    /// How long after it was cancelled it was answered.
+    pub(super) since_cancel: Option<Duration>,
+    pub(super) took: Duration,
+}
+
+#[derive(Default)]
+struct Seen {
+    text: String,
+    usage_in: BTreeSet<&'static str>,
+    has_begun: bool,
+    is_ours: bool,
+    asked: bool,
+    permissions: u64,
+    cancelled: Option<Instant>,
+    since_cancel: Option<Duration>,
+    /// The number of the line that was seen last.
+    number: Option<u64>,
+}
+
+impl Turn {
+    pub(super) async fn play(
+        spoken: &mut Spoken,
+        client: &Client,
+        session: &str,
+        (text, cancel, time): (&str, Cancel, Duration),
+    ) -> Self {
+        let began = Instant::now();
+        let mut seen = Seen::default();
+        let prompt = json!({ "type": "text", "text": text });
+        let outcome = match client.prompt(session, &[Json::from_value(&prompt)]) {
+            Err(error) => Err(error),
+            Ok(waiting) => {
+                let stop = || client.cancel(session).is_ok();
+                let plan = Plan {
+                    cancel,
+                    until: began + time,
+                };
+                seen.follow(spoken, waiting, &plan, stop).await
+            }
+        };
+        if let Ok(prompted) = &outcome {
+            seen.answered(&prompted.whole);
+        }
+        Self {
+            outcome,
+            text: seen.text,
+            usage_in: seen.usage_in,
+            asked: seen.asked,
+            permissions: seen.permissions,
+            since_cancel: seen.since_cancel,
+            took: began.elapsed(),
+        }
+    }
+}
+
+struct Plan {
+    cancel: Cancel,
+    /// When it has to be over.
+    until: Instant,
+}
+
+impl Plan {
+    /// When the agent is cancelled whether or not it has begun.
+    fn anyway(&self, began: Instant) -> Instant {
+        self.until.min(began + SILENT)
+    }
+}
+
+impl Seen {
+    async fn follow(
+        &mut self,
+        spoken: &mut Spoken,
+        waiting: Waiting,
+        plan: &Plan,
+        stop: impl Fn() -> bool,
+    ) -> Result<Prompted, RequestError> {
+        let began = Instant::now();
+        let mut until = plan.until;
+        let left = until.saturating_duration_since(began) + CANCELLED_BY;
+        let mut answer = Box::pin(waiting.answer(Some(left)));
+        loop {
+            let is_due = plan.cancel == Cancel::AtFirstSign && self.cancelled.is_none();
+            // All of these can be cancelled and waited for again.
+            let alarm = tokio::select! {
+                answered = &mut answer => {
+                    self.since_cancel = self.cancelled.map(|at| at.elapsed());
+                    let prompted = answered.map(|answer| Prompted::of(&answer))?;
+                    let _ = timeout(LAST_WORDS, self.catch_up(spoken, prompted.number)).await;
+                    return Ok(prompted);
+                }
+                Some(asked) = spoken.agent.requests.next() => {
+                    self.permit(asked);
+                    false
+                }
+                Some(observed) = spoken.agent.observer.next() => {
+                    self.note(spoken, &observed);
+                    false
+                }
+                () = sleep_until(plan.anyway(began)), if is_due => true,
+                () = sleep_until(until) => {
+                    self.since_cancel = self.cancelled.map(|at| at.elapsed());
+                    let method = "session/prompt".to_owned();
+                    return Err(RequestError::Late { method, time: began.elapsed() });
+                }
+            };
+            if is_due && (alarm || self.has_begun) && stop() {
+                let now = Instant::now();
+                self.cancelled = Some(now);
+                until = now + CANCELLED_BY;
+            }
+        }
+    }
+
+    /// Reads what was said before the answer.
+    async fn catch_up(&mut self, spoken: &mut Spoken, number: u64) {
+        while self.number.is_none_or(|last| last < number) {
+            let Some(observed) = spoken.agent.observer.next().await else {
+                return;
+            };
+            self.note(spoken, &observed);
+        }
+    }
+
+    fn note(&mut self, spoken: &mut Spoken, observed: &Observed) {
+        self.number = Some(observed.number);
+        spoken.noise.note(&observed.traffic);
+        let Traffic::Received(received) = &observed.traffic else {
+            return;
+        };
+        let What::Notification { method, params } = &received.what else {
+            return;
+        };
+        if method.to_str() == "session/update" {
+            let params = params.as_ref().map(value).unwrap_or_default();
+            self.update(&params["update"]);
+        }
+    }
+
+    fn update(&mut self, update: &Value) {
+        match update["sessionUpdate"].as_str().unwrap_or_default() {
+            "agent_message_chunk" => {
+                let said = update["content"]["text"].as_str().unwrap_or_default();
+                if self.text.len() + said.len() <= LONGEST {
+                    self.text += said;
+                }
+                self.has_begun = true;
+                if update["_meta"]["usage"].is_object() {
+                    self.usage_in.insert("chunk._meta.usage");
+                }
+            }
+            "agent_thought_chunk" => self.has_begun = true,
+            "tool_call" | "tool_call_update" => {
+                self.has_begun = true;
+                self.is_ours |= update.to_string().contains(MARK);
+            }
+            "usage_update" => {
+                self.usage_in.insert("usage_update");
+            }
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, answer: &Json) {
+        let answer = value(answer);
+        if answer["usage"].is_object() {
+            self.usage_in.insert("usage");
+        }
+        if answer["_meta"]["quota"].is_object() {
+            self.usage_in.insert("_meta.quota");
+        }
+    }
+
+    /// Allows the command that our own model called for, and nothing else.
+    fn permit(&mut self, asked: Incoming) {
+        let params = asked.params.as_ref().map(value).unwrap_or_default();
+        let is_ours = self.is_ours || params["toolCall"].to_string().contains(MARK);
+        self.permissions += 1;
+        self.asked |= is_ours;
+        let kinds = if is_ours {
+            ["allow_once", "allow_always"]
+        } else {
+            ["reject_once", "reject_always"]
+        };
+        let options = params["options"].as_array();
+        let options = options.map(Vec::as_slice).unwrap_or_default();
+        let of_kind = |kind: &str| options.iter().find(|option| option["kind"] == *kind);
+        let chosen = kinds.into_iter().find_map(of_kind);
+        let outcome = match chosen {
+            Some(option) => json!({ "outcome": "selected", "optionId": option["optionId"] }),
+            None => json!({ "outcome": "cancelled" }),
+        };
+        let answer = json!({ "outcome": outcome });
+        asked.respond.answer(&Json::from_value(&answer));
+    }
+}
+
+/// What is nested too deeply to be read says nothing here.
+fn value(json: &Json) -> Value {
+    serde_json::from_str(json.as_str()).unwrap_or_default()
+}

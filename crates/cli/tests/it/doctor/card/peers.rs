@@ -1,0 +1,128 @@
+//! The cards of real agents.
+
+use lapidary_testkit::acp::{Peer, World};
+use lapidary_testkit::gemini::Version;
+use serde_json::{Value, json};
+
+use super::{card, real, states};
+use crate::doctor::Visit;
+
+/// The card of a peer, by its command line.
+fn of(peer: Peer) -> (Visit, Value) {
+    let world = World::new(peer);
+    let words = peer.command_line().join(" ");
+    let project = world.project();
+    let args = ["--agent", &words, "-C", project.to_str().unwrap()];
+    let seen = real(&args, world.environment(""));
+    let card = card(&seen);
+    (seen, card)
+}
+
+/// What everybody here does as the protocol says.
+#[track_caller]
+fn assert_well(seen: &Visit, card: &Value) {
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert_eq!(card["protocolVersion"], 1);
+    assert_eq!(card["session"]["opened"], true, "{card}");
+    assert_eq!(card["turn"]["stopReason"], "end_turn", "{card}");
+    assert_eq!(card["cancel"]["stopReason"], "cancelled", "{card}");
+    assert_eq!(card["unknownMethod"]["code"], -32601, "{card}");
+    assert_eq!(card["noiseLines"], 0, "{card}");
+    assert!(
+        states(seen).contains(&"leftovers ok".to_owned()),
+        "{seen:?}"
+    );
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_example_agent_has_no_model() {
+    let (seen, card) = of(Peer::SdkExample);
+    assert_well(&seen, &card);
+    let turn = json!({ "stopReason": "end_turn", "modelAsked": false, "textArrived": false });
+    assert_eq!(card["turn"], turn);
+    assert_eq!(card["shutdown"]["by"], "eof");
+    let unproven = ["turn unproven", "permission unproven", "usage unproven"];
+    let states = states(&seen);
+    assert!(
+        unproven
+            .iter()
+            .all(|state| states.contains(&(*state).to_owned())),
+        "{states:?}"
+    );
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn claude_asks_before_a_shell_command() {
+    let (seen, card) = of(Peer::Claude);
+    assert_well(&seen, &card);
+    assert_eq!(card["agentName"], "@agentclientprotocol/claude-agent-acp");
+    let turn = json!({
+        "stopReason": "end_turn", "modelAsked": true, "textArrived": true, "asksBeforeShell": true,
+        "usageIn": ["_meta.quota", "usage", "usage_update"],
+    });
+    assert_eq!(card["turn"], turn);
+    assert_eq!(card["session"]["mode"], "default");
+    assert_eq!(card["abilities"]["delete"], true);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn opencode_does_not_ask_before_a_shell_command() {
+    let (seen, card) = of(Peer::Opencode);
+    assert_well(&seen, &card);
+    assert_eq!(card["agentName"], "OpenCode");
+    let turn = json!({
+        "stopReason": "end_turn", "modelAsked": true, "textArrived": true, "asksBeforeShell": false, "usageIn": ["usage"],
+    });
+    assert_eq!(card["turn"], turn);
+    assert_eq!(card["session"]["models"], json!(["stand-in/model"]));
+    assert!(
+        states(&seen).contains(&"permission warning".to_owned()),
+        "{seen:?}"
+    );
+}
+
+/// By its name it is proven both ways.
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn gemini_has_a_card_beside_its_proofs() {
+    let world = World::new(Peer::Gemini061);
+    let mut environment = world.environment("");
+    let program = Version::V0_61_0.program();
+    environment.push(("GEMINI_CLI_PATH".into(), program.into()));
+    let project = world.project();
+    let args = ["--agent", "gemini", "-C", project.to_str().unwrap()];
+    let seen = real(&args, environment);
+    let card = card(&seen);
+    assert_well(&seen, &card);
+    assert_eq!(
+        (&card["agentName"], &card["agentVersion"]),
+        (&json!("gemini-cli"), &json!("0.61.0"))
+    );
+    let turn = json!({
+        "stopReason": "end_turn", "modelAsked": true, "textArrived": true, "asksBeforeShell": true, "usageIn": ["_meta.quota"],
+    });
+    assert_eq!(card["turn"], turn);
+    assert_eq!(
+        card["session"]["modes"],
+        json!(["default", "autoEdit", "yolo", "plan"])
+    );
+    let checkup = seen.checkup();
+    let names = checkup["checks"].as_array().unwrap().iter();
+    let proofs = names.filter(|check| check["name"].as_str().unwrap().starts_with("prove_"));
+    assert_eq!(proofs.count(), 5);
+}

@@ -1,0 +1,60 @@
+//! What is known of the agents of the registry without starting them.
+
+use lapidary_vocab::capabilities::{Capabilities, FoundBy, ProviderMetadata, SCHEMA};
+
+use super::registry::Known;
+use super::{Version, gemini};
+use crate::config::{DEFAULT_TIMEOUT, PermissionMode};
+use crate::detect::{self, Environment, version_of_package};
+
+impl Known {
+    /// Whether it is here, and what it can do. What only the agent itself can tell counts as no.
+    pub fn capabilities(&self, environment: &Environment) -> Capabilities {
+        if self.name == gemini::NAME {
+            return gemini::capabilities(&detect::gemini(environment));
+        }
+        let path = self.agent(environment).locate(environment);
+        let version = path.as_deref().and_then(version_of_package);
+        Capabilities {
+            schema: SCHEMA.into(),
+            agent: self.name.to_owned(),
+            installed: path.is_some(),
+            found_by: path.as_ref().map(|_| FoundBy::Path),
+            cli_path: path.map(|path| path.to_string_lossy().into_owned()),
+            version: version.as_ref().map(Version::to_string),
+            tried: Vec::new(),
+            supports_slash_commands: false,
+            supports_models: false,
+            models: Vec::new(),
+            supports_web_search: false,
+            supports_thinking: false,
+            supports_stream_json: false,
+            supports_resume: false,
+            supports_plan_mode: self.plan_mode.is_some(),
+            supports_acp: true,
+            permission_modes: self.permission_modes(),
+            install: Some(self.install.to_owned()),
+            metadata: self.metadata(),
+        }
+    }
+
+    fn permission_modes(&self) -> Vec<String> {
+        let modes = [
+            (self.default_mode, PermissionMode::Default),
+            (self.plan_mode, PermissionMode::Plan),
+        ];
+        let own = modes.into_iter().filter(|(own, _)| own.is_some());
+        own.map(|(_, mode)| mode.as_str().to_owned()).collect()
+    }
+
+    fn metadata(&self) -> ProviderMetadata {
+        ProviderMetadata {
+            name: self.name.to_owned(),
+            description: format!("{} over the Agent Client Protocol", self.name),
+            requires_config: false,
+            config_keys: crate::config::PROVIDER_KEYS.map(str::to_owned).to_vec(),
+            default_response_timeout: DEFAULT_TIMEOUT.as_secs(),
+            fs_ability: "local-write".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! How each agent is told where its model is, and what it needs to believe that it has an account there: for models that are played.
+//! This is data.
+
+/// Stands for the address in what follows, `http://127.0.0.1:PORT`.
+const URL: &str = "{url}";
+
+const NO_KEY: &str = "not-a-key";
+const ON: &str = "1";
+
+/// The variables of an agent.
+type Row = (&'static str, &'static [(&'static str, &'static str)]);
+
+const ROWS: &[Row] = &[
+    (
+        "gemini",
+        &[
+            ("GOOGLE_GEMINI_BASE_URL", URL),
+            ("GEMINI_API_KEY", NO_KEY),
+            ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
+        ],
+    ),
+    (
+        "claude",
+        &[
+            ("ANTHROPIC_BASE_URL", URL),
+            ("ANTHROPIC_API_KEY", NO_KEY),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", ON),
+            ("DISABLE_AUTOUPDATER", ON),
+            ("DISABLE_ERROR_REPORTING", ON),
+            ("DISABLE_TELEMETRY", ON),
+        ],
+    ),
+    (
+        "qwen",
+        &[
+            ("OPENAI_BASE_URL", "{url}/v1"),
+            ("OPENAI_API_KEY", NO_KEY),
+            ("OPENAI_MODEL", "model"),
+        ],
+    ),
+    (
+        "goose",
+        &[
+            ("GOOSE_PROVIDER", "openai"),
+            ("GOOSE_MODEL", "model"),
+            ("GOOSE_DISABLE_KEYRING", ON),
+            ("OPENAI_HOST", URL),
+            ("OPENAI_API_KEY", NO_KEY),
+        ],
+    ),
+    (
+        "opencode",
+        &[
+            ("OPENCODE_CONFIG_CONTENT", OPENCODE),
+            ("OPENCODE_DISABLE_AUTOUPDATE", ON),
+            ("OPENCODE_DISABLE_DEFAULT_PLUGINS", ON),
+            ("OPENCODE_DISABLE_LSP_DOWNLOAD", ON),
+            ("OPENCODE_DISABLE_MODELS_FETCH", ON),
+            ("OPENCODE_DISABLE_SHARE", ON),
+            ("OPENCODE_EXPERIMENTAL_DISABLE_FILEWATCHER", ON),
+            ("OPENCODE_PURE", ON),
+        ],
+    ),
+];
+
+/// A provider of its own. What it may do without asking is left as it is by itself.
+const OPENCODE: &str = r#"{
+"model": "stand-in/model",
+"enabled_providers": ["stand-in"],
+"provider": {"stand-in": {
+  "npm": "@ai-sdk/openai-compatible",
+  "name": "Stand-in",
+  "options": {"baseURL": "{url}/v1", "apiKey": "not-a-key"},
+  "models": {"model": {"name": "Model"}}
+}},
+"autoupdate": false, "share": "disabled", "snapshot": false, "lsp": false, "formatter": false
+}"#;
+
+/// What the agent of this name needs in its environment to find its model at this address. An agent that we do not know, or not so
+/// well, is told in every way that is known: one of them may be its own.
+pub fn model_variables(agent: &str, url: &str) -> Vec<(&'static str, String)> {
+    let own = ROWS.iter().find(|(name, _)| *name == agent);
+    let rows = own.map_or(ROWS, std::slice::from_ref);
+    let variables = rows.iter().flat_map(|(_, variables)| variables.iter());
+    variables
+        .map(|(name, value)| (*name, value.replace(URL, url)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn an_agent_that_is_known_is_told_in_its_own_way() {
+        let told = model_variables("qwen", "http://127.0.0.1:1");
+        let told: Vec<_> = told
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("OPENAI_BASE_URL", "http://127.0.0.1:1/v1"),
+                ("OPENAI_API_KEY", "not-a-key"),
+                ("OPENAI_MODEL", "model"),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_agent_that_nobody_knows_is_told_in_every_way() {
+        let told = model_variables("nobody", "http://127.0.0.1:1");
+        for (name, _) in ROWS {
+            let own = model_variables(name, "http://127.0.0.1:1");
+            assert!(own.iter().all(|variable| told.contains(variable)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_that_is_text_is_json_with_the_address_in_it() {
+        let told = model_variables("opencode", "http://127.0.0.1:1");
+        let config: Value = serde_json::from_str(&told[0].1).unwrap();
+        let url = &config["provider"]["stand-in"]["options"]["baseURL"];
+        assert_eq!(url, "http://127.0.0.1:1/v1");
+    }
+
+    #[test]
+    fn every_agent_in_it_is_one_of_the_registry() {
+        for (name, _) in ROWS {
+            assert!(crate::agents::Known::named(name).is_some(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Agents that speak ACP: which are here, and how one gets the others. None is started.
+
+use std::path::PathBuf;
+
+use lapidary_vocab::doctor::{Check, CheckName, CheckState};
+
+use super::{Patient, state, surroundings};
+use crate::agents::{AcpAgent, KNOWN, Known, gemini};
+use crate::detect::{self, Environment};
+
+/// Looks at an agent that speaks ACP without starting it.
+pub fn examine_acp(patient: &Patient<'_>, agent: &AcpAgent, mut tell: impl FnMut(Check)) {
+    tell(installed(patient, agent));
+    surroundings::config(patient)
+        .into_iter()
+        .for_each(&mut tell);
+    tell(state::writable(patient.state_directory));
+}
+
+fn installed(patient: &Patient<'_>, agent: &AcpAgent) -> Check {
+    let check = |state, message: String| Check::new(CheckName::Agent, state, message);
+    let program = agent.program.display();
+    let Some(path) = agent.locate(patient.environment) else {
+        let message = format!("`{}` was not found: there is no `{program}`", agent.name);
+        let remedy = match &agent.install {
+            Some(install) => get(install),
+            None => "name its program by a path, or put it on PATH".to_owned(),
+        };
+        return check(CheckState::Problem, message).remedy(remedy);
+    };
+    let message = format!("`{}` at `{}`", agent.name, path.display());
+    check(CheckState::Ok, message).details(configured(patient, agent))
+}
+
+/// What our configuration says about it.
+fn configured(patient: &Patient<'_>, agent: &AcpAgent) -> Vec<String> {
+    let Ok(loaded) = patient.config else {
+        return Vec::new();
+    };
+    let own = loaded.config.agents.contains_key(&agent.name);
+    let own = own.then(|| "lapidary.toml says how it is started".to_owned());
+    let chosen = loaded.config.agent.as_deref();
+    let chosen = chosen.map(|chosen| choice(chosen, agent));
+    own.into_iter().chain(chosen).collect()
+}
+
+fn choice(chosen: &str, agent: &AcpAgent) -> String {
+    if chosen == agent.name {
+        "lapidary.toml makes it the agent of every run".to_owned()
+    } else {
+        format!(
+            "lapidary.toml makes `{chosen}` the agent of every run, unless --agent says otherwise"
+        )
+    }
+}
+
+/// Which of the agents that we know are here.
+pub fn known_agents(environment: &Environment) -> Check {
+    let (here, elsewhere): (Vec<_>, Vec<_>) = KNOWN
+        .iter()
+        .map(|known| (known, place(known, environment)))
+        .partition(|(_, place)| place.is_some());
+    let here: Vec<_> = here.iter().map(|(known, _)| known.name).collect();
+    let message = match here.len() {
+        0 => "no agent that speaks ACP and is known was found".to_owned(),
+        _ => format!("here and speaking ACP: {}", here.join(", ")),
+    };
+    let missing = elsewhere
+        .iter()
+        .map(|(known, _)| format!("{}: {}", known.name, get(known.install)));
+    Check::new(CheckName::Agents, CheckState::Ok, message).details(missing)
+}
+
+/// Where an agent that we know is.
+pub(crate) fn place(known: &Known, environment: &Environment) -> Option<PathBuf> {
+    if known.name == gemini::NAME {
+        return detect::gemini(environment).ok().map(|found| found.path);
+    }
+    known.agent(environment).locate(environment)
+}
+
+/// How one gets it, in words.
+fn get(install: &str) -> String {
+    match install.strip_prefix("the ") {
+        Some(_) => format!("install it by {install}"),
+        None => format!("install it with `{install}`"),
+    }
+}

@@ -1,0 +1,168 @@
+//! What an agent that speaks ACP was seen to offer and to do, for programs that choose among agents.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::open_enum::open_enum;
+
+/// An agent's card. What is missing was not seen: the check of that name says why.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Card {
+    /// The program that was started, and its arguments. Derived.
+    pub command: Vec<String>,
+    /// How long it took to answer `initialize`, in milliseconds. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ms: Option<u64>,
+    /// The version of the protocol that it speaks; 0 if it did not say. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol_version: Option<u64>,
+    /// What it calls itself. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_name: Option<String>,
+    /// Which version of itself it says it is. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
+    /// What it says it can do. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abilities: Option<CardAbilities>,
+    /// The ways to log in, by their ids. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub auth_methods: Vec<String>,
+    /// What came of opening a session. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<CardSession>,
+    /// What came of a prompt. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<CardTurn>,
+    /// What came of cancelling a turn. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<CardCancel>,
+    /// What came of a method that nobody knows. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown_method: Option<CardUnknownMethod>,
+    /// How it ended. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shutdown: Option<CardShutdown>,
+    /// How many lines of its stdout were no messages of the protocol. Derived.
+    pub noise_lines: u64,
+}
+
+/// What an agent says it can do beyond what all can.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are as many separate abilities"
+)]
+pub struct CardAbilities {
+    /// `session/load`. Upstream.
+    pub load: bool,
+    /// `session/list`. Upstream.
+    pub list: bool,
+    /// `session/resume`. Upstream.
+    pub resume: bool,
+    /// `session/close`. Upstream.
+    pub close: bool,
+    /// `session/delete`. Upstream.
+    pub delete: bool,
+    /// Images in prompts. Upstream.
+    pub image: bool,
+    /// Sound in prompts. Upstream.
+    pub audio: bool,
+    /// Whole resources in prompts. Upstream.
+    pub embedded: bool,
+    /// MCP servers over HTTP. Upstream.
+    pub mcp_http: bool,
+    /// MCP servers over server-sent events. Upstream.
+    pub mcp_sse: bool,
+}
+
+/// What came of opening a session without an account.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CardSession {
+    /// True if there was one. Derived.
+    pub opened: bool,
+    /// The code of the error that there was instead; -32000 says that one has to log in. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<i64>,
+    /// The mode that it is in. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// The modes that it can be in. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modes: Vec<String>,
+    /// The options that it has, by their ids. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// The models to choose from, by their ids. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+}
+
+/// What came of a prompt, with a model that is played.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CardTurn {
+    /// Why it ended, in the agent's word. Upstream.
+    pub stop_reason: String,
+    /// True if the played model was asked: then its address can be set. Derived.
+    pub model_asked: bool,
+    /// True if what the model said came through. Derived.
+    pub text_arrived: bool,
+    /// Whether a permission was asked for before a shell command, if the model could call for one. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks_before_shell: Option<bool>,
+    /// Where it told how many tokens were used: `usage_update`, `usage`, `_meta.quota` or `chunk._meta.usage`. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub usage_in: Vec<String>,
+}
+
+/// What came of cancelling a turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CardCancel {
+    /// The time from `session/cancel` to the answer, in milliseconds. Derived.
+    pub ms: u64,
+    /// Why the turn ended, in the agent's word; missing if it was an error. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+}
+
+/// What came of a method that nobody knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CardUnknownMethod {
+    /// True if there was an answer. Derived.
+    pub answered: bool,
+    /// The code of the error, if it was one; -32601 is what the protocol wants. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i64>,
+    /// How long it took, or how long was waited, in milliseconds. Derived.
+    pub ms: u64,
+}
+
+/// How an agent ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CardShutdown {
+    /// What it took. Derived.
+    pub by: ShutdownBy,
+    /// How long it took since its stdin was closed, in milliseconds. Derived.
+    pub ms: u64,
+}
+
+open_enum! {
+    /// What it took for an agent to end.
+    pub enum ShutdownBy {
+        /// Its stdin was closed.
+        Eof = "eof",
+        /// It was asked to, by SIGTERM.
+        Term = "term",
+        /// It was killed.
+        Kill = "kill",
+        /// It had ended before.
+        Itself = "itself",
+    }
+}
