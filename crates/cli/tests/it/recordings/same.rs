@@ -95,7 +95,7 @@ fn a_run_over_acp_is_the_same_afterwards() {
 #[test]
 fn what_was_refused_at_once_stands_where_it_was() {
     let asked = r#"{"jsonrpc":"2.0","id":8,"method":"no/such/method"}"#;
-    let all_at_once = format!(r#"printf '%s\n' '{asked}' noise '{asked}' noise"#);
+    let all_at_once = format!(r"printf '%s\n' '{asked}' noise '{asked}' noise");
     let script =
         format!(r#"{all_at_once}; hear; hear; answer "$prompt" '{{"stopReason":"end_turn"}}'"#);
     for _ in 0..5 {
