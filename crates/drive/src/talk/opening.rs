@@ -76,12 +76,12 @@ impl Course<'_> {
             Opening::Latest => Some(self.latest(agent).await?),
         };
         let setting = self.setting(&self.request.roots[0], agent)?;
-        let client = self.stage.client.clone();
+        let stage = std::sync::Arc::clone(&self.stage);
+        let client = stage.client.clone();
         let opened = match again {
             None => self.answered(client.new_session(&setting.as_ref())).await,
             Some(id) if agent.offered.load => {
-                self.answered(client.load_session(&id, &setting.as_ref()))
-                    .await
+                self.answered(stage.load(&id, &setting.as_ref())).await
             }
             Some(id) if agent.offered.resume => {
                 self.answered(client.resume_session(&id, &setting.as_ref()))

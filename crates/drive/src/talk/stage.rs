@@ -3,21 +3,29 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use lapidary_vocab::Json;
 use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Question;
 use super::sessions::Sessions;
 use super::translation::Say;
 use super::watcher::Watcher;
-use crate::acp::{Client, OpenedSession};
+use crate::acp::{Client, OpenedSession, RequestError, Setting};
 use crate::policy::{Decision, Deed, Policy};
 use crate::workspace::Workspace;
 
 /// So many permissions of a turn are remembered.
 const MOST_GRANTS: usize = 256;
+
+/// So long nothing is said when a history has been said.
+const SILENCE: Duration = Duration::from_millis(500);
+
+/// So long a history may take once its session was opened.
+const LONGEST_HISTORY: Duration = Duration::from_secs(5);
 
 /// The stage.
 #[derive(Debug)]
@@ -73,6 +81,24 @@ impl Stage {
     pub(super) fn decide(&self, deed: &Deed) -> Decision {
         let policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
         policy.decide(deed)
+    }
+
+    /// Opens an earlier session whose history is said again. Gemini CLI (0.61) answers before it has said all of it: who goes on at once
+    /// takes the rest of the history for the answer. So there has to be silence first, but not for ever.
+    pub(super) async fn load(
+        &self,
+        id: &str,
+        setting: &Setting<'_>,
+    ) -> Result<OpenedSession, RequestError> {
+        let opened = self.client.load_session(id, setting).await?;
+        let latest = Instant::now() + LONGEST_HISTORY;
+        loop {
+            let quiet = (self.watcher.last_sign() + SILENCE).min(latest);
+            if quiet <= Instant::now() {
+                return Ok(opened);
+            }
+            sleep_until(quiet).await;
+        }
     }
 
     /// Decides where nobody can be asked.

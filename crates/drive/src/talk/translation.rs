@@ -218,7 +218,7 @@ impl Translation {
     }
 
     fn wait(&mut self, said: Said) {
-        let before = said.after.map_or(0, |after| after + 1);
+        let before = said.after.map_or(0, |after| after.saturating_add(1));
         self.waiting.entry(before).or_default().push(said.words);
     }
 

@@ -103,7 +103,7 @@ impl Hands {
         let setting = setting.as_ref();
         match which {
             Which::New => client.new_session(&setting).await,
-            Which::Loaded(id) => client.load_session(id, &setting).await,
+            Which::Loaded(id) => self.stage.load(id, &setting).await,
             Which::Resumed(id) => client.resume_session(id, &setting).await,
         }
     }
