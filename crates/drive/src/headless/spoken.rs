@@ -55,8 +55,8 @@ impl Job {
             }
             (Agent::Gemini, TransportChoice::Auto) => {
                 match self.obstacle() {
-                    None => Ok(Way::Spoken(Some(SPOKEN.to_owned()))),
-                    Some(why) => self.only_headless(why.map(|why| {
+                    Ok(()) => Ok(Way::Spoken(Some(SPOKEN.to_owned()))),
+                    Err(why) => self.only_headless(why.map(|why| {
                         format!("Gemini CLI is run with stream-json, not over ACP: {why}")
                     })),
                 }
@@ -100,15 +100,15 @@ impl Job {
 
     /// Gemini CLI can be used both ways. ACP is the better one, but not for everything. What speaks against it is said, unless it is only
     /// that the program is none that we know.
-    fn obstacle(&self) -> Option<Option<String>> {
+    fn obstacle(&self) -> Result<(), Option<String>> {
         let found = detect::gemini(&self.environment);
         let version = found.ok().and_then(|found| found.version);
         match version {
             Some(version) if version.has(gemini::ACP) => {}
             Some(version) => {
-                return Some(Some(format!("version {version} does not speak it well")));
+                return Err(Some(format!("version {version} does not speak it well")));
             }
-            None => return Some(None),
+            None => return Err(None),
         }
         let obstacle = if self.resume.is_some() {
             "--resume is Gemini CLI's own"
@@ -117,9 +117,9 @@ impl Job {
         } else if self.has_hooks() {
             "its settings have hooks, which it does not run over ACP"
         } else {
-            return None;
+            return Ok(());
         };
-        Some(Some(obstacle.to_owned()))
+        Err(Some(obstacle.to_owned()))
     }
 
     /// Whether Gemini's settings name hooks, of whichever generation.

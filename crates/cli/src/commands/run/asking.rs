@@ -173,3 +173,78 @@ fn read_lines() -> mpsc::UnboundedReceiver<String> {
         .spawn(body);
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use lapidary::drive::policy::Deed;
+    use lapidary::vocab::event::{PermissionRequest, ToolKind};
+    use lapidary::vocab::{Json, Text};
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    fn question(command: &str, reason: &str) -> (Question, oneshot::Receiver<Reply>) {
+        let (reply, replied) = oneshot::channel();
+        let request = PermissionRequest {
+            request_id: Text::from("0"),
+            tool_name: Text::from(command.to_owned()),
+            tool_kind: ToolKind::Execute,
+            tool_input: Json::empty_object(),
+            tool_use_id: None,
+            reason: None,
+            blocked_path: None,
+            suggestions: Vec::new(),
+        };
+        let deed = Deed {
+            kind: ToolKind::Execute,
+            tool: None,
+            title: None,
+            command: Some(command.to_owned()),
+            paths: Vec::new(),
+            mcp_server: None,
+        };
+        let question = Question {
+            request,
+            session_id: Text::from("s"),
+            deed,
+            options: None,
+            reason: reason.to_owned(),
+            reply,
+        };
+        (question, replied)
+    }
+
+    #[test]
+    fn an_answer_is_to_the_question_that_stands_there_and_to_no_other() {
+        let (_asks, questions) = mpsc::unbounded_channel();
+        let (first, gone) = question("ls", "");
+        let (second, mut replied) = question("rm -rf x", "");
+        let mut asking = Asking {
+            questions,
+            waiting: VecDeque::from([second]),
+            put: Some(first),
+            typed: None,
+        };
+        drop(gone);
+        asking.answer("y");
+        assert!(replied.try_recv().is_err(), "nobody was asked about it yet");
+        assert!(asking.is_open());
+        asking.put = asking.waiting.pop_front();
+        assert!(!asking.is_withdrawn());
+        asking.answer("y");
+        assert!(replied.try_recv().unwrap().allowed);
+    }
+
+    #[test]
+    fn what_is_shown_does_nothing_to_the_terminal_and_hides_nothing() {
+        let long = format!("ls \u{1b}[2J\u{7}#{}\nrm -rf x", "a".repeat(LONGEST));
+        let (question, _) = question(&long, "\u{1b}]0;pwned\u{7}why");
+        let shown = shown(&question);
+        assert!(!shown.contains(['\u{1b}', '\u{7}']), "{shown:?}");
+        assert!(
+            shown.contains("more characters, which are not shown"),
+            "{shown}"
+        );
+        assert!(shown.contains("why"), "{shown}");
+    }
+}
