@@ -13,7 +13,7 @@ use crate::agents::gemini::{self, Launch, LaunchError, Prompt};
 use crate::agents::{AcpAgent, Known};
 use crate::config::{PermissionMode, TransportChoice};
 use crate::detect;
-use crate::policy::{Effect, Policy};
+use crate::policy::{Effect, Policy, Rule, Rules};
 use crate::process::Command;
 use crate::run::Speech;
 use crate::talk::{Errand, ModeWords, Opening, Request};
@@ -181,7 +181,14 @@ impl Job {
 
     fn policy(&self, roots: &[PathBuf]) -> Policy {
         let config = &self.config;
+        let tools = config.allowed_tools.iter().flatten();
+        let dir = &self.environment.dir;
+        let tools = tools.filter_map(|tool| {
+            let spec = format!("tool={tool}");
+            Rule::parse_flag(Effect::Allow, &spec, dir).ok()
+        });
         let rules = self.speaking.rules.clone().before(config.rules.clone());
+        let rules = rules.before(Rules::new(tools));
         Policy::new(rules, config.permission_mode_or_default()).with_roots(roots)
     }
 
@@ -211,13 +218,6 @@ impl Job {
         let asked = [
             (self.session_id.is_some(), "`--session-id`"),
             (config.sandbox == Some(true), "`sandbox`"),
-            (
-                config
-                    .allowed_tools
-                    .as_ref()
-                    .is_some_and(|tools| !tools.is_empty()),
-                "`allowed_tools`",
-            ),
         ];
         let asked = asked.into_iter().filter(|(is_asked, _)| *is_asked);
         let told = asked.map(|(_, what)| format!("{what} is only for Gemini CLI, and not used"));

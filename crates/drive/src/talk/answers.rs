@@ -98,10 +98,15 @@ impl Asked<'_> {
             Effect::Allow | Effect::Deny => (decision, None),
         };
         let Some(chosen) = pick(options.as_ref(), option, &mut decision) else {
-            if decision.effect != Effect::Allow {
+            // None of the options says so.
+            if decision.effect == Effect::Allow {
+                decision.effect = Effect::Deny;
+                decision.reason =
+                    format!("{}, but the agent offers no way to say so", decision.reason);
+            } else {
                 self.stage.cancel(&self.session); // it may take an error for a yes
             }
-            return Err(refusal(&decision)); // none of the options says so
+            return Err(refusal(&decision));
         };
         if decision.effect == Effect::Allow {
             self.stage.grant(&self.session, &deed, &decision);

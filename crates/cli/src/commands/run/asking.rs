@@ -35,7 +35,7 @@ pub(super) enum Next {
 
 /// Questions need somebody who can see them and somebody who can type.
 pub(super) fn attended() -> Option<(Attendant, Asking)> {
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    if !io::stderr().is_terminal() || system::terminal().is_err() {
         return None;
     }
     let (asks, questions) = mpsc::unbounded_channel(); // the agent's open requests are bounded
@@ -73,6 +73,7 @@ impl Asking {
             return Ok(());
         };
         system::forget_what_was_typed();
+        self.typed.take_if(|typed| typed.is_closed()); // Ctrl-D ends one answer, not all
         let typed = self.typed.get_or_insert_with(read_lines);
         while typed.try_recv().is_ok() {}
         let mut err = io::stderr();
@@ -97,8 +98,9 @@ impl Asking {
             return;
         };
         let word = line.trim();
-        let allowed = matches!(word, "y" | "Y" | "yes");
-        let is_reason = !allowed && !matches!(word, "" | "n" | "N" | "no");
+        let allowed = matches!(word.to_lowercase().as_str(), "y" | "yes");
+        let is_no = matches!(word.to_lowercase().as_str(), "" | "n" | "no");
+        let is_reason = !allowed && !is_no;
         let _ = question.reply.send(Reply {
             allowed,
             option_id: None,
@@ -159,7 +161,7 @@ fn one_line(text: &str) -> String {
 fn read_lines() -> mpsc::UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel(); // as fast as somebody types
     let body = move || {
-        let Ok(terminal) = system::stdin() else {
+        let Ok(terminal) = system::terminal() else {
             return;
         };
         for line in BufReader::new(terminal).lines().map_while(Result::ok) {
@@ -167,6 +169,7 @@ fn read_lines() -> mpsc::UnboundedReceiver<String> {
                 return;
             }
         }
+        let _ = sender.send(String::new()); // Ctrl-D is no answer, and so a no
     };
     let _ = std::thread::Builder::new()
         .name("lapidary-terminal".to_owned())
