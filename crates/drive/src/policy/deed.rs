@@ -184,8 +184,8 @@ fn line_of_words(words: &[String]) -> String {
 
 /// One of the system's: a `./bash` is whatever somebody put there.
 fn is_shell(program: &str) -> bool {
-    let known = ["/bin/", "/usr/bin/", "/usr/local/bin/"].into_iter();
-    let name = known.filter_map(|dir| program.strip_prefix(dir)).next();
+    let mut known = ["/bin/", "/usr/bin/", "/usr/local/bin/"].into_iter();
+    let name = known.find_map(|dir| program.strip_prefix(dir));
     matches!(name.unwrap_or(program), "sh" | "bash" | "zsh" | "dash")
 }
 
