@@ -77,7 +77,7 @@ fn started(common: &Common, options: &Options) -> Result<(Run, Orders), Failure>
     let job = job::of(common, options.clone())?;
     match job.connect() {
         Ok(conversation) => Ok((conversation.run, conversation.orders)),
-        Err(error) => Ok((Run::refused(options, (&error).into()), Orders::to_nobody())),
+        Err(error) => Ok((job.refused(&error), Orders::to_nobody())),
     }
 }
 
