@@ -90,9 +90,14 @@ impl Followed {
         Ok(bytes)
     }
 
+    /// How long the file is now.
+    pub(crate) fn length(&self) -> u64 {
+        self.file.metadata().map_or(0, |metadata| metadata.len())
+    }
+
     /// The end of the file as it is now.
     pub(crate) fn tail(&self, most: u64) -> Vec<u8> {
-        let length = self.file.metadata().map_or(0, |metadata| metadata.len());
+        let length = self.length();
         let mut bytes = vec![0; usize::try_from(length.min(most)).unwrap_or_default()];
         let read = read_at(&self.file, &mut bytes, length.saturating_sub(most));
         bytes.truncate(read.unwrap_or(0));

@@ -9,6 +9,7 @@ mod flag;
 mod glob;
 mod mode;
 mod options;
+mod paths;
 mod place;
 mod read;
 mod rule;
@@ -29,6 +30,7 @@ pub(crate) use read::{RULE_KEYS, Written, read_rule};
 pub(crate) use rule::About;
 pub use rule::{Origin, Rule, Rules};
 pub use shell::command_line;
+pub(crate) use shell::quoted;
 
 /// Something that an agent wants to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -310,7 +312,10 @@ impl Deed {
     fn as_flag(&self) -> String {
         match (&self.mcp_server, &self.tool) {
             (Some(_), Some(tool)) => format!("tool={tool}"),
-            _ if self.command.is_some() => "execute:COMMAND".to_owned(),
+            _ if self.command.is_some() && self.kind == ToolKind::Execute => {
+                "execute:COMMAND".to_owned()
+            }
+            _ if self.command.is_some() => "command=COMMAND".to_owned(),
             _ => match &self.kind {
                 ToolKind::Other(_) => "other".to_owned(),
                 kind => kind.as_str().to_owned(),

@@ -42,7 +42,8 @@ impl fmt::Display for Exceeded {
 ///
 /// * Tokens: an agent reports steps, whole turns, or both. Steps add up; a turn that reports more than its steps adds the rest.
 ///   How full the context is (`used` of `size`) is no use of tokens and does not count.
-/// * Money: over ACP it is the session's so far, so the last figure counts; elsewhere turns add up.
+/// * Money: over ACP it is the session's so far, so the last figure counts, without what a session that goes on had cost before its
+///   first prompt in this run; elsewhere turns add up.
 /// * History that is replayed was paid for by another run.
 #[derive(Debug, Clone, Default)]
 pub struct Meter {
@@ -53,10 +54,16 @@ pub struct Meter {
     turns: u64,
     sessions: BTreeMap<String, Session>,
     ended_without: Unreported,
+    /// Somebody has asked for something in this run.
+    is_prompted: bool,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Session {
+    /// We opened it, and may be going on with an old one.
+    is_opened: bool,
+    /// What it had cost before its first prompt in this run.
+    cost_before: f64,
     /// What it has cost so far, where that is reported.
     cost: Option<f64>,
     /// Tokens of the steps of the turn that is going on.
@@ -64,6 +71,15 @@ struct Session {
     /// Answers of the model in it.
     answers: u64,
     is_speaking: bool,
+}
+
+impl Session {
+    /// What it has cost in this run. An agent whose figure is smaller than before has begun to count anew.
+    fn spent(&self) -> Option<f64> {
+        let cost = self.cost?;
+        let more = cost - self.cost_before;
+        Some(if more >= 0.0 { more } else { cost })
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -83,13 +99,16 @@ impl Meter {
 
     /// Takes in an event, and says whether a limit is exceeded now. Once one is, every further event says so.
     pub fn note(&mut self, event: &Event) -> Option<Exceeded> {
-        if event.base.extensions.contains_key("acp.replay") {
+        if let Some(cost) = session_cost(event) {
+            self.costs(event, cost);
+        }
+        if is_replay(event) {
+            self.session(event).is_opened = true;
             return None;
         }
-        if let Some(cost) = session_cost(event) {
-            self.session(event).cost = Some(cost);
-        }
         match &event.body {
+            Body::SessionInit(_) => self.session(event).is_opened = true,
+            Body::UserInput(input) => self.is_prompted |= !input.is_synthetic,
             Body::ToolInvocation(call) => {
                 self.called(event, &call.call_id);
                 self.answers(event);
@@ -138,7 +157,7 @@ impl Meter {
     }
 
     fn too_dear(&self) -> Option<Exceeded> {
-        let sessions = self.sessions.values().filter_map(|session| session.cost);
+        let sessions = self.sessions.values().filter_map(Session::spent);
         let cost = self.cost_of_turns + sessions.sum::<f64>();
         let allowed = self.budget.cost.filter(|allowed| cost > *allowed)?;
         Some(Exceeded {
@@ -160,6 +179,20 @@ impl Meter {
                 .unwrap_or_default();
         }
         self.sessions.entry(id).or_default()
+    }
+
+    /// What a session has cost so far is said. Before its first prompt that was paid for by another run; but a session that nobody
+    /// opened, and that appears once there is something to do, is the agent's way of doing it.
+    fn costs(&mut self, event: &Event, cost: f64) {
+        let is_prompted = self.is_prompted;
+        let is_early = is_replay(event) || event.base.extensions.contains_key("acp.outOfTurn");
+        let session = self.session(event);
+        let is_ours = session.is_opened || !is_prompted;
+        if is_early && is_ours && session.cost.is_none() {
+            session.cost_before = cost;
+        } else if !is_replay(event) {
+            session.cost = Some(cost);
+        }
     }
 
     /// A call is told of several times. Only as many are remembered as are needed to see that there are too many.
@@ -211,6 +244,10 @@ impl Meter {
             None => self.ended_without.cost = true,
         }
     }
+}
+
+fn is_replay(event: &Event) -> bool {
+    event.base.extensions.contains_key("acp.replay")
 }
 
 fn is_models(kind: &TextKind) -> bool {

@@ -8,47 +8,17 @@ use lapidary_vocab::event::{PermissionRequest, ToolInvocation, ToolKind};
 use lapidary_vocab::{Body, Event, Json, Text};
 
 use super::Deed;
+use super::paths::Paths;
 use super::shell::command_line;
 
 /// Where agents put the command.
 const COMMANDS: [&str; 4] = ["command", "cmd", "script", "commandLine"];
 
-/// Where agents put files and directories.
-const PATHS: [&str; 24] = [
-    "path",
-    "paths",
-    "file",
-    "files",
-    "file_path",
-    "filePath",
-    "file_paths",
-    "absolute_path",
-    "abs_path",
-    "notebook_path",
-    "target_file",
-    "directory",
-    "dir",
-    "dir_path",
-    "source",
-    "source_path",
-    "destination",
-    "destination_path",
-    "old_path",
-    "new_path",
-    "oldPath",
-    "newPath",
-    "from_path",
-    "to_path",
-];
-
-/// Where they put patterns that may lead anywhere.
-const PATTERNS: [&str; 2] = ["glob", "include"];
+/// What editors call what they do, in the same place.
+const EDITORS_WORDS: [&str; 5] = ["view", "create", "str_replace", "insert", "undo_edit"];
 
 /// Calls that are remembered. Whoever has more of them open than that floods us.
 const MOST_CALLS: usize = 4096;
-
-/// Files of one call that are looked at. A rule for all of them could not be sure of more.
-const MOST_PATHS: usize = 4096;
 
 impl Deed {
     /// What a call of a tool would do. `content` is what the agent shows beside it (`acp.toolContent`), in which diffs name
@@ -62,7 +32,7 @@ impl Deed {
         paths.of_content(content);
         Self {
             command: command_of(&call.kind, call.input.token(), title.as_deref()),
-            paths: paths.found,
+            paths: paths.all(),
             mcp_server: server_of(&tool),
             kind: call.kind.clone(),
             tool: Some(tool),
@@ -154,31 +124,41 @@ fn named(session: Option<&Text>, call: &Text) -> String {
     format!("{session}\n{call}")
 }
 
-/// The command of what runs one, or may. An editor's `command` is `view` or `create`, and nothing to worry about.
+/// The command of a call. Whoever is given one may run it, whatever sort of tool it says it is; of several, each is looked at.
 fn command_of(kind: &ToolKind, input: Token<'_>, title: Option<&str>) -> Option<String> {
-    if !matches!(
-        kind,
-        ToolKind::Execute | ToolKind::Unclassified | ToolKind::Other(_)
-    ) {
-        return None;
-    }
-    let given = COMMANDS.iter().find_map(|name| line_of(input, name));
+    let given = COMMANDS
+        .iter()
+        .filter_map(|name| line_of(input, input.get(name)?));
+    let mut lines: Vec<String> = given
+        .filter(|line| !is_editors(kind, input, line))
+        .collect();
+    lines.dedup();
     match kind {
         // Gemini sends no input over ACP: the title is the command.
-        ToolKind::Execute => given.or_else(|| title.map(str::to_owned)),
-        _ => given,
+        ToolKind::Execute if lines.is_empty() => title.map(str::to_owned),
+        _ if lines.is_empty() => None,
+        _ => Some(lines.join("\n")),
     }
 }
 
-fn line_of(input: Token<'_>, name: &str) -> Option<String> {
-    let command = input.get(name)?;
+/// An editor's `command` is `view` or `create`, and nothing to worry about.
+fn is_editors(kind: &ToolKind, input: Token<'_>, line: &str) -> bool {
+    matches!(kind, ToolKind::Read | ToolKind::Edit)
+        && EDITORS_WORDS.contains(&line)
+        && input.get("path").is_some()
+}
+
+fn line_of(input: Token<'_>, command: Token<'_>) -> Option<String> {
     if command.kind() == Kind::Array {
         return words_of(command).map(|words| line_of_words(&words));
     }
     let program = command.string()?.into_owned();
     match input.get("args").and_then(words_of) {
-        Some(args) => Some(command_line(&program, args.iter().map(String::as_str))),
-        None => Some(program),
+        // Alone it is a line as somebody typed it.
+        Some(args) if !args.is_empty() => {
+            Some(command_line(&program, args.iter().map(String::as_str)))
+        }
+        _ => Some(program),
     }
 }
 
@@ -202,9 +182,11 @@ fn line_of_words(words: &[String]) -> String {
     }
 }
 
+/// One of the system's: a `./bash` is whatever somebody put there.
 fn is_shell(program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or(program);
-    matches!(name, "sh" | "bash" | "zsh" | "dash")
+    let mut known = ["/bin/", "/usr/bin/", "/usr/local/bin/"].into_iter();
+    let name = known.find_map(|dir| program.strip_prefix(dir));
+    matches!(name.unwrap_or(program), "sh" | "bash" | "zsh" | "dash")
 }
 
 /// The server that a tool's name begins with, as `mcp__server__tool` or `mcp_server_tool`.
@@ -222,101 +204,4 @@ fn server_of(tool: &str) -> Option<String> {
 pub(super) fn ambiguous_server(tool: &str) -> Option<&str> {
     let rest = tool.strip_prefix("mcp_")?;
     (!rest.starts_with('_')).then_some(rest)
-}
-
-/// Collects paths, absolute and each once.
-struct Paths<'a> {
-    dir: &'a Path,
-    found: Vec<PathBuf>,
-}
-
-impl<'a> Paths<'a> {
-    fn new(dir: &'a Path) -> Self {
-        Self {
-            dir,
-            found: Vec::new(),
-        }
-    }
-
-    fn of_input(&mut self, input: Token<'_>, tool: &str, kind: &ToolKind) {
-        for name in PATHS {
-            input
-                .get(name)
-                .into_iter()
-                .for_each(|value| self.of_value(value));
-        }
-        if *kind == ToolKind::Search {
-            let pattern = tool
-                .to_ascii_lowercase()
-                .contains("glob")
-                .then_some("pattern");
-            for name in PATTERNS.into_iter().chain(pattern) {
-                self.of_pattern(input.get(name).and_then(Token::string).as_deref());
-            }
-        }
-    }
-
-    fn of_value(&mut self, value: Token<'_>) {
-        match value.kind() {
-            Kind::String => self.add(&value.string().unwrap_or_default()),
-            Kind::Array => value
-                .elements()
-                .take(MOST_PATHS)
-                .for_each(|item| match item.kind() {
-                    Kind::Object => item
-                        .get("path")
-                        .into_iter()
-                        .for_each(|path| self.of_value(path)),
-                    _ => self.add(&item.string().unwrap_or_default()),
-                }),
-            _ => {}
-        }
-    }
-
-    fn of_texts(&mut self, texts: &[Text]) {
-        for text in texts {
-            self.add(&text.to_str());
-        }
-    }
-
-    /// The files that diffs are about.
-    fn of_content(&mut self, content: Option<&Json>) {
-        let items = content
-            .into_iter()
-            .flat_map(|content| content.token().elements());
-        for item in items.take(MOST_PATHS) {
-            if item.get("type").is_some_and(|kind| kind.is("diff")) {
-                item.get("path")
-                    .into_iter()
-                    .for_each(|path| self.of_value(path));
-            }
-        }
-    }
-
-    /// A pattern that leads out of the directory: as far as it is no pattern.
-    fn of_pattern(&mut self, pattern: Option<&str>) {
-        let Some(pattern) = pattern else { return };
-        if pattern.starts_with(['/', '~']) || pattern.split('/').any(|part| part == "..") {
-            let plain = pattern
-                .split('/')
-                .take_while(|part| !part.contains(['*', '?', '{', '[']));
-            let plain = plain.collect::<Vec<_>>().join("/");
-            self.add(if plain.is_empty() { "/" } else { &plain });
-        }
-    }
-
-    fn add(&mut self, path: &str) {
-        let path = path.strip_prefix("file://").unwrap_or(path);
-        if path.is_empty() || self.found.len() >= MOST_PATHS {
-            return;
-        }
-        // A home that is not known lies outside of everything.
-        let path = match path.strip_prefix('~') {
-            Some(_) => Path::new("/").join(path),
-            None => self.dir.join(path),
-        };
-        if !self.found.contains(&path) {
-            self.found.push(path);
-        }
-    }
 }

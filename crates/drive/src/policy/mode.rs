@@ -8,12 +8,25 @@ use super::place::is_inside;
 use super::{Decision, Deed, Effect};
 use crate::config::PermissionMode;
 
-/// Names in the workspace that decide what is run, or what is allowed. Whoever changes them has more than edited a file.
-const POWERFUL: [&str; 5] = [
+/// Names in the workspace that decide what is run, or what is allowed. Whoever changes them has more than edited a file. Written
+/// small: on some disks `.GIT` is the same directory.
+const POWERFUL: [&str; 17] = [
     ".git",
+    ".gitmodules",
+    ".github",
+    ".husky",
     ".gemini",
     ".claude",
     ".codex",
+    ".qwen",
+    ".opencode",
+    "opencode.json",
+    ".cursor",
+    ".mcp.json",
+    ".vscode",
+    ".idea",
+    ".envrc",
+    ".npmrc",
     crate::config::FILE_NAME,
 ];
 
@@ -114,7 +127,10 @@ fn is_powerful(deed: &Deed, roots: &[PathBuf]) -> bool {
         let path = super::place::resolved(path).unwrap_or_else(|| path.clone());
         let below = roots.iter().filter_map(|root| path.strip_prefix(root).ok());
         let mut parts = below.flat_map(std::path::Path::components);
-        parts.any(|part| POWERFUL.iter().any(|name| part.as_os_str() == *name))
+        parts.any(|part| {
+            let part = part.as_os_str();
+            POWERFUL.iter().any(|name| part.eq_ignore_ascii_case(name))
+        })
     };
     deed.paths.iter().any(is_powerful)
 }

@@ -38,7 +38,7 @@ pub(crate) fn read_rule<P: Clone>(
         };
         let read = match key {
             "then" => effect(&entry.value).map(|effect| then = Some(effect)),
-            "reason" => text(key, &entry.value).map(|text| reason = Some(text)),
+            "reason" => text(key, &entry.value).map(|text| reason = Some(harmless(&text))),
             _ => about.read(key, &entry.value, dir),
         };
         read.map_err(|problem| (entry.value_place, problem))?;
@@ -120,6 +120,22 @@ fn text(key: &'static str, value: &Value) -> Result<String, Problem> {
         Value::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
         other => Err(unfit(key, "a string that is not empty", other)),
     }
+}
+
+/// Words that a terminal shows and does not obey: a project's file is read before anybody has looked at it.
+fn harmless(text: &str) -> String {
+    let is_override = |letter| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\t' => shown.push(letter),
+            letter if letter.is_control() || is_override(letter) => {
+                shown.extend(letter.escape_default());
+            }
+            letter => shown.push(letter),
+        }
+    }
+    shown
 }
 
 /// One string, or several of which one is enough.

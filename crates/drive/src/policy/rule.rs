@@ -189,6 +189,9 @@ fn says(pattern: &str, command: &str) -> bool {
 
 fn paths_match(globs: &[PathGlob], deed: &Deed, is_sure: bool) -> bool {
     let mut paths = deed.paths.iter();
+    if deed.has_unseen_paths() {
+        return !is_sure;
+    }
     if is_sure {
         !deed.paths.is_empty() && paths.all(|path| globs.iter().any(|glob| glob.covers(path)))
     } else {

@@ -4,6 +4,8 @@
 //! (substitutions, variables, redirections, groups, escapes, quotes without an end) is not *plain*. To refuse, a guess is enough:
 //! every piece that may be a command is looked at, whatever quotes it stands in.
 
+use std::borrow::Cow;
+
 /// Redirections that write nothing anybody keeps.
 const HARMLESS: [&str; 3] = ["2>&1", "2>/dev/null", ">/dev/null"];
 
@@ -199,7 +201,11 @@ fn skip_options(words: &[String]) -> &[String] {
 
 /// A program and its arguments as a line that a shell would read back as just these.
 pub fn command_line<'a>(program: &str, args: impl IntoIterator<Item = &'a str>) -> String {
-    let mut line = String::from(program);
+    let mut line = if program.contains('=') {
+        in_quotes(program) // it would be an assignment
+    } else {
+        quoted(program).into_owned()
+    };
     for arg in args {
         line.push(' ');
         line.push_str(&quoted(arg));
@@ -207,12 +213,17 @@ pub fn command_line<'a>(program: &str, args: impl IntoIterator<Item = &'a str>) 
     line
 }
 
-fn quoted(arg: &str) -> String {
+/// A word as it is typed to a shell: in quotes, unless there is nothing in it that needs them.
+pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=:,@%+".contains(letter);
-    if !arg.is_empty() && arg.chars().all(is_plain) {
-        return arg.to_owned();
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.into();
     }
-    format!("'{}'", arg.replace('\'', r"'\''"))
+    in_quotes(word).into()
+}
+
+fn in_quotes(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -300,5 +311,7 @@ mod tests {
             command_line("npm", ["test", "a b", "it's", "$x"]),
             r"npm test 'a b' 'it'\''s' '$x'"
         );
+        assert_eq!(command_line("a tool", ["", "é=1"]), "'a tool' '' é=1");
+        assert_eq!(command_line("A=b", []), "'A=b'");
     }
 }

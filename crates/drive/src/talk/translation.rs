@@ -153,9 +153,10 @@ impl Translation {
                 _ = complaints.tick(), if self.with_bytes => {}
             }
             self.say_what_is_due(is_connected, &mut into);
-            self.complaints(&mut into.batch);
+            self.complaints(&mut into.batch, u64::MAX);
             send(into.batch, batches).await;
         }
+        self.rest_of_complaints(batches).await;
         let mut into = Into {
             normalizer,
             batch: Batch::default(),
@@ -236,12 +237,28 @@ impl Translation {
         }
     }
 
-    fn complaints(&mut self, batch: &mut Batch) {
+    /// All that the agent has complained about and nobody was told yet. What a process that it left behind adds from now on is only in
+    /// the recording: there may be no end to it.
+    async fn rest_of_complaints(&mut self, batches: &mpsc::Sender<Batch>) {
+        let end = self.stderr.as_ref().map_or(0, Followed::length);
+        while !batches.is_closed() {
+            let mut batch = Batch::default();
+            self.complaints(&mut batch, end);
+            if batch.is_empty() {
+                return;
+            }
+            send(batch, batches).await;
+        }
+    }
+
+    /// Some of what the agent complained about, but not behind `until`.
+    fn complaints(&mut self, batch: &mut Batch, until: u64) {
         let Some(stderr) = &mut self.stderr else {
             return;
         };
+        let until = until.max(stderr.offset);
         let mut bytes = vec![0; CHUNK];
-        while let Ok(count @ 1..) = stderr.read(&mut bytes, u64::MAX) {
+        while let Ok(count @ 1..) = stderr.read(&mut bytes, until) {
             batch.stderr.extend_from_slice(&bytes[..count]);
             if batch.stderr.len() >= BYTES {
                 break;
@@ -303,5 +320,52 @@ fn ready<T>(future: impl Future<Output = T>) -> Option<T> {
     match pin!(future).poll(&mut context) {
         Poll::Ready(value) => Some(value),
         Poll::Pending => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapidary_normalize::Options;
+    use lapidary_vocab::event::Provider;
+
+    use super::*;
+    use crate::acp::{Limits, Methods, connect};
+
+    /// An agent that complains a lot and goes.
+    async fn told_of(complaints: &[u8]) -> Vec<u8> {
+        let recording = tempfile::tempdir().unwrap();
+        std::fs::write(recording.path().join(STDERR), complaints).unwrap();
+        let connected = connect(
+            (tokio::io::empty(), tokio::io::sink()),
+            Methods::of([""; 0]),
+            Limits::default(),
+        );
+        let (_say, said) = Say::channel();
+        let translation = Translation::new(connected.observer, said, Some(recording.path()));
+        let (batches, mut told) = mpsc::channel(1);
+        let (over, is_over) = oneshot::channel();
+        over.send(()).unwrap();
+        let following = async move {
+            let mut normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
+            translation.follow(&mut normalizer, &batches, is_over).await;
+        };
+        let reading = async {
+            let mut all = Vec::new();
+            while let Some(batch) = told.recv().await {
+                assert!(batch.stderr.len() <= BYTES + CHUNK, "it comes in pieces");
+                all.extend(batch.stderr);
+            }
+            all
+        };
+        let both = async { tokio::join!(following, reading).1 };
+        let both = tokio::time::timeout(Duration::from_secs(20), both);
+        both.await.expect("it does not end")
+    }
+
+    #[tokio::test]
+    async fn all_complaints_are_told_of_however_many() {
+        let complaints: Vec<u8> = (0..5_000_000_u32).map(|at| (at % 251) as u8).collect();
+        assert!(told_of(&complaints).await == complaints);
+        assert_eq!(told_of(b"").await, b"");
     }
 }

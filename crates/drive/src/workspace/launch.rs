@@ -8,7 +8,7 @@ use lapidary_vocab::event::ToolKind;
 use super::params::{Params, bad, without_nul};
 use super::{CREATE, Inner};
 use crate::acp::Refusal;
-use crate::policy::Deed;
+use crate::policy::{Deed, command_line, quoted};
 
 /// What runs a line that is no program.
 const SHELL: &str = "/bin/sh";
@@ -45,7 +45,7 @@ impl Launch {
         let typed = if is_line {
             command.clone()
         } else {
-            typed(&command, &args)
+            command_line(&command, args.iter().map(String::as_str))
         };
         let (program, args) = if is_line {
             (SHELL.to_owned(), vec!["-c".to_owned(), command])
@@ -119,33 +119,8 @@ fn is_program(command: &str, directory: &Path, environment: &[(OsString, OsStrin
 /// The variables that are set for a command, as they are typed before it: whoever allows a command has seen that it gets a library of
 /// the agent's preloaded.
 fn assignments(variables: &[(String, String)]) -> String {
-    let typed =
-        |(name, value): &(String, String)| format!("{}={} ", quoted(name, ""), quoted(value, "="));
+    let typed = |(name, value): &(String, String)| format!("{}={} ", quoted(name), quoted(value));
     variables.iter().map(typed).collect()
-}
-
-/// A program and its arguments as they are typed.
-fn typed(program: &str, args: &[String]) -> String {
-    // With a `=` it would be an assignment.
-    let mut typed = quoted(program, "");
-    for arg in args {
-        typed.push(' ');
-        typed.push_str(&quoted(arg, "="));
-    }
-    typed
-}
-
-/// A word as it is typed to a shell: in quotes, unless there is nothing in it that needs them.
-fn quoted(word: &str, also_plain: &str) -> String {
-    let is_plain = |letter: char| {
-        letter.is_ascii_alphanumeric()
-            || "_@%+:,./-".contains(letter)
-            || also_plain.contains(letter)
-    };
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -153,10 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_spelled_as_they_are_typed() {
-        let args = ["-m", "it's", "--to=x", "", "a;b"].map(str::to_owned);
-        assert_eq!(typed("git", &args), r"git -m 'it'\''s' --to=x '' 'a;b'");
-        assert_eq!(typed("A=b", &[]), "'A=b'");
+    fn variables_are_spelled_as_they_are_typed() {
         let variables = [("LD_PRELOAD".to_owned(), "/x/y z.so".to_owned())];
         assert_eq!(assignments(&variables), "LD_PRELOAD='/x/y z.so' ");
     }

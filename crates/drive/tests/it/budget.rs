@@ -1,8 +1,12 @@
 //! Budgets: how they are written, and what real agents use up.
 
 use lapidary_drive::budget::{Budget, Exceeded, Meter};
+use lapidary_normalize::Options;
+use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_testkit::captures::fixtures;
 use lapidary_vocab::Event;
+use lapidary_vocab::event::Provider;
+use lapidary_wire::lines::Line;
 use serde_json::{Value, json};
 
 fn event(mut value: Value) -> Event {
@@ -125,6 +129,65 @@ fn money_is_the_sessions_so_far_or_adds_up_by_turns() {
     let mut euros = cost(5.0);
     euros["extensions"]["acp.cost"]["currency"] = "EUR".into();
     check("cost=1", &[euros, ended(&json!({}))], None, &["cost"]);
+}
+
+/// What a conversation spends, as both sides put it on the wire.
+fn spent(lines: &[(Direction, Value)]) -> Option<String> {
+    let mut normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
+    let mut meter = Meter::new(Budget::parse("cost=0.0001").unwrap());
+    let mut events = Vec::new();
+    for (from, line) in lines {
+        let line = line.to_string();
+        normalizer.push(*from, Line::Whole(line.as_bytes()), None, &mut events);
+    }
+    let notes = events.iter().map(|event| meter.note(event));
+    notes.last().flatten().map(|exceeded| exceeded.used)
+}
+
+#[test]
+fn what_a_session_cost_before_this_run_is_not_this_runs() {
+    use Direction::{FromAgent, FromClient};
+    let asks = |id: u32, method: &str, session: &str| {
+        let params = json!({"sessionId": session, "cwd": "/", "mcpServers": [], "prompt": [{"type": "text", "text": "x"}]});
+        let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        (FromClient, line)
+    };
+    let answers = |id: u32, result: Value| {
+        let line = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        (FromAgent, line)
+    };
+    let costs = |session: &str, amount: f64| {
+        let cost = json!({"amount": amount, "currency": "USD"});
+        let update = json!({"sessionUpdate": "usage_update", "used": 5, "size": 9, "cost": cost});
+        let params = json!({"sessionId": session, "update": update});
+        let line = json!({"jsonrpc": "2.0", "method": "session/update", "params": params});
+        (FromAgent, line)
+    };
+    let used = |amount: &str| Some(amount.to_owned());
+    for method in ["session/load", "session/resume"] {
+        let mut lines = vec![
+            asks(1, method, "s"),
+            costs("s", 2.0),
+            answers(1, json!({})),
+            costs("s", 5.0),
+            asks(2, "session/prompt", "s"),
+        ];
+        assert_eq!(spent(&lines), None, "{method}");
+        lines.push(costs("s", 5.5));
+        assert_eq!(spent(&lines), used("0.5"), "{method}");
+        lines.extend([
+            asks(3, method, "t"),
+            answers(3, json!({})),
+            costs("t", 7.0),
+            asks(4, "session/prompt", "t"),
+            costs("t", 7.25),
+        ]);
+        assert_eq!(spent(&lines), used("0.75"), "{method}");
+        lines.push(costs("nobody opened it", 3.0));
+        assert_eq!(spent(&lines), used("3.75"), "{method}");
+        lines.push(costs("t", 1.0)); // it counts anew
+        assert_eq!(spent(&lines), used("4.5"), "{method}");
+    }
 }
 
 #[test]

@@ -59,6 +59,39 @@ fn commands_are_found_where_agents_put_them() {
     assert_eq!(editor.command, None);
     let unknown = of_call("do_it", "other", &json!({"command": "rm x"}));
     assert_eq!(unknown.command.as_deref(), Some("rm x"));
+    let own = of_call("t", "execute", &json!({"command": ["./bash", "-c", "ls"]}));
+    assert_eq!(own.command.as_deref(), Some("./bash -c ls"));
+}
+
+#[test]
+fn whoever_is_given_a_command_may_run_it_whatever_it_calls_itself() {
+    for kind in ["read", "search", "edit", "think", "fetch", "delete"] {
+        for input in [
+            json!({"command": "rm x"}),
+            json!({"path": "a", "cmd": ["rm", "x"]}),
+            json!({"command": "ls", "cmd": "rm x"}),
+            json!({"path": "a", "command": "view", "script": "rm x"}),
+            json!({"path": "a", "command": "rm", "args": ["x"]}),
+        ] {
+            let deed = of_call("t", kind, &input);
+            let decided = denying("execute:rm *").decide(&deed).effect;
+            assert_eq!(decided, Effect::Deny, "{kind} {input}");
+            let own_word = allowing(kind).decide(&deed).effect;
+            assert_eq!(own_word, Effect::Ask, "{kind} {input}");
+            let command = allowing("execute:*").decide(&deed).effect;
+            assert_eq!(command, Effect::Ask, "{kind} {input}");
+            let by_mode = policy(Rules::default(), PermissionMode::AcceptEdits);
+            assert_eq!(by_mode.decide(&deed).effect, Effect::Ask, "{kind} {input}");
+        }
+    }
+    let deed = of_call("t", "read", &json!({"path": "a", "command": "ls"}));
+    let refused = allowing("think").decide_unattended(&deed).reason;
+    assert!(refused.contains("--allow 'command=COMMAND'"), "{refused}");
+    assert_eq!(
+        allowing("command=ls").decide(&deed).effect,
+        Effect::Allow,
+        "as it was told"
+    );
 }
 
 #[test]
@@ -77,6 +110,15 @@ fn paths_are_found_where_agents_put_them() {
         (
             json!({"source": "a", "destination": "/b"}),
             vec!["/nowhere/project/a", "/b"],
+        ),
+        (json!({"file": {"path": "/c"}}), vec!["/c"]),
+        (
+            json!({"files": [{"file_path": "/c"}, {"file": {"path": "/d"}}]}),
+            vec!["/c", "/d"],
+        ),
+        (
+            json!({"path": [[[[["/too/deep"]]]]], "dir": "/d"}),
+            vec!["/", "/d"],
         ),
         (json!({"path": "file:///x"}), vec!["/x"]),
         (json!({"path": "~/.ssh/id"}), vec!["/~/.ssh/id"]),
@@ -102,6 +144,35 @@ fn diffs_and_locations_name_files_too() {
     });
     let deed = Deeds::new(ROOT).note(&event(&call)).unwrap();
     assert_eq!(paths(&deed), ["/nowhere/project/a", "/etc/b"]);
+}
+
+/// More files than anybody looks at, told of often: quick, and nobody is sure of them.
+#[test]
+fn of_too_many_files_nobody_is_sure() {
+    let files = |count: usize| (0..count).map(|at| format!("src/{at}")).collect::<Vec<_>>();
+    let deed_of = |many: &[String]| of_call("t", "edit", &json!({"paths": many}));
+    let (all, more) = (deed_of(&files(4096)), deed_of(&files(4097)));
+    assert_eq!((all.paths.len(), more.paths.len()), (4096, 4097));
+    for (deed, allowed, denied, by_mode) in [
+        (&all, Effect::Allow, Effect::Allow, Effect::Allow),
+        (&more, Effect::Ask, Effect::Deny, Effect::Ask),
+    ] {
+        assert_eq!(allowing("edit:src/**").decide(deed).effect, allowed);
+        assert_eq!(allowing("edit:/**").decide(deed).effect, allowed);
+        assert_eq!(denying("edit:secrets").decide(deed).effect, denied);
+        let edits = policy(Rules::default(), PermissionMode::AcceptEdits);
+        assert_eq!(edits.decide(deed).effect, by_mode);
+    }
+    let call = event(&json!({
+        "event": "tool_invocation", "callId": "c", "toolName": "t", "kind": "edit", "input": {}, "locations": files(4096),
+    }));
+    let started = std::time::Instant::now();
+    let mut deeds = Deeds::new(ROOT);
+    for _ in 0..20 {
+        assert_eq!(deeds.note(&call).unwrap().paths.len(), 4096);
+    }
+    let took = started.elapsed();
+    assert!(took < std::time::Duration::from_secs(3), "{took:?}");
 }
 
 #[test]

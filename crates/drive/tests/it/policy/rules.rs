@@ -293,6 +293,37 @@ fn modes_say_what_no_rule_does() {
 }
 
 #[test]
+fn what_decides_what_is_run_is_no_mere_file() {
+    let powerful = [
+        "lapidary.toml .git/config .gitmodules .github/workflows/ci.yml .husky/pre-commit .gemini/settings.json",
+        ".claude/settings.json .codex/config.toml .qwen/settings.json .opencode/agent/a.md opencode.json .cursor/mcp.json",
+        ".mcp.json .vscode/tasks.json .idea/workspace.xml .envrc .npmrc sub/.npmrc .GIT/hooks/x .Mcp.JSON",
+    ];
+    let policy = policy(Rules::default(), PermissionMode::AcceptEdits);
+    for name in powerful.iter().flat_map(|names| names.split(' ')) {
+        let edit = policy.decide(&on(ToolKind::Edit, &["a", name]));
+        assert_eq!(edit.effect, Ask, "{name}");
+        assert!(edit.reason.contains("decides what is run"), "{name}");
+    }
+    for name in [".gitignore", "github", "npmrc", "opencode.jsonx", "a.envrc"] {
+        let edit = policy.decide(&on(ToolKind::Edit, &[name]));
+        assert_eq!(edit.effect, Allow, "{name}");
+    }
+}
+
+#[test]
+fn a_reason_is_words_and_nothing_that_a_terminal_obeys() {
+    let rules = rules(
+        "[[rule]]\nthen = 'deny'\nreason = \"no\\u001b]0;owned\\u0007\\r\\u009b2J\\u202e, it's\\n\\tmine\"",
+    );
+    let reason = policy(rules, PermissionMode::Default)
+        .decide(&run("ls"))
+        .reason;
+    let expected = "no\\u{1b}]0;owned\\u{7}\\r\\u{9b}2J\\u{202e}, it's\n\tmine";
+    assert_eq!(reason, expected);
+}
+
+#[test]
 fn a_rule_holds_in_every_mode() {
     for mode in PermissionMode::ALL {
         let rules = |effect| Rules::new([flag(effect, "execute:ls *")]);

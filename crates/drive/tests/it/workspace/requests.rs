@@ -78,6 +78,29 @@ fn commands_are_spelled_with_all_that_changes_their_meaning() {
     }
 }
 
+/// Whoever allowed a call by its command has allowed the terminal that it opens for it.
+#[test]
+fn a_terminal_is_spelled_as_the_request_for_permission_was() {
+    let desk = Desk::new();
+    let words = [
+        "git", "é.txt", "a b", "it's", "A=b", "$x", "", "--to=x", "~/y", "a;b",
+    ];
+    for program in words.iter().filter(|word| !word.is_empty()) {
+        for arg in words {
+            let mut input = json!({"command": program, "args": [arg]});
+            let call = json!({
+                "id": "r-0", "seq": 0, "provider": "acp", "sessionId": "s", "event": "tool_invocation", "callId": "c",
+                "toolName": "shell", "kind": "execute", "input": input,
+            });
+            let call = lapidary_vocab::Event::from_json(&call.to_string()).unwrap();
+            let asked = lapidary_drive::policy::Deeds::new("/").note(&call).unwrap();
+            input["cwd"] = json!(desk.text("root"));
+            let opened = deed(&desk, "terminal/create", &input).unwrap().unwrap();
+            assert_eq!(opened.command, asked.command);
+        }
+    }
+}
+
 #[test]
 fn a_terminal_works_inside() {
     let desk = Desk::new();
