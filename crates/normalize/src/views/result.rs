@@ -139,8 +139,9 @@ impl ResultFold {
         }
         for block in &result.content {
             if let ContentBlock::Diff(diff) = block {
-                let path = diff.path.as_ref().map(Text::to_string);
-                path.into_iter().for_each(|path| self.wrote(path));
+                if let Some(path) = &diff.path {
+                    self.wrote(path.to_string());
+                }
             }
         }
     }
