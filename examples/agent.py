@@ -3,7 +3,8 @@
 
     say WORDS            says them
     ask KIND PATH [ID]   asks for permission, and says what it was told
-    write PATH           writes a file through the client, and says whether it could
+    drop KIND PATH ID    asks for permission, and gives the request up as soon as there is such a file
+    write PATH [ID]      writes a file through the client, and says whether it could
     wait PATH            waits until there is such a file, or until it is cancelled
     hang | deaf          waits until it is cancelled | for ever
     refuse | die CODE    answers with an error | ends
@@ -56,9 +57,15 @@ def ask(session, kind, path, number=None):
     say(session, f"[{result.get('outcome', {}).get('optionId', 'cancelled')}: {mark.get('reason', '')}]")
 
 
-def write(session, path):
+def give_up(path, number):
+    while not os.path.exists(path):
+        time.sleep(0.002)
+    send(method="$/cancel_request", params={"requestId": int(number)})
+
+
+def write(session, path, number=None):
     path = os.path.join(sessions[session]["cwd"], path)
-    answer = request("fs/write_text_file", {"sessionId": session, "path": path, "content": "x"})
+    answer = request("fs/write_text_file", {"sessionId": session, "path": path, "content": "x"}, number and int(number))
     say(session, "[written]" if "result" in answer else f"[not written: {answer['error']['message']}]")
 
 
@@ -68,6 +75,9 @@ def step(session, words):
     if verb == "say":
         say(session, words[4:])
     elif verb == "ask":
+        ask(session, *rest)
+    elif verb == "drop":
+        threading.Thread(target=give_up, args=rest[1:], daemon=True).start()
         ask(session, *rest)
     elif verb == "write":
         write(session, *rest)
