@@ -9,7 +9,8 @@
     hang | deaf          waits until it is cancelled | for ever
     refuse | die CODE    answers with an error | ends
 
-Steps are separated by semicolons. Flags: options, modes, login, silent.
+Steps are separated by semicolons. Flags: options, modes, switch (modes as an option), login, silent, bare (it can do
+little).
 """
 import itertools
 import json
@@ -21,7 +22,7 @@ import time
 
 flags, out = set(sys.argv[1:]), threading.Lock()
 sessions, waiting, ids, names = {}, {}, itertools.count(), itertools.count(1)
-is_known, options = threading.Event(), {"model": "small", "effort": "low", "careful": False}
+is_known, options = threading.Event(), {"model": "small", "effort": "low", "careful": False, "mode": "build"}
 
 
 def send(**message):
@@ -105,6 +106,9 @@ def prompt(number, session, text):
 
 def listed():
     select = {"type": "select", "options": [{"value": v, "name": v} for v in ("small", "large", "low", "high")]}
+    if "switch" in flags:
+        modes = [{"value": v, "name": v} for v in ("build", "plan")]
+        return [{"id": "mode", "name": "Mode", "category": "mode", "type": "select", "currentValue": options["mode"], "options": modes}]
     return [{"id": "llm", "name": "Model", "category": "model", "currentValue": options["model"], **select},
             {"id": "effort", "name": "Effort", "category": "thought_level", "currentValue": options["effort"], **select},
             {"id": "careful", "name": "Careful", "type": "boolean", "currentValue": options["careful"]}]
@@ -113,7 +117,7 @@ def listed():
 def opened(session, cwd):
     sessions[session] = {"cwd": cwd, "cancelled": threading.Event()}
     answer = {"sessionId": session}
-    if "options" in flags:
+    if flags & {"options", "switch"}:
         answer["configOptions"] = listed()
     if "modes" in flags:
         modes = [{"id": id, "name": id} for id in ("code", "plan")]
@@ -124,6 +128,7 @@ def opened(session, cwd):
 def answer(method, params):
     if method == "initialize":
         able = {"loadSession": True, "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}}}
+        able = {} if "bare" in flags else able
         return {"protocolVersion": 1, "agentCapabilities": able, "authMethods": [{"id": "key", "name": "Key"}]}
     if method == "authenticate":
         is_known.set()

@@ -2,6 +2,7 @@
 //!
 //! The *desk* takes orders and tells what became of each, exactly once; its *hands* carry them out.
 
+mod closings;
 mod hands;
 mod lanes;
 mod openings;
