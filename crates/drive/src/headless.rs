@@ -137,7 +137,17 @@ impl Job {
             Ok(Way::Headless(reason)) => self.headless(reason).map(Run::start),
             Err(error) => Err(error),
         };
-        started.unwrap_or_else(|error| Run::refused(&self.options, (&error).into()))
+        started.unwrap_or_else(|error| self.refused(&error))
+    }
+
+    /// A run that is over already.
+    pub fn refused(&self, error: &JobError) -> Run {
+        match &self.agent {
+            Agent::Acp(agent) => {
+                Run::refused_by(&self.options, agent.provider.clone(), error.into())
+            }
+            Agent::Gemini | Agent::Standin { .. } => Run::refused(&self.options, error.into()),
+        }
     }
 
     /// Starts the agent and keeps it: see [`talk::connect`].

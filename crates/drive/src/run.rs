@@ -30,6 +30,7 @@ use std::thread;
 
 use lapidary_normalize::{Ending, Options};
 use lapidary_vocab::Event;
+use lapidary_vocab::event::Provider;
 use tokio::sync::{mpsc, watch};
 
 pub use request::{Records, Request, Speech, Timeouts};
@@ -80,12 +81,20 @@ impl Run {
         }
     }
 
-    /// A run that was over before it began.
+    /// A run of Gemini CLI that was over before it began.
     pub fn refused(options: &Options, ending: Ending) -> Self {
+        Self::over(course::refused(options, ending))
+    }
+
+    /// A run of an agent of this family that was over before it began.
+    pub fn refused_by(options: &Options, provider: Provider, ending: Ending) -> Self {
+        Self::over(course::refused_by(options, provider, ending))
+    }
+
+    fn over(batch: Batch) -> Self {
         let (sender, batches) = mpsc::channel(1);
         let (stopper, _) = stop::channel();
-        // There is room for one.
-        let _ = sender.try_send(course::refused(options, ending));
+        let _ = sender.try_send(batch); // there is room for one
         Self {
             batches,
             events: VecDeque::new(),

@@ -148,8 +148,11 @@ fn decided(decision: &PermissionDecision) -> Option<Notice> {
         PermissionOutcome::Cancelled => (Level::Info, "not decided"),
         _ => (Level::Warning, "denied"),
     };
-    let said = [&decision.reason, &decision.rule].into_iter().flatten();
-    let said: Vec<_> = said.map(Text::to_string).collect();
+    let reason = decision.reason.as_ref().map(Text::to_string);
+    let rule = decision.rule.as_ref().map(Text::to_string);
+    let is_named = |rule: &String| reason.as_ref().is_some_and(|reason| reason.contains(rule));
+    let rule = rule.filter(|rule| !is_named(rule));
+    let said: Vec<_> = reason.clone().into_iter().chain(rule).collect();
     let text = match said.as_slice() {
         [] => decision.tool_name.to_string(),
         said => format!("{}: {}", decision.tool_name, said.join(", ")),

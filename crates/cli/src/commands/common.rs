@@ -88,7 +88,7 @@ pub(crate) struct Common {
         help_heading = "Bounds"
     )]
     pub(in crate::commands) working_dir: Option<PathBuf>,
-    /// How long the whole run may take [default: 600]
+    /// How long the whole run may take [default: 600, and for `connect` as long as it likes]
     #[arg(
         long,
         value_name = "SECONDS",

@@ -79,7 +79,7 @@ fn started(common: &Common, options: &Options) -> Result<(Run, Orders), Failure>
     check_transport(common, job.config.transport)?;
     match job.connect() {
         Ok(conversation) => Ok((conversation.run, conversation.orders)),
-        Err(error) => Ok((Run::refused(options, (&error).into()), Orders::to_nobody())),
+        Err(error) => Ok((job.refused(&error), Orders::to_nobody())),
     }
 }
 

@@ -6,13 +6,13 @@ mod rules;
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use lapidary::drive::config::PermissionMode;
 use lapidary::drive::policy::Policy;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::Printer;
+use crate::printer::{Printer, complain};
 use past::Recorded;
 use report::{Format, Report};
 
@@ -90,9 +90,22 @@ fn test(args: &TestArgs, out: &mut Printer) -> Result<Exit, Failure> {
     let policy = Policy::new(written.rules, mode.unwrap_or(written.mode));
     let mut report = Report::new(args.format.unwrap_or(usual), &policy);
     let given = args.working_dir.as_ref().map(|dir| here.join(dir));
+    let mut unreadable = 0;
     for recording in &args.against {
-        let past = Recorded::read(recording, given.as_deref(), &here)?;
-        report.take(past, &policy, out)?;
+        match Recorded::read(recording, given.as_deref(), &here) {
+            Ok(past) => report.take(past, &policy, out)?,
+            // Of many, some may be of agents that never said a word.
+            Err(failure) if args.against.len() > 1 => {
+                unreadable += 1;
+                complain(&format!("warning: left out: {:#}", failure.error));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if unreadable == args.against.len() {
+        return Err(Failure::bad_input(anyhow!(
+            "none of the recordings can be read"
+        )));
     }
     report.finish(out)?;
     Ok(Exit::Success)

@@ -1,7 +1,7 @@
 //! Unix: descriptors, signals, the terminal's size.
 
 use std::fs::{DirBuilder, File};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
@@ -33,10 +33,20 @@ pub(crate) fn terminal_size() -> Option<Size> {
     })
 }
 
+/// The terminal that somebody types at, also where stdin is something else.
+pub(crate) fn terminal() -> io::Result<File> {
+    if io::stdin().is_terminal() {
+        return stdin();
+    }
+    File::open("/dev/tty")
+}
+
 /// What was typed and not read yet is not read any more.
 pub(crate) fn forget_what_was_typed() {
     use rustix::termios::{QueueSelector, tcflush};
-    let _ = tcflush(rustix::stdio::stdin(), QueueSelector::IFlush);
+    if let Ok(terminal) = terminal() {
+        let _ = tcflush(&terminal, QueueSelector::IFlush);
+    }
 }
 
 /// The name of a directory of this user among everybody's files.

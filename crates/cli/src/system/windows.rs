@@ -72,3 +72,8 @@ impl Interruptions {
 
 /// What was typed and not read yet cannot be told from what is typed now.
 pub(crate) fn forget_what_was_typed() {}
+
+/// The terminal that somebody types at.
+pub(crate) fn terminal() -> std::io::Result<std::fs::File> {
+    std::fs::File::open("CONIN$")
+}

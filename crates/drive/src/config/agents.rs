@@ -7,13 +7,17 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::problem::{ConfigError, Place, Problem};
+use super::nearest::nearest_of;
+use super::problem::{ConfigError, Place, Problem, UnknownKey};
 use super::read::in_order;
 use super::value::Value;
 use crate::agents::{AcpAgent, Known, family, split_words};
 
 /// The key.
 pub(super) const AGENTS: &str = "agents";
+
+/// What a command is.
+const COMMAND: &str = "a command line or a list of its words";
 
 /// What an agent's table can have.
 const FIELDS: [&str; 6] = [
@@ -75,19 +79,19 @@ fn agent(name: &str, table: &DeTable<'_>) -> Result<AcpAgent, Wrong> {
     for (key, value) in in_order(table) {
         let field = FIELDS.into_iter().find(|field| *field == key.get_ref());
         let Some(field) = field else {
-            let got = format!("`{}`", key.get_ref());
-            let accepted = "made of command, env, family, install, default_mode and plan_mode";
-            return Err((Some(key.span().start), unfit("an agent", accepted, got)));
+            let nearest = nearest_of(key.get_ref(), FIELDS);
+            let unknown = UnknownKey {
+                key: key.get_ref().to_string(),
+                nearest,
+            };
+            let problem = Problem::NoSuchKey { key: unknown };
+            return Err((Some(key.span().start), problem));
         };
         let put = put(&mut agent, field, value.get_ref());
         put.map_err(|problem| (Some(value.span().start), problem))?;
     }
     if agent.program.as_os_str().is_empty() {
-        let problem = unfit(
-            "command",
-            "there: an agent is started by one",
-            "nothing".to_owned(),
-        );
+        let problem = unfit("command", COMMAND, "nothing".to_owned());
         return Err((None, problem));
     }
     Ok(agent)
@@ -111,8 +115,7 @@ fn put(agent: &mut AcpAgent, field: &'static str, value: &DeValue<'_>) -> Result
 
 /// A line that is split as a shell would, or the words themselves.
 fn command(value: &DeValue<'_>) -> Result<Vec<String>, Problem> {
-    const ACCEPTED: &str = "a command line or a list of its words";
-    let refused = || unfit("command", ACCEPTED, Value::from_toml(value).shown());
+    let refused = || unfit("command", COMMAND, Value::from_toml(value).shown());
     match value {
         DeValue::String(line) => split_words(line).map_err(|_| refused()),
         DeValue::Array(words) => {

@@ -105,8 +105,11 @@ impl JobError {
             Self::Launch(error) => error.hint(),
             Self::Untrusted { reason, .. } => Some(gemini::trust_hint(reason)),
             Self::NoProgram { install, .. } => {
-                let install = install.as_ref()?;
-                Some(format!("install it with {}", as_command(install)))
+                let install = install.as_deref().map(as_command);
+                let install = install.map(|install| format!("install it with {install}"));
+                let usual =
+                    "a program is looked for on PATH, or named by its path; no shell is asked";
+                Some(install.unwrap_or_else(|| usual.to_owned()))
             }
             Self::OnlyAcp { .. } => {
                 Some("`--transport acp` speaks it, and so does `auto`".to_owned())

@@ -11,15 +11,20 @@ use lapidary_vocab::event::Provider;
 use super::{Agent, Job, JobError};
 use crate::agents::gemini::{self, Launch, LaunchError, Prompt};
 use crate::agents::{AcpAgent, Known};
-use crate::config::TransportChoice;
+use crate::config::{PermissionMode, TransportChoice};
 use crate::detect;
-use crate::policy::Policy;
+use crate::policy::{Effect, Policy, Rule, Rules};
 use crate::process::Command;
 use crate::run::Speech;
 use crate::talk::{Errand, ModeWords, Opening, Request};
 
 /// The longest prompt that is said in one message.
 const LONGEST_PROMPT: u64 = 32 << 20;
+
+const SPOKEN: &str = "Gemini CLI is spoken to over ACP; `--transport stream-json` is the other way";
+
+const NO_RULES: &str =
+    "the rules of `lapidary.toml` hold only over ACP: here the agent decides by itself";
 
 /// How the agent is used, and what the user should know about it.
 pub(super) enum Way {
@@ -48,15 +53,30 @@ impl Job {
                 let agent = agent.name.clone();
                 Err(JobError::OnlyAcp { agent })
             }
-            (Agent::Gemini, TransportChoice::Auto) => Ok(self.way_of_gemini()),
-            (Agent::Gemini | Agent::Standin { .. }, _) => self.only_headless(),
+            (Agent::Gemini, TransportChoice::Auto) => {
+                match self.obstacle() {
+                    Ok(()) => Ok(Way::Spoken(Some(SPOKEN.to_owned()))),
+                    Err(why) => self.only_headless(why.map(|why| {
+                        format!("Gemini CLI is run with stream-json, not over ACP: {why}")
+                    })),
+                }
+            }
+            (Agent::Gemini | Agent::Standin { .. }, _) => self.only_headless(None),
         }
     }
 
     /// What needs ACP is not simply left out.
-    fn only_headless(&self) -> Result<Way, JobError> {
+    fn only_headless(&self, reason: Option<String>) -> Result<Way, JobError> {
         let speaking = &self.speaking;
+        let mut own = self.config.rules.iter();
+        let is_narrowed = own.any(|rule| rule.then != Effect::Allow)
+            && self.config.permission_mode_or_default() > PermissionMode::Default;
         let asked = [
+            // Without it the agent would simply do what a rule denies.
+            (
+                is_narrowed,
+                "a rule of `lapidary.toml` that narrows the permission mode",
+            ),
             (
                 !speaking.rules.is_empty(),
                 "a rule (--allow, --deny, --ask)",
@@ -70,39 +90,36 @@ impl Job {
         ];
         match asked.into_iter().find(|(is_asked, _)| *is_asked) {
             Some((_, what)) => Err(JobError::NotSpoken { what }),
-            None if !self.config.rules.is_empty() => Ok(Way::Headless(Some(
-                "the rules of `lapidary.toml` hold only over ACP: here the agent decides by itself"
-                    .to_owned(),
-            ))),
-            None => Ok(Way::Headless(None)),
+            None if self.config.rules.is_empty() => Ok(Way::Headless(reason)),
+            None => {
+                let reasons = reason.into_iter().chain([NO_RULES.to_owned()]);
+                Ok(Way::Headless(Some(reasons.collect::<Vec<_>>().join("; "))))
+            }
         }
     }
 
-    /// Gemini CLI can be used both ways. ACP is the better one, but not for everything.
-    fn way_of_gemini(&self) -> Way {
+    /// Gemini CLI can be used both ways. ACP is the better one, but not for everything. What speaks against it is said, unless it is only
+    /// that the program is none that we know.
+    fn obstacle(&self) -> Result<(), Option<String>> {
         let found = detect::gemini(&self.environment);
         let version = found.ok().and_then(|found| found.version);
-        if !version.is_some_and(|version| version.has(gemini::ACP)) {
-            return Way::Headless(None); // its own ways are checked when it is launched
+        match version {
+            Some(version) if version.has(gemini::ACP) => {}
+            Some(version) => {
+                return Err(Some(format!("version {version} does not speak it well")));
+            }
+            None => return Err(None),
         }
         let obstacle = if self.resume.is_some() {
-            Some("--resume is Gemini CLI's own")
+            "--resume is Gemini CLI's own"
         } else if self.session_id.is_some() {
-            Some("--session-id is Gemini CLI's own")
+            "--session-id is Gemini CLI's own"
         } else if self.has_hooks() {
-            Some("its settings have hooks, which it does not run over ACP")
+            "its settings have hooks, which it does not run over ACP"
         } else {
-            None
+            return Ok(());
         };
-        match obstacle {
-            None => Way::Spoken(Some(
-                "Gemini CLI is spoken to over ACP; `--transport stream-json` is the other way"
-                    .to_owned(),
-            )),
-            Some(why) => Way::Headless(Some(format!(
-                "Gemini CLI is run with stream-json, not over ACP: {why}"
-            ))),
-        }
+        Err(Some(obstacle.to_owned()))
     }
 
     /// Whether Gemini's settings name hooks, of whichever generation.
@@ -114,9 +131,11 @@ impl Job {
         let directory = self.config.working_dir_in(&self.environment.dir);
         let settings = Settings::read(&home, &directory);
         let hooks = settings.get(&["hooks"], Workspace::Counts);
+        let is_one =
+            |hooks: &serde_json::Value| hooks.as_array().is_some_and(|all| !all.is_empty());
         hooks
             .and_then(serde_json::Value::as_object)
-            .is_some_and(|hooks| hooks.values().any(serde_json::Value::is_array))
+            .is_some_and(|hooks| hooks.values().any(is_one))
     }
 
     /// The conversation and what it is about.
@@ -163,7 +182,14 @@ impl Job {
 
     fn policy(&self, roots: &[PathBuf]) -> Policy {
         let config = &self.config;
+        let tools = config.allowed_tools.iter().flatten();
+        let dir = &self.environment.dir;
+        let tools = tools.filter_map(|tool| {
+            let spec = format!("tool={tool}");
+            Rule::parse_flag(Effect::Allow, &spec, dir).ok()
+        });
         let rules = self.speaking.rules.clone().before(config.rules.clone());
+        let rules = rules.before(Rules::new(tools));
         Policy::new(rules, config.permission_mode_or_default()).with_roots(roots)
     }
 
@@ -183,8 +209,20 @@ impl Job {
             command,
             provider: agent.provider.clone(),
             modes: agent.modes.clone(),
-            notices: Vec::new(),
+            notices: self.only_for_gemini(),
         })
+    }
+
+    /// What only Gemini CLI has, and somebody may rely on.
+    fn only_for_gemini(&self) -> Vec<String> {
+        let config = &self.config;
+        let asked = [
+            (self.session_id.is_some(), "`--session-id`"),
+            (config.sandbox == Some(true), "`sandbox`"),
+        ];
+        let asked = asked.into_iter().filter(|(is_asked, _)| *is_asked);
+        let told = asked.map(|(_, what)| format!("{what} is only for Gemini CLI, and not used"));
+        told.collect()
     }
 
     /// Gemini CLI checks no trust over ACP: we do.

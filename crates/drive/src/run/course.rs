@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use lapidary_normalize::acp::AcpNormalizer;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{Ending, Events, Options, Stopped};
-use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::event::{DiagnosticKind, Provider};
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
@@ -180,6 +181,14 @@ pub(super) fn refused(options: &Options, mut ending: Ending) -> Batch {
     let mut batch = Batch::default();
     ending.at = Some(now());
     StreamNormalizer::new(options).finish(&ending, &mut batch.events);
+    batch
+}
+
+/// The same, of an agent that is spoken to.
+pub(super) fn refused_by(options: &Options, provider: Provider, mut ending: Ending) -> Batch {
+    let mut batch = Batch::default();
+    ending.at = Some(now());
+    AcpNormalizer::new(options, provider).finish(&ending, &mut batch.events);
     batch
 }
 

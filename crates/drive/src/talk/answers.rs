@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use lapidary_json::Token;
 use lapidary_vocab::event::{DecidedBy, PermissionRequest, ToolKind};
 use lapidary_vocab::{Body, Json, Text};
 use tokio::sync::oneshot;
@@ -97,10 +98,15 @@ impl Asked<'_> {
             Effect::Allow | Effect::Deny => (decision, None),
         };
         let Some(chosen) = pick(options.as_ref(), option, &mut decision) else {
-            if decision.effect != Effect::Allow {
+            // None of the options says so.
+            if decision.effect == Effect::Allow {
+                decision.effect = Effect::Deny;
+                decision.reason =
+                    format!("{}, but the agent offers no way to say so", decision.reason);
+            } else {
                 self.stage.cancel(&self.session); // it may take an error for a yes
             }
-            return Err(refusal(&decision)); // none of the options says so
+            return Err(refusal(&decision));
         };
         if decision.effect == Effect::Allow {
             self.stage.grant(&self.session, &deed, &decision);
@@ -115,10 +121,10 @@ impl Asked<'_> {
         let Some(deed) = deed.map_err(out_of_reach)? else {
             return self.serve(method, None).await;
         };
-        let decision = match self.stage.granted(&self.session, &deed) {
-            Some(decision) => decision,
-            None => self.decide(method, &deed).await?,
-        };
+        if self.turn.is_cancelled() && deed.kind != ToolKind::Read {
+            return Err(given_up()); // whoever cancelled a turn does not want it to go on doing things
+        }
+        let decision = self.decide(method, &deed).await?;
         if decision.effect != Effect::Allow {
             return Err(refusal(&decision));
         }
@@ -139,6 +145,9 @@ impl Asked<'_> {
         let decision = self.stage.decide(deed);
         if decision.effect != Effect::Ask {
             return Ok(decision);
+        }
+        if let Some(granted) = self.stage.granted(&self.session, deed) {
+            return Ok(granted);
         }
         let request = self.request_for(method, deed);
         if self.stage.asks.is_some() {
@@ -184,6 +193,7 @@ impl Asked<'_> {
         let question = Question {
             request,
             session_id: Text::from(self.session.clone()),
+            deed: deed.clone(),
             options: self.options(),
             reason: why.reason.clone(),
             reply,
@@ -226,7 +236,7 @@ impl Asking {
 
 /// The option that somebody named, if there is one of that name; else the one that says what was decided.
 fn pick(options: Option<&Json>, named: Option<String>, decision: &mut Decision) -> Option<String> {
-    if let Some(named) = named.filter(|id| is_offered(options, id)) {
+    if let Some(named) = named.filter(|id| is_offered(options, id, decision.effect)) {
         return Some(named);
     }
     let choice = choose(options?, decision.effect)?;
@@ -236,11 +246,20 @@ fn pick(options: Option<&Json>, named: Option<String>, decision: &mut Decision) 
     Some(choice.option_id.to_string())
 }
 
-fn is_offered(options: Option<&Json>, id: &str) -> bool {
+/// Whether there is such an option, and it does not say the opposite.
+fn is_offered(options: Option<&Json>, id: &str, effect: Effect) -> bool {
+    let opposite = match effect {
+        Effect::Allow => "reject",
+        Effect::Deny | Effect::Ask => "allow",
+    };
     let mut offered = options
         .into_iter()
         .flat_map(|options| options.token().elements());
-    offered.any(|option| option.get("optionId").is_some_and(|offered| offered.is(id)))
+    offered.any(|option| {
+        let kind = option.get("kind").and_then(Token::string);
+        let is_opposite = kind.is_some_and(|kind| kind.starts_with(opposite));
+        option.get("optionId").is_some_and(|offered| offered.is(id)) && !is_opposite
+    })
 }
 
 fn selected(option: &str, decision: &Decision) -> Json {

@@ -4,7 +4,7 @@ use lapidary_vocab::event::{DecidedBy, PermissionRequest};
 use lapidary_vocab::{Json, Text};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::policy::{Decision, Effect};
+use crate::policy::{Decision, Deed, Effect};
 
 /// Who is asked.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +25,8 @@ pub struct Question {
     pub request: PermissionRequest,
     /// The session that it is about.
     pub session_id: Text,
+    /// What it would do, as it was judged.
+    pub deed: Deed,
     /// The options that the agent offers: an array, or nothing.
     pub options: Option<Json>,
     /// Why it is asked.

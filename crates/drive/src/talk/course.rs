@@ -7,20 +7,23 @@ use std::time::{Duration, SystemTime};
 use lapidary_normalize::acp::AcpNormalizer;
 use lapidary_normalize::{Ending, Events};
 use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::{Cause, Json};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout};
 
 use super::Order;
 use super::answers::{self, answer_all};
 use super::asking::{Attendant, Question};
-use super::ending::Broken;
+use super::ending::{Broken, stopped};
 use super::halts::{Halts, Phase};
 use super::orders::refuse_rest;
 use super::request::{Errand, Request};
 use super::stage::Stage;
 use super::translation::{Say, Translation};
 use super::watcher::Watcher;
-use crate::acp::{Agent, Client, ConnectionError, Launch, Limits, Methods, Process, RequestError};
+use crate::acp::{
+    Agent, Client, ConnectionError, Launch, Limits, Methods, Offered, Process, RequestError,
+};
 use crate::process::Ended;
 use crate::recording::{self, Manifest, Recorder, STDOUT};
 use crate::run::attempt::{Tried, begin, manifest};
@@ -299,6 +302,7 @@ impl Course<'_> {
 
     async fn errand(&mut self, errand: &Errand) -> Result<(), Broken> {
         let agent = self.initialize().await?;
+        can_take(&errand.prompt, agent.offered)?;
         let session = self.open(&errand.opening, &agent).await?;
         self.prepare(&session.id).await?;
         self.turn(&session.id, &errand.prompt).await
@@ -353,6 +357,26 @@ enum Departure {
     ByItself,
     /// It was told to.
     Ordered,
+}
+
+/// What the agent does not take is an error, not a surprise.
+fn can_take(prompt: &[Json], offered: Offered) -> Result<(), Broken> {
+    let is = |kind: &str| {
+        let mut kinds = prompt.iter().filter_map(|block| block.token().get("type"));
+        kinds.any(|it| it.is(kind))
+    };
+    let refused = [
+        (is("image") && !offered.image, "images"),
+        (is("audio") && !offered.audio, "sound"),
+        (is("resource") && !offered.embedded, "whole files"),
+    ];
+    match refused.into_iter().find(|(is_refused, _)| *is_refused) {
+        Some((_, what)) => {
+            let message = format!("the agent takes no {what} in prompts");
+            Err(stopped(Cause::BadInput, message, None))
+        }
+        None => Ok(()),
+    }
 }
 
 /// How it went, as far as we know.

@@ -31,6 +31,11 @@ impl Sessions {
         session.config_options = options.or(session.config_options.take());
     }
 
+    /// One that is being opened.
+    pub(super) fn expect(&mut self, id: &str) {
+        self.0.entry(id.to_owned()).or_default();
+    }
+
     pub(super) fn get(&self, id: &str) -> Option<&Session> {
         self.0.get(id)
     }

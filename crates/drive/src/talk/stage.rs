@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lapidary_vocab::Json;
+use lapidary_vocab::event::ToolKind;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -49,9 +50,28 @@ pub(super) struct Stage {
 #[derive(Debug)]
 struct Grant {
     session: String,
-    paths: Vec<PathBuf>,
-    command: Option<String>,
+    deed: Deed,
     decision: Decision,
+}
+
+impl Grant {
+    /// Whether it is the same deed: the same command in the same place, or the same files, and not more done to them.
+    fn covers(&self, wanted: &Deed, here: Option<&PathBuf>) -> bool {
+        let granted = &self.deed;
+        if wanted.command.is_some() {
+            let is_here = |path: &PathBuf| Some(path) == here || granted.paths.contains(path);
+            return granted.kind == ToolKind::Execute
+                && granted.command == wanted.command
+                && wanted.paths.iter().all(is_here);
+        }
+        let is_enough = match granted.kind {
+            ToolKind::Edit | ToolKind::Move => true,
+            ToolKind::Read => wanted.kind == ToolKind::Read,
+            _ => false,
+        };
+        let is_named = |path| granted.paths.contains(path);
+        is_enough && !wanted.paths.is_empty() && wanted.paths.iter().all(is_named)
+    }
 }
 
 impl Stage {
@@ -90,7 +110,9 @@ impl Stage {
         id: &str,
         setting: &Setting<'_>,
     ) -> Result<OpenedSession, RequestError> {
-        let opened = self.client.load_session(id, setting).await?;
+        self.sessions().expect(id); // it may ask something while it loads
+        let opened = self.client.load_session(id, setting).await;
+        let opened = opened.inspect_err(|_| self.sessions().forget(id))?;
         let latest = Instant::now() + LONGEST_HISTORY;
         loop {
             let quiet = (self.watcher.last_sign() + SILENCE).min(latest);
@@ -127,8 +149,7 @@ impl Stage {
         if grants.len() < MOST_GRANTS {
             grants.push(Grant {
                 session: session.to_owned(),
-                paths: deed.paths.clone(),
-                command: deed.command.clone(),
+                deed: deed.clone(),
                 decision: decision.clone(),
             });
         }
@@ -136,13 +157,8 @@ impl Stage {
 
     /// The decision by which the agent may do this already.
     pub(super) fn granted(&self, session: &str, deed: &Deed) -> Option<Decision> {
-        let covers = |grant: &&Grant| {
-            let is_path = !deed.paths.is_empty()
-                && deed.command.is_none()
-                && deed.paths.iter().all(|path| grant.paths.contains(path));
-            let is_command = deed.command.is_some() && deed.command == grant.command;
-            grant.session == session && (is_path || is_command)
-        };
+        let here = self.workspace.roots().first();
+        let covers = |grant: &&Grant| grant.session == session && grant.covers(deed, here);
         let grants = self.grants();
         Some(grants.iter().find(covers)?.decision.clone())
     }

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
-use lapidary_vocab::Json;
 use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::{Cause, Json};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::course::Course;
-use super::ending::Broken;
+use super::ending::{Broken, stopped};
 use super::halts::Phase;
 use super::stage::Stage;
 use crate::acp::{Answer, Modes, Prompted, Refusal, RequestError, Waiting};
@@ -40,8 +40,11 @@ impl Course<'_> {
         Err(halt.into())
     }
 
-    /// Were there limits that nobody could check?
+    /// Was it too much in the end, or were there limits that nobody could check?
     pub(super) fn check_budget(&self) -> Result<(), Broken> {
+        if let Some(exceeded) = self.stage.watcher.has_exceeded() {
+            return Err(stopped(Cause::Budget, exceeded.to_string(), None));
+        }
         let unknown = self.stage.watcher.unknown();
         match self.request.run.budget_unknown.judge(&unknown) {
             Ok(None) => Ok(()),
@@ -64,6 +67,7 @@ impl Stage {
             }
             known.prompts += 1;
         }
+        self.turn_is_over(session); // what was allowed before, if anything, was not for this
         self.watcher.is_awake();
         self.has_prompted.store(true, Ordering::SeqCst);
         self.client.prompt(session, prompt).inspect_err(|_| {
@@ -85,6 +89,9 @@ impl Stage {
     fn over(&self, session: &str) {
         if let Some(known) = self.sessions().get_mut(session) {
             known.prompts = known.prompts.saturating_sub(1);
+            if known.prompts == 0 {
+                known.cancelled.cancel(); // what it still asks is nobody's to answer any more
+            }
         }
         self.turn_is_over(session);
     }

@@ -159,6 +159,11 @@ impl Watcher {
         }
     }
 
+    /// What was used up too much of, if anything was.
+    pub(super) fn has_exceeded(&self) -> Option<Exceeded> {
+        self.state().exceeded.clone()
+    }
+
     /// The limits that cannot be kept, because the agent does not say what it uses.
     pub(super) fn unknown(&self) -> Vec<&'static str> {
         self.state().meter.unknown()
@@ -173,15 +178,19 @@ impl State {
     fn note(&mut self, number: u64, event: &Event) {
         let exceeded = self.meter.note(event);
         self.exceeded = self.exceeded.take().or(exceeded);
+        if event.base.extensions.contains_key("acp.replay") {
+            return; // it was done long ago
+        }
         let deed = self.deeds.note(event);
         match (&event.body, deed) {
             (Body::PermissionRequest(request), Some(deed)) => {
                 if let Some(call) = &request.tool_use_id {
-                    let call = call.to_string();
+                    let call = key(event, call);
                     self.unasked.remove(&call);
-                    if self.decided.len() < MOST_UNASKED {
-                        self.decided.insert(call);
+                    if self.decided.len() >= MOST_UNASKED {
+                        self.decided.pop_first();
                     }
+                    self.decided.insert(call);
                 }
                 self.asked.insert(number, ((**request).clone(), deed));
                 if self.asked.len() > MOST_ASKED {
@@ -190,12 +199,14 @@ impl State {
             }
             (Body::ToolInvocation(call), Some(deed)) => {
                 self.has_spoken = true;
-                self.judge(&call.call_id, &deed);
+                self.judge(key(event, &call.call_id), &deed);
             }
             (Body::StreamDelta(_), _) => self.has_spoken = true,
             (Body::Text(text), _) => self.has_spoken |= text.kind != TextKind::Error,
             (Body::ToolCompletion(done), _) => {
-                let remark = self.unasked.remove(&*done.call_id.to_str());
+                let call = key(event, &done.call_id);
+                self.decided.remove(&call); // if it comes again, it is another
+                let remark = self.unasked.remove(&call);
                 if let Some(remark) = remark.filter(|_| done.status == ToolCallStatus::Completed) {
                     self.say.note(Some(number), DiagnosticKind::Notice, remark);
                 }
@@ -205,13 +216,15 @@ impl State {
     }
 
     /// Would somebody have had to be asked?
-    fn judge(&mut self, call: &Text, deed: &Deed) {
+    fn judge(&mut self, call: String, deed: &Deed) {
         let policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
         let decision = policy.decide(deed);
         drop(policy);
-        let call = call.to_string();
-        if self.decided.contains(&call) || self.unasked.len() >= MOST_UNASKED {
+        if self.decided.contains(&call) {
             return;
+        }
+        if self.unasked.len() >= MOST_UNASKED {
+            self.unasked.pop_first();
         }
         if decision.effect == Effect::Allow {
             self.unasked.remove(&call);
@@ -222,4 +235,10 @@ impl State {
         let remark = format!("the agent did `{what}` without asking: {}", decision.reason);
         self.unasked.insert(call, remark);
     }
+}
+
+/// A call, and whose it is.
+fn key(event: &Event, call: &Text) -> String {
+    let session = event.base.session_id.as_ref().map(Text::to_string);
+    format!("{} {call}", session.unwrap_or_default())
 }

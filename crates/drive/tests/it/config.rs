@@ -152,7 +152,7 @@ fn an_agent_that_cannot_be_started_is_refused_where_it_stands() {
         (
             "[agents.x]\nfamily = 'y'",
             "1:9",
-            "command must be there: an agent is started by one, got: nothing",
+            "command must be a command line or a list of its words, got: nothing",
         ),
         (
             "[agents.x]\ncommand = \"a 'b\"",
@@ -172,7 +172,7 @@ fn an_agent_that_cannot_be_started_is_refused_where_it_stands() {
         (
             "[agents.x]\ncomand = 'a'",
             "2:1",
-            "an agent must be made of command, env, family, install, default_mode and plan_mode, got: `comand`",
+            "there is no key comand (did you mean command?)",
         ),
     ] {
         let error = Config::from_toml(text, Path::new(FILE)).unwrap_err();

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use lapidary_vocab::content::ContentBlock;
 use lapidary_vocab::event::{
-    DiagnosticKind, RunEnd, StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation, TurnComplete,
+    DiagnosticKind, RunEnd, StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation, ToolKind,
+    TurnComplete,
 };
 use lapidary_vocab::result::{Files, ResultError, RunResult, SCHEMA};
 use lapidary_vocab::{Body, Cause, Event, Json, Text, TextBuilder};
@@ -32,9 +34,8 @@ impl ResultFold {
             self.session_id.get_or_insert_with(|| id.detached());
         }
         match &event.body {
-            // What was said in an earlier run is not this one's answer.
-            Body::StreamDelta(_) | Body::Text(_)
-                if event.base.extensions.contains_key("acp.replay") => {}
+            // What was said in an earlier run, or outside a turn, is not this one's answer.
+            Body::StreamDelta(_) | Body::Text(_) if is_beside(event) => {}
             Body::StreamDelta(delta) if delta.kind == StreamDeltaKind::Text => {
                 delta
                     .text_delta
@@ -107,8 +108,14 @@ impl ResultFold {
         }
     }
 
+    /// Which file a call writes: by its arguments where the tool is known, else by where an edit says that it is.
     fn called(&mut self, call: &ToolInvocation) {
-        if let Some(path) = tools::written_path(&call.tool_name.to_str(), call.input.token()) {
+        let by_name = tools::written_path(&call.tool_name.to_str(), call.input.token());
+        let by_place = || {
+            let place = call.locations.first()?;
+            (call.kind == ToolKind::Edit).then(|| place.to_string())
+        };
+        if let Some(path) = by_name.or_else(by_place) {
             let size = path.len();
             self.writes.close(&call.call_id.to_str());
             self.writes.open(&call.call_id.to_str(), path, size);
@@ -116,11 +123,37 @@ impl ResultFold {
     }
 
     fn answered(&mut self, result: &ToolCompletion) {
+        self.edited(result);
         let Some(path) = self.writes.close(&result.call_id.to_str()) else {
             return;
         };
-        if !result.is_error && !self.files.contains(&path) {
+        if !result.is_error {
+            self.wrote(path);
+        }
+    }
+
+    /// The diffs that it shows.
+    fn edited(&mut self, result: &ToolCompletion) {
+        if result.is_error {
+            return;
+        }
+        for block in &result.content {
+            if let ContentBlock::Diff(diff) = block {
+                let path = diff.path.as_ref().map(Text::to_string);
+                path.into_iter().for_each(|path| self.wrote(path));
+            }
+        }
+    }
+
+    fn wrote(&mut self, path: String) {
+        if !self.files.contains(&path) {
             self.files.push(path);
         }
     }
+}
+
+/// Said beside the turn that the result is about.
+fn is_beside(event: &Event) -> bool {
+    let extensions = &event.base.extensions;
+    extensions.contains_key("acp.replay") || extensions.contains_key("acp.outOfTurn")
 }

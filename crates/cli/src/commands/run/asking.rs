@@ -13,10 +13,15 @@ use crate::system;
 /// So much of what the agent wants is shown. The rest is in the recording, and in no hurry.
 const LONGEST: usize = 2000;
 
+/// So many files are named.
+const MOST_PATHS: usize = 10;
+
 /// Who answers for the user, if somebody sits there.
 pub(super) struct Asking {
     questions: mpsc::UnboundedReceiver<Question>,
     waiting: VecDeque<Question>,
+    /// The one that stands on the terminal. Only that one is answered, whatever becomes of the others.
+    put: Option<Question>,
     typed: Option<mpsc::UnboundedReceiver<String>>,
 }
 
@@ -30,13 +35,14 @@ pub(super) enum Next {
 
 /// Questions need somebody who can see them and somebody who can type.
 pub(super) fn attended() -> Option<(Attendant, Asking)> {
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    if !io::stderr().is_terminal() || system::terminal().is_err() {
         return None;
     }
     let (asks, questions) = mpsc::unbounded_channel(); // the agent's open requests are bounded
     let asking = Asking {
         questions,
         waiting: VecDeque::new(),
+        put: None,
         typed: None,
     };
     Some((Attendant::Somebody(asks), asking))
@@ -55,37 +61,46 @@ impl Asking {
         }
     }
 
-    /// Whether an answer is awaited. Questions that were withdrawn are none.
+    /// Whether a question stands on the terminal that nobody wants answered any more.
+    pub(super) fn is_withdrawn(&mut self) -> bool {
+        let put = self.put.take_if(|question| question.reply.is_closed());
+        put.is_some()
+    }
+
+    /// Puts the oldest question, if there is one. What was typed before it was seen is no answer to it.
+    pub(super) fn put(&mut self) -> io::Result<()> {
+        let Some(question) = self.waiting.pop_front() else {
+            return Ok(());
+        };
+        system::forget_what_was_typed();
+        self.typed.take_if(|typed| typed.is_closed()); // Ctrl-D ends one answer, not all
+        let typed = self.typed.get_or_insert_with(read_lines);
+        while typed.try_recv().is_ok() {}
+        let mut err = io::stderr();
+        writeln!(err, "{}", shown(&question))?;
+        write!(
+            err,
+            "allow it? y = yes, n = no, anything else = no, for that reason: "
+        )?;
+        self.put = Some(question);
+        err.flush()
+    }
+
+    /// Whether there is a question to be put.
     pub(super) fn is_open(&mut self) -> bool {
         self.waiting.retain(|question| !question.reply.is_closed());
         !self.waiting.is_empty()
     }
 
-    /// Puts the oldest question. What was typed before it was seen is no answer to it.
-    pub(super) fn put(&mut self) -> io::Result<()> {
-        let Some(question) = self.waiting.front() else {
-            return Ok(());
-        };
-        system::forget_what_was_typed();
-        let typed = self.typed.get_or_insert_with(read_lines);
-        while typed.try_recv().is_ok() {}
-        let mut err = io::stderr();
-        writeln!(err, "{}", shown(question))?;
-        write!(
-            err,
-            "allow it? y = yes, n = no, anything else = no, for that reason: "
-        )?;
-        err.flush()
-    }
-
-    /// Takes an answer to the oldest question.
+    /// Takes an answer to the question that stands there.
     pub(super) fn answer(&mut self, line: &str) {
-        let Some(question) = self.waiting.pop_front() else {
+        let Some(question) = self.put.take() else {
             return;
         };
         let word = line.trim();
-        let allowed = matches!(word, "y" | "Y" | "yes");
-        let is_reason = !allowed && !matches!(word, "" | "n" | "N" | "no");
+        let allowed = matches!(word.to_lowercase().as_str(), "y" | "yes");
+        let is_no = matches!(word.to_lowercase().as_str(), "" | "n" | "no");
+        let is_reason = !allowed && !is_no;
         let _ = question.reply.send(Reply {
             allowed,
             option_id: None,
@@ -102,27 +117,51 @@ async fn next_line(typed: Option<&mut mpsc::UnboundedReceiver<String>>) -> Optio
     }
 }
 
-/// What the agent wants, in its own words, which are hostile.
+/// What the agent wants, in its own words, which are hostile: first what is judged and granted, then how it puts it.
 fn shown(question: &Question) -> String {
-    let request = &question.request;
+    let (request, deed) = (&question.request, &question.deed);
+    let kind = &request.tool_kind;
+    let mut lines = vec![format!(
+        "? the agent wants to {kind}: {}",
+        one_line(&request.tool_name.to_str())
+    )];
+    lines.extend(
+        deed.command
+            .as_ref()
+            .map(|command| format!("  command: {}", bounded(command))),
+    );
+    let paths = deed.paths.iter().take(MOST_PATHS);
+    lines.extend(paths.map(|path| format!("  file: {}", one_line(&path.display().to_string()))));
+    if let Some(more @ 1..) = deed.paths.len().checked_sub(MOST_PATHS) {
+        lines.push(format!("  and {more} more files"));
+    }
     let input = request.tool_input.to_display();
-    let input: String = sanitize(&input).chars().take(LONGEST).collect();
-    let name = sanitize(&request.tool_name.to_str()).replace('\n', " ");
-    let input = match input.as_str() {
-        "{}" => String::new(),
-        input => format!("\n  {}", input.replace('\n', "\n  ")),
-    };
-    format!(
-        "? the agent wants to {}: {name}{input}\n  {}",
-        request.tool_kind, question.reason
-    )
+    if deed.command.is_none() && input != "{}" {
+        lines.push(format!("  {}", bounded(&input)));
+    }
+    lines.push(format!("  {}", one_line(&question.reason)));
+    lines.join("\n")
+}
+
+/// Something that may have several lines, none of which passes for one of ours. What is not shown is counted.
+fn bounded(text: &str) -> String {
+    let clean = sanitize(text).replace('\n', "\n    ");
+    let shown: String = clean.chars().take(LONGEST).collect();
+    match clean.chars().count() - shown.chars().count() {
+        0 => shown,
+        more => format!("{shown}\n    … and {more} more characters, which are not shown"),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    bounded(&text.replace(['\n', '\r'], " "))
 }
 
 /// Reads on a thread of its own, which ends with us: a read of a terminal cannot be given up.
 fn read_lines() -> mpsc::UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel(); // as fast as somebody types
     let body = move || {
-        let Ok(terminal) = system::stdin() else {
+        let Ok(terminal) = system::terminal() else {
             return;
         };
         for line in BufReader::new(terminal).lines().map_while(Result::ok) {
@@ -130,9 +169,85 @@ fn read_lines() -> mpsc::UnboundedReceiver<String> {
                 return;
             }
         }
+        let _ = sender.send(String::new()); // Ctrl-D is no answer, and so a no
     };
     let _ = std::thread::Builder::new()
         .name("lapidary-terminal".to_owned())
         .spawn(body);
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use lapidary::drive::policy::Deed;
+    use lapidary::vocab::event::{PermissionRequest, ToolKind};
+    use lapidary::vocab::{Json, Text};
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    fn question(command: &str, reason: &str) -> (Question, oneshot::Receiver<Reply>) {
+        let (reply, replied) = oneshot::channel();
+        let request = PermissionRequest {
+            request_id: Text::from("0"),
+            tool_name: Text::from(command.to_owned()),
+            tool_kind: ToolKind::Execute,
+            tool_input: Json::empty_object(),
+            tool_use_id: None,
+            reason: None,
+            blocked_path: None,
+            suggestions: Vec::new(),
+        };
+        let deed = Deed {
+            kind: ToolKind::Execute,
+            tool: None,
+            title: None,
+            command: Some(command.to_owned()),
+            paths: Vec::new(),
+            mcp_server: None,
+        };
+        let question = Question {
+            request,
+            session_id: Text::from("s"),
+            deed,
+            options: None,
+            reason: reason.to_owned(),
+            reply,
+        };
+        (question, replied)
+    }
+
+    #[test]
+    fn an_answer_is_to_the_question_that_stands_there_and_to_no_other() {
+        let (_asks, questions) = mpsc::unbounded_channel();
+        let (first, gone) = question("ls", "");
+        let (second, mut replied) = question("rm -rf x", "");
+        let mut asking = Asking {
+            questions,
+            waiting: VecDeque::from([second]),
+            put: Some(first),
+            typed: None,
+        };
+        drop(gone);
+        asking.answer("y");
+        assert!(replied.try_recv().is_err(), "nobody was asked about it yet");
+        assert!(asking.is_open());
+        asking.put = asking.waiting.pop_front();
+        assert!(!asking.is_withdrawn());
+        asking.answer("y");
+        assert!(replied.try_recv().unwrap().allowed);
+    }
+
+    #[test]
+    fn what_is_shown_does_nothing_to_the_terminal_and_hides_nothing() {
+        let long = format!("ls \u{1b}[2J\u{7}#{}\nrm -rf x", "a".repeat(LONGEST));
+        let (question, _) = question(&long, "\u{1b}]0;pwned\u{7}why");
+        let shown = shown(&question);
+        assert!(!shown.contains(['\u{1b}', '\u{7}']), "{shown:?}");
+        assert!(
+            shown.contains("more characters, which are not shown"),
+            "{shown}"
+        );
+        assert!(shown.contains("why"), "{shown}");
+    }
 }

@@ -143,14 +143,8 @@ impl Presented {
         }
     }
 
-    /// The agent may not want to know any more: its turn was cancelled.
-    fn is_withdrawn(&mut self) -> bool {
-        let is_open = self.asking.as_mut().is_some_and(Asking::is_open);
-        self.is_asking && !is_open
-    }
-
     fn tick(&mut self) -> Result<(), Failure> {
-        if self.is_withdrawn() {
+        if self.asking.as_mut().is_some_and(Asking::is_withdrawn) {
             complain("\nnote: the question is withdrawn");
             self.go_on()?;
         }

@@ -1,0 +1,97 @@
+//! What was allowed, and no more: what agents try to make of a permission.
+
+use serde_json::Value;
+
+use super::scene::{Played, Row, play, row};
+
+const DONE: (&str, i32) = ("end_turn", 0);
+
+fn events<'a>(played: &'a Played, name: &str) -> Vec<&'a Value> {
+    let events = played.told.events.iter();
+    events.filter(|event| event["event"] == name).collect()
+}
+
+fn notices(played: &Played) -> Vec<&str> {
+    let notices = events(played, "diagnostic").into_iter();
+    let notices = notices.filter(|event| event["kind"] == "notice");
+    notices
+        .filter_map(|event| event["message"].as_str())
+        .collect()
+}
+
+const ROWS: &[Row] = &[
+    row(
+        "a permission to read is none to write",
+        r#"
+p = prompted()
+import os
+path = os.path.join(os.getcwd(), "hook")
+ask(0, "session/request_permission", toolCall={"toolCallId": "c", "kind": "read", "locations": [{"path": path}]}, options=OPTIONS); reply(0)
+ask(1, "fs/write_text_file", path=path, content="evil"); reply(1)
+done(p)
+"#,
+        DONE,
+        |played| {
+            assert_eq!(played.answer(0)["outcome"]["optionId"], "yes");
+            assert_eq!(played.answer(1)["code"], -32000);
+            assert!(!played.world.path("project/hook").exists());
+        },
+    ),
+    row(
+        "a permission does not outweigh a rule",
+        r#"
+p = prompted()
+import os
+path = os.path.join(os.getcwd(), "hook")
+ask(0, "session/request_permission", toolCall={"toolCallId": "c", "kind": "edit", "locations": [{"path": path}]}, options=OPTIONS); reply(0)
+ask(1, "fs/write_text_file", path=path, content="evil"); reply(1)
+done(p)
+"#,
+        DONE,
+        |played| {
+            assert_eq!(played.answer(0)["outcome"]["optionId"], "yes");
+            assert_eq!(played.answer(1)["code"], -32000);
+            assert!(!played.world.path("project/hook").exists());
+        },
+    )
+    .with(&["--deny", "tool=fs/write_text_file", "--allow", "edit"]),
+    row(
+        "what was used up in the end counts",
+        r#"p = prompted(); answer(p, {"stopReason": "end_turn", "usage": {"totalTokens": 2000, "inputTokens": 1500, "outputTokens": 500}})"#,
+        ("budget", 17),
+        |_| {},
+    )
+    .with(&["--budget", "tokens=100"]),
+    row(
+        "who asked once does not have to be asked for ever",
+        r#"
+p = prompted()
+ask(0, "session/request_permission", toolCall={"toolCallId": "c", "kind": "execute", "rawInput": {"command": "ls"}}, options=OPTIONS); reply(0)
+update("tool_call_update", toolCallId="c", status="completed")
+update("tool_call", toolCallId="c", title="rm -rf x", kind="execute", rawInput={"command": "rm -rf x"}, status="in_progress")
+update("tool_call_update", toolCallId="c", status="completed")
+done(p)
+"#,
+        DONE,
+        |played| {
+            let notices = notices(played);
+            assert_eq!(notices.len(), 1, "{notices:?}");
+            assert!(notices[0].contains("without asking"), "{notices:?}");
+        },
+    )
+    .with(&["--allow", "execute:ls"]),
+    row(
+        "what a turn left unanswered does not hold up the next deadline",
+        r#"p = prompted(); permission(0, "c"); done(p)"#,
+        DONE,
+        |played| {
+            let answered = played.answers(0);
+            assert!(answered.len() <= 1, "{answered:?}");
+        },
+    ),
+];
+
+#[test]
+fn what_was_allowed_and_no_more() {
+    play(ROWS);
+}
