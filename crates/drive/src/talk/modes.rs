@@ -38,13 +38,12 @@ impl Stage {
         let found = word.as_ref().map(|word| self.find_mode(session, word));
         match found {
             Some(Found::Other(wanted)) => return Some(wanted),
-            Some(Found::Already) => {}
             Some(Found::Nowhere) | None if is_plan => {
                 let message = "the agent has no mode in which it only plans: what it asks for is denied, but it may do what it does not ask for";
                 let kind = DiagnosticKind::Notice;
                 self.say.note(None, kind, message.to_owned());
             }
-            Some(Found::Nowhere) | None => {}
+            Some(Found::Nowhere | Found::Already) | None => {}
         }
         None
     }
@@ -75,15 +74,12 @@ impl Stage {
     /// Puts the agent into a mode.
     pub(super) async fn enter(&self, session: &str, wanted: &Wanted) -> Result<(), RequestError> {
         let mode = &wanted.mode;
-        match &wanted.option {
-            Some(option) => {
-                let value = Json::from_value(mode);
-                self.set_option(session, option, &value).await?;
-            }
-            None => {
-                self.client.set_mode(session, mode).await?;
-                self.is_in_mode(session, mode);
-            }
+        if let Some(option) = &wanted.option {
+            let value = Json::from_value(mode);
+            self.set_option(session, option, &value).await?;
+        } else {
+            self.client.set_mode(session, mode).await?;
+            self.is_in_mode(session, mode);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::results::{Failed, Outcome, answered};
 impl Hands {
     pub(super) async fn close(&self, id: &Text) -> Outcome {
         let id = self.named(id);
-        self.needs(self.terms.agent.offered.close, "session/close")?;
+        needs(self.terms.agent.offered.close, "session/close")?;
         let _turn = self.end_turn(&id).await;
         let closed = answered(self.stage.client.close_session(&id).await)?;
         self.forget(&id).await;
@@ -19,7 +19,7 @@ impl Hands {
 
     pub(super) async fn delete(&self, id: &Text) -> Outcome {
         let id = self.named(id);
-        self.needs(self.terms.agent.offered.delete, "session/delete")?;
+        needs(self.terms.agent.offered.delete, "session/delete")?;
         let _turn = self.end_turn(&id).await;
         let deleted = answered(self.stage.client.delete_session(&id).await)?;
         self.forget(&id).await;
@@ -35,18 +35,18 @@ impl Hands {
         timeout(self.grace, lane.free()).await.ok()
     }
 
-    /// What an agent does not offer is not asked of it.
-    pub(super) fn needs(&self, is_offered: bool, method: &str) -> Result<(), Failed> {
-        if is_offered {
-            return Ok(());
-        }
-        Err(format!("the agent does not offer `{method}`").into())
-    }
-
     /// Forgets a session. What still waits for it has failed.
     pub(super) async fn forget(&self, session: &str) {
         self.stage.sessions().forget(session);
         self.lanes.forget(session);
         self.stage.workspace.close_session(session).await;
     }
+}
+
+/// What an agent does not offer is not asked of it.
+pub(super) fn needs(is_offered: bool, method: &str) -> Result<(), Failed> {
+    if is_offered {
+        return Ok(());
+    }
+    Err(format!("the agent does not offer `{method}`").into())
 }

@@ -10,6 +10,7 @@ use lapidary_vocab::command::{Command, CreateSession, ListSessions, SendMessage}
 use lapidary_vocab::{Json, Text};
 use tokio::time::{Instant, timeout_at};
 
+use super::closings::needs;
 use super::lanes::{CLOSED, Lanes, Moment};
 use super::openings::{Terms, Which};
 use super::results::{Done, Failed, Label, Outcome, answered};
@@ -167,7 +168,7 @@ impl Hands {
     }
 
     async fn list(&self, wanted: ListSessions) -> Outcome {
-        self.needs(self.terms.agent.offered.list, "session/list")?;
+        needs(self.terms.agent.offered.list, "session/list")?;
         let cwd = wanted.cwd.map(|cwd| PathBuf::from(cwd.to_string()));
         let cursor = wanted.cursor.as_ref().map(Text::to_string);
         let client = &self.stage.client;

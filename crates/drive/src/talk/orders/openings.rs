@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Json, Text};
 
+use super::closings::needs;
 use super::hands::Hands;
 use super::results::{Done, Failed, Label};
 use crate::acp::{Initialized, OpenedSession, Refusal, RequestError};
@@ -76,8 +77,8 @@ impl Hands {
         let offered = self.terms.agent.offered;
         match which {
             Which::New => {}
-            Which::Loaded(_) => self.needs(offered.load, "session/load")?,
-            Which::Resumed(_) => self.needs(offered.resume, "session/resume")?,
+            Which::Loaded(_) => needs(offered.load, "session/load")?,
+            Which::Resumed(_) => needs(offered.resume, "session/resume")?,
         }
         let setting = self.setting(cwd)?;
         let opened = match self.request(which, &setting).await {
