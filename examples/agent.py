@@ -3,12 +3,14 @@
 
     say WORDS            says them
     ask KIND PATH [ID]   asks for permission, and says what it was told
-    write PATH           writes a file through the client, and says whether it could
+    drop KIND PATH ID    asks for permission, and gives the request up as soon as there is such a file
+    write PATH [ID]      writes a file through the client, and says whether it could
     wait PATH            waits until there is such a file, or until it is cancelled
     hang | deaf          waits until it is cancelled | for ever
     refuse | die CODE    answers with an error | ends
 
-Steps are separated by semicolons. Flags: options, modes, login, silent.
+Steps are separated by semicolons. Flags: options, modes, switch (modes as an option), login, silent, bare (it can do
+little).
 """
 import itertools
 import json
@@ -20,7 +22,7 @@ import time
 
 flags, out = set(sys.argv[1:]), threading.Lock()
 sessions, waiting, ids, names = {}, {}, itertools.count(), itertools.count(1)
-is_known, options = threading.Event(), {"model": "small", "effort": "low", "careful": False}
+is_known, options = threading.Event(), {"model": "small", "effort": "low", "careful": False, "mode": "build"}
 
 
 def send(**message):
@@ -56,9 +58,15 @@ def ask(session, kind, path, number=None):
     say(session, f"[{result.get('outcome', {}).get('optionId', 'cancelled')}: {mark.get('reason', '')}]")
 
 
-def write(session, path):
+def give_up(path, number):
+    while not os.path.exists(path):
+        time.sleep(0.002)
+    send(method="$/cancel_request", params={"requestId": int(number)})
+
+
+def write(session, path, number=None):
     path = os.path.join(sessions[session]["cwd"], path)
-    answer = request("fs/write_text_file", {"sessionId": session, "path": path, "content": "x"})
+    answer = request("fs/write_text_file", {"sessionId": session, "path": path, "content": "x"}, number and int(number))
     say(session, "[written]" if "result" in answer else f"[not written: {answer['error']['message']}]")
 
 
@@ -68,6 +76,9 @@ def step(session, words):
     if verb == "say":
         say(session, words[4:])
     elif verb == "ask":
+        ask(session, *rest)
+    elif verb == "drop":
+        threading.Thread(target=give_up, args=rest[1:], daemon=True).start()
         ask(session, *rest)
     elif verb == "write":
         write(session, *rest)
@@ -95,6 +106,9 @@ def prompt(number, session, text):
 
 def listed():
     select = {"type": "select", "options": [{"value": v, "name": v} for v in ("small", "large", "low", "high")]}
+    if "switch" in flags:
+        modes = [{"value": v, "name": v} for v in ("build", "plan")]
+        return [{"id": "mode", "name": "Mode", "category": "mode", "type": "select", "currentValue": options["mode"], "options": modes}]
     return [{"id": "llm", "name": "Model", "category": "model", "currentValue": options["model"], **select},
             {"id": "effort", "name": "Effort", "category": "thought_level", "currentValue": options["effort"], **select},
             {"id": "careful", "name": "Careful", "type": "boolean", "currentValue": options["careful"]}]
@@ -103,7 +117,7 @@ def listed():
 def opened(session, cwd):
     sessions[session] = {"cwd": cwd, "cancelled": threading.Event()}
     answer = {"sessionId": session}
-    if "options" in flags:
+    if flags & {"options", "switch"}:
         answer["configOptions"] = listed()
     if "modes" in flags:
         modes = [{"id": id, "name": id} for id in ("code", "plan")]
@@ -114,6 +128,7 @@ def opened(session, cwd):
 def answer(method, params):
     if method == "initialize":
         able = {"loadSession": True, "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}}}
+        able = {} if "bare" in flags else able
         return {"protocolVersion": 1, "agentCapabilities": able, "authMethods": [{"id": "key", "name": "Key"}]}
     if method == "authenticate":
         is_known.set()

@@ -14,6 +14,7 @@ mod course;
 mod ending;
 mod halts;
 mod marks;
+mod modes;
 mod opening;
 mod orders;
 mod request;
@@ -24,8 +25,9 @@ mod turn;
 mod watcher;
 
 use lapidary_json::{Kind, SharedToken, Token};
-use lapidary_vocab::Json;
+use lapidary_normalize::{Ending, Options, Stopped};
 use lapidary_vocab::command::Command;
+use lapidary_vocab::{Cause, Json};
 use tokio::sync::mpsc;
 
 pub use asking::{Attendant, Question, Reply};
@@ -36,6 +38,9 @@ use crate::run::Run;
 /// Runs an errand: one session, one prompt, and how it went. The last event is the one `run_end`.
 pub fn run(request: Request, errand: Errand) -> Run {
     let options = request.run.options.clone();
+    if request.roots.is_empty() {
+        return nowhere(&options);
+    }
     Run::on_a_thread(options, move |stops, batches| {
         course::run(request, errand, stops, batches)
     })
@@ -46,6 +51,12 @@ pub fn connect(mut request: Request) -> Conversation {
     request.run.retries = 0; // another agent would not know the sessions of the first
     let (sender, orders) = mpsc::unbounded_channel();
     let options = request.run.options.clone();
+    if request.roots.is_empty() {
+        return Conversation {
+            run: nowhere(&options),
+            orders: Orders::to_nobody(),
+        };
+    }
     let run = Run::on_a_thread(options, move |stops, batches| {
         course::keep(request, orders, stops, batches)
     });
@@ -53,6 +64,22 @@ pub fn connect(mut request: Request) -> Conversation {
         run,
         orders: Orders(sender),
     }
+}
+
+/// There is no directory to work in.
+fn nowhere(options: &Options) -> Run {
+    let stopped = Stopped {
+        cause: Cause::BadInput,
+        message: "the workspace has no directory".to_owned(),
+        hint: None,
+    };
+    Run::refused(
+        options,
+        Ending {
+            stopped: Some(stopped),
+            ..Ending::default()
+        },
+    )
 }
 
 /// An agent that is kept.

@@ -15,6 +15,7 @@ mod line;
 mod opened;
 mod peers;
 mod permission;
+mod request_ids;
 mod speech;
 mod terminals;
 mod turn;
@@ -34,6 +35,7 @@ use self::calls::Call;
 use self::line::{Current, Extra};
 use self::opened::Handshake;
 use self::peers::{Asked, Sessions};
+use self::request_ids::RequestIds;
 use self::speech::Speech;
 use self::terminals::Terminal;
 use crate::gemini::stream::shortened;
@@ -63,6 +65,8 @@ pub struct AcpNormalizer {
     requests: Pending<Asked>,
     /// The client's. However much an agent asks, what was asked of it is not forgotten.
     errands: Pending<Asked>,
+    /// The ids of requests for permission, each of which is told once.
+    request_ids: RequestIds,
     /// Calls, under their session and id. Those that are over stay for a while: agents repeat themselves.
     calls: Pending<Call>,
     /// Terminals in use, under their ids.
@@ -94,6 +98,7 @@ impl AcpNormalizer {
             speech: Speech::default(),
             requests: Pending::default(),
             errands: Pending::default(),
+            request_ids: RequestIds::default(),
             calls: Pending::default(),
             terminals: Pending::default(),
             subagents: Pending::default(),

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Read as _, Write as _};
 
 use anyhow::anyhow;
+use lapidary::drive::config::TransportChoice;
 use lapidary::drive::run::Run;
 use lapidary::drive::talk::{Order, Orders};
 use lapidary::normalize::Options;
@@ -75,10 +76,25 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 
 fn started(common: &Common, options: &Options) -> Result<(Run, Orders), Failure> {
     let job = job::of(common, options.clone())?;
+    check_transport(common, job.config.transport)?;
     match job.connect() {
         Ok(conversation) => Ok((conversation.run, conversation.orders)),
         Err(error) => Ok((job.refused(&error), Orders::to_nobody())),
     }
+}
+
+/// An agent that gets its prompt once and then only writes cannot be kept.
+fn check_transport(common: &Common, chosen: Option<TransportChoice>) -> Result<(), Failure> {
+    let chosen = chosen.unwrap_or_default();
+    if matches!(chosen, TransportChoice::Auto | TransportChoice::Acp) {
+        return Ok(());
+    }
+    let error = anyhow!("`connect` speaks ACP, not `{}`", chosen.as_str());
+    let failure = match common.transport {
+        Some(_) => Failure::usage(error),
+        None => Failure::bad_config(error),
+    };
+    Err(failure.with_hint("`--transport acp` chooses it; `lapidary run` knows the others"))
 }
 
 /// Reads orders on a thread of their own, which ends with us: a read of stdin cannot be given up.

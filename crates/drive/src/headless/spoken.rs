@@ -176,6 +176,7 @@ impl Job {
             auth_method: self.speaking.auth_method.clone(),
             modes: started.modes,
             model: config.model.clone().filter(|_| self.agent != Agent::Gemini),
+            system_prompt: config.system_prompt.clone(),
         })
     }
 

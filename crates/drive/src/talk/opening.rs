@@ -1,6 +1,6 @@
 //! Getting ready: who the agent is, whether somebody has to log in, which session, which mode and model.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lapidary_json::Token;
 use lapidary_vocab::event::DiagnosticKind;
@@ -9,10 +9,12 @@ use lapidary_vocab::{Cause, Json};
 use super::course::Course;
 use super::ending::{Broken, log_in, stopped};
 use super::halts::Phase;
-use super::request::{ModeWords, Opening};
-use super::stage::Stage;
+use super::request::Opening;
 use crate::acp::{Initialized, Offered, OpenedSession, Refusal, RequestError, Setting};
 use crate::config::PermissionMode;
+
+/// So many pages of a list of sessions are read.
+const MOST_PAGES: usize = 50;
 
 /// The version of the protocol that we speak.
 const VERSION: u64 = 1;
@@ -73,9 +75,12 @@ impl Course<'_> {
         let again = match opening {
             Opening::New => None,
             Opening::Again(id) => Some(id.clone()),
-            Opening::Latest => Some(self.latest(agent).await?),
+            Opening::Latest => match self.latest(agent).await? {
+                Ok(id) => Some(id),
+                Err(refusal) => return Ok(Err(refusal)),
+            },
         };
-        let setting = self.setting(&self.request.roots[0], agent)?;
+        let setting = self.setting(self.home()?, agent)?;
         let stage = std::sync::Arc::clone(&self.stage);
         let client = stage.client.clone();
         let opened = match again {
@@ -114,18 +119,39 @@ impl Course<'_> {
         self.step(Phase::Starting, told).await
     }
 
-    /// The session that was used last, here.
-    async fn latest(&mut self, agent: &Initialized) -> Result<String, Broken> {
+    /// The session that was used last, here. Lists are read page by page, to the end or as far as is reasonable.
+    async fn latest(&mut self, agent: &Initialized) -> Result<Result<String, Refusal>, Broken> {
         if !agent.offered.list {
             return Err(cannot("list its sessions: name one by its id"));
         }
         let client = self.stage.client.clone();
-        let cwd = self.request.roots[0].clone();
-        let listed = self
-            .step(Phase::Starting, client.list_sessions(Some(&cwd), None))
-            .await?;
-        newest(&listed.result).ok_or_else(|| {
+        let cwd = self.home()?.to_owned();
+        let mut newest = None;
+        let mut cursor: Option<String> = None;
+        for _ in 0..MOST_PAGES {
+            let page = client.list_sessions(Some(&cwd), cursor.as_deref());
+            let page = match self.answered(page).await? {
+                Ok(page) => page.result,
+                Err(refusal) => return Ok(Err(refusal)),
+            };
+            newest = later(newest, newest_of(&page));
+            let next = next_page(&page);
+            if next.is_none() || next == cursor {
+                break;
+            }
+            cursor = next;
+        }
+        newest.map(|(_, id)| Ok(id)).ok_or_else(|| {
             let message = "the agent has no session in this directory".to_owned();
+            stopped(Cause::BadInput, message, None)
+        })
+    }
+
+    /// Where the agent works.
+    fn home(&self) -> Result<&Path, Broken> {
+        let home = self.request.roots.first().map(PathBuf::as_path);
+        home.ok_or_else(|| {
+            let message = "the workspace has no directory".to_owned();
             stopped(Cause::BadInput, message, None)
         })
     }
@@ -136,7 +162,7 @@ impl Course<'_> {
         if let Some(what) = unusable(&self.request.mcp_servers, offered) {
             return Err(cannot(what));
         }
-        let additional = self.request.roots[1..].to_vec();
+        let additional = self.request.roots.get(1..).unwrap_or_default().to_vec();
         if !additional.is_empty() && !offered.additional_directories {
             self.only_through_us();
         }
@@ -181,43 +207,14 @@ impl Course<'_> {
         let Some(wanted) = wanted else {
             return Ok(());
         };
-        let client = self.stage.client.clone();
-        let set = self.answered(client.set_mode(session, &wanted)).await?;
+        let stage = std::sync::Arc::clone(&self.stage);
+        let set = self.answered(stage.enter(session, &wanted)).await?;
         if let Err(refusal) = set {
-            let message = format!("the agent does not go into its mode `{wanted}`: {refusal}");
+            let message = wanted.refused(&refusal.to_string());
             let kind = DiagnosticKind::Notice;
             self.stage.say.note(None, kind, message);
         }
         Ok(())
-    }
-}
-
-impl Stage {
-    /// The mode into which the agent has to be put, if it is not in it and has it.
-    pub(super) fn other_mode(
-        &self,
-        session: &str,
-        words: &ModeWords,
-        mode: PermissionMode,
-    ) -> Option<String> {
-        let wanted = match mode {
-            PermissionMode::Plan => words.plan.clone(),
-            PermissionMode::Default
-            | PermissionMode::AcceptEdits
-            | PermissionMode::BypassPermissions => words.default.clone(),
-        }?;
-        let modes = self.modes_of(session)?;
-        let is_other = modes.current != wanted && modes.available.contains(&wanted);
-        is_other.then_some(wanted)
-    }
-
-    /// The agent was put into a mode.
-    pub(super) fn is_in_mode(&self, session: &str, mode: &str) {
-        let mut sessions = self.sessions();
-        let modes = sessions.get_mut(session).map(|known| &mut known.modes);
-        if let Some(Some(modes)) = modes {
-            mode.clone_into(&mut modes.current);
-        }
     }
 }
 
@@ -236,8 +233,8 @@ pub(super) fn unusable(servers: &[Json], offered: Offered) -> Option<&'static st
 /// A setting that is not borrowed.
 #[derive(Debug)]
 pub(super) struct OwnedSetting {
-    pub(super) cwd: std::path::PathBuf,
-    pub(super) additional: Vec<std::path::PathBuf>,
+    pub(super) cwd: PathBuf,
+    pub(super) additional: Vec<PathBuf>,
     pub(super) mcp_servers: Vec<Json>,
 }
 
@@ -261,15 +258,29 @@ fn cannot(what: &str) -> Broken {
     stopped(Cause::BadInput, format!("the agent cannot {what}"), None)
 }
 
+/// When a session was last used, and its id.
+type Dated = (String, String);
+
 /// The session with the greatest time. Times of one agent are written alike.
-fn newest(listed: &Json) -> Option<String> {
+fn newest_of(listed: &Json) -> Option<Dated> {
     let sessions = listed.token().get("sessions")?.elements();
     let text = |session: Token<'_>, name| Some(session.get(name)?.string()?.into_owned());
     let dated = sessions.filter_map(|session| {
         let id = text(session, "sessionId")?;
         Some((text(session, "updatedAt").unwrap_or_default(), id))
     });
-    dated
-        .max_by(|one, other| one.0.cmp(&other.0))
-        .map(|(_, id)| id)
+    dated.max_by(|one, other| one.0.cmp(&other.0))
+}
+
+/// The later one; of two at the same time, the one that was listed first.
+fn later(one: Option<Dated>, other: Option<Dated>) -> Option<Dated> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.0 > one.0 => Some(other),
+        (one, other) => one.or(other),
+    }
+}
+
+fn next_page(listed: &Json) -> Option<String> {
+    let cursor = listed.token().get("nextCursor")?.string()?;
+    Some(cursor.into_owned()).filter(|cursor| !cursor.is_empty())
 }

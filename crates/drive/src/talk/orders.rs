@@ -2,6 +2,7 @@
 //!
 //! The *desk* takes orders and tells what became of each, exactly once; its *hands* carry them out.
 
+mod closings;
 mod hands;
 mod lanes;
 mod openings;
@@ -13,8 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary_normalize::Stopped;
-use lapidary_vocab::Cause;
 use lapidary_vocab::command::Command;
+use lapidary_vocab::{Cause, Text};
 use tokio::sync::mpsc;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::sleep;
@@ -54,6 +55,8 @@ struct Desk {
     labels: Vec<(Id, Label)>,
     /// Questions that wait for an answer, the oldest first.
     questions: VecDeque<Question>,
+    /// The ids of questions that nobody waits for any more though nobody answered them.
+    withdrawn: VecDeque<Text>,
     /// Answers that wait for their question.
     early: Vec<Early>,
 }
@@ -149,7 +152,7 @@ impl Course<'_> {
                     return Err(if was_idle { self.left_by_itself() } else { Broken::Told });
                 }
                 Some(question) = next(questions.as_deref_mut()) => {
-                    desk.questions.push_back(question);
+                    desk.asked(question);
                     desk.look_again();
                 }
                 () = sleep(MOMENT), if !desk.early.is_empty() => desk.look_again(),
@@ -236,6 +239,7 @@ impl Desk {
             under_way: JoinSet::new(),
             labels: Vec::new(),
             questions: VecDeque::new(),
+            withdrawn: VecDeque::new(),
             early: Vec::new(),
         }
     }

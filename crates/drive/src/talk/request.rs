@@ -33,6 +33,8 @@ pub struct Request {
     pub modes: ModeWords,
     /// The model.
     pub model: Option<String>,
+    /// Said before the first prompt of each session that somebody orders. An errand's prompt has it already.
+    pub system_prompt: Option<String>,
 }
 
 /// What an agent calls those permission modes in which it asks us. In the others we answer for the user, so that rules hold and

@@ -38,6 +38,7 @@ impl AcpNormalizer {
             .into_iter()
             .filter_map(Choice::of)
             .collect();
+        wish.request_id = self.request_ids.unique(&wish.request_id);
         let body = Body::PermissionRequest(Box::new(PermissionRequest {
             request_id: wish.request_id.clone(),
             tool_name: wish.tool_name.clone(),

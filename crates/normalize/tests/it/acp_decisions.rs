@@ -208,3 +208,40 @@ fn a_terminal_ends_once_however_it_ends() {
         "it may still run"
     );
 }
+
+/// An agent may use the id of an earlier request again; whoever reads events can tell them apart.
+#[test]
+fn an_id_that_is_used_again_is_told_with_a_number() {
+    let ask = |id: &str| {
+        format!(
+            "<{}",
+            json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": {"sessionId": "s", "options": choices(), "toolCall": {"toolCallId": "c", "title": "rm", "kind": "execute"}}})
+        )
+    };
+    let answer = r#">{"jsonrpc":"2.0","id":"a","result":{"outcome":{"outcome":"selected","optionId":"no"}}}"#;
+    let (ask_a, ask_b) = (ask("a"), ask("b"));
+    let lines = [
+        ACP_PROMPT, &ask_a, answer, &ask_a, &ask_b, answer, &ask_a, answer,
+    ];
+    let told: Vec<_> = connection(&lines, &options())
+        .iter()
+        .map(body)
+        .filter(|body| !body["requestId"].is_null())
+        .map(|body| {
+            let event = body["event"].as_str().unwrap().replace("permission_", "");
+            format!("{event} {}", body["requestId"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "request a",
+            "decision a",
+            "request a~2",
+            "request b",
+            "decision a~2",
+            "request a~3",
+            "decision a~3",
+        ]
+    );
+}

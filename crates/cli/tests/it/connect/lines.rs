@@ -1,8 +1,11 @@
 //! Lines that are no commands, and very many that are.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use super::peer::Peer;
+use crate::run::world::World;
 
 /// What a line without an id is answered.
 fn answered(peer: &mut Peer, line: &[u8]) -> Value {
@@ -108,4 +111,26 @@ fn a_thousand_commands_at_once_have_a_thousand_results() {
     for refused in refused {
         assert_eq!(refused["message"], "256 commands are under way already");
     }
+}
+
+#[test]
+fn another_transport_than_acp_is_an_error() {
+    let world = World::with_agent("exit 1");
+    let connect = |args: &[&str]| {
+        let mut command = world.lapidary(&["connect", "--agent", "gemini"]);
+        let output = command.args(args).stdin(Stdio::null()).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), stderr)
+    };
+    for word in ["stream-json", "json"] {
+        let (code, stderr) = connect(&["--transport", word]);
+        assert_eq!(code, Some(2), "{stderr}");
+        let words = format!("`connect` speaks ACP, not `{word}`");
+        assert!(stderr.contains(&words), "{stderr}");
+    }
+    std::fs::write(world.path("project/lapidary.toml"), "transport = 'json'").unwrap();
+    let (_, stderr) = connect(&[]);
+    assert!(stderr.contains("speaks ACP, not `json`"), "{stderr}");
+    let (_, stderr) = connect(&["--transport", "acp"]);
+    assert!(!stderr.contains("speaks ACP"), "{stderr}");
 }

@@ -47,13 +47,22 @@ impl Peer {
 
     /// With flags for the agent, and with more arguments.
     pub(super) fn with(flags: &str, args: &[&str]) -> Self {
+        Self::called("agent", flags, args)
+    }
+
+    /// With a program of this name, by which we may know the agent.
+    pub(super) fn called(name: &str, flags: &str, args: &[&str]) -> Self {
         let world = World::with_agent("exit 1");
-        world.program("agent", AGENT);
-        Self::of(world, flags, args)
+        world.program(name, AGENT);
+        Self::by(world, name, flags, args)
     }
 
     pub(super) fn of(world: World, flags: &str, args: &[&str]) -> Self {
-        let agent = format!("{} {flags}", world.path("agent").display());
+        Self::by(world, "agent", flags, args)
+    }
+
+    fn by(world: World, name: &str, flags: &str, args: &[&str]) -> Self {
+        let agent = format!("{} {flags}", world.path(name).display());
         let mut all = vec!["connect", "--agent", &agent, "--run-id", "run"];
         all.extend(args);
         let mut command: Command = world.lapidary(&all);

@@ -80,19 +80,23 @@ fn an_answer_to_nothing_is_an_error() {
     assert_eq!(peer.finish().words(), "[cancelled: ]");
 }
 
-#[test]
-fn of_two_requests_with_one_id_the_older_is_answered_first() {
-    let mut peer = Peer::new();
+fn open_two(peer: &mut Peer) {
     for text in ["say hi", "say ho"] {
         peer.does("create_session", json!({"cwd": "", "prompt": text}));
     }
-    let mut ask = |session: &str, path: &str| {
+}
+
+#[test]
+fn two_requests_with_one_id_are_told_apart() {
+    let mut peer = Peer::new();
+    open_two(&mut peer);
+    let mut ask = |session: &str, path: &str, id: &str| {
         let text = format!("ask edit {path} 7");
         let prompt = peer.give("send_message", json!({"sessionId": session, "text": text}));
-        assert_eq!(peer.event("permission_request")["requestId"], "7");
+        assert_eq!(peer.event("permission_request")["requestId"], id);
         prompt
     };
-    let (first, second) = (ask("s1", "one"), ask("s2", "two"));
+    let (first, second) = (ask("s1", "one", "7"), ask("s2", "two", "7~2"));
     peer.does(
         "permission_response",
         json!({"requestId": "7", "allowed": false, "message": "A"}),
@@ -100,12 +104,95 @@ fn of_two_requests_with_one_id_the_older_is_answered_first() {
     peer.hears("[no: A]");
     peer.does(
         "permission_response",
-        json!({"requestId": "7", "allowed": true, "message": "B"}),
+        json!({"requestId": "7~2", "allowed": true, "message": "B"}),
     );
     peer.hears("[yes: B]");
     peer.done(&first);
     peer.done(&second);
     peer.finish();
+}
+
+#[test]
+fn a_yes_to_a_request_that_was_withdrawn_is_none_to_the_next_of_its_id() {
+    let mut peer = Peer::new();
+    let prompt = peer.prompt("drop edit harmless 0; ask execute rm 0");
+    assert_eq!(peer.event("permission_request")["requestId"], "0");
+    peer.make("harmless");
+    assert_eq!(peer.event("permission_request")["requestId"], "0~2");
+    let late = peer.cannot(
+        "permission_response",
+        json!({"requestId": "0", "allowed": true}),
+    );
+    assert_eq!(late, "no request of this id waits for an answer");
+    peer.does(
+        "permission_response",
+        json!({"requestId": "0~2", "allowed": false}),
+    );
+    peer.done(&prompt);
+    let over = peer.finish();
+    assert_eq!(over.words(), "[cancelled: ][no: the user denied it]");
+    let decisions = over.events.iter();
+    let decisions = decisions.filter(|event| event["event"] == "permission_decision");
+    let ids: Vec<_> = decisions.map(|event| &event["requestId"]).collect();
+    assert_eq!(ids, ["0", "0~2"]);
+}
+
+#[test]
+fn a_file_that_is_asked_about_under_a_pending_id_is_not_written() {
+    let mut peer = Peer::new();
+    open_two(&mut peer);
+    let mut write = |session: &str, path: &str| {
+        let text = format!("write {path} 7");
+        peer.give("send_message", json!({"sessionId": session, "text": text}));
+        peer.event("permission_request")["requestId"].clone()
+    };
+    let (first, second) = (write("s1", "one"), write("s2", "two"));
+    assert_eq!(first, second);
+    peer.hears("[not written: ");
+    peer.does(
+        "permission_response",
+        json!({"requestId": first, "allowed": true}),
+    );
+    peer.hears("[written]");
+    let project = peer.world.path("project");
+    assert!(project.join("one").exists() && !project.join("two").exists());
+    peer.finish();
+}
+
+#[test]
+fn a_file_that_is_asked_about_under_a_withdrawn_id_is_not_written() {
+    let mut peer = Peer::new();
+    let first = peer.prompt("write one 7");
+    peer.event("permission_request");
+    peer.does("interrupt", json!({}));
+    peer.done(&first);
+    let second = peer.prompt("write two 7");
+    peer.done(&second);
+    assert!(!peer.world.path("project/two").exists());
+    let words = peer.finish().words();
+    assert_eq!(words.matches("[not written: ").count(), 2, "{words}");
+}
+
+#[test]
+fn an_option_that_says_the_opposite_of_the_answer_is_an_error_and_the_question_stays() {
+    let mut peer = Peer::new();
+    let prompt = peer.prompt("ask edit notes.txt 7");
+    peer.event("permission_request");
+    for (allowed, option, kind) in [
+        (false, "always", "allow_always"),
+        (true, "no", "reject_once"),
+    ] {
+        let response =
+            json!({"requestId": "7", "allowed": allowed, "updatedInput": {"optionId": option}});
+        assert_eq!(
+            peer.cannot("permission_response", response),
+            format!("`allowed` is {allowed}, but the option that is named is of the kind `{kind}`")
+        );
+    }
+    let response = json!({"requestId": "7", "allowed": false, "updatedInput": {"optionId": "no"}});
+    peer.does("permission_response", response);
+    peer.done(&prompt);
+    assert_eq!(peer.finish().words(), "[no: the user denied it]");
 }
 
 #[test]

@@ -120,3 +120,33 @@ fn nothing_at_all_was_wanted_and_nothing_went_wrong() {
     let over = Peer::new().finish();
     assert_eq!(over.cause(), ("end_turn", Some(0)));
 }
+
+#[test]
+fn the_system_prompt_comes_before_the_first_prompt_of_each_session() {
+    let mut peer = Peer::with("", &["--system-prompt", "say system;"]);
+    for session in ["s1", "s2"] {
+        peer.does("create_session", json!({"cwd": ""}));
+        for text in ["say a", "say b"] {
+            peer.does("send_message", json!({"sessionId": session, "text": text}));
+        }
+    }
+    peer.does("create_session", json!({"cwd": ""}));
+    let link = json!({"type": "resource_link", "name": "x", "uri": "file:///x"});
+    let wordless = json!({"sessionId": "s3", "text": "", "content": [link]});
+    peer.does("send_message", wordless);
+    let told = peer.told();
+    let prompts = told
+        .iter()
+        .filter(|line| line["method"] == "session/prompt");
+    let prompts: Vec<_> = prompts
+        .map(|line| line["params"]["prompt"].clone())
+        .collect();
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let (first, second) = (text("say system;\n\nsay a"), text("say b"));
+    let third = json!([{"type": "text", "text": "say system;"}, link]);
+    assert_eq!(
+        prompts,
+        [first.clone(), second.clone(), first, second, third]
+    );
+    peer.finish();
+}

@@ -108,3 +108,49 @@ fn an_agent_that_does_not_start_is_the_end_of_it() {
     peer.close();
     assert_eq!(peer.end().cause(), ("agent_missing", Some(10)));
 }
+
+#[test]
+fn closing_a_session_ends_its_turn_first() {
+    for command in ["close_session", "delete_session"] {
+        let mut peer = Peer::new();
+        let prompt = peer.prompt("say a; hang");
+        peer.hears("a");
+        let behind = peer.prompt("say never");
+        peer.does(command, json!({"sessionId": "s1"}));
+        assert_eq!(peer.done(&prompt), json!({"stopReason": "cancelled"}));
+        peer.failed(&behind);
+        assert_eq!(peer.finish().words(), "a");
+    }
+}
+
+#[test]
+fn a_session_whose_turn_does_not_end_is_closed_all_the_same() {
+    for command in ["close_session", "delete_session"] {
+        let mut peer = Peer::with("", &["--grace", "0.3"]);
+        let prompt = peer.prompt("say a; deaf");
+        peer.hears("a");
+        peer.does(command, json!({"sessionId": "s1"}));
+        let closed = "the session was closed before the turn was over";
+        assert_eq!(peer.failed(&prompt), closed);
+        let next = peer.prompt("say b");
+        peer.done(&next);
+        assert_eq!(peer.result(&next)["sessionId"], "s2");
+        assert_eq!(peer.finish().words(), "ab");
+    }
+}
+
+#[test]
+fn what_an_agent_does_not_offer_is_not_asked_of_it() {
+    let mut peer = Peer::with("bare", &[]);
+    for name in ["load", "resume", "close", "delete"] {
+        let command = format!("{name}_session");
+        assert_eq!(
+            peer.cannot(&command, json!({"sessionId": "old"})),
+            format!("the agent does not offer `session/{name}`")
+        );
+    }
+    let listed = peer.cannot("list_sessions", json!({}));
+    assert_eq!(listed, "the agent does not offer `session/list`");
+    assert_eq!(peer.told().len(), 1, "only `initialize`");
+    peer.finish();
+}

@@ -113,3 +113,40 @@ fn what_is_set_before_a_prompt_holds_for_it() {
     );
     peer.finish();
 }
+
+/// opencode has no modes, but an option that stands for them.
+#[test]
+fn a_mode_may_be_an_option() {
+    let mut peer = Peer::called("opencode", "switch", &["--permission-mode", "plan"]);
+    peer.does("create_session", json!({"cwd": ""}));
+    peer.does("set_permission_mode", json!({"mode": "plan"}));
+    let told = peer.told();
+    let set = told.iter().filter_map(|line| {
+        let is_it = line["method"] == "session/set_config_option";
+        is_it.then(|| line["params"].clone())
+    });
+    assert_eq!(
+        set.collect::<Vec<_>>(),
+        [json!({"sessionId": "s1", "configId": "mode", "value": "plan"})],
+        "once"
+    );
+    assert_eq!(unplanned(&peer.finish().events), 0);
+}
+
+#[test]
+fn an_agent_that_cannot_only_plan_is_told_of() {
+    for (name, flags) in [("opencode", "options"), ("gemini", "modes"), ("agent", "")] {
+        let has_plan = flags == "modes";
+        let mut peer = Peer::called(name, flags, &["--permission-mode", "plan"]);
+        peer.does("create_session", json!({"cwd": ""}));
+        let notices = unplanned(&peer.finish().events);
+        assert_eq!(notices, usize::from(!has_plan), "{name}");
+    }
+}
+
+fn unplanned(events: &[Value]) -> usize {
+    let messages = events.iter().filter_map(|event| event["message"].as_str());
+    messages
+        .filter(|message| message.starts_with("the agent has no mode in which it only plans"))
+        .count()
+}

@@ -7,12 +7,15 @@ use std::time::{Duration, Instant};
 
 use lapidary::drive::agents::gemini::Prompt;
 use lapidary::drive::chat::{Chat, ChatError, Turn};
-use lapidary::drive::config::Config;
+use lapidary::drive::config::{Config, PermissionMode};
 use lapidary::drive::execute::{Data, execute};
 use lapidary::drive::headless::Job;
+use lapidary::drive::policy::{Policy, Rules};
 use lapidary::drive::provider::{Context, Provider, ProviderError};
 use lapidary::drive::run::Timeouts;
+use lapidary::drive::talk;
 use lapidary::drive::ticket::Ticket;
+use lapidary::vocab::event::Provider as Family;
 use lapidary::vocab::{Body, Cause, RuntimeEvent};
 
 use super::world::World;
@@ -336,5 +339,37 @@ fn next_turn(chat: &mut Chat, prompt: &str) -> Turn {
             Err(_) => assert!(Instant::now() < last, "the turn never ended"),
         }
         thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_conversation_nowhere_is_refused() {
+    let world = World::with_agent("exit 1");
+    let request = || talk::Request {
+        run: job(&world, "go").request().unwrap(),
+        provider: Family::Acp,
+        roots: Vec::new(),
+        environment: Vec::new(),
+        mcp_servers: Vec::new(),
+        policy: Policy::new(Rules::default(), PermissionMode::Default),
+        attendant: talk::Attendant::Nobody,
+        auth_method: None,
+        modes: talk::ModeWords::default(),
+        model: None,
+        system_prompt: None,
+    };
+    let errand = talk::Errand {
+        opening: talk::Opening::New,
+        prompt: Vec::new(),
+    };
+    for mut run in [talk::run(request(), errand), talk::connect(request()).run] {
+        let mut last = None;
+        while let Some(batch) = run.blocking_next_batch() {
+            last = batch.events.last().cloned().or(last);
+        }
+        let Some(Body::RunEnd(end)) = last.map(|event| event.body) else {
+            panic!("it has an end");
+        };
+        assert_eq!(end.cause, Cause::BadInput);
     }
 }

@@ -127,6 +127,29 @@ answer(o, {"configOptions": []}); done(hear("session/prompt"))"#,
         ends,
     )
     .with(&["--model", "gpt-9"]),
+    row(
+        "lists its sessions in pages",
+        r#"
+hello(agentCapabilities={"loadSession": True, "sessionCapabilities": {"list": {}}})
+for page, time, more in [(None, "2024", {"nextCursor": "2"}), ("2", "2026", {"nextCursor": "3"}), ("3", "2025", {})]:
+    m = hear("session/list"); assert m["params"].get("cursor") == page
+    answer(m, {"sessions": [{"sessionId": "of " + time, "cwd": "/", "updatedAt": time}], **more})
+m = hear("session/load"); assert m["params"]["sessionId"] == "of 2026"; answer(m, {}); done(hear("session/prompt"))"#,
+        ("end_turn", 0),
+        |played| assert_eq!(played.times("session/list"), 3),
+    )
+    .with(&["--resume", "latest"]),
+    row(
+        "never comes to the last page",
+        r#"
+hello(agentCapabilities={"loadSession": True, "sessionCapabilities": {"list": {}}})
+n = 0
+while True:
+    n += 1; answer(hear("session/list"), {"sessions": [], "nextCursor": str(n)})"#,
+        ("bad_input", 13),
+        |played| assert_eq!(played.times("session/list"), 50),
+    )
+    .with(&["--resume", "latest"]),
 ];
 
 #[test]
@@ -162,6 +185,17 @@ a = hear("authenticate"); assert a["params"] == {"methodId": "key"}; answer(a, {
         |played| assert_eq!(played.times("authenticate"), 1),
     )
     .with(&["--auth", "key"]),
+    row(
+        "does not list its sessions to strangers",
+        r#"
+hello(authMethods=methods, agentCapabilities={"loadSession": True, "sessionCapabilities": {"list": {}}})
+refuse(hear("session/list"), -32000, "Authentication required"); answer(hear("authenticate"), {})
+answer(hear("session/list"), {"sessions": [{"sessionId": "s", "cwd": "/"}]}); answer(hear("session/load"), {})
+done(hear("session/prompt"))"#,
+        ("end_turn", 0),
+        |played| assert_eq!(played.times("authenticate"), 1),
+    )
+    .with(&["--auth", "key", "--resume", "latest"]),
     row(
         "forgets that it was logged in to",
         r#"

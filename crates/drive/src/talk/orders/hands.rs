@@ -1,6 +1,7 @@
 //! Carrying out one order.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use lapidary_vocab::command::{Command, CreateSession, ListSessions, SendMessage}
 use lapidary_vocab::{Json, Text};
 use tokio::time::{Instant, timeout_at};
 
-use super::lanes::{Lanes, Moment};
+use super::closings::needs;
+use super::lanes::{CLOSED, Lanes, Moment};
 use super::openings::{Terms, Which};
 use super::results::{Done, Failed, Label, Outcome, answered};
 use crate::config::PermissionMode;
@@ -51,18 +53,8 @@ impl Hands {
                 Ok(opened.await?.done)
             }
             Command::ListSessions(wanted) => self.list(wanted).await,
-            Command::CloseSession(wanted) => {
-                let id = self.named(&wanted.session_id);
-                let closed = answered(client.close_session(&id).await)?;
-                self.forget(&id).await;
-                Ok(closed)
-            }
-            Command::DeleteSession(wanted) => {
-                let id = self.named(&wanted.session_id);
-                let deleted = answered(client.delete_session(&id).await)?;
-                self.forget(&id).await;
-                Ok(deleted)
-            }
+            Command::CloseSession(wanted) => self.close(&wanted.session_id).await,
+            Command::DeleteSession(wanted) => self.delete(&wanted.session_id).await,
             Command::Authenticate(wanted) => {
                 let _opening = self.lanes.opening.lock().await; // what is opened after this needs it
                 let method = wanted.method_id.to_string();
@@ -123,7 +115,7 @@ impl Hands {
             None => self.session_or_new().await?,
             named => self.session(named.as_ref()).await?,
         };
-        self.prompt(&session, &blocks, came).await
+        self.prompt(&session, blocks, came).await
     }
 
     async fn session_or_new(&self) -> Result<String, Failed> {
@@ -134,10 +126,22 @@ impl Hands {
         Ok(self.open_now(Which::New, None).await?.id)
     }
 
-    async fn prompt(&self, session: &str, blocks: &[Json], came: Moment) -> Outcome {
+    async fn prompt(&self, session: &str, blocks: Vec<Json>, came: Moment) -> Outcome {
+        let lane = self.lanes.of(session);
         let _turn = self.lanes.turn(session, came).await?;
-        let waiting = self.stage.begin(session, blocks)?;
-        let prompted = self.stage.finish(session, waiting).await?;
+        let blocks = if lane.has_begun.load(Ordering::SeqCst) {
+            blocks
+        } else {
+            self.introduced(blocks)
+        };
+        let waiting = self.stage.begin(session, &blocks)?;
+        lane.has_begun.store(true, Ordering::SeqCst);
+        // Who gives up waiting tells the agent so.
+        let prompted = tokio::select! {
+            biased;
+            prompted = self.stage.finish(session, waiting) => prompted?,
+            () = lane.closed.cancelled() => return Err(CLOSED.into()),
+        };
         Ok(Done {
             result: Some(prompted.whole),
             after: Some(prompted.number),
@@ -164,6 +168,7 @@ impl Hands {
     }
 
     async fn list(&self, wanted: ListSessions) -> Outcome {
+        needs(self.terms.agent.offered.list, "session/list")?;
         let cwd = wanted.cwd.map(|cwd| PathBuf::from(cwd.to_string()));
         let cursor = wanted.cursor.as_ref().map(Text::to_string);
         let client = &self.stage.client;
@@ -262,7 +267,7 @@ impl Hands {
     }
 
     /// The order is about this session, whether there is one or not.
-    fn named(&self, id: &Text) -> String {
+    pub(super) fn named(&self, id: &Text) -> String {
         let id = id.to_string();
         self.label.is_about(&id);
         id

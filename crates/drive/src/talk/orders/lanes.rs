@@ -2,12 +2,16 @@
 //! before it. Whoever names no session waits until those that are being opened are open.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 
 use tokio::sync::{Mutex, OwnedMutexGuard, RwLock};
+use tokio_util::sync::CancellationToken;
 
 use super::results::Failed;
+
+/// What becomes of a prompt whose session is closed.
+pub(super) const CLOSED: &str = "the session was closed before the turn was over";
 
 /// The lanes of all sessions.
 #[derive(Debug, Default)]
@@ -26,6 +30,10 @@ pub(super) struct Lane {
     /// Shared by those who set something.
     pub(super) settings: RwLock<()>,
     interrupts: AtomicU64,
+    /// Whether the first prompt was given.
+    pub(super) has_begun: AtomicBool,
+    /// The session is forgotten.
+    pub(super) closed: CancellationToken,
 }
 
 /// How often all sessions were interrupted when an order came.
@@ -41,12 +49,15 @@ impl Lanes {
         Arc::clone(lanes.entry(session.to_owned()).or_default())
     }
 
+    /// Whoever is or waits in that lane does not any more.
     pub(super) fn forget(&self, session: &str) {
         let mut lanes = self
             .by_session
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        lanes.remove(session);
+        if let Some(lane) = lanes.remove(session) {
+            lane.closed.cancel();
+        }
     }
 
     pub(super) fn now(&self) -> Moment {
@@ -68,6 +79,9 @@ impl Lanes {
         let before = lane.interrupts.load(Ordering::SeqCst);
         let turn = Arc::clone(&lane.turn).lock_owned().await;
         drop(lane.settings.write().await);
+        if lane.closed.is_cancelled() {
+            return Err(CLOSED.into());
+        }
         let is_interrupted =
             self.now().0 != came.0 || lane.interrupts.load(Ordering::SeqCst) != before;
         if is_interrupted {
@@ -84,7 +98,7 @@ impl Lane {
     }
 
     /// Waits until what was there before is over. Can be cancelled.
-    pub(super) async fn free(&self) {
-        drop(self.turn.lock().await);
+    pub(super) async fn free(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.turn).lock_owned().await
     }
 }

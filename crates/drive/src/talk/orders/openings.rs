@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Json, Text};
 
+use super::closings::needs;
 use super::hands::Hands;
 use super::results::{Done, Failed, Label};
 use crate::acp::{Initialized, OpenedSession, Refusal, RequestError};
@@ -18,12 +19,13 @@ use crate::talk::request::ModeWords;
 /// What sessions are opened with.
 #[derive(Debug)]
 pub(super) struct Terms {
-    agent: Initialized,
+    pub(super) agent: Initialized,
     roots: Vec<PathBuf>,
     mcp_servers: Vec<Json>,
     auth_method: Option<String>,
     modes: ModeWords,
     model: Option<String>,
+    system_prompt: Option<String>,
 }
 
 /// Which session.
@@ -47,6 +49,7 @@ impl Course<'_> {
             auth_method: request.auth_method.clone(),
             modes: request.modes.clone(),
             model: request.model.clone(),
+            system_prompt: request.system_prompt.clone(),
         };
         Hands {
             stage: Arc::clone(&self.stage),
@@ -71,6 +74,12 @@ impl Hands {
         which: Which<'_>,
         cwd: Option<&Text>,
     ) -> Result<Open, Failed> {
+        let offered = self.terms.agent.offered;
+        match which {
+            Which::New => {}
+            Which::Loaded(_) => needs(offered.load, "session/load")?,
+            Which::Resumed(_) => needs(offered.resume, "session/resume")?,
+        }
         let setting = self.setting(cwd)?;
         let opened = match self.request(which, &setting).await {
             Err(RequestError::Refused(refusal)) if refusal.code == Refusal::LOG_IN => {
@@ -108,6 +117,25 @@ impl Hands {
         }
     }
 
+    /// A session's first prompt: the words that come before it, as a part of its text.
+    pub(super) fn introduced(&self, mut blocks: Vec<Json>) -> Vec<Json> {
+        let Some(system) = &self.terms.system_prompt else {
+            return blocks;
+        };
+        let text = |words: &str| {
+            let words = Json::from_value(&words);
+            Json::object([("type", Json::from_value(&"text")), ("text", words)])
+        };
+        let first = blocks.first().map(Json::token);
+        let first = first.filter(|block| block.get("type").is_some_and(|kind| kind.is("text")));
+        let words = first.and_then(|block| block.get("text")?.string());
+        match words.map(|words| text(&format!("{system}\n\n{words}"))) {
+            Some(both) => blocks[0] = both,
+            None => blocks.insert(0, text(system)),
+        }
+        blocks
+    }
+
     /// Logs in by the method that was named at the start. Without one, whoever gives orders has to say how.
     async fn log_in(&self, refusal: &Refusal) -> Result<(), Failed> {
         let Some(method) = &self.terms.auth_method else {
@@ -140,19 +168,11 @@ impl Hands {
         let Some(wanted) = self.stage.other_mode(session, &self.terms.modes, mode) else {
             return;
         };
-        if let Err(error) = self.stage.client.set_mode(session, &wanted).await {
-            let message = format!("the agent does not go into its mode `{wanted}`: {error}");
+        if let Err(error) = self.stage.enter(session, &wanted).await {
+            let message = wanted.refused(&error.to_string());
             let after = Failed::from(error).after;
             self.stage.say.note(after, DiagnosticKind::Notice, message);
-            return;
         }
-        self.stage.is_in_mode(session, &wanted);
-    }
-
-    pub(super) async fn forget(&self, session: &str) {
-        self.stage.sessions().forget(session);
-        self.lanes.forget(session);
-        self.stage.workspace.close_session(session).await;
     }
 
     /// Where a session works: inside the workspace.
@@ -167,7 +187,7 @@ impl Hands {
             return Err(format!("the agent cannot {what}").into());
         }
         let additional = if agent.offered.additional_directories {
-            &roots[1..]
+            roots.get(1..).unwrap_or_default()
         } else {
             &[]
         };
@@ -187,7 +207,7 @@ pub(super) struct Open {
 
 /// A directory of the workspace: the first, or one below any of them, links followed.
 fn inside(roots: &[PathBuf], cwd: Option<&Text>) -> Result<PathBuf, Failed> {
-    let here = &roots[0];
+    let here = roots.first().ok_or("there is no workspace")?;
     let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) else {
         return Ok(here.clone());
     };

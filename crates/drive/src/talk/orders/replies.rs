@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use lapidary_json::Token;
+use lapidary_vocab::Json;
 use lapidary_vocab::command::PermissionResponse;
 use lapidary_vocab::event::DecidedBy;
 
@@ -14,6 +16,9 @@ use crate::talk::asking::{Question, Reply};
 
 /// How long an answer waits before it looks for its question again.
 pub(super) const MOMENT: Duration = Duration::from_millis(2);
+
+/// So many ids of withdrawn questions are remembered.
+const MOST_WITHDRAWN: usize = 1024;
 
 /// An answer that came before its question.
 #[derive(Debug)]
@@ -52,40 +57,91 @@ impl Desk {
     }
 
     fn settle_reply(&mut self, early: Early, may_wait: bool) {
-        let outcome = match self.take_question(&early.response) {
-            Some(question) => self.answer(question, &early),
+        let outcome = match self.find_question(&early.response) {
+            Some(place) => self.answer(place, &early),
             None if may_wait => return self.early.push(early),
             None => Err("no request of this id waits for an answer".into()),
         };
         early.label.tell(&self.hands.stage, outcome);
     }
 
-    /// The oldest question of that id, for agents may use one twice.
-    fn take_question(&mut self, response: &PermissionResponse) -> Option<Question> {
-        self.questions
-            .retain(|question| !question.reply.is_closed());
-        let is_meant = |question: &Question| question.request.request_id == response.request_id;
-        let place = self.questions.iter().position(is_meant)?;
-        self.questions.remove(place)
+    /// Somebody is asked. A question whose id stands for another one is denied by being dropped: whoever says yes to the one has not
+    /// said yes to the other.
+    pub(super) fn asked(&mut self, question: Question) {
+        self.put_away();
+        let id = &question.request.request_id;
+        let mut pending = self.questions.iter();
+        let is_taken = pending.any(|other| other.request.request_id == *id);
+        if !is_taken && !self.withdrawn.contains(id) {
+            self.questions.push_back(question);
+        }
     }
 
-    fn answer(&self, question: Question, early: &Early) -> Outcome {
+    /// Forgets the questions that were withdrawn, but for their ids: an answer to one of them may be on its way.
+    fn put_away(&mut self) {
+        let is_closed = |question: &Question| question.reply.is_closed();
+        let closed = self.questions.iter().filter(|it| is_closed(it));
+        let ids = closed.map(|question| question.request.request_id.clone());
+        self.withdrawn.extend(ids);
+        let excess = self.withdrawn.len().saturating_sub(MOST_WITHDRAWN);
+        self.withdrawn.drain(..excess);
+        self.questions.retain(|question| !is_closed(question));
+    }
+
+    fn find_question(&mut self, response: &PermissionResponse) -> Option<usize> {
+        self.put_away();
+        let is_meant = |question: &Question| question.request.request_id == response.request_id;
+        self.questions.iter().position(is_meant)
+    }
+
+    fn answer(&mut self, place: usize, early: &Early) -> Outcome {
         let response = &early.response;
         let chosen = response.updated_input.as_ref();
         let chosen = chosen.and_then(|input| input.token().get("optionId")?.string());
+        if let Some(question) = self.questions.get(place) {
+            early.label.is_about(&question.session_id.to_str());
+            agrees(
+                question.options.as_ref(),
+                chosen.as_deref(),
+                response.allowed,
+            )?;
+        }
+        let late = || Failed::from("the request was withdrawn meanwhile");
+        let question = self.questions.remove(place).ok_or_else(late)?;
         let reply = Reply {
             allowed: response.allowed,
             option_id: chosen.map(std::borrow::Cow::into_owned),
             reason: response.message.as_ref().map(ToString::to_string),
             by: DecidedBy::Peer,
         };
-        let session = question.session_id.to_string();
-        early.label.is_about(&session);
-        let late = |_| Failed::from("the request was withdrawn meanwhile");
-        question.reply.send(reply).map_err(late)?;
+        question.reply.send(reply).map_err(|_| late())?;
         if response.interrupt == Some(true) {
-            self.hands.cancel(&session);
+            self.hands.cancel(&question.session_id.to_str());
         }
         Ok(Done::default())
     }
+}
+
+/// An option says itself whether it allows: one that says the opposite of the answer it is named in must not be chosen. What one of
+/// an unknown kind says is the agent's secret.
+fn agrees(options: Option<&Json>, named: Option<&str>, allowed: bool) -> Result<(), Failed> {
+    let mut options = options.into_iter().flat_map(|it| it.token().elements());
+    let is_named = |option: &Token<'_>| {
+        let id = option.get("optionId");
+        named.is_some_and(|named| id.is_some_and(|id| id.is(named)))
+    };
+    let Some(option) = options.find(is_named) else {
+        return Ok(()); // it counts for nothing
+    };
+    let kind = option.get("kind").and_then(Token::string);
+    let kind = kind.unwrap_or_default();
+    let word = if allowed { "allow" } else { "reject" };
+    if kind.starts_with(word) {
+        return Ok(());
+    }
+    let kind: String = kind.chars().take(40).collect();
+    Err(
+        format!("`allowed` is {allowed}, but the option that is named is of the kind `{kind}`")
+            .into(),
+    )
 }

@@ -1,0 +1,52 @@
+//! Ending sessions: first what goes on in them.
+
+use lapidary_vocab::Text;
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::timeout;
+
+use super::hands::Hands;
+use super::results::{Failed, Outcome, answered};
+
+impl Hands {
+    pub(super) async fn close(&self, id: &Text) -> Outcome {
+        let id = self.named(id);
+        needs(self.terms.agent.offered.close, "session/close")?;
+        let _turn = self.end_turn(&id).await;
+        let closed = answered(self.stage.client.close_session(&id).await)?;
+        self.forget(&id).await;
+        Ok(closed)
+    }
+
+    pub(super) async fn delete(&self, id: &Text) -> Outcome {
+        let id = self.named(id);
+        needs(self.terms.agent.offered.delete, "session/delete")?;
+        let _turn = self.end_turn(&id).await;
+        let deleted = answered(self.stage.client.delete_session(&id).await)?;
+        self.forget(&id).await;
+        Ok(deleted)
+    }
+
+    /// Asks the agent to end the turn, and gives it some time. While what this returns is held, there is no other turn. Where there is
+    /// nothing, the agent did not heed it: once the session is forgotten, its prompt has failed all the same.
+    async fn end_turn(&self, session: &str) -> Option<OwnedMutexGuard<()>> {
+        self.stage.sessions().get(session)?;
+        self.cancel(session);
+        let lane = self.lanes.of(session);
+        timeout(self.grace, lane.free()).await.ok()
+    }
+
+    /// Forgets a session. What still waits for it has failed.
+    pub(super) async fn forget(&self, session: &str) {
+        self.stage.sessions().forget(session);
+        self.lanes.forget(session);
+        self.stage.workspace.close_session(session).await;
+    }
+}
+
+/// What an agent does not offer is not asked of it.
+pub(super) fn needs(is_offered: bool, method: &str) -> Result<(), Failed> {
+    if is_offered {
+        return Ok(());
+    }
+    Err(format!("the agent does not offer `{method}`").into())
+}
