@@ -172,7 +172,7 @@ fn an_agent_that_cannot_be_started_is_refused_where_it_stands() {
         (
             "[agents.x]\ncomand = 'a'",
             "2:1",
-            "there is no key comand (did you mean command?)",
+            "there is no key `comand` (did you mean `command`?)",
         ),
     ] {
         let error = Config::from_toml(text, Path::new(FILE)).unwrap_err();

@@ -138,10 +138,10 @@ impl ResultFold {
             return;
         }
         for block in &result.content {
-            if let ContentBlock::Diff(diff) = block {
-                if let Some(path) = &diff.path {
-                    self.wrote(path.to_string());
-                }
+            if let ContentBlock::Diff(diff) = block
+                && let Some(path) = &diff.path
+            {
+                self.wrote(path.to_string());
             }
         }
     }
