@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Body, Text};
@@ -110,6 +111,7 @@ pub(super) struct Translation {
     waiting: BTreeMap<u64, Vec<Words>>,
     /// The number of the next line.
     next: u64,
+    clock: Clock,
 }
 
 impl Translation {
@@ -123,6 +125,7 @@ impl Translation {
             stderr: stderr.and_then(Result::ok),
             waiting: BTreeMap::new(),
             next: 0,
+            clock: Clock::default(),
         }
     }
 
@@ -188,7 +191,7 @@ impl Translation {
         self.next = observed.number;
         self.say_what_is_due(true, into);
         self.next = observed.number + 1;
-        let at = format!("{:.3}", observed.at);
+        let at = self.clock.told(observed.at);
         match &observed.traffic {
             Traffic::Sent(line) => {
                 into.line(Direction::FromClient, Line::Whole(line.as_bytes()), &at);
@@ -264,6 +267,24 @@ impl Translation {
                 break;
             }
         }
+    }
+}
+
+/// Tells the time as events have it. Many lines come in the same millisecond, and spelling it out costs more than reading one.
+#[derive(Debug, Default)]
+struct Clock {
+    at: i64,
+    told: Arc<str>,
+}
+
+impl Clock {
+    fn told(&mut self, at: Timestamp) -> Arc<str> {
+        let now = at.as_millisecond();
+        if now != self.at {
+            self.at = now;
+            self.told = Arc::from(format!("{at:.3}"));
+        }
+        Arc::clone(&self.told)
     }
 }
 
