@@ -90,7 +90,7 @@ impl Asked<'_> {
         let decision = self.stage.decide(&deed);
         let options = self.options();
         let (mut decision, option) = match decision.effect {
-            Effect::Ask => match self.ask(request, &deed, &decision).await {
+            Effect::Ask => match self.ask(request, &deed, &decision, None).await {
                 Asking::Decided(decision, option) => (decision, option),
                 Asking::Cancelled => return Ok(cancelled()),
             },
@@ -150,13 +150,8 @@ impl Asked<'_> {
             return Ok(granted);
         }
         let request = self.request_for(method, deed);
-        if self.stage.asks.is_some() {
-            let body = Body::PermissionRequest(Box::new(request.clone()));
-            let session = Some(Text::from(self.session.clone()));
-            let after = Some(self.incoming.number);
-            self.stage.say.body(after, session, body);
-        }
-        match self.ask(request, deed, &decision).await {
+        let told = Body::PermissionRequest(Box::new(request.clone()));
+        match self.ask(request, deed, &decision, Some(told)).await {
             Asking::Decided(decision, _) => Ok(decision),
             Asking::Cancelled => Err(given_up()),
         }
@@ -180,8 +175,14 @@ impl Asked<'_> {
         }
     }
 
-    /// Asks whoever is there.
-    async fn ask(&self, request: PermissionRequest, deed: &Deed, why: &Decision) -> Asking {
+    /// Asks whoever is there. A request that the agent did not make is told as an event, once it can be answered.
+    async fn ask(
+        &self,
+        request: PermissionRequest,
+        deed: &Deed,
+        why: &Decision,
+        told: Option<Body>,
+    ) -> Asking {
         if self.turn.is_cancelled() {
             return Asking::Cancelled;
         }
@@ -200,6 +201,11 @@ impl Asked<'_> {
         };
         if asks.send(question).is_err() {
             return nobody();
+        }
+        if let Some(told) = told {
+            let session = Some(Text::from(self.session.clone()));
+            let after = Some(self.incoming.number);
+            self.stage.say.body(after, session, told);
         }
         let _asked = self.stage.being_asked();
         // Each of these can be cancelled: there is one question, and at most one reply.

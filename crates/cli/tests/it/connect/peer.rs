@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use jsonschema::Validator;
 use lapidary::vocab::schema::Published;
+use lapidary_testkit::acp_schema::Oracle;
 use serde_json::{Value, json};
 
 use crate::run::world::World;
@@ -221,9 +222,20 @@ impl Peer {
             self.events
         );
         self.world.assert_nothing_is_left();
+        self.check_what_we_said();
         Over {
             code,
             events: self.events,
+        }
+    }
+
+    /// Each line that we said is as the protocol's own schema has it, where that is installed.
+    fn check_what_we_said(&self) {
+        let end = self.events.last().unwrap();
+        let recording = end["extensions"]["lapidary.recording"].as_str();
+        if let (Some(oracle), Some(recording)) = (Oracle::if_installed(), recording) {
+            let checked = oracle.check_recording(recording.as_ref());
+            assert!(checked.is_ok(), "{checked:?}");
         }
     }
 

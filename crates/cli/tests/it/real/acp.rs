@@ -1,6 +1,7 @@
 //! Gemini CLI, spoken to over ACP. All that we say is checked against the protocol's own schema.
 
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -11,11 +12,11 @@ use lapidary_testkit::acp_schema::Oracle;
 use lapidary_testkit::gemini::Version::V0_61_0;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::world::{Real, outline};
 use crate::run::world::Told;
-use crate::support::ended;
+use crate::support::{ended, lines_of};
 
 /// A run over ACP.
 fn spoken(real: &Real, args: &[&str]) -> Told {
@@ -263,4 +264,45 @@ fn a_session_is_loaded_and_its_history_told_as_such() {
         "{lines:#?}"
     );
     assert!(text(&told).ends_with("Second answer."), "{lines:#?}");
+}
+
+/// I11 as well: an interrupt is a `session/cancel`.
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_permission_that_nobody_has_given_is_cancelled_with_its_turn() {
+    let real = Real::new(V0_61_0, Script::new().stream(shell("touch made")));
+    let mut command = real.command("connect", &["--transport", "acp"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let lines = lines_of(&mut child);
+    let mut events: Vec<Value> = Vec::new();
+    let mut give = |command: Value| writeln!(stdin, "{command}").unwrap();
+    give(json!({"command": "send_message", "text": "go"}));
+    let mut until = |name: &str| {
+        while events.last().is_none_or(|event| event["event"] != name) {
+            let line = lines.recv_timeout(Duration::from_mins(1)).unwrap();
+            events.push(serde_json::from_str(&line).unwrap());
+        }
+    };
+    until("permission_request");
+    give(json!({"command": "interrupt"}));
+    until("turn_complete");
+    drop(stdin);
+    until("run_end");
+    child.wait().unwrap();
+    real.assert_nothing_is_left();
+    let told = |event: &str, field: &str| {
+        let found = events.iter().find(|it| it["event"] == event);
+        found.unwrap_or_else(|| panic!("{events:#?}"))[field].clone()
+    };
+    assert_eq!(told("permission_decision", "decision"), "cancelled");
+    assert_eq!(told("turn_complete", "subtype"), "cancelled");
+    assert!(!real.world.project().join("made").exists());
+    let recording = &events.last().unwrap()["extensions"]["lapidary.recording"];
+    let checked = Oracle::load().check_recording(recording.as_str().unwrap().as_ref());
+    assert!(checked.is_ok(), "{checked:?}");
 }

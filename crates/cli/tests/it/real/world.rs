@@ -44,7 +44,12 @@ impl Real {
 
     /// The command, which may use the model that needs no router.
     pub(crate) fn lapidary(&self, args: &[&str]) -> Command {
-        let mut command = lapidary(["run", "-m", "gemini-2.5-flash"]);
+        self.command("run", args)
+    }
+
+    /// Another command than `run`.
+    pub(crate) fn command(&self, name: &str, args: &[&str]) -> Command {
+        let mut command = lapidary([name, "-m", "gemini-2.5-flash"]);
         if !args.contains(&"--transport") {
             command.args(["--transport", "stream-json"]);
         }

@@ -1,8 +1,11 @@
 //! What was allowed, and no more: what agents try to make of a permission.
 
-use serde_json::Value;
+use std::fs;
 
-use super::scene::{Played, Row, play, row};
+use serde_json::{Value, json};
+
+use super::scene::{Played, Row, command, play, row, staged};
+use crate::run::world::Told;
 
 const DONE: (&str, i32) = ("end_turn", 0);
 
@@ -90,6 +93,65 @@ done(p)
         },
     ),
 ];
+
+#[test]
+fn files_and_servers_are_passed_on_as_the_protocol_has_them() {
+    let scene = r#"hello(agentCapabilities={"promptCapabilities": {"image": True}, "mcpCapabilities": {"http": True}}); session(); p = hear("session/prompt"); say("ok"); done(p)"#;
+    let world = staged(scene);
+    fs::write(world.path("project/a b.txt"), "text").unwrap();
+    fs::write(world.path("project/i.png"), b"\x89PNG").unwrap();
+    let servers = r#"{"mcpServers": {"local": {"command": "srv", "args": ["-v", 3], "env": {"A": "b"}}, "far": {"httpUrl": "http://127.0.0.1/", "headers": {"X": "y"}}}}"#;
+    fs::write(world.path("project/mcp.json"), servers).unwrap();
+    let args = [
+        "--attach",
+        "a b.txt",
+        "--attach",
+        "i.png",
+        "--mcp-config",
+        "mcp.json",
+    ];
+    let told = Told::by(command(&world, &args));
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+    let played = Played { world, told };
+    played.assert_complete();
+    let heard = played.heard();
+    let of = |method: &str| {
+        let found = heard.iter().find(|it| it["method"] == method);
+        found.unwrap()["params"].clone()
+    };
+    assert_eq!(
+        of("session/new")["mcpServers"],
+        json!([
+            {"name": "local", "command": "srv", "args": ["-v", "3"], "env": [{"name": "A", "value": "b"}]},
+            {"type": "http", "name": "far", "url": "http://127.0.0.1/", "headers": [{"name": "X", "value": "y"}]},
+        ])
+    );
+    let prompt = of("session/prompt")["prompt"].clone();
+    assert_eq!(prompt[0], json!({"type": "text", "text": "go"}));
+    assert_eq!(
+        (&prompt[1]["type"], &prompt[1]["name"]),
+        (&json!("resource_link"), &json!("a b.txt"))
+    );
+    assert!(
+        prompt[1]["uri"]
+            .as_str()
+            .unwrap()
+            .ends_with("/project/a%20b.txt")
+    );
+    assert_eq!(
+        prompt[2],
+        json!({"type": "image", "mimeType": "image/png", "data": "iVBORw=="})
+    );
+}
+
+#[test]
+fn what_the_agent_does_not_take_is_not_sent() {
+    let world = staged(r"hello(); session(); p = hear('session/prompt'); done(p)");
+    fs::write(world.path("project/i.png"), b"\x89PNG").unwrap();
+    let told = Told::by(command(&world, &["--attach", "i.png"]));
+    assert_eq!(told.verdict(), ("bad_input", Some(13)), "{told:?}");
+    assert_eq!(told.message(), "the agent takes no images in prompts");
+}
 
 #[test]
 fn what_was_allowed_and_no_more() {

@@ -11,6 +11,7 @@ use std::thread;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lapidary::drive::recording::{Channel, Timing};
+use lapidary_testkit::acp_schema::Oracle;
 use serde_json::Value;
 
 use crate::run::world::{Told, World};
@@ -136,6 +137,15 @@ pub(super) struct Played {
 }
 
 impl Played {
+    /// Each line that we said is as the protocol's own schema has it, where that is installed.
+    fn check_what_we_said(&self) {
+        let recording = self.told.end()["extensions"]["lapidary.recording"].clone();
+        if let (Some(oracle), Some(recording)) = (Oracle::if_installed(), recording.as_str()) {
+            let checked = oracle.check_recording(recording.as_ref());
+            assert!(checked.is_ok(), "{checked:?}");
+        }
+    }
+
     /// What the agent was told, line by line.
     pub(super) fn heard(&self) -> Vec<Value> {
         let stdin = fs::read(self.world.recording().join("stdin")).unwrap();
@@ -200,6 +210,7 @@ impl Played {
 
     /// Asserts that nothing runs any more, that the recording has every byte, and that each line of both sides is carried by one event.
     pub(super) fn assert_complete(&self) {
+        self.check_what_we_said();
         self.world.assert_nothing_is_left();
         let recording = self.world.recording();
         assert_recorded(&recording);
