@@ -320,7 +320,7 @@ fn who_presses_ctrl_c_twice_gets_away_even_if_nobody_reads() {
 #[test]
 fn the_limit_of_output_is_kept_closely() {
     let world = World::with_agent(
-        "init; exec yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "init; exec yes $(head -c 1000 /dev/zero | tr '\\0' a)", // few lines: it is bytes that count
     );
     let told = world.run(&["--max-output", "20000000", "--format", "result", "go"]);
     assert_eq!(told.code, Some(17), "{}", told.stderr);
