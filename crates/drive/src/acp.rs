@@ -61,6 +61,7 @@ mod transport;
 mod writer;
 
 pub use agent::{Agent, AgentError, Launch, Process};
+pub(crate) use client::VERSION;
 pub use client::{
     AuthMethod, Client, Initialized, Modes, Offered, OpenedSession, Prompted, Setting,
 };

@@ -26,6 +26,7 @@ use shell::CommandLine;
 pub use deed::Deeds;
 pub use flag::FlagError;
 pub use options::{Choice, choose};
+pub(crate) use place::lexical;
 pub(crate) use read::{RULE_KEYS, Written, read_rule};
 pub(crate) use rule::About;
 pub use rule::{Origin, Rule, Rules};

@@ -16,7 +16,7 @@ use super::message::Answer;
 pub use answers::{AuthMethod, Initialized, Modes, Offered, OpenedSession, Prompted};
 
 /// The version of the protocol that we speak.
-const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 1;
 
 /// Speaks the protocol's methods. Clones speak over the same connection.
 #[derive(Debug, Clone)]

@@ -10,14 +10,11 @@ use super::course::Course;
 use super::ending::{Broken, log_in, stopped};
 use super::halts::Phase;
 use super::request::Opening;
-use crate::acp::{Initialized, Offered, OpenedSession, Refusal, RequestError, Setting};
+use crate::acp::{Initialized, Offered, OpenedSession, Refusal, RequestError, Setting, VERSION};
 use crate::config::PermissionMode;
 
 /// So many pages of a list of sessions are read.
 const MOST_PAGES: usize = 50;
-
-/// The version of the protocol that we speak.
-const VERSION: u64 = 1;
 
 impl Course<'_> {
     /// Says hello. An agent that speaks another version of the protocol is not spoken to any further.

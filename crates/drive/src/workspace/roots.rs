@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::params::{Params, bad, without_nul};
 use crate::acp::Refusal;
+use crate::policy::lexical;
 
 /// As many links as Linux follows.
 const LINKS: usize = 40;
@@ -160,19 +161,4 @@ fn is_absence(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
     )
-}
-
-/// The path with its `..` taken by their word.
-fn lexical(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
-        }
-    }
-    plain
 }
