@@ -10,6 +10,7 @@ mod jsonc;
 mod places;
 pub mod settings;
 pub mod trust;
+pub mod vault;
 
 pub use file::ReadError;
 pub use places::{GeminiHome, Vars};
