@@ -175,13 +175,11 @@ impl Plan {
         let (added, flaws) = look()?;
         let files = guard::seen(&added, project, chats);
         let mut actions = Vec::new();
-        if let Some(old) = files.iter().find(|it| it.path == self.path) {
+        let is_old = |file: &Seen| !self.from_vault && file.path == self.path;
+        let (old, others): (Vec<_>, Vec<_>) = files.into_iter().partition(is_old);
+        for old in &old {
             actions.push(self.set_aside(vault, old)?);
         }
-        let others: Vec<_> = files
-            .into_iter()
-            .filter(|file| file.path != self.path)
-            .collect();
         actions.extend(sweep::stubs(vault, &others, &flaws));
         Ok(Recovered {
             path,
