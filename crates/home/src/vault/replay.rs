@@ -385,25 +385,15 @@ const BEGINNINGS: [&str; 4] = [
     "{\"sessionId\":\"",
 ];
 
-/// How much of a line is looked at in search of a record, in lengths of that line: a hostile one has a beginning at every byte.
-const MOST_WORK: usize = 4;
+/// How many beginnings of a line are tried: each may cost a look at all of the rest, and a hostile line has one at every byte.
+const MOST_PLACES: usize = 64;
 
 /// The record that a torn line ends in. What only looks like one, such as a tool call inside a message, has no `type`.
 fn last_record(line: &str) -> Option<Token<'_>> {
     let is_beginning = |at: &usize| BEGINNINGS.iter().any(|it| line[*at..].starts_with(it));
     let places = line.match_indices("{\"").map(|(at, _)| at).skip(1);
-    let mut work = 0;
-    for at in places.filter(is_beginning) {
-        match Token::parse(&line[at..]) {
-            Ok(record) if is_record(record) => return Some(record),
-            Ok(_) => work += line.len() - at,
-            Err(invalid) => work += invalid.at,
-        }
-        if work > MOST_WORK * line.len() {
-            return None;
-        }
-    }
-    None
+    let mut places = places.filter(is_beginning).take(MOST_PLACES);
+    places.find_map(|at| Token::parse(&line[at..]).ok().filter(|it| is_record(*it)))
 }
 
 fn is_record(record: Token<'_>) -> bool {
