@@ -7,6 +7,7 @@ mod pen;
 mod session;
 mod words;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -200,8 +201,11 @@ fn project_path(project: u32) -> String {
 
 /// A project's hash as the CLI makes it, of its path.
 fn hash(project: &str) -> String {
-    let digest = Sha256::digest(project);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hash = String::new();
+    for byte in Sha256::digest(project) {
+        let _ = write!(hash, "{byte:02x}"); // a string takes all
+    }
+    hash
 }
 
 #[cfg(test)]
