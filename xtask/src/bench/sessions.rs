@@ -4,6 +4,7 @@
 //! The homes are made up, but the same every time, and kept under `target/bench-corpora`. Files are read once before anything
 //! is measured, so that they come from memory.
 
+mod agentsview;
 mod contest;
 mod floor;
 mod peers;
@@ -191,9 +192,13 @@ impl Bench<'_> {
         contest.add(stage.search(SEARCH_INDEXED, FOUND_INDEXED, &[]));
         contest.add(stage.floor()?);
         self.peers.add_ripgrep(&mut contest, &stage);
-        self.peers
+        let agentsview = self
+            .peers
             .add_agentsview(&mut contest, &stage, self.folder)?;
         contest.hold(self.rounds);
+        if let Some(agentsview) = agentsview {
+            agentsview.add_search(&mut contest, self.rounds);
+        }
         Ok(contest)
     }
 

@@ -124,9 +124,9 @@ impl Writer<'_> {
             .replace_range(updated - now.len()..updated, &now);
     }
 
-    /// True when there is no room for another turn. There is always one.
+    /// True when there is no room for another turn, which is hardly ever smaller than that. There is always one.
     fn is_full(&self) -> bool {
-        self.counts.calls > 0 && self.room() < 1_500
+        self.counts.calls > 0 && self.room() < 3_000
     }
 
     fn room(&self) -> usize {

@@ -33,6 +33,8 @@ pub(super) struct Contestant {
 pub(super) struct Contest {
     over: String,
     entries: Vec<(Contestant, Option<Result<Cost, String>>)>,
+    /// How many of them had their turns.
+    measured: usize,
 }
 
 impl Contest {
@@ -40,6 +42,7 @@ impl Contest {
         Self {
             over,
             entries: Vec::new(),
+            measured: 0,
         }
     }
 
@@ -56,11 +59,12 @@ impl Contest {
         self.entries.push((contestant, Some(Err(why))));
     }
 
-    /// Measures them. Who fails once is out; the others go on.
+    /// Measures those who were added since the last time. Who fails once is out; the others go on.
     pub(super) fn hold(&mut self, rounds: u32) {
+        let measured = std::mem::replace(&mut self.measured, self.entries.len());
         for round in 1..=rounds {
             eprintln!("bench: {}, round {round} of {rounds}", self.over);
-            for (contestant, outcome) in &mut self.entries {
+            for (contestant, outcome) in &mut self.entries[measured..] {
                 if matches!(outcome, Some(Err(_))) || (contestant.once && outcome.is_some()) {
                     continue;
                 }
@@ -178,11 +182,11 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// The last line of what somebody said when they failed, which is the one that says why.
+/// The line that says why somebody failed: the one with the error, or else the last.
 fn shorten(error: &anyhow::Error) -> String {
     let error = format!("{error:#}");
     let mut lines = error.lines().filter(|line| !line.trim().is_empty());
-    let telling = lines.clone().find(|line| line.contains("error"));
+    let telling = lines.clone().find_map(|line| line.split("error: ").nth(1));
     let line = telling.or(lines.next_back()).unwrap_or("no reason given");
     format!("failed: {}", line.chars().take(120).collect::<String>())
 }

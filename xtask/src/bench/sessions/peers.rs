@@ -2,21 +2,20 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use lapidary_testkit::sessions::{Corpus, NEEDLE};
 
+use super::agentsview::Agentsview;
 use super::contest::{Contest, Contestant};
 use super::stage::Stage;
 use crate::peers;
 use crate::workspace::Workspace;
 
 const CLI: &str = "`gemini --list-sessions` 0.61.0, once";
-const RIPGREP: &str = "`rg --count`, ripgrep 15 of `@vscode/ripgrep` 1.18.0";
-const SYNC: &str = "`agentsview sync` 0.46.1, once";
-const ASK: &str = "`agentsview session search` 0.46.1";
+const RIPGREP: &str = "`rg --count`, ripgrep 15.0.0 of `@vscode/ripgrep` 1.18.0";
+const AGENTSVIEW: &str = "`agentsview` 0.46.1";
 
 /// The programs, or why they are not there.
 pub(super) struct Peers {
@@ -98,45 +97,24 @@ impl Peers {
         }
     }
 
-    /// It runs without its daemon, which would outlive the bench, and tells nobody that it runs.
+    /// Adds what `agentsview` takes to read the sessions, and returns it for more.
     pub(super) fn add_agentsview(
         &self,
         contest: &mut Contest,
         stage: &Stage,
         folder: &Path,
-    ) -> Result<()> {
-        let agentsview = match &self.agentsview {
-            Ok(agentsview) => agentsview,
+    ) -> Result<Option<Agentsview>> {
+        match &self.agentsview {
             Err(why) => {
-                contest.absent(SYNC, why.clone());
-                contest.absent(ASK, why.clone());
-                return Ok(());
+                contest.absent(AGENTSVIEW, why.clone());
+                Ok(None)
             }
-        };
-        let home = folder.join("agentsview");
-        fs::create_dir_all(&home)?;
-        symlink(stage.home.join(".gemini"), home.join(".gemini"))?;
-        let contestant = |what: &str, words: &[&str]| Contestant {
-            what: what.to_owned(),
-            command: [agentsview.into()]
-                .into_iter()
-                .chain(words.iter().map(OsString::from))
-                .collect(),
-            environment: vec![
-                ("HOME", home.clone().into()),
-                ("AGENTSVIEW_NO_DAEMON", "1".into()),
-                ("AGENTSVIEW_TELEMETRY_ENABLED", "0".into()),
-                ("DO_NOT_TRACK", "1".into()),
-            ],
-            ..Contestant::default()
-        };
-        contest.add(Contestant {
-            once: true,
-            ..contestant(SYNC, &["sync"])
-        });
-        let words = ["session", "search", NEEDLE, "--limit", "500", "--json"];
-        contest.add(contestant(ASK, &words));
-        Ok(())
+            Ok(program) => {
+                let agentsview = Agentsview::new(program, stage, folder)?;
+                agentsview.add_sync(contest);
+                Ok(Some(agentsview))
+            }
+        }
     }
 }
 
