@@ -25,6 +25,8 @@ pub(super) struct Contestant {
     pub(super) fresh: Option<PathBuf>,
     /// Measured in the first round only: it takes long, or can be done once.
     pub(super) once: bool,
+    /// Without whoever stands before it, it would measure something else: the index is made there.
+    pub(super) needs_previous: bool,
     /// The sessions that it must name, no more and no less.
     pub(super) expected: Option<BTreeSet<String>>,
 }
@@ -64,16 +66,13 @@ impl Contest {
         let measured = std::mem::replace(&mut self.measured, self.entries.len());
         for round in 1..=rounds {
             eprintln!("bench: {}, round {round} of {rounds}", self.over);
+            let mut previous_failed = false;
             for (contestant, outcome) in &mut self.entries[measured..] {
-                if matches!(outcome, Some(Err(_))) || (contestant.once && outcome.is_some()) {
-                    continue;
+                if contestant.needs_previous && previous_failed {
+                    *outcome = Some(Err("failed: there is no index".to_owned()));
                 }
-                let cost = contestant.run(round).map_err(|error| shorten(&error));
-                let least = |least: Cost| cost.clone().map(|cost| least.least(cost));
-                *outcome = Some(match outcome.take() {
-                    Some(Ok(before)) => least(before),
-                    _ => cost,
-                });
+                contestant.take_turn(round, outcome);
+                previous_failed = matches!(outcome, Some(Err(_)));
             }
         }
     }
@@ -122,6 +121,17 @@ fn cpu(row: &Row) -> Option<Duration> {
 }
 
 impl Contestant {
+    fn take_turn(&self, round: u32, outcome: &mut Option<Result<Cost, String>>) {
+        if matches!(outcome, Some(Err(_))) || (self.once && outcome.is_some()) {
+            return;
+        }
+        let cost = self.run(round).map_err(|error| shorten(&error));
+        *outcome = Some(match outcome.take() {
+            Some(Ok(before)) => cost.map(|cost| before.least(cost)),
+            _ => cost,
+        });
+    }
+
     fn run(&self, round: u32) -> Result<Cost> {
         self.forget()?;
         if round == 1 && self.expected.is_some() {
@@ -221,6 +231,19 @@ mod tests {
             |named, right, of| Err(format!("names {named} sessions, {right} of {of} right"));
         assert_eq!(check(&both, &[one]), wrong(2, 1, 1));
         assert_eq!(check("[]", &[one]), wrong(0, 0, 1));
+    }
+
+    #[test]
+    fn who_needs_an_index_is_out_when_none_was_made() {
+        let mut contest = Contest::new("files".to_owned());
+        contest.absent("index", "failed".to_owned());
+        contest.add(Contestant {
+            needs_previous: true,
+            ..named("list", &["list"])
+        });
+        contest.hold(1);
+        let failed = Err("failed: there is no index".to_owned());
+        assert_eq!(contest.rows()[1].outcome, failed);
     }
 
     #[test]
