@@ -1,5 +1,6 @@
 //! Gemini CLI.
 
+pub mod history;
 pub mod output;
 pub mod session_events;
 pub mod session_messages;
