@@ -1639,3 +1639,114 @@ export interface RuleUse {
   /** The rules that decide instead, if it decides about none of the calls that it is about. Derived. */
   shadowedBy?: string[];
 }
+
+/** What `lapidary sessions list` prints. */
+export interface SessionList {
+  /** The vocabulary and its version, `lapidary.sessions/1`. Derived. */
+  schema: string;
+  /** The sessions: project by project, within a project the oldest first. Derived. */
+  sessions: SessionInfo[];
+  /** How many files are not among them. Derived. */
+  hiddenCount: number;
+  /** These files, if they were asked for. Derived. */
+  hidden?: HiddenFile[];
+  /** What was wrong beside the sessions, a sentence each. Derived. */
+  warnings?: string[];
+}
+
+/** A session that could be resumed. */
+export interface SessionInfo {
+  /** The session's id, whole. Upstream. */
+  id: string;
+  /** The file's name without `.json` or `.jsonl`. Upstream. */
+  file: string;
+  /** The file's name. Upstream. */
+  fileName: string;
+  /** Where the file is. Derived. */
+  path: string;
+  /** When it began; where the file does not say, when it was listed. Upstream. */
+  startTime: string;
+  /** When something was last added; where the file does not say, when it was listed. Upstream. */
+  lastUpdated: string;
+  /** How many records of messages the file has since its last checkpoint, as Gemini CLI counts for a list. Derived. */
+  messageCount: number;
+  /** How many messages of the user's among them, each counted once. Derived. */
+  userMessageCount: number;
+  /** What to call it: the summary, or else the first message. Derived. */
+  displayName: string;
+  /** The first message of the user's that says something, on one line, as Gemini CLI shows it. Derived. */
+  firstUserMessage: string;
+  /** True for the session that the caller says is running. Derived. */
+  isCurrentSession: boolean;
+  /** Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Derived. */
+  index: number;
+  /** What a model said it was about. Upstream. */
+  summary?: string;
+  /** All that was said, if it was asked for. Derived. */
+  fullContent?: string;
+  /** What a search found in it. Derived. */
+  matchSnippets?: TextMatch[];
+  /** The project's directory, if it is known. Upstream. */
+  project?: string;
+  /** The name of the project's directory in `.gemini/tmp`. Upstream. */
+  projectId: string;
+  /** The size of the file in bytes. Derived. */
+  size: number;
+}
+
+/** A place where a search found something. */
+export interface TextMatch {
+  /** What stands before the match. Upstream. */
+  before: string;
+  /** What was found. Upstream. */
+  match: string;
+  /** What stands behind it. Upstream. */
+  after: string;
+  /** Who said it: `user`, `assistant`, `tool`, or `title`. Derived. */
+  role: string;
+  /** The tool, where it is a tool's input or output. Upstream. */
+  tool?: string;
+  /** The number of the message in the session, from 1; absent for the title. Derived. */
+  message?: number;
+}
+
+/** A file among the sessions that is not in the list. */
+export interface HiddenFile {
+  /** Where it is. Derived. */
+  path: string;
+  /** The name of the project's directory in `.gemini/tmp`. Upstream. */
+  projectId: string;
+  /** Why it is not in the list. Derived. */
+  reason: HiddenReason;
+  /** The same in a sentence. Derived. */
+  explanation: string;
+  /** The id that it names, if it does. Upstream. */
+  sessionId?: string;
+  /** Its size in bytes. Derived. */
+  size: number;
+}
+
+/**
+ * Why a file is not in the list of sessions. Open: readers must accept words that are not listed here.
+ * 
+ * - `unreadable`: It cannot be read.
+ * - `empty`: It is empty.
+ * - `not_a_session`: It names no session.
+ * - `no_content`: Nobody said anything in it that could be resumed.
+ * - `subagent`: A sub-agent wrote it.
+ * - `duplicate`: Another file of the same session is newer.
+ * - `not_a_file`: It is a directory, a pipe or a device.
+ * - `link_outside`: It is a link to somewhere outside.
+ * - `too_large`: It is too large to be read.
+ */
+export type HiddenReason =
+  | "unreadable"
+  | "empty"
+  | "not_a_session"
+  | "no_content"
+  | "subagent"
+  | "duplicate"
+  | "not_a_file"
+  | "link_outside"
+  | "too_large"
+  | (string & {});

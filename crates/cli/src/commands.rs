@@ -14,6 +14,7 @@ mod record;
 mod replay;
 mod run;
 mod schema;
+mod sessions;
 mod sink;
 mod speaking;
 mod translate;
@@ -44,6 +45,7 @@ pub(crate) enum Command {
     Run(Box<run::Args>),
     Connect(Box<connect::Args>),
     Translate(translate::Args),
+    Sessions(sessions::Args),
     Record(record::Args),
     Replay(replay::Args),
     Policy(policy::Args),
@@ -60,6 +62,7 @@ pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Fail
         Command::Run(args) => run::run(args, out),
         Command::Connect(args) => connect::run(args, out),
         Command::Translate(args) => translate::run(args, out),
+        Command::Sessions(args) => sessions::run(args, out),
         // These end as what they record or play.
         Command::Record(args) => return record::run(args, out),
         Command::Replay(args) => return replay::run(args, out),

@@ -8,6 +8,7 @@ mod dotenv;
 mod file;
 mod jsonc;
 mod places;
+pub mod sessions;
 pub mod settings;
 pub mod trust;
 

@@ -7,6 +7,7 @@
 //! | [`vocab`] | our published vocabularies and their JSON Schemas |
 //! | [`render`] | events as text, Markdown and HTML |
 //! | [`drive`] | running agents: configuration, detection, arguments |
+//! | [`home`] | what lies on disk: settings, trust, sessions |
 //! | [`standin`] | what stands in for agents and models: the demo |
 //!
 //! A stream in, events out:
@@ -35,6 +36,7 @@
 //! ```
 
 pub use lapidary_drive as drive;
+pub use lapidary_home as home;
 pub use lapidary_normalize as normalize;
 pub use lapidary_render as render;
 pub use lapidary_standin as standin;

@@ -11,6 +11,7 @@
 //! | [`capabilities`] | – | what an agent can do, and whether it is here |
 //! | [`doctor`] | – | what has to be right for a run, and whether it is |
 //! | [`policy_report`] | – | what rules would have done to past runs |
+//! | [`session`] | – | recorded sessions |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
 //! version. Every field's description ends in **Upstream** (the agent said it) or **Derived** (we inferred or added it).
@@ -33,6 +34,7 @@ pub mod recording;
 pub mod result;
 pub mod runtime;
 pub mod schema;
+pub mod session;
 pub mod typescript;
 pub mod usage;
 

@@ -32,6 +32,7 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::Capabilities>("capabilities", "one line of `lapidary capabilities`"),
     published::<crate::Checkup>("doctor", "what `lapidary doctor` prints"),
     published::<crate::PolicyReport>("policy", "what `lapidary policy test` prints"),
+    published::<crate::session::SessionList>("sessions", "what `lapidary sessions list` prints"),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

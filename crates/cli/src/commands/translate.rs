@@ -7,7 +7,7 @@ mod progress;
 mod recording;
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lapidary::normalize::gemini::stream::StreamNormalizer;
 use lapidary::normalize::gemini::{output, session_events, session_messages};
@@ -145,6 +145,23 @@ fn refuse_what_makes_no_sense(args: &Args, format: Format) -> Result<(), Failure
 }
 
 impl Args {
+    /// For a session file that somebody has found.
+    pub(super) fn of_session(path: &Path, format: Option<Format>, no_raw: bool) -> Self {
+        Self {
+            file: Some(path.to_owned()),
+            from: From::Session,
+            format,
+            no_raw,
+            deltas: DeltasArg::Only,
+            run_id: "translated".to_owned(),
+            exit_code: None,
+            extract_data: false,
+            show_files: false,
+            strict: false,
+            max_line: lapidary::wire::lines::DEFAULT_LIMIT,
+        }
+    }
+
     fn options(&self, format: Format) -> Options {
         let options = sink::options(&self.run_id, format, self.no_raw, self.deltas);
         Options {

@@ -1,0 +1,115 @@
+//! What every verb can be told: whose sessions, and of which projects.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::detect::Environment;
+use lapidary::home::GeminiHome;
+use lapidary::home::Vars;
+use lapidary::home::sessions::{
+    FromFiles, Listed, Listing, Project, SelectError, Selection, Store, Summaries, select,
+};
+
+use crate::failure::Failure;
+
+/// Which projects.
+#[derive(Debug, clap::Args)]
+pub(super) struct Scope {
+    /// The project's directory [default: here]
+    #[arg(short = 'C', long, value_name = "DIR", conflicts_with = "all")]
+    pub(super) project: Option<PathBuf>,
+    /// Every project
+    #[arg(short, long)]
+    pub(super) all: bool,
+}
+
+/// How lists are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// For reading on a terminal
+    Text,
+    /// One object, as `lapidary schema` describes it
+    Json,
+}
+
+impl Format {
+    /// Text for people, JSON for programs.
+    pub(super) fn or_usual(format: Option<Self>, is_terminal: bool) -> Self {
+        let usual = if is_terminal { Self::Text } else { Self::Json };
+        format.unwrap_or(usual)
+    }
+}
+
+/// A home, opened: where sessions are, and where ours are kept.
+pub(super) struct Place {
+    pub(super) environment: Environment,
+    pub(super) store: Store,
+    pub(super) now: SystemTime,
+}
+
+impl Place {
+    pub(super) fn open() -> Result<Self, Failure> {
+        let here = std::env::current_dir().unwrap_or_default();
+        let environment = Environment::from_vars(std::env::vars_os(), here);
+        let home = GeminiHome::from_vars(Vars::new(&environment.vars), environment.home.as_deref());
+        let Some(home) = home else {
+            let failure = Failure::bad_input(anyhow!("there is no home to look for sessions in"));
+            return Err(failure.with_hint("set HOME or GEMINI_CLI_HOME"));
+        };
+        Ok(Self {
+            environment,
+            store: Store::new(home),
+            now: SystemTime::now(),
+        })
+    }
+
+    /// The projects that are meant.
+    pub(super) fn projects(&self, scope: &Scope) -> Result<Vec<Project>, Failure> {
+        if scope.all {
+            return Ok(self.store.projects());
+        }
+        let root = self.root(scope.project.as_deref())?;
+        Ok(vec![self.store.project(&root)])
+    }
+
+    /// The directory of the project that is meant. The CLI goes by what the system calls the current directory, links resolved;
+    /// one that is gone goes by its name.
+    pub(super) fn root(&self, named: Option<&Path>) -> Result<PathBuf, Failure> {
+        let Some(named) = named else {
+            let here = std::env::current_dir();
+            let here = here.context("the current directory is gone, or cannot be told");
+            return here.map_err(|error| {
+                Failure::bad_input(error).with_hint("name a project with --project, or say --all")
+            });
+        };
+        let path = self.environment.dir.join(named);
+        Ok(path.canonicalize().unwrap_or(path))
+    }
+
+    /// The sessions of those projects.
+    pub(super) fn listing(&self, scope: &Scope) -> Result<Listing, Failure> {
+        self.listing_with(scope, &mut FromFiles)
+    }
+
+    fn listing_with(&self, scope: &Scope, from: &mut dyn Summaries) -> Result<Listing, Failure> {
+        Ok(Listing::with(&self.projects(scope)?, self.now, from))
+    }
+}
+
+/// The session that is meant, or a failure that says what there is instead.
+pub(super) fn selected<'l>(
+    listing: &'l Listing,
+    identifier: &str,
+    selection: Selection,
+) -> Result<&'l Listed, Failure> {
+    select(listing, identifier, selection).map_err(not_found)
+}
+
+pub(super) fn not_found(error: SelectError) -> Failure {
+    let hint = match &error {
+        SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
+        _ => "`lapidary sessions list` shows them: take a number, an id, or `latest`",
+    };
+    Failure::bad_input(anyhow!(error)).with_hint(hint)
+}

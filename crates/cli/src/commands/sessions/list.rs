@@ -1,0 +1,172 @@
+//! `sessions list`: the sessions recorded for this project.
+
+use std::io::{self, Write as _};
+
+use lapidary::home::sessions::{HiddenFile, Listed, Listing};
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::line;
+use lapidary::vocab::session::{LIST_SCHEMA, SessionList};
+
+use super::age;
+use super::common::{Format, Place, Scope};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::live::terminal;
+use crate::printer::{Printer, complain};
+
+/// List recorded sessions, oldest first, numbered as Gemini CLI numbers them
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions list
+  lapidary sessions list --all --last 5
+  lapidary sessions list --hidden
+  lapidary sessions list --format json | jq -r '.sessions[].id'
+
+Nothing is hidden without a reason: --hidden shows what Gemini CLI would not list, and why.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    scope: Scope,
+    /// Show only the newest N of each project
+    #[arg(long, value_name = "N")]
+    last: Option<u64>,
+    /// Show the files that are no sessions to resume, too, and why
+    #[arg(long)]
+    hidden: bool,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open()?;
+    let mut listing = place.listing(&args.scope)?;
+    keep_newest(&mut listing, args.last);
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => json(args, listing, out)?,
+        Format::Text => text(args, &listing, &place, out)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn keep_newest(listing: &mut Listing, last: Option<u64>) {
+    let Some(last) = last else { return };
+    let mut left = std::collections::HashMap::new();
+    for session in &listing.sessions {
+        *left.entry(session.project).or_insert(0) += 1;
+    }
+    listing
+        .sessions
+        .retain(|session| session.info.index + last > left[&session.project]);
+}
+
+fn json(args: &Args, listing: Listing, out: &mut Printer) -> io::Result<()> {
+    let hidden_count = listing.hidden.len() as u64;
+    let list = SessionList {
+        schema: LIST_SCHEMA.to_owned(),
+        sessions: listing
+            .sessions
+            .into_iter()
+            .map(|listed| listed.info)
+            .collect(),
+        hidden_count,
+        hidden: if args.hidden {
+            listing.hidden
+        } else {
+            Vec::new()
+        },
+        warnings: listing.warnings,
+    };
+    line::write(out, &list)
+}
+
+fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Result<(), Failure> {
+    for warning in &listing.warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    let mut project = None;
+    for session in &listing.sessions {
+        if args.scope.all && project.replace(session.project) != Some(session.project) {
+            let name = session
+                .info
+                .project
+                .as_deref()
+                .unwrap_or(&session.info.project_id);
+            writeln!(out, "{}", sanitize(name))?;
+        }
+        line_of(session, place, out)?;
+    }
+    if args.hidden {
+        hidden(&listing.hidden, out)?;
+    }
+    if listing.sessions.is_empty() {
+        let where_else = if args.scope.all {
+            ""
+        } else {
+            "; --all shows those of other projects"
+        };
+        out.note(&format!("no sessions recorded here yet{where_else}"))?;
+    }
+    if !args.hidden && !listing.hidden.is_empty() {
+        let count = listing.hidden.len();
+        let (files, they) = if count == 1 {
+            ("file is", "it")
+        } else {
+            ("files are", "them")
+        };
+        out.note(&format!(
+            "{count} more {files} no session to resume; --hidden shows {they}, and why"
+        ))?;
+    }
+    Ok(())
+}
+
+/// The columns before the title: number, age, messages, id.
+fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()> {
+    let info = &session.info;
+    let width = usize::from(terminal::size().width);
+    let is_wide = !out.is_terminal || width >= 120;
+    let id = if is_wide {
+        info.id.as_str()
+    } else {
+        info.id.get(..8).unwrap_or(&info.id)
+    };
+    let age = age::long(session.updated_ms, place.now);
+    let start = format!(
+        "{:>4}  {age:<15} {:>4}  {}  ",
+        info.index,
+        info.message_count,
+        sanitize(id)
+    );
+    let room = if out.is_terminal {
+        width.saturating_sub(start.chars().count())
+    } else {
+        100
+    };
+    writeln!(
+        out,
+        "{start}{}",
+        shortened(&sanitize(&info.display_name), room.min(100))
+    )
+}
+
+/// A text that fits, with a sign that it goes on.
+pub(super) fn shortened(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(room.saturating_sub(3)).collect();
+    format!("{kept}...")
+}
+
+fn hidden(files: &[HiddenFile], out: &mut Printer) -> io::Result<()> {
+    for file in files {
+        writeln!(
+            out,
+            "   -  {}: {}",
+            sanitize(&file.path),
+            sanitize(&file.explanation)
+        )?;
+    }
+    Ok(())
+}

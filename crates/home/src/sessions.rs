@@ -1,0 +1,31 @@
+//! Recorded sessions: where they are, what is in them, which of them can be resumed.
+//!
+//! Everything is read as Gemini CLI 0.61 reads it, so that numbers, titles and order are the ones it shows. Nothing here writes,
+//! except what is for deleting; and nothing that is left out is left out without a [`HiddenReason`].
+//!
+//! ```no_run
+//! use lapidary_home::GeminiHome;
+//! use lapidary_home::sessions::{Listing, Store};
+//!
+//! let store = Store::new(GeminiHome::at("/home/somebody"));
+//! let project = store.project("/home/somebody/work".as_ref());
+//! let listing = Listing::of(&[project], std::time::SystemTime::now());
+//! for session in &listing.sessions {
+//!     println!("{}. {}", session.info.index, session.info.display_name);
+//! }
+//! ```
+
+mod candidates;
+mod listing;
+mod projects;
+mod scan;
+mod select;
+mod speech;
+
+pub use candidates::{Candidate, candidates};
+pub use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo, TextMatch};
+pub use listing::{FromFiles, Listed, Listing, Summaries};
+pub use projects::{Project, Store, project_hash, slug};
+pub use scan::{Scanner, Summary, Unreadable};
+pub use select::{SelectError, Selection, select};
+pub use speech::{is_resumable, says, title};

@@ -1,0 +1,144 @@
+//! The files among which a project's sessions are.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use lapidary_vocab::session::HiddenReason;
+
+use super::projects::Project;
+
+/// A file that is called like a session.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its name.
+    pub file_name: String,
+    /// Which of the projects that were asked about it belongs to.
+    pub project: usize,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was last written.
+    pub modified: SystemTime,
+    /// Why it is not even opened, if it is not.
+    pub refused: Option<(HiddenReason, String)>,
+}
+
+/// The files that are called like sessions, directory by directory, by name. What could not be looked into is said in a sentence each.
+pub fn candidates(projects: &[Project]) -> (Vec<Candidate>, Vec<String>) {
+    let mut found = Vec::new();
+    let mut warnings = Vec::new();
+    for (place, project) in projects.iter().enumerate() {
+        warnings.extend(project.warnings.iter().cloned());
+        for directory in project.chats() {
+            match names(&directory) {
+                Ok(names) => found.extend(
+                    names
+                        .into_iter()
+                        .map(|name| candidate(&directory, name, place)),
+                ),
+                Err(error) if is_absent(&error) => {}
+                Err(error) => warnings.push(format!(
+                    "cannot look into `{}`: {error}",
+                    directory.display()
+                )),
+            }
+        }
+    }
+    (found, warnings)
+}
+
+fn names(directory: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        // A name that is no Unicode is none that the CLI gives.
+        if let Ok(name) = entry?.file_name().into_string()
+            && is_called_like_a_session(&name)
+        {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// True for the names that the CLI looks at.
+#[expect(
+    clippy::case_sensitive_file_extension_comparisons,
+    reason = "the CLI compares so, too"
+)]
+fn is_called_like_a_session(name: &str) -> bool {
+    name.starts_with("session-") && (name.ends_with(".jsonl") || name.ends_with(".json"))
+}
+
+fn candidate(directory: &Path, file_name: String, project: usize) -> Candidate {
+    let path = directory.join(&file_name);
+    let (about, refused) = look(directory, &path);
+    let about = about.as_ref();
+    Candidate {
+        file_name,
+        project,
+        size: about.map_or(0, Metadata::len),
+        modified: about
+            .and_then(|about| about.modified().ok())
+            .unwrap_or(SystemTime::UNIX_EPOCH),
+        path,
+        refused,
+    }
+}
+
+type Refusal = (HiddenReason, String);
+
+fn look(directory: &Path, path: &Path) -> (Option<Metadata>, Option<Refusal>) {
+    let about = match fs::symlink_metadata(path) {
+        Ok(about) => about,
+        Err(error) => return (None, Some(unreadable(&error))),
+    };
+    if about.is_symlink() {
+        return linked(directory, path);
+    }
+    let refused = if about.is_file() {
+        None
+    } else {
+        Some(no_file())
+    };
+    (Some(about), refused)
+}
+
+/// A link may stay among the files of its own directory; it may not lead out.
+fn linked(directory: &Path, path: &Path) -> (Option<Metadata>, Option<Refusal>) {
+    let (Ok(inside), Ok(target)) = (directory.canonicalize(), path.canonicalize()) else {
+        let why = "it is a link to nowhere".to_owned();
+        return (None, Some((HiddenReason::LinkOutside, why)));
+    };
+    if !target.starts_with(&inside) {
+        let why = format!("it is a link to `{}`, which is outside", target.display());
+        return (None, Some((HiddenReason::LinkOutside, why)));
+    }
+    match fs::metadata(path) {
+        Ok(about) if about.is_file() => (Some(about), None),
+        Ok(about) => (Some(about), Some(no_file())),
+        Err(error) => (None, Some(unreadable(&error))),
+    }
+}
+
+fn no_file() -> Refusal {
+    let why = "it is called like a session but is no file".to_owned();
+    (HiddenReason::NotAFile, why)
+}
+
+fn unreadable(error: &io::Error) -> Refusal {
+    (
+        HiddenReason::Unreadable,
+        format!("it cannot be read: {error}"),
+    )
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}

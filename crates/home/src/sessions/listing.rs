@@ -1,0 +1,315 @@
+//! The list of sessions: which count, in which order, under which numbers; and what does not count, and why.
+
+use std::collections::HashMap;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo};
+
+use super::candidates::{Candidate, candidates};
+use super::projects::Project;
+use super::scan::{Scanner, Summary, Unreadable};
+use super::speech;
+
+/// The sessions of some projects.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Those that can be resumed: project by project, the oldest first, numbered as the CLI numbers them.
+    pub sessions: Vec<Listed>,
+    /// The files that are not among them.
+    pub hidden: Vec<HiddenFile>,
+    /// What was wrong beside that, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// A session in the list.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// What a list says about it.
+    pub info: SessionInfo,
+    /// Where its file is.
+    pub path: PathBuf,
+    /// Which of the projects that were asked about it belongs to.
+    pub project: usize,
+    /// When the file was last written.
+    pub modified: SystemTime,
+    /// When it began, in milliseconds since 1970, if that can be read.
+    pub started_ms: Option<i64>,
+    /// When something was last added, likewise.
+    pub updated_ms: Option<i64>,
+}
+
+/// Where summaries of files come from: the files, or somewhere that remembers them.
+pub trait Summaries {
+    /// A summary of each file, in their order.
+    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>>;
+}
+
+/// Summaries from the files themselves, several at a time.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct FromFiles;
+
+impl Summaries for FromFiles {
+    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>> {
+        each_file(files, Scanner::default, |scanner, file| {
+            scanner.file(&file.path)
+        })
+    }
+}
+
+impl Listing {
+    /// Reads the files of these projects.
+    pub fn of(projects: &[Project], now: SystemTime) -> Self {
+        Self::with(projects, now, &mut FromFiles)
+    }
+
+    /// The same, with summaries from elsewhere.
+    pub fn with(projects: &[Project], now: SystemTime, summaries: &mut dyn Summaries) -> Self {
+        let (files, warnings) = candidates(projects);
+        let (opened, refused): (Vec<_>, Vec<_>) =
+            files.iter().partition(|file| file.refused.is_none());
+        let mut listing = Self {
+            warnings,
+            ..Self::default()
+        };
+        for file in refused {
+            let (reason, why) = file
+                .refused
+                .clone()
+                .unwrap_or((HiddenReason::Unreadable, String::new()));
+            listing.hide(file, projects, reason, why, None);
+        }
+        let read = summaries.of(&opened);
+        let now = now_text(now);
+        for (file, summary) in opened.into_iter().zip(read) {
+            listing.take(file, summary, projects, &now);
+        }
+        listing.keep_the_newest(projects);
+        listing.number();
+        listing
+    }
+
+    /// The same session twice: the later of both counts, or the earlier name.
+    fn keep_the_newest(&mut self, projects: &[Project]) {
+        let mut places: HashMap<(usize, String), usize> = HashMap::new();
+        let mut kept: Vec<Listed> = Vec::with_capacity(self.sessions.len());
+        for session in std::mem::take(&mut self.sessions) {
+            let key = (session.project, session.info.id.clone());
+            match places.get(&key) {
+                None => {
+                    places.insert(key, kept.len());
+                    kept.push(session);
+                }
+                Some(&place) => {
+                    let is_newer = session.updated_ms > kept[place].updated_ms
+                        && kept[place].updated_ms.is_some();
+                    let older = if is_newer {
+                        std::mem::replace(&mut kept[place], session)
+                    } else {
+                        session
+                    };
+                    self.hidden.push(duplicate(&older, &kept[place], projects));
+                }
+            }
+        }
+        self.sessions = kept;
+    }
+
+    fn number(&mut self) {
+        self.sessions
+            .sort_by_key(|session| (session.project, session.started_ms));
+        let mut last = (usize::MAX, 0);
+        for session in &mut self.sessions {
+            let number = if last.0 == session.project {
+                last.1 + 1
+            } else {
+                1
+            };
+            last = (session.project, number);
+            session.info.index = number;
+        }
+    }
+
+    fn take(
+        &mut self,
+        file: &Candidate,
+        read: Result<Summary, Unreadable>,
+        projects: &[Project],
+        now: &str,
+    ) {
+        let summary = match read {
+            Ok(summary) => summary,
+            Err(error) => {
+                let reason = match error {
+                    Unreadable::Io(_) => HiddenReason::Unreadable,
+                    Unreadable::Empty => HiddenReason::Empty,
+                    Unreadable::NotASession => HiddenReason::NotASession,
+                    Unreadable::TooLarge => HiddenReason::TooLarge,
+                };
+                return self.hide(file, projects, reason, error.to_string(), None);
+            }
+        };
+        let hidden = if !summary.is_resumable {
+            let why = "nobody said anything in it that could be resumed";
+            Some((HiddenReason::NoContent, why))
+        } else if summary.kind.as_deref() == Some("subagent") {
+            Some((HiddenReason::Subagent, "a sub-agent wrote it"))
+        } else {
+            None
+        };
+        match hidden {
+            Some((reason, why)) => {
+                self.hide(file, projects, reason, why.to_owned(), Some(summary.id));
+            }
+            None => self
+                .sessions
+                .push(listed(file, summary, &projects[file.project], now)),
+        }
+    }
+
+    fn hide(
+        &mut self,
+        file: &Candidate,
+        projects: &[Project],
+        reason: HiddenReason,
+        explanation: String,
+        session_id: Option<String>,
+    ) {
+        self.hidden.push(HiddenFile {
+            path: file.path.to_string_lossy().into_owned(),
+            project_id: projects[file.project].id.clone(),
+            reason,
+            explanation,
+            session_id,
+            size: file.size,
+        });
+    }
+}
+
+fn duplicate(older: &Listed, newer: &Listed, projects: &[Project]) -> HiddenFile {
+    HiddenFile {
+        path: older.info.path.clone(),
+        project_id: projects[older.project].id.clone(),
+        reason: HiddenReason::Duplicate,
+        explanation: format!("`{}` is the same session, and newer", newer.info.file_name),
+        session_id: Some(older.info.id.clone()),
+        size: older.info.size,
+    }
+}
+
+fn listed(file: &Candidate, summary: Summary, project: &Project, now: &str) -> Listed {
+    let first = summary.first_user_message.as_deref();
+    let first = first.map_or_else(|| "Empty conversation".to_owned(), speech::title);
+    let display_name = summary
+        .summary
+        .as_deref()
+        .map_or_else(|| first.clone(), speech::harmless);
+    let given = |time: &Option<String>, other: &Option<String>| {
+        let time = time
+            .as_ref()
+            .or(other.as_ref().filter(|_| summary.project_hash.is_none()));
+        time.cloned().unwrap_or_else(|| now.to_owned())
+    };
+    let start_time = given(&summary.start_time, &summary.last_updated);
+    let last_updated = given(&summary.last_updated, &summary.start_time);
+    let stem = file
+        .file_name
+        .trim_end_matches('l')
+        .trim_end_matches(".json");
+    Listed {
+        started_ms: epoch_ms(&start_time),
+        updated_ms: epoch_ms(&last_updated),
+        info: SessionInfo {
+            file: stem.to_owned(),
+            file_name: file.file_name.clone(),
+            path: file.path.to_string_lossy().into_owned(),
+            start_time,
+            last_updated,
+            message_count: summary.message_count,
+            user_message_count: summary.user_message_count,
+            display_name,
+            first_user_message: first,
+            is_current_session: false,
+            index: 0,
+            summary: summary.summary,
+            full_content: None,
+            match_snippets: None,
+            project: project
+                .root
+                .as_ref()
+                .map(|root| root.to_string_lossy().into_owned()),
+            project_id: project.id.clone(),
+            size: file.size,
+            id: summary.id,
+        },
+        path: file.path.clone(),
+        project: file.project,
+        modified: file.modified,
+    }
+}
+
+/// A time as the CLI writes them.
+pub(super) fn now_text(now: SystemTime) -> String {
+    Timestamp::try_from(now).map_or_else(|_| String::new(), |now| format!("{now:.3}"))
+}
+
+/// A time in milliseconds since 1970. A date alone is its midnight, as in JavaScript.
+pub(super) fn epoch_ms(time: &str) -> Option<i64> {
+    let parsed = time.parse::<Timestamp>().map(Timestamp::as_millisecond);
+    let midnight = || {
+        let date: Date = time.parse().ok()?;
+        let midnight = date.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+        Some(midnight.timestamp().as_millisecond())
+    };
+    parsed.ok().or_else(midnight)
+}
+
+/// Does something with each file, several at a time, each thread with something of its own, and returns what came of it in their order.
+pub(super) fn each_file<'f, Own, Out: Send>(
+    files: &[&'f Candidate],
+    own: impl Fn() -> Own + Sync,
+    work: impl Fn(&mut Own, &'f Candidate) -> Out + Sync,
+) -> Vec<Out> {
+    /// How many files a thread takes at a time.
+    const BATCH: usize = 16;
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(files.len()));
+    let share = || {
+        let mut own = own();
+        loop {
+            let from = next.fetch_add(BATCH, Ordering::Relaxed);
+            let Some(batch) = files.get(from..) else {
+                break;
+            };
+            if batch.is_empty() {
+                break;
+            }
+            let batch = &batch[..batch.len().min(BATCH)];
+            let results: Vec<_> = batch.iter().map(|file| work(&mut own, file)).collect();
+            let mut done = done
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            done.push((from, results));
+        }
+    };
+    let threads = thread::available_parallelism()
+        .map_or(1, NonZero::get)
+        .min(8);
+    thread::scope(|scope| {
+        for _ in 1..threads.min(files.len().div_ceil(BATCH)) {
+            scope.spawn(share);
+        }
+        share();
+    });
+    let mut done = done
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_unstable_by_key(|(from, _)| *from);
+    done.into_iter().flat_map(|(_, results)| results).collect()
+}

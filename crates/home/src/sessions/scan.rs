@@ -1,0 +1,427 @@
+//! One session file, read for a list: its id, its times, its title, whether it can be resumed. Nothing is built of what passes by.
+//!
+//! An append log is read in pieces of bounded size, however long it is; only its longest record has to fit. A document has to be
+//! read whole. A title, a count, an id: what the CLI would say, to the letter, rewinds and checkpoints and torn lines included.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use lapidary_json::{Kind, Token, scan_object};
+
+use super::speech;
+
+/// How much of a file is read at once.
+const PIECE: usize = 256 * 1024;
+
+/// No record and no document may be longer.
+const LONGEST: usize = 4 << 30;
+
+/// What a list says about a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The session's id.
+    pub id: String,
+    /// The hash of the project's path.
+    pub project_hash: Option<String>,
+    /// When it began.
+    pub start_time: Option<String>,
+    /// When something was last added.
+    pub last_updated: Option<String>,
+    /// What a model said it was about.
+    pub summary: Option<String>,
+    /// `main` or `subagent`.
+    pub kind: Option<String>,
+    /// How many records of messages there are since the last checkpoint.
+    pub message_count: u64,
+    /// How many messages of the user's, each counted once.
+    pub user_message_count: u64,
+    /// The first message of the user's that says something, as it stands.
+    pub first_user_message: Option<String>,
+    /// Whether there is anything to resume.
+    pub is_resumable: bool,
+    /// Lines that are no JSON objects: a torn one among them.
+    pub unreadable_lines: u64,
+}
+
+/// Why a file has no [`Summary`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unreadable {
+    /// The system does not let us read it.
+    #[error("it cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// There is nothing in it.
+    #[error("it is empty")]
+    Empty,
+    /// No record of it names a session.
+    #[error("it names no session")]
+    NotASession,
+    /// Nobody has that much memory to spare for a list.
+    #[error("a record of it is longer than 4 GiB")]
+    TooLarge,
+}
+
+/// Reads files one after the other, with the same memory.
+#[derive(Debug, Default)]
+pub struct Scanner {
+    buffer: Vec<u8>,
+    filled: usize,
+}
+
+impl Scanner {
+    /// Reads a file.
+    pub fn file(&mut self, path: &Path) -> Result<Summary, Unreadable> {
+        let mut file = open(path)?;
+        self.filled = 0;
+        if !self.more(&mut file)? {
+            return Err(Unreadable::Empty);
+        }
+        if self.begins_with_a_record() {
+            return self.log(&mut file);
+        }
+        while self.more(&mut file)? {}
+        self.whole()
+    }
+
+    /// Reads what is in memory already.
+    pub fn bytes(bytes: &[u8]) -> Result<Summary, Unreadable> {
+        let mut scanner = Self {
+            buffer: bytes.to_vec(),
+            filled: bytes.len(),
+        };
+        if bytes.is_empty() {
+            return Err(Unreadable::Empty);
+        }
+        scanner.whole()
+    }
+
+    /// Reads on. False at the end.
+    fn more(&mut self, file: &mut File) -> Result<bool, Unreadable> {
+        if self.filled >= LONGEST {
+            return Err(Unreadable::TooLarge);
+        }
+        if self.buffer.len() - self.filled < PIECE {
+            let room = (self.filled + PIECE).max(self.buffer.len().saturating_mul(2));
+            self.buffer.resize(room, 0);
+        }
+        loop {
+            match file.read(&mut self.buffer[self.filled..]) {
+                Ok(count) => {
+                    self.filled += count;
+                    return Ok(count > 0);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// True if the first line is a whole record, or will be once all of it is here: then this is a log, or one line of anything.
+    fn begins_with_a_record(&self) -> bool {
+        let bytes = without_mark(&self.buffer[..self.filled]).trim_ascii_start();
+        match memchr::memchr(b'\n', bytes) {
+            Some(end) => Token::parse(&text(&bytes[..end])).is_ok(),
+            None => true,
+        }
+    }
+
+    fn log(&mut self, file: &mut File) -> Result<Summary, Unreadable> {
+        let mut reading = Reading::default();
+        let mut is_first = true;
+        let mut searched = 0;
+        loop {
+            let bytes = &self.buffer[..self.filled];
+            let end = memchr::memrchr(b'\n', &bytes[searched..]).map(|at| searched + at + 1);
+            if let Some(end) = end {
+                let lines = &bytes[..end];
+                reading.lines(if is_first { without_mark(lines) } else { lines });
+                is_first = false;
+                self.buffer.copy_within(end..self.filled, 0);
+                self.filled -= end;
+            }
+            searched = self.filled;
+            if !self.more(file)? {
+                break;
+            }
+        }
+        let last = &self.buffer[..self.filled];
+        let last = if is_first { without_mark(last) } else { last };
+        if is_first && let Some(summary) = document(&text(last)) {
+            return Ok(summary);
+        }
+        reading.lines(last);
+        reading.finish()
+    }
+
+    /// A file that is here whole: a document if it is one, else a log.
+    fn whole(&mut self) -> Result<Summary, Unreadable> {
+        let bytes = without_mark(&self.buffer[..self.filled]);
+        let mut reading = Reading::default();
+        // One line with a hash in it is a record for the CLI, too.
+        if let Some(summary) = document(&text(bytes)) {
+            return Ok(summary);
+        }
+        reading.lines(bytes);
+        reading.finish()
+    }
+}
+
+/// Opens a file that may have become something else since somebody looked: a pipe must not be waited for.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NONBLOCK.bits();
+        options.custom_flags(i32::try_from(flags).unwrap_or_default());
+    }
+    options.open(path)
+}
+
+/// Bytes as text. What is no UTF-8 reads as U+FFFD, as in Node.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    match simdutf8::basic::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
+}
+
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// An append log, as far as it was read.
+#[derive(Debug, Default)]
+struct Reading {
+    summary: Summary,
+    /// The messages since the last checkpoint: every record of one, by what its id hashes to.
+    records: Vec<u64>,
+    messages: HashMap<u64, Counts>,
+}
+
+/// What a message counts as.
+#[derive(Debug, Clone, Copy)]
+struct Counts {
+    is_user: bool,
+    is_resumable: bool,
+}
+
+/// The fields of a record that matter, as they stand.
+#[derive(Debug, Clone, Copy, Default)]
+struct Fields<'a> {
+    rewind: Option<Token<'a>>,
+    patch: Option<Token<'a>>,
+    id: Option<Token<'a>>,
+    kind: Option<Token<'a>>,
+    content: Option<Token<'a>>,
+    calls: Option<Token<'a>>,
+    thoughts: Option<Token<'a>>,
+    session: Option<Token<'a>>,
+    project: Option<Token<'a>>,
+    messages: Option<Token<'a>>,
+}
+
+impl<'a> Fields<'a> {
+    fn of(record: Token<'a>) -> Self {
+        let mut fields = Self::default();
+        for (key, value) in record.members() {
+            fields.take(key, value);
+        }
+        fields
+    }
+
+    #[inline]
+    fn take(&mut self, key: Token<'a>, value: Token<'a>) {
+        let field = match key.as_str() {
+            "\"id\"" => &mut self.id,
+            "\"type\"" => &mut self.kind,
+            "\"content\"" => &mut self.content,
+            "\"toolCalls\"" => &mut self.calls,
+            "\"thoughts\"" => &mut self.thoughts,
+            "\"$set\"" => &mut self.patch,
+            "\"$rewindTo\"" => &mut self.rewind,
+            "\"sessionId\"" => &mut self.session,
+            "\"projectHash\"" => &mut self.project,
+            "\"messages\"" => &mut self.messages,
+            _ => return,
+        };
+        *field = Some(value);
+    }
+
+    fn counts(&self) -> Counts {
+        let kind = self.kind.and_then(Token::string);
+        Counts {
+            is_user: kind.as_deref() == Some("user"),
+            is_resumable: speech::is_resumable(
+                kind.as_deref(),
+                self.content,
+                self.calls,
+                self.thoughts,
+            ),
+        }
+    }
+}
+
+impl Reading {
+    fn lines(&mut self, bytes: &[u8]) {
+        let text = text(bytes);
+        let mut rest = text.as_ref();
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+            self.line(&rest[..end]);
+            rest = rest.get(end + 1..).unwrap_or_default();
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let mut fields = Fields::default();
+        match scan_object(line, |key, value| fields.take(key, value)) {
+            Ok(record) => self.record(&fields, record),
+            Err(_) => self.summary.unreadable_lines += 1,
+        }
+    }
+
+    /// In the CLI's own order of precedence.
+    fn record(&mut self, fields: &Fields<'_>, record: Token<'_>) {
+        let string =
+            |token: Option<Token<'_>>| token.is_some_and(|token| token.kind() == Kind::String);
+        if let Some(id) = fields.rewind.and_then(|id| id.of(Kind::String)) {
+            self.rewind(id);
+        } else if string(fields.id) {
+            self.message(fields);
+        } else if let Some(patch) = fields
+            .patch
+            .filter(|patch| matches!(patch.kind(), Kind::Object | Kind::Array))
+        {
+            if let Some(messages) = patch.get("messages").and_then(|list| list.of(Kind::Array)) {
+                self.records.clear();
+                self.messages.clear();
+                self.all(messages);
+            }
+            self.metadata(patch);
+        } else if string(fields.session) && string(fields.project) {
+            self.metadata(record);
+            if let Some(messages) = fields.messages.and_then(|list| list.of(Kind::Array)) {
+                self.all(messages);
+            }
+        }
+    }
+
+    fn all(&mut self, messages: Token<'_>) {
+        for message in messages.elements() {
+            self.message(&Fields::of(message));
+        }
+    }
+
+    fn message(&mut self, fields: &Fields<'_>) {
+        let Some(id) = fields.id.and_then(|id| id.of(Kind::String)) else {
+            return;
+        };
+        let counts = fields.counts();
+        let id = hash(id);
+        self.records.push(id);
+        self.messages.insert(id, counts);
+        let titled = self.summary.first_user_message.is_some();
+        if counts.is_user && counts.is_resumable && !titled {
+            let said = fields.content.map(speech::says).unwrap_or_default();
+            self.summary.first_user_message = (!said.is_empty()).then(|| said.into_owned());
+        }
+    }
+
+    fn rewind(&mut self, id: Token<'_>) {
+        let id = hash(id);
+        let from = self.records.iter().position(|record| *record == id);
+        for removed in self.records.drain(from.unwrap_or(0)..) {
+            self.messages.remove(&removed);
+        }
+        if from.is_none() {
+            self.messages.clear();
+        }
+    }
+
+    fn metadata(&mut self, record: Token<'_>) {
+        for (key, value) in record.members() {
+            let field = match key.as_str() {
+                "\"sessionId\"" => {
+                    self.summary.id = value.string().unwrap_or_default().into_owned();
+                    continue;
+                }
+                "\"projectHash\"" => &mut self.summary.project_hash,
+                "\"startTime\"" => &mut self.summary.start_time,
+                "\"lastUpdated\"" => &mut self.summary.last_updated,
+                "\"summary\"" => &mut self.summary.summary,
+                "\"kind\"" => &mut self.summary.kind,
+                _ => continue,
+            };
+            *field = value
+                .string()
+                .filter(|text| !text.is_empty())
+                .map(Cow::into_owned);
+        }
+    }
+
+    fn finish(mut self) -> Result<Summary, Unreadable> {
+        if self.summary.id.is_empty() || self.summary.project_hash.is_none() {
+            return Err(Unreadable::NotASession);
+        }
+        self.summary.message_count = self.records.len() as u64;
+        let count =
+            |is: fn(&Counts) -> bool| self.messages.values().filter(|counts| is(counts)).count();
+        self.summary.user_message_count = count(|counts| counts.is_user) as u64;
+        self.summary.is_resumable = count(|counts| counts.is_resumable) > 0;
+        Ok(self.summary)
+    }
+}
+
+/// Not the id itself: files have many, and each is only ever compared.
+fn hash(id: Token<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.as_str().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A session as one document, as up to 0.38. None if the text is something else.
+fn document(text: &str) -> Option<Summary> {
+    let mut is_session = false;
+    let mut messages = None;
+    let mut reading = Reading::default();
+    let whole = scan_object(text, |key, value| match key.as_str() {
+        "\"sessionId\"" => is_session = value.kind() == Kind::String,
+        "\"messages\"" => messages = value.of(Kind::Array),
+        _ => {}
+    });
+    let whole = whole.ok()?;
+    if !is_session {
+        return None;
+    }
+    reading.metadata(whole);
+    let mut summary = reading.summary;
+    for message in messages.into_iter().flat_map(Token::elements) {
+        summary.message_count += 1;
+        let kind = message
+            .members()
+            .find(|(key, _)| key.as_str() == "\"type\"")
+            .and_then(|(_, kind)| kind.string());
+        let is_user = kind.as_deref() == Some("user");
+        summary.user_message_count += u64::from(is_user);
+        let is_needed = !summary.is_resumable || (is_user && summary.first_user_message.is_none());
+        if is_needed {
+            let fields = Fields::of(message);
+            let counts = fields.counts();
+            summary.is_resumable |= counts.is_resumable;
+            if counts.is_user && counts.is_resumable && summary.first_user_message.is_none() {
+                let said = fields.content.map(speech::says).unwrap_or_default();
+                summary.first_user_message = (!said.is_empty()).then(|| said.into_owned());
+            }
+        }
+    }
+    Some(summary)
+}

@@ -1,0 +1,121 @@
+//! Which session somebody means.
+
+use std::path::PathBuf;
+
+use super::listing::{Listed, Listing};
+
+/// How generously a session may be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selection {
+    /// As the CLI has it: `latest`, a whole id, or a number that is written as one.
+    Strict,
+    /// Also the beginning of an id, if only one session's begins so.
+    Generous,
+}
+
+/// The shortest beginning of an id that counts as one.
+const SHORTEST_PREFIX: usize = 4;
+
+/// Why no session was found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelectError {
+    /// There is none at all.
+    #[error("no sessions were recorded for this project")]
+    NoSessions,
+    /// None is called so.
+    #[error("there is no session `{identifier}`")]
+    Invalid {
+        /// What was looked for.
+        identifier: String,
+        /// Where.
+        searched: Vec<PathBuf>,
+    },
+    /// Several begin so.
+    #[error("{} sessions begin with `{identifier}`: {}", .candidates.len(), .candidates.join(", "))]
+    Ambiguous {
+        /// What was looked for.
+        identifier: String,
+        /// Whole ids.
+        candidates: Vec<String>,
+    },
+}
+
+impl SelectError {
+    /// The code by which the specification knows it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoSessions => "NO_SESSIONS_FOUND",
+            Self::Invalid { .. } | Self::Ambiguous { .. } => "INVALID_SESSION_IDENTIFIER",
+        }
+    }
+}
+
+/// Finds a session: `latest` is the one that began last, as `--resume latest` has it; then whole ids, then numbers, then
+/// beginnings of ids. Numbers need a list of one project.
+pub fn select<'l>(
+    listing: &'l Listing,
+    identifier: &str,
+    selection: Selection,
+) -> Result<&'l Listed, SelectError> {
+    let identifier = identifier.trim();
+    let sessions = &listing.sessions;
+    if sessions.is_empty() {
+        return Err(SelectError::NoSessions);
+    }
+    if identifier == "latest" {
+        let latest = sessions.iter().max_by_key(|session| session.started_ms);
+        return latest.ok_or(SelectError::NoSessions);
+    }
+    let by_id = sessions
+        .iter()
+        .find(|session| session.info.id == identifier);
+    let by_number = || {
+        let number: u64 = identifier.parse().ok()?;
+        let is_written_so = number.to_string() == identifier;
+        sessions
+            .iter()
+            .find(|session| is_written_so && session.info.index == number)
+    };
+    if let Some(found) = by_id.or_else(by_number) {
+        return Ok(found);
+    }
+    if selection == Selection::Generous && identifier.len() >= SHORTEST_PREFIX {
+        let begins: Vec<_> = sessions
+            .iter()
+            .filter(|session| session.info.id.starts_with(identifier))
+            .collect();
+        match begins[..] {
+            [] => {}
+            [only] => return Ok(only),
+            _ => {
+                return Err(SelectError::Ambiguous {
+                    identifier: identifier.to_owned(),
+                    candidates: begins
+                        .iter()
+                        .map(|session| session.info.id.clone())
+                        .collect(),
+                });
+            }
+        }
+    }
+    let mut searched: Vec<_> = sessions
+        .iter()
+        .filter_map(|session| session.path.parent())
+        .map(ToOwned::to_owned)
+        .collect();
+    searched.dedup();
+    Err(SelectError::Invalid {
+        identifier: identifier.to_owned(),
+        searched,
+    })
+}
+
+impl Listing {
+    /// The session to which something was added last.
+    pub fn most_recent(&self) -> Option<&Listed> {
+        self.sessions
+            .iter()
+            .max_by_key(|session| session.updated_ms)
+    }
+}

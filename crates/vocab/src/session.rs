@@ -1,0 +1,137 @@
+//! Recorded sessions: what `lapidary sessions` prints.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::open_enum::open_enum;
+
+/// The version that a list carries in `schema`.
+pub const LIST_SCHEMA: &str = "lapidary.sessions/1";
+
+/// What `lapidary sessions list` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionList {
+    /// The vocabulary and its version, `lapidary.sessions/1`. Derived.
+    pub schema: String,
+    /// The sessions: project by project, within a project the oldest first. Derived.
+    pub sessions: Vec<SessionInfo>,
+    /// How many files are not among them. Derived.
+    pub hidden_count: u64,
+    /// These files, if they were asked for. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<HiddenFile>,
+    /// What was wrong beside the sessions, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// A session that could be resumed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionInfo {
+    /// The session's id, whole. Upstream.
+    pub id: String,
+    /// The file's name without `.json` or `.jsonl`. Upstream.
+    pub file: String,
+    /// The file's name. Upstream.
+    pub file_name: String,
+    /// Where the file is. Derived.
+    pub path: String,
+    /// When it began; where the file does not say, when it was listed. Upstream.
+    pub start_time: String,
+    /// When something was last added; where the file does not say, when it was listed. Upstream.
+    pub last_updated: String,
+    /// How many records of messages the file has since its last checkpoint, as Gemini CLI counts for a list. Derived.
+    pub message_count: u64,
+    /// How many messages of the user's among them, each counted once. Derived.
+    pub user_message_count: u64,
+    /// What to call it: the summary, or else the first message. Derived.
+    pub display_name: String,
+    /// The first message of the user's that says something, on one line, as Gemini CLI shows it. Derived.
+    pub first_user_message: String,
+    /// True for the session that the caller says is running. Derived.
+    pub is_current_session: bool,
+    /// Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Derived.
+    pub index: u64,
+    /// What a model said it was about. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// All that was said, if it was asked for. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_content: Option<String>,
+    /// What a search found in it. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub match_snippets: Option<Vec<TextMatch>>,
+    /// The project's directory, if it is known. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The name of the project's directory in `.gemini/tmp`. Upstream.
+    pub project_id: String,
+    /// The size of the file in bytes. Derived.
+    pub size: u64,
+}
+
+/// A place where a search found something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TextMatch {
+    /// What stands before the match. Upstream.
+    pub before: String,
+    /// What was found. Upstream.
+    #[serde(rename = "match")]
+    pub matched: String,
+    /// What stands behind it. Upstream.
+    pub after: String,
+    /// Who said it: `user`, `assistant`, `tool`, or `title`. Derived.
+    pub role: String,
+    /// The tool, where it is a tool's input or output. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The number of the message in the session, from 1; absent for the title. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<u64>,
+}
+
+/// A file among the sessions that is not in the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HiddenFile {
+    /// Where it is. Derived.
+    pub path: String,
+    /// The name of the project's directory in `.gemini/tmp`. Upstream.
+    pub project_id: String,
+    /// Why it is not in the list. Derived.
+    pub reason: HiddenReason,
+    /// The same in a sentence. Derived.
+    pub explanation: String,
+    /// The id that it names, if it does. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Its size in bytes. Derived.
+    pub size: u64,
+}
+
+open_enum! {
+    /// Why a file is not in the list of sessions.
+    pub enum HiddenReason {
+        /// It cannot be read.
+        Unreadable = "unreadable",
+        /// It is empty.
+        Empty = "empty",
+        /// It names no session.
+        NotASession = "not_a_session",
+        /// Nobody said anything in it that could be resumed.
+        NoContent = "no_content",
+        /// A sub-agent wrote it.
+        Subagent = "subagent",
+        /// Another file of the same session is newer.
+        Duplicate = "duplicate",
+        /// It is a directory, a pipe or a device.
+        NotAFile = "not_a_file",
+        /// It is a link to somewhere outside.
+        LinkOutside = "link_outside",
+        /// It is too large to be read.
+        TooLarge = "too_large",
+    }
+}
