@@ -2,6 +2,7 @@
 
 mod age;
 mod common;
+mod export;
 mod list;
 mod show;
 
@@ -17,7 +18,8 @@ use crate::printer::Printer;
 Examples:
   lapidary sessions list
   lapidary sessions show
-  lapidary sessions show 3 --format html > session.html")]
+  lapidary sessions show 3 --format html > session.html
+  lapidary sessions export --to html --redact -o session.html")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -27,11 +29,13 @@ pub(crate) struct Args {
 enum Verb {
     List(list::Args),
     Show(show::Args),
+    Export(export::Args),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
         Verb::Show(args) => show::run(args, out),
+        Verb::Export(args) => export::run(args, out),
     }
 }
