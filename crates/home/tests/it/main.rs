@@ -10,3 +10,4 @@ mod modules;
 mod peers;
 mod redact;
 mod trust;
+mod vault;
