@@ -95,6 +95,11 @@ fn named() -> Vec<(SecretKind, &'static str, &'static str)> {
         ),
         (
             SecretKind::Password,
+            "pg_dump --db-password s3cretpw9 db",
+            "s3cretpw9",
+        ),
+        (
+            SecretKind::Password,
             "mysql --password s3cretpw9 db",
             "s3cretpw9",
         ),

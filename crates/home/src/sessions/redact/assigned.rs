@@ -9,6 +9,9 @@ const PASSWORDS: &str = r"pass(?:word|wd|phrase)|pwd|secret";
 /// Names whose values are secret if they look random: the same names are often given to something else.
 const TOKENS: &str = r"token|api[_-]?key|access[_-]?key(?:[_-]?id)?|secret[_-]?(?:access[_-]?)?key|private[_-]?key|auth[_-]?key|(?:signing|encryption|account|master|session)[_-]?key|client[_-]?secret|credentials?|authorization|cookie";
 
+/// How much of a name is looked at.
+const LONGEST_NAME: usize = 128;
+
 /// What stands for a secret in examples, schemas and code.
 const STAND_INS: [&str; 24] = [
     "string",
@@ -46,9 +49,7 @@ pub(super) struct Detector {
 
 impl Detector {
     pub(super) fn new() -> Self {
-        let names = format!(
-            r"(?:[A-Za-z0-9]+[_.-])*?[A-Za-z0-9]*?(?:(?P<password>{PASSWORDS})|(?P<token>{TOKENS}))"
-        );
+        let names = format!("(?:(?P<password>{PASSWORDS})|(?P<token>{TOKENS}))");
         let quote = r#"\\*["'`]"#;
         // A quoted value may hold anything but its quote; a bare one ends where a shell or a URL would end it.
         let value = format!(
@@ -56,8 +57,8 @@ impl Detector {
         );
         let between = format!(r"(?:(?:{quote})?\s{{0,3}}(?:=>|:=|[:=])\s{{0,3}}|(?:{quote})?\s+)");
         Self {
-            in_text: regex(&format!(r"(?P<name>{names})(?P<between>{between}){value}")),
-            name: regex(&format!("^{names}$")),
+            in_text: regex(&format!("(?P<name>{names})(?P<between>{between}){value}")),
+            name: regex(&format!("(?P<name>{names})$")),
         }
     }
 
@@ -77,14 +78,14 @@ impl Detector {
                 is_quoted,
                 is_assigned: between.iter().any(|byte| b":=".contains(byte)),
             };
-            let name = found.name("name").map_or(&b""[..], |name| name.as_bytes());
-            let is_option = found
-                .name("name")
-                .is_some_and(|name| text[..name.start()].ends_with(b"--"));
+            let Some(name) = found.name("name") else {
+                continue;
+            };
+            let is_option = is_option(&text[..name.start()]);
             if (manner.is_assigned || is_option) && is_secret(value.as_bytes(), manner) {
                 hits.push(Hit {
                     range: value.range(),
-                    kind: kind(name, is_password),
+                    kind: kind(name.as_bytes(), is_password),
                 });
             }
         }
@@ -93,6 +94,7 @@ impl Detector {
 
     /// The value of a member of an object, all of it.
     pub(super) fn member(&self, key: &[u8], value: &[u8]) -> Option<Hit> {
+        let key = &key[key.len().saturating_sub(LONGEST_NAME)..];
         let found = self.name.captures(key)?;
         let manner = Manner {
             is_password: found.name("password").is_some(),
@@ -105,6 +107,13 @@ impl Detector {
             kind: kind(key, manner.is_password),
         })
     }
+}
+
+/// True if the word that a name ends begins like an option: `--db-`.
+fn is_option(before: &[u8]) -> bool {
+    let word = before.iter().rev().take(LONGEST_NAME);
+    let word = word.take_while(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte));
+    before[before.len() - word.count()..].starts_with(b"--")
 }
 
 /// How a value came to its name.
