@@ -21,7 +21,7 @@ pub(super) struct Detector {
 impl Detector {
     pub(super) fn new(home: Option<&Path>) -> Self {
         let name = r#"[^\s/\\"'`:;,<>|*?(){}\[\]$~]+"#;
-        let windows = r#"(?:[A-Za-z]:[\\/]+|/(?:mnt/)?[a-z]/)(?i:Users)[\\/]+"#;
+        let windows = r"(?:[A-Za-z]:[\\/]+|/(?:mnt/)?[a-z]/)(?i:Users)[\\/]+";
         let homes = format!(
             r#"{windows}(?P<spaced>[^\\/:*?"<>|\r\n$~]{{1,64}})\\|(?:{windows}|/home/|/Users/|/export/home/)(?P<name>{name})"#
         );

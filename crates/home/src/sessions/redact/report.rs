@@ -69,7 +69,7 @@ kinds! {
     GitlabToken = "gitlab-token",
     /// Of Anthropic.
     AnthropicKey = "anthropic-key",
-    /// Of OpenAI, or of who names keys as they do.
+    /// Of `OpenAI`, or of who names keys as they do.
     OpenaiKey = "openai-key",
     /// The id of a key of Amazon's.
     AwsAccessKey = "aws-access-key",
@@ -81,13 +81,13 @@ kinds! {
     Jwt = "jwt",
     /// Of npm.
     NpmToken = "npm-token",
-    /// Of PyPI.
+    /// Of `PyPI`.
     PypiToken = "pypi-token",
     /// Of Hugging Face.
     HuggingFaceToken = "hugging-face-token",
     /// Of Stripe.
     StripeKey = "stripe-key",
-    /// Of SendGrid.
+    /// Of `SendGrid`.
     SendgridKey = "sendgrid-key",
     /// Of Groq.
     GroqKey = "groq-key",

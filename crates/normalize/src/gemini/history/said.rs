@@ -85,10 +85,8 @@ fn piece(part: Token<'_>) -> Option<Text> {
             marks[place] = Some(value);
         }
     }
-    let found = MARKS.iter().zip(marks);
-    let found = found
-        .filter_map(|(mark, value)| Some((*mark, value?)))
-        .next();
+    let mut found = MARKS.iter().zip(marks);
+    let found = found.find_map(|(mark, value)| Some((*mark, value?)));
     match found {
         Some((mark, value)) => Some(word(mark, value)),
         None => said.map(text),
