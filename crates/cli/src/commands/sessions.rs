@@ -4,6 +4,7 @@ mod age;
 mod common;
 mod export;
 mod list;
+mod resume;
 mod show;
 
 use crate::exit::Exit;
@@ -19,6 +20,7 @@ Examples:
   lapidary sessions list
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html
+  lapidary sessions resume latest 'and now the documentation'
   lapidary sessions export --to html --redact -o session.html")]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -29,6 +31,7 @@ pub(crate) struct Args {
 enum Verb {
     List(list::Args),
     Show(show::Args),
+    Resume(Box<resume::Args>),
     Export(export::Args),
 }
 
@@ -36,6 +39,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
         Verb::Show(args) => show::run(args, out),
+        Verb::Resume(args) => resume::run(args, out),
         Verb::Export(args) => export::run(args, out),
     }
 }
