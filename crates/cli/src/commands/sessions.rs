@@ -2,6 +2,7 @@
 
 mod age;
 mod common;
+mod export;
 mod list;
 mod resume;
 mod show;
@@ -21,7 +22,8 @@ Examples:
   lapidary sessions list
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html
-  lapidary sessions resume latest 'and now the documentation'")]
+  lapidary sessions resume latest 'and now the documentation'
+  lapidary sessions export --to html --redact -o session.html")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -32,6 +34,7 @@ enum Verb {
     List(list::Args),
     Show(show::Args),
     Resume(Box<resume::Args>),
+    Export(export::Args),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
@@ -39,5 +42,6 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Verb::List(args) => list::run(args, out),
         Verb::Show(args) => show::run(args, out),
         Verb::Resume(args) => resume::run(args, out),
+        Verb::Export(args) => export::run(args, out),
     }
 }
