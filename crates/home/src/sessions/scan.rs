@@ -3,6 +3,8 @@
 //! An append log is read in pieces of bounded size, however long it is; only its longest record has to fit. A document has to be
 //! read whole. A title, a count, an id: what the CLI would say, to the letter, rewinds and checkpoints and torn lines included.
 
+mod glance;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,6 +15,7 @@ use std::path::Path;
 use lapidary_json::{Kind, Token, scan_object, scan_object_and_list};
 
 use super::speech;
+use glance::Glance;
 
 /// How much of a file is read at once.
 const PIECE: usize = 256 * 1024;
@@ -201,11 +204,12 @@ struct Reading {
     summary: Summary,
     /// The messages since the last checkpoint: every record of one, by what its id hashes to.
     records: Vec<u64>,
+    glance: Glance,
     messages: HashMap<u64, Counts>,
 }
 
 /// What a message counts as.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Counts {
     is_user: bool,
     is_resumable: bool,
@@ -269,13 +273,30 @@ impl<'a> Fields<'a> {
 
 impl Reading {
     fn lines(&mut self, bytes: &[u8]) {
-        let text = text(bytes);
-        let mut rest = text.as_ref();
-        while !rest.is_empty() {
-            let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-            self.line(&rest[..end]);
-            rest = rest.get(end + 1..).unwrap_or_default();
+        let mut rest = bytes;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            if !self.glanced(&rest[..end]) {
+                self.line(&text(&rest[..end]));
+            }
+            rest = &rest[end + 1..];
         }
+        // The last line may be torn.
+        self.line(&text(rest));
+    }
+
+    /// True if a look at its beginning was enough.
+    fn glanced(&mut self, line: &[u8]) -> bool {
+        let Some(seen) = self.glance.at(line) else {
+            return false;
+        };
+        let titles = seen.counts.is_user && seen.counts.is_resumable;
+        if titles && self.summary.first_user_message.is_none() {
+            return false;
+        }
+        let id = hash(seen.id);
+        self.records.push(id);
+        self.messages.insert(id, seen.counts);
+        true
     }
 
     fn line(&mut self, line: &str) {
@@ -326,7 +347,7 @@ impl Reading {
             return;
         };
         let counts = fields.counts();
-        let id = hash(id);
+        let id = hash(id.as_str());
         self.records.push(id);
         self.messages.insert(id, counts);
         let titled = self.summary.first_user_message.is_some();
@@ -337,7 +358,7 @@ impl Reading {
     }
 
     fn rewind(&mut self, id: Token<'_>) {
-        let id = hash(id);
+        let id = hash(id.as_str());
         let from = self.records.iter().position(|record| *record == id);
         for removed in self.records.drain(from.unwrap_or(0)..) {
             self.messages.remove(&removed);
@@ -384,9 +405,9 @@ impl Reading {
 }
 
 /// Not the id itself: files have many, and each is only ever compared.
-fn hash(id: Token<'_>) -> u64 {
+fn hash(id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    id.as_str().hash(&mut hasher);
+    id.hash(&mut hasher);
     hasher.finish()
 }
 

@@ -64,7 +64,7 @@ const NO_TEXTS: [&str; 8] = [
 ];
 
 /// True if the first key of the first part makes it no text.
-fn begins_with_no_text(content: &str) -> bool {
+pub(super) fn begins_with_no_text(content: &str) -> bool {
     let content = content.strip_prefix('[').unwrap_or(content);
     let key = content.trim_ascii_start().strip_prefix('{');
     let key = key.and_then(|inside| inside.trim_ascii_start().strip_prefix('"'));
@@ -93,6 +93,19 @@ fn add_beginning(content: Token<'_>, text: &mut String) {
         Kind::Object => text.push_str(&part(content)),
         Kind::Null | Kind::Bool | Kind::Number => {}
     }
+}
+
+/// How a string begins of which only the inside is at hand, and perhaps not all of it. None if that is not enough to tell whether it counts.
+pub(super) fn beginning_of_cut(inside: &str) -> Option<String> {
+    let end = inside.find('"').unwrap_or(inside.len());
+    let mut kept = &inside[..end];
+    // Not in the middle of an escape, and not beyond an escaped quote.
+    if let Some(escape) = kept.rfind('\\').filter(|at| kept.len() - at < 7) {
+        kept = kept[..escape].trim_end_matches('\\');
+    }
+    let text = format!("\"{kept}\"");
+    let text = Token::parse(&text).ok()?.string()?.into_owned();
+    is_enough(&text).then_some(text)
 }
 
 /// True once a text tells whether a user said it.
