@@ -9,3 +9,4 @@ pub mod fuzz;
 pub mod gemini;
 pub mod golden;
 pub mod mutate;
+pub mod recorded;

@@ -2,8 +2,12 @@
 
 mod age;
 mod common;
+mod delete;
 mod list;
+mod prune;
+mod removal;
 mod show;
+mod size;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -17,7 +21,8 @@ use crate::printer::Printer;
 Examples:
   lapidary sessions list
   lapidary sessions show
-  lapidary sessions show 3 --format html > session.html")]
+  lapidary sessions show 3 --format html > session.html
+  lapidary sessions delete 3")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -27,11 +32,15 @@ pub(crate) struct Args {
 enum Verb {
     List(list::Args),
     Show(show::Args),
+    Delete(delete::Args),
+    Prune(prune::Args),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
         Verb::Show(args) => show::run(args, out),
+        Verb::Delete(args) => delete::run(args, out),
+        Verb::Prune(args) => prune::run(args, out),
     }
 }
