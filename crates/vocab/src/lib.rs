@@ -13,6 +13,7 @@
 //! | [`policy_report`] | – | what rules would have done to past runs |
 //! | [`session`] | – | recorded sessions |
 //! | [`removal`] | – | sessions that go, and why |
+//! | [`stats`] | – | what sessions used |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
 //! version. Every field's description ends in **Upstream** (the agent said it) or **Derived** (we inferred or added it).
@@ -37,6 +38,7 @@ pub mod result;
 pub mod runtime;
 pub mod schema;
 pub mod session;
+pub mod stats;
 pub mod typescript;
 pub mod usage;
 

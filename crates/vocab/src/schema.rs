@@ -37,6 +37,7 @@ pub const PUBLISHED: &[Published] = &[
         "removal",
         "what `lapidary sessions delete` and `lapidary sessions prune` print",
     ),
+    published::<crate::stats::Stats>("stats", "what `lapidary sessions stats` prints"),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

@@ -8,6 +8,7 @@ mod prune;
 mod removal;
 mod show;
 mod size;
+mod stats;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -34,6 +35,7 @@ enum Verb {
     Show(show::Args),
     Delete(delete::Args),
     Prune(prune::Args),
+    Stats(stats::Args),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
@@ -42,5 +44,6 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Verb::Show(args) => show::run(args, out),
         Verb::Delete(args) => delete::run(args, out),
         Verb::Prune(args) => prune::run(args, out),
+        Verb::Stats(args) => stats::run(args, out),
     }
 }

@@ -1,7 +1,9 @@
 //! `lapidary sessions`: what agents recorded, found, counted and removed.
 
+mod bad_input;
 mod delete;
 mod prune;
+mod stats;
 
 use std::process::Command;
 

@@ -2,8 +2,11 @@
 
 mod delete;
 mod delete_peers;
+mod list_peers;
+mod projects_peers;
 mod real;
 mod retention;
+mod stats;
 
 use std::collections::HashSet;
 use std::io;
