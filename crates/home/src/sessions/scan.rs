@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 
 use lapidary_json::{Kind, Token, scan_object};
@@ -150,18 +150,36 @@ impl Scanner {
         }
         let last = &self.buffer[..self.filled];
         let last = if is_first { without_mark(last) } else { last };
-        if is_first && let Some(summary) = document(&text(last)) {
-            return Ok(summary);
-        }
         reading.lines(last);
-        reading.finish()
+        let is_alone = reading.count == 1;
+        match reading.finish() {
+            // One line may be a document that names no project: then it is no record.
+            Err(Unreadable::NotASession) if is_alone => self.again(file),
+            read => read,
+        }
+    }
+
+    fn again(&mut self, file: &mut File) -> Result<Summary, Unreadable> {
+        file.rewind()?;
+        self.filled = 0;
+        while self.more(file)? {}
+        let bytes = without_mark(&self.buffer[..self.filled]);
+        document(&text(bytes)).ok_or(Unreadable::NotASession)
     }
 
     /// A file that is here whole: a document if it is one, else a log.
     fn whole(&mut self) -> Result<Summary, Unreadable> {
         let bytes = without_mark(&self.buffer[..self.filled]);
         let mut reading = Reading::default();
+        let is_line = memchr::memchr(b'\n', bytes.trim_ascii()).is_none();
         // One line with a hash in it is a record for the CLI, too.
+        if is_line {
+            reading.lines(bytes);
+            if let Ok(summary) = reading.finish() {
+                return Ok(summary);
+            }
+            reading = Reading::default();
+        }
         if let Some(summary) = document(&text(bytes)) {
             return Ok(summary);
         }
@@ -199,6 +217,8 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
 #[derive(Debug, Default)]
 struct Reading {
     summary: Summary,
+    /// How many lines there were that are not blank.
+    count: u64,
     /// The messages since the last checkpoint: every record of one, by what its id hashes to.
     records: Vec<u64>,
     messages: HashMap<u64, Counts>,
@@ -282,6 +302,7 @@ impl Reading {
         if line.trim_ascii().is_empty() {
             return;
         }
+        self.count += 1;
         let mut fields = Fields::default();
         match scan_object(line, |key, value| fields.take(key, value)) {
             Ok(record) => self.record(&fields, record),
@@ -404,6 +425,8 @@ fn document(text: &str) -> Option<Summary> {
     }
     reading.metadata(whole);
     let mut summary = reading.summary;
+    // Of a document, only the first that says anything can be the title, be it without words.
+    let mut is_titled = false;
     for message in messages.into_iter().flat_map(Token::elements) {
         summary.message_count += 1;
         let kind = message
@@ -412,12 +435,13 @@ fn document(text: &str) -> Option<Summary> {
             .and_then(|(_, kind)| kind.string());
         let is_user = kind.as_deref() == Some("user");
         summary.user_message_count += u64::from(is_user);
-        let is_needed = !summary.is_resumable || (is_user && summary.first_user_message.is_none());
+        let is_needed = !summary.is_resumable || (is_user && !is_titled);
         if is_needed {
             let fields = Fields::of(message);
             let counts = fields.counts();
             summary.is_resumable |= counts.is_resumable;
-            if counts.is_user && counts.is_resumable && summary.first_user_message.is_none() {
+            if counts.is_user && counts.is_resumable && !is_titled {
+                is_titled = true;
                 let said = fields.content.map(speech::says).unwrap_or_default();
                 summary.first_user_message = (!said.is_empty()).then(|| said.into_owned());
             }
