@@ -6,6 +6,7 @@ mod delete;
 mod list;
 mod prune;
 mod removal;
+mod resume;
 mod show;
 mod size;
 mod stats;
@@ -23,7 +24,8 @@ Examples:
   lapidary sessions list
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html
-  lapidary sessions delete 3")]
+  lapidary sessions delete 3
+  lapidary sessions resume latest 'and now the documentation'")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -36,6 +38,7 @@ enum Verb {
     Delete(delete::Args),
     Prune(prune::Args),
     Stats(stats::Args),
+    Resume(Box<resume::Args>),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
@@ -45,5 +48,6 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Verb::Delete(args) => delete::run(args, out),
         Verb::Prune(args) => prune::run(args, out),
         Verb::Stats(args) => stats::run(args, out),
+        Verb::Resume(args) => resume::run(args, out),
     }
 }

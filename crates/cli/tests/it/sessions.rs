@@ -57,5 +57,9 @@ pub(crate) fn variables(home: &Recorded) -> Vec<(&'static str, String)> {
     vec![
         ("HOME", home.home().display().to_string()),
         ("GEMINI_CLI_HOME", home.home().display().to_string()),
+        (
+            "LAPIDARY_STATE_DIR",
+            home.root().join("state").display().to_string(),
+        ),
     ]
 }

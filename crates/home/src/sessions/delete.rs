@@ -156,6 +156,14 @@ impl Deletion {
         files.chain(artefacts).sum()
     }
 
+    /// The files of sessions that would go, those of sub-agents included.
+    pub fn sessions(&self) -> impl Iterator<Item = &Path> {
+        let files = self.files.iter().map(|file| file.path.as_path());
+        let artefacts = self.artefacts.iter();
+        let subagents = artefacts.flat_map(|artefact| &artefact.sessions);
+        files.chain(subagents.map(PathBuf::as_path))
+    }
+
     /// Removes it. The session's own files go last, so that a session of which something could not be removed can still be found.
     pub fn carry_out(&self, keep: &mut Keep<'_>) -> Result<(), Vec<DeleteError>> {
         self.look_again().map_err(|error| vec![error])?;
@@ -194,17 +202,12 @@ impl Deletion {
     }
 
     fn keep_all(&self, keep: &mut Keep<'_>) -> Result<(), DeleteError> {
-        let files = self.files.iter().map(|file| &file.path);
-        let subagents = self
-            .artefacts
-            .iter()
-            .flat_map(|artefact| &artefact.sessions);
-        for path in files.chain(subagents) {
+        for path in self.sessions() {
             match keep(path) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(source) => {
-                    let path = path.clone();
+                    let path = path.to_owned();
                     return Err(DeleteError::NotKept { path, source });
                 }
             }

@@ -10,3 +10,4 @@ mod modules;
 mod peers;
 mod sessions;
 mod trust;
+mod vault;

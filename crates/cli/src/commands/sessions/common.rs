@@ -1,6 +1,5 @@
 //! What every verb can be told: whose sessions, and of which projects.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -93,12 +92,6 @@ impl Place {
         self.listing_with(scope, &mut FromFiles)
     }
 
-    /// Where files go before they are removed.
-    #[expect(clippy::unused_self, reason = "the vault will be a place of it")]
-    pub(super) fn keeper(&self) -> impl FnMut(&Path) -> io::Result<()> + use<> {
-        |_: &Path| Ok(())
-    }
-
     fn listing_with(&self, scope: &Scope, from: &mut dyn Summaries) -> Result<Listing, Failure> {
         Ok(Listing::with(&self.projects(scope)?, self.now, from))
     }
@@ -118,5 +111,6 @@ pub(super) fn not_found(error: SelectError) -> Failure {
         SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
         _ => "`lapidary sessions list` shows them: take a number, an id, or `latest`",
     };
-    Failure::bad_input(anyhow!(error)).with_hint(hint)
+    let code = error.code();
+    Failure::bad_input(anyhow!("{error} ({code})")).with_hint(hint)
 }

@@ -15,7 +15,7 @@ use crate::printer::Printer;
 
 /// Delete sessions, with all that belongs to them
 ///
-/// A session is named by its whole id or by its number in `sessions list`, and nothing else. All of its files go: every one in which its whole id stands, and the outputs of its tools, its log, its plans and its sub-agents. Sessions whose ids only begin alike stay.
+/// A session is named by its whole id or by its number in `sessions list`, and nothing else. All of its files go: every one in which its whole id stands, and the outputs of its tools, its log, its plans and its sub-agents. Sessions whose ids only begin alike stay. What goes is kept in the vault first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -93,5 +93,6 @@ fn not_found(error: SelectError) -> Failure {
         SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
         _ => "`lapidary sessions list` shows them: take a number or a whole id",
     };
-    Failure::bad_input(anyhow!(error)).with_hint(hint)
+    let code = error.code();
+    Failure::bad_input(anyhow!("{error} ({code})")).with_hint(hint)
 }

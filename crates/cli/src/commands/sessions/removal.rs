@@ -2,15 +2,17 @@
 
 use std::collections::HashSet;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use jiff::Timestamp;
 use lapidary::home::sessions::{Deletion, Inventory};
+use lapidary::home::vault::{AddRequest, Vault};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::removal::{REMOVAL_SCHEMA, Removal, RemovalReason, RemovedSession};
 
+use super::super::job;
 use super::common::{Format, Place};
 use super::list::shortened;
 use super::{age, size};
@@ -50,13 +52,20 @@ impl Going<'_> {
         place: &Place,
         out: &mut Printer,
     ) -> Result<Exit, Failure> {
-        let mut keep = place.keeper();
+        let kept = self.keep(place)?;
+        let mut keep = |path: &Path| {
+            // Of a link only the link goes.
+            if kept.contains(path) || path.is_symlink() {
+                return Ok(());
+            }
+            Err(io::Error::other("the vault has no copy of it"))
+        };
         let mut outcome = Outcome {
             is_applied: true,
             failures: Vec::new(),
         };
         for (deletion, _) in &self.deletions {
-            if let Err(errors) = deletion.carry_out(&mut |path: &Path| keep(path)) {
+            if let Err(errors) = deletion.carry_out(&mut keep) {
                 let told = errors
                     .into_iter()
                     .map(|error| format!("{:#}", anyhow!(error)));
@@ -69,6 +78,48 @@ impl Going<'_> {
         } else {
             Ok(Exit::Internal)
         }
+    }
+
+    /// Puts the files of sessions that go into the vault, and says of which there is a copy now.
+    fn keep(&self, place: &Place) -> Result<HashSet<PathBuf>, Failure> {
+        let vault = Vault::open(job::vault_in(&place.environment)?);
+        let files: Vec<PathBuf> = self
+            .deletions
+            .iter()
+            .flat_map(|(deletion, _)| deletion.sessions())
+            .map(Path::to_owned)
+            .collect();
+        let mut kept = HashSet::new();
+        for project in self
+            .inventory
+            .projects
+            .iter()
+            .flat_map(|project| &project.directories)
+        {
+            let files: Vec<_> = files
+                .iter()
+                .filter(|file| file.starts_with(project))
+                .cloned()
+                .collect();
+            if files.is_empty() {
+                continue;
+            }
+            let request = AddRequest {
+                project,
+                files: &files,
+                reason: "before removing sessions",
+                now: place.now,
+            };
+            let added = vault
+                .add(&request)
+                .context("nothing was removed, since nothing could be kept in the vault");
+            let added = added.map_err(Failure::internal)?;
+            kept.extend(files);
+            for flaw in added.flaws {
+                kept.remove(&flaw.path);
+            }
+        }
+        Ok(kept)
     }
 
     fn print(

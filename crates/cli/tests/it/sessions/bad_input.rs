@@ -306,15 +306,16 @@ fn nothing_at_all_is_said_in_a_sentence() {
     assert_eq!(ran.code, Some(13));
     assert_eq!(
         ran.stderr,
-        "error: no sessions were recorded for this project\nhint: `lapidary sessions list --all` shows those of other projects\n"
+        "error: no sessions were recorded for this project (NO_SESSIONS_FOUND)\nhint: `lapidary sessions list --all` shows those of other projects\n"
     );
     let home = self::home();
     for wrong in ["2", "0", "-1", "01", "1x", "zzzz", "goo"] {
         let ran = sessions(&home, &["show", "--", wrong]);
         assert_eq!(ran.code, Some(13), "{wrong}");
         assert!(
-            ran.stderr
-                .starts_with(&format!("error: there is no session `{wrong}`\nhint: ")),
+            ran.stderr.starts_with(&format!(
+                "error: there is no session `{wrong}` (INVALID_SESSION_IDENTIFIER)\nhint: "
+            )),
             "{}",
             ran.stderr
         );

@@ -40,6 +40,8 @@ fn without_a_terminal_it_takes_yes() {
     let done = object(&ran, "removal");
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     assert_eq!(done["applied"], true);
+    assert!(is_in_the_vault(&home, "You said first"));
+    assert!(!is_in_the_vault(&home, "You said second"));
     assert_eq!(done["kept"], 1);
     assert_eq!(done["removed"], shown["removed"]);
     assert_eq!(done["removed"][0]["id"], ONE);
@@ -63,7 +65,7 @@ fn one_that_is_not_there_stops_all_of_them() {
         let ran = sessions(&home, &["delete", "--yes", "1", wrong]);
         assert_eq!(ran.code, Some(13), "{wrong}");
         let told = format!(
-            "error: there is no session `{wrong}`\nhint: `lapidary sessions list` shows them: take a number or a whole id\n"
+            "error: there is no session `{wrong}` (INVALID_SESSION_IDENTIFIER)\nhint: `lapidary sessions list` shows them: take a number or a whole id\n"
         );
         assert_eq!((ran.stderr, ran.stdout), (told, String::new()));
         assert_eq!(home.tree(), before);
@@ -73,7 +75,7 @@ fn one_that_is_not_there_stops_all_of_them() {
     assert_eq!(ran.code, Some(13));
     assert!(
         ran.stderr
-            .starts_with("error: no sessions were recorded for this project\n"),
+            .starts_with("error: no sessions were recorded for this project (NO_SESSIONS_FOUND)\n"),
         "{}",
         ran.stderr
     );
@@ -135,4 +137,19 @@ fn names_from_files_do_not_reach_the_terminal_as_they_are() {
         "{:?}",
         ran.stdout
     );
+}
+
+fn is_in_the_vault(home: &Recorded, text: &str) -> bool {
+    let mut left = vec![home.home().join(".local/state/lapidary/vault")];
+    while let Some(at) = left.pop() {
+        for entry in std::fs::read_dir(&at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                left.push(path);
+            } else if String::from_utf8_lossy(&std::fs::read(&path).unwrap()).contains(text) {
+                return true;
+            }
+        }
+    }
+    false
 }
