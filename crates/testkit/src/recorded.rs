@@ -130,7 +130,9 @@ pub fn log(id: &str, start: &str, says: &[&str]) -> String {
         }));
         lines.push(json!({ "$set": { "lastUpdated": time } }));
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines
+        .iter()
+        .fold(String::new(), |text, line| text + &line.to_string() + "\n")
 }
 
 fn tree(folder: &Path) -> BTreeMap<String, String> {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::artefacts::{Artefact, ArtefactKind, Artefacts, file_name_of, stays_inside};
 use super::inventory::{Content, Held, Inventory};
+use super::projects::Project;
 use super::scan::Scanner;
 use super::select::SelectError;
 
@@ -82,7 +83,7 @@ impl Inventory {
         if self.listing.sessions.is_empty() {
             return Err(SelectError::NoSessions);
         }
-        let directories = self.projects.iter().flat_map(|project| project.chats());
+        let directories = self.projects.iter().flat_map(Project::chats);
         Err(SelectError::Invalid {
             identifier: identifier.to_owned(),
             searched: directories.filter(|path| path.is_dir()).collect(),

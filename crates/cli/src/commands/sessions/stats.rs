@@ -187,10 +187,15 @@ fn models(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     for model in &stats.models {
         let name = sanitize(model.model.as_deref().unwrap_or("(no model named)"));
+        let answers = if model.answers == 1 {
+            "answer"
+        } else {
+            "answers"
+        };
         let cost = model.cost.map_or_else(|| "?".to_owned(), dollars);
         writeln!(
             out,
-            "  {:<28} {:>6} answers {:>14} tokens {cost:>9}",
+            "  {:<28} {:>6} {answers:<7} {:>14} tokens {cost:>9}",
             super::list::shortened(&name, 28),
             grouped(model.answers),
             grouped(model.tokens.total)
@@ -208,11 +213,16 @@ fn tools(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     for tool in stats.tools.iter().take(SHOWN) {
         let name = super::list::shortened(&sanitize(&tool.name), 28);
+        let calls = if tool.calls == 1 { "call" } else { "calls" };
         let failed = match tool.errors {
             0 => String::new(),
             errors => format!(", {} failed", grouped(errors)),
         };
-        writeln!(out, "  {name:<28} {:>7} calls{failed}", grouped(tool.calls))?;
+        writeln!(
+            out,
+            "  {name:<28} {:>6} {calls}{failed}",
+            grouped(tool.calls)
+        )?;
     }
     if let Some(more) = stats
         .tools
@@ -236,7 +246,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

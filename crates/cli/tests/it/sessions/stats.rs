@@ -20,7 +20,9 @@ fn home() -> Recorded {
             "tokens": { "input": 1000, "output": 0, "cached": 0, "thoughts": 0, "tool": 0, "total": 1000 },
             "toolCalls": [{ "id": "c", "name": "read_file", "status": "error" }] }),
     ];
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text: String = lines
+        .iter()
+        .fold(String::new(), |text, line| text + &line.to_string() + "\n");
     home.chat("session-three.jsonl", &text);
     home
 }
@@ -35,16 +37,16 @@ fn a_screen_says_it_all() {
 $0.0004 at the prices of 2026-07-04
 without known prices, and not in it: 1,000 tokens
 
-  mystery[2J                        1 answers          1,000 tokens         ?
+  mystery                           1 answer           1,000 tokens         ?
   gemini-2.5-flash                  4 answers            500 tokens   $0.0004
 
-  read_file                          1 calls, 1 failed
+  read_file                         1 call, 1 failed
 
 tokens by day
-  2026-01-05 ██████████████████▍                                     375 $0.0003
+  2026-01-05 ███████████████████▉                                    375 $0.0003
   2026-01-06                                                           0
-  2026-01-07 ██████▏                                                 125 $0.0001
-  2026-01-08 ██████████████████████████████████████████████████    1,000
+  2026-01-07 ██████▋                                                 125 $0.0001
+  2026-01-08 █████████████████████████████████████████████████████ 1,000
 ";
     assert_eq!(ran.stdout, expected);
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80));

@@ -210,7 +210,7 @@ impl std::str::FromStr for Period {
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hours = self.0.as_secs() / (60 * 60);
-        if hours % 24 == 0 {
+        if hours.is_multiple_of(24) {
             write!(f, "{}d", hours / 24)
         } else {
             write!(f, "{hours}h")

@@ -250,12 +250,11 @@ impl Notes {
     }
 
     fn put_call(&mut self, call: Call) {
-        match self.call_places.get(&call.id) {
-            Some(&place) => self.calls[place] = call,
-            None => {
-                self.call_places.insert(call.id, self.calls.len());
-                self.calls.push(call);
-            }
+        if let Some(&place) = self.call_places.get(&call.id) {
+            self.calls[place] = call;
+        } else {
+            self.call_places.insert(call.id, self.calls.len());
+            self.calls.push(call);
         }
     }
 

@@ -151,8 +151,11 @@ fn record(rng: &mut Rng, id: &str, now: SystemTime) -> String {
             ][rng.below(11)]
             .to_owned();
         }
+        // Not without times: the CLI gives each file the moment at which it read it, and none is sure to come before another.
         6 => {
-            json!({ "sessionId": id, "projectHash": "x", "messages": [message(rng), message(rng)] })
+            let mut record = metadata(rng, id, now);
+            record["messages"] = json!([message(rng), message(rng)]);
+            record
         }
         _ => message(rng),
     };

@@ -23,7 +23,9 @@ fn all(home: &Recorded) -> Stats {
 }
 
 fn lines(lines: &[Value]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines
+        .iter()
+        .fold(String::new(), |text, line| text + &line.to_string() + "\n")
 }
 
 const TIME: &str = "2026-01-05T10:00:00.000Z";
