@@ -88,6 +88,7 @@ fn is_confirmed(going: &Going<'_>, place: &Place) -> Result<bool, Failure> {
     Ok(removal::is_confirmed(&format!("delete {}?", going.sum()))?)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
 fn not_found(error: SelectError) -> Failure {
     let hint = match &error {
         SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
