@@ -15,6 +15,8 @@
 //! }
 //! ```
 
+pub mod redact;
+
 mod artefacts;
 mod candidates;
 mod delete;

@@ -12,6 +12,7 @@
 //! | [`doctor`] | – | what has to be right for a run, and whether it is |
 //! | [`policy_report`] | – | what rules would have done to past runs |
 //! | [`session`] | – | recorded sessions |
+//! | [`session_document`] | – | a recorded session, whole |
 //! | [`removal`] | – | sessions that go, and why |
 //! | [`stats`] | – | what sessions used |
 //!
@@ -38,6 +39,7 @@ pub mod result;
 pub mod runtime;
 pub mod schema;
 pub mod session;
+pub mod session_document;
 pub mod stats;
 pub mod typescript;
 pub mod usage;

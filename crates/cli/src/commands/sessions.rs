@@ -3,6 +3,7 @@
 mod age;
 mod common;
 mod delete;
+mod export;
 mod list;
 mod prune;
 mod removal;
@@ -10,6 +11,8 @@ mod resume;
 mod show;
 mod size;
 mod stats;
+
+pub(super) use common::Place;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -25,7 +28,8 @@ Examples:
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html
   lapidary sessions delete 3
-  lapidary sessions resume latest 'and now the documentation'")]
+  lapidary sessions resume latest 'and now the documentation'
+  lapidary sessions export --to html --redact -o session.html")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -39,6 +43,7 @@ enum Verb {
     Prune(prune::Args),
     Stats(stats::Args),
     Resume(Box<resume::Args>),
+    Export(export::Args),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
@@ -49,5 +54,6 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Verb::Prune(args) => prune::run(args, out),
         Verb::Stats(args) => stats::run(args, out),
         Verb::Resume(args) => resume::run(args, out),
+        Verb::Export(args) => export::run(args, out),
     }
 }

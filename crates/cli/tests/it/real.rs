@@ -4,9 +4,11 @@
 
 mod acp;
 mod answers;
+mod exported;
 mod failures;
 mod leftovers;
 mod lossless;
 mod sessions;
 mod tools;
+mod vault;
 mod world;

@@ -143,6 +143,7 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "doctor",
             "policy",
             "sessions",
+            "session",
             "removal",
             "stats"
         ]

@@ -8,6 +8,7 @@ mod auth;
 mod machine;
 mod modules;
 mod peers;
+mod redact;
 mod sessions;
 mod trust;
 mod vault;
