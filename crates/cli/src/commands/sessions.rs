@@ -2,10 +2,15 @@
 
 mod age;
 mod common;
+mod delete;
 mod export;
 mod list;
+mod prune;
+mod removal;
 mod resume;
 mod show;
+mod size;
+mod stats;
 
 pub(super) use common::Place;
 
@@ -22,6 +27,7 @@ Examples:
   lapidary sessions list
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html
+  lapidary sessions delete 3
   lapidary sessions resume latest 'and now the documentation'
   lapidary sessions export --to html --redact -o session.html")]
 pub(crate) struct Args {
@@ -33,6 +39,9 @@ pub(crate) struct Args {
 enum Verb {
     List(list::Args),
     Show(show::Args),
+    Delete(delete::Args),
+    Prune(prune::Args),
+    Stats(stats::Args),
     Resume(Box<resume::Args>),
     Export(export::Args),
 }
@@ -41,6 +50,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
         Verb::Show(args) => show::run(args, out),
+        Verb::Delete(args) => delete::run(args, out),
+        Verb::Prune(args) => prune::run(args, out),
+        Verb::Stats(args) => stats::run(args, out),
         Verb::Resume(args) => resume::run(args, out),
         Verb::Export(args) => export::run(args, out),
     }

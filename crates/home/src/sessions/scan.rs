@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 
 use lapidary_json::{Kind, Token, scan_object, scan_object_and_list};
@@ -153,18 +153,36 @@ impl Scanner {
         }
         let last = &self.buffer[..self.filled];
         let last = if is_first { without_mark(last) } else { last };
-        if is_first && let Some(summary) = document(&text(last)) {
-            return Ok(summary);
-        }
         reading.lines(last);
-        reading.finish()
+        let is_alone = reading.count == 1;
+        match reading.finish() {
+            // One line may be a document that names no project: then it is no record.
+            Err(Unreadable::NotASession) if is_alone => self.again(file),
+            read => read,
+        }
+    }
+
+    fn again(&mut self, file: &mut File) -> Result<Summary, Unreadable> {
+        file.rewind()?;
+        self.filled = 0;
+        while self.more(file)? {}
+        let bytes = without_mark(&self.buffer[..self.filled]);
+        document(&text(bytes)).ok_or(Unreadable::NotASession)
     }
 
     /// A file that is here whole: a document if it is one, else a log.
     fn whole(&mut self) -> Result<Summary, Unreadable> {
         let bytes = without_mark(&self.buffer[..self.filled]);
         let mut reading = Reading::default();
+        let is_line = memchr::memchr(b'\n', bytes.trim_ascii()).is_none();
         // One line with a hash in it is a record for the CLI, too.
+        if is_line {
+            reading.lines(bytes);
+            if let Ok(summary) = reading.finish() {
+                return Ok(summary);
+            }
+            reading = Reading::default();
+        }
         if let Some(summary) = document(&text(bytes)) {
             return Ok(summary);
         }
@@ -174,7 +192,7 @@ impl Scanner {
 }
 
 /// Opens a file that may have become something else since somebody looked: a pipe must not be waited for.
-fn open(path: &Path) -> io::Result<File> {
+pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]
@@ -202,6 +220,8 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
 #[derive(Debug, Default)]
 struct Reading {
     summary: Summary,
+    /// How many lines there were that are not blank.
+    count: u64,
     /// The messages since the last checkpoint: every record of one, by what its id hashes to.
     records: Vec<u64>,
     glance: Glance,
@@ -303,6 +323,7 @@ impl Reading {
         if line.trim_ascii().is_empty() {
             return;
         }
+        self.count += 1;
         let mut fields = Fields::default();
         match scan_object(line, |key, value| fields.take(key, value)) {
             Ok(record) => self.record(&fields, record),
@@ -416,10 +437,11 @@ fn document(text: &str) -> Option<Summary> {
     let mut is_session = false;
     let mut counted = Summary::default();
     let mut reading = Reading::default();
+    let mut is_titled = false;
     let whole = scan_object_and_list(
         text,
         "messages",
-        |message| count(message, &mut counted),
+        |message| count(message, &mut counted, &mut is_titled),
         |key, value| {
             is_session |= key.as_str() == "\"sessionId\"" && value.kind() == Kind::String;
             reading.metadatum(key, value);
@@ -436,13 +458,14 @@ fn document(text: &str) -> Option<Summary> {
     is_session.then_some(summary)
 }
 
-fn count(message: Token<'_>, summary: &mut Summary) {
+/// Counts a message. Only the first that says anything can be the title, be it without words.
+fn count(message: Token<'_>, summary: &mut Summary, is_titled: &mut bool) {
     summary.message_count += 1;
     let mut members = message.members();
     let kind = members.find(|(key, _)| key.as_str() == "\"type\"");
     let is_user = kind.is_some_and(|(_, kind)| kind.is("user"));
     summary.user_message_count += u64::from(is_user);
-    let is_untitled = is_user && summary.first_user_message.is_none();
+    let is_untitled = is_user && !*is_titled;
     if summary.is_resumable && !is_untitled {
         return;
     }
@@ -450,6 +473,7 @@ fn count(message: Token<'_>, summary: &mut Summary) {
     let counts = fields.counts();
     summary.is_resumable |= counts.is_resumable;
     if is_untitled && counts.is_resumable {
+        *is_titled = true;
         let said = fields.content.map(speech::says).unwrap_or_default();
         summary.first_user_message = (!said.is_empty()).then(|| said.into_owned());
     }

@@ -192,7 +192,8 @@ pub(super) fn harmless(summary: &str) -> String {
     while let Some(letter) = letters.next() {
         match letter {
             '\u{1b}' | '\u{9b}' => skip_sequence(letter, &mut letters),
-            '\t' | '\n' | '\r' => kept.push(letter),
+            // The CLI leaves these; who prints them sees to the last.
+            '\t' | '\n' | '\r' | '\u{7f}' => kept.push(letter),
             letter if letter.is_control() || is_invisible(letter) => {}
             letter => kept.push(letter),
         }
