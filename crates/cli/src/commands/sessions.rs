@@ -1,6 +1,7 @@
 //! `sessions`: what agents recorded of what was said, found, read and kept.
 
 mod age;
+mod browse;
 mod common;
 mod list;
 mod show;
@@ -16,6 +17,7 @@ use crate::printer::Printer;
 #[command(after_help = "\
 Examples:
   lapidary sessions list
+  lapidary sessions browse
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html")]
 pub(crate) struct Args {
@@ -26,12 +28,14 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     List(list::Args),
+    Browse(browse::Args),
     Show(show::Args),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
+        Verb::Browse(args) => browse::run(args, out),
         Verb::Show(args) => show::run(args, out),
     }
 }

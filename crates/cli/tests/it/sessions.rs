@@ -1,0 +1,5 @@
+//! `sessions`: the verbs.
+
+mod browse;
+mod browse_many;
+mod pty;
