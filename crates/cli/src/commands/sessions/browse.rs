@@ -23,6 +23,7 @@ mod view;
 mod worker;
 
 use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -104,19 +105,7 @@ fn setup(args: &Args, place: &Place, screen: Rect, out: &Printer) -> Setup {
         "all projects".to_owned()
     } else {
         let root = place.root(args.scope.project.as_deref());
-        let root = root.map_or_else(
-            |_| String::new(),
-            |root| root.to_string_lossy().into_owned(),
-        );
-        let home = place
-            .environment
-            .home
-            .as_deref()
-            .map(std::path::Path::to_string_lossy);
-        match home.and_then(|home| root.strip_prefix(&*home).map(str::to_owned)) {
-            Some(below) if below.is_empty() || below.starts_with('/') => format!("~{below}"),
-            _ => root,
-        }
+        below_home(&root.unwrap_or_default(), place)
     };
     Setup {
         screen,
@@ -126,6 +115,17 @@ fn setup(args: &Args, place: &Place, screen: Rect, out: &Printer) -> Setup {
         place: text::one_line(&shown, marks),
         is_everywhere: args.scope.all,
         can_delete: seams::CAN_DELETE,
+    }
+}
+
+/// A path as people write it.
+fn below_home(path: &Path, place: &Place) -> String {
+    let home = place.environment.home.as_deref();
+    let below = home.and_then(|home| path.strip_prefix(home).ok());
+    match below {
+        Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
+        Some(below) => Path::new("~").join(below).display().to_string(),
+        None => path.display().to_string(),
     }
 }
 

@@ -188,7 +188,7 @@ fn the_list_the_preview_and_the_keys_are_there() {
         ]
     );
     assert!(screen.starts_with("Sessions  ~/work/shop"), "{screen}");
-    assert!(screen.contains("5 · newest first"), "{screen}");
+    assert!(screen.contains("5 sessions · newest first"), "{screen}");
     assert!(screen.contains("? help  / search  Enter read"), "{screen}");
     pty.type_in("j");
     let screen = pty.wait_for("A hundred of a hundred.");
@@ -230,7 +230,7 @@ fn typing_filters_by_title_and_then_by_text() {
 fn the_order_changes_and_turns_around() {
     let home = Home::shop();
     let mut pty = home.browse();
-    pty.wait_for("newest first");
+    pty.wait_for("5 sessions · newest first");
     for (key, order, first) in [
         ("S", "oldest first", "Set up the database schema"),
         ("s", "longest first", "Flaky login test"),
@@ -256,12 +256,17 @@ fn a_session_is_opened_searched_and_closed_again() {
     assert!(screen.starts_with("Set up the database schema"), "{screen}");
     pty.wait_for("> Add a table for returns.");
     pty.type_in("/refers\r");
-    pty.wait("the place is on top", |screen| {
-        screen
-            .lines()
-            .nth(1)
-            .is_some_and(|row| row.contains("refers"))
-    });
+    pty.wait_for("n next");
+    pty.settle();
+    let terminal = pty.terminal();
+    let row = terminal.rows(0, 80).position(|row| row.contains("refers"));
+    let row = u16::try_from(row.unwrap()).unwrap();
+    let marked: String = (0..80)
+        .filter_map(|column| terminal.cell(row, column))
+        .filter(|cell| cell.underline())
+        .map(vt100::Cell::contents)
+        .collect();
+    assert_eq!(marked, "refers");
     pty.type_in("/nothing\rn");
     pty.wait_for("it is not in here");
     pty.type_in("q");
@@ -354,7 +359,9 @@ fn without_colour_and_beyond_utf_8_it_is_as_usable() {
     let home = Home::shop();
     home.session(6, Some("Café — 日本"), &["one", "two"]);
     let mut command = home.command(&[]);
-    command.env("NO_COLOR", "1").env("LANG", "de_DE.ISO-8859-1");
+    command
+        .env("NO_COLOR", "1")
+        .env("LC_ALL", "de_DE.ISO-8859-1");
     let mut pty = Pty::spawn(&command, (80, 24));
     let screen = pty.wait_for("Caf? -- ??");
     assert!(screen.contains(">   6"), "{screen}");
@@ -437,6 +444,10 @@ fn an_empty_project_says_so() {
     let home = Home::new();
     let mut pty = home.browse();
     pty.wait_for("no sessions recorded here yet");
-    pty.type_in("jk\rder/x\u{1b}q");
+    pty.type_in("jk\rder/x");
+    pty.wait_for("/x");
+    pty.type_in("\u{1b}");
+    pty.wait_for("? help");
+    pty.type_in("q");
     assert_eq!(pty.ended(), DONE);
 }

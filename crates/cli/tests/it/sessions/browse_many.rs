@@ -42,7 +42,7 @@ fn read_so_far(pid: u32) -> u64 {
 fn five_thousand_sessions_are_moved_through_and_searched_without_a_pause() {
     let home = many();
     let mut pty = home.browse();
-    pty.wait_for("5000 · newest first");
+    pty.wait_for("5000 sessions · newest first");
     pty.settle();
     let (cpu_before, read_before) = (cpu(pty.pid), read_so_far(pty.pid));
     let started = Instant::now();
@@ -68,16 +68,17 @@ fn five_thousand_sessions_are_moved_through_and_searched_without_a_pause() {
     );
     search(&mut pty);
     idle(&mut pty);
-    pty.type_in("\u{1b}\u{1b}");
+    pty.type_in("\u{1b}");
+    pty.wait_for("5000 sessions");
     pty.type_in("q");
     assert!(pty.ended().is_cooked);
 }
 
 fn search(pty: &mut Pty) {
     pty.type_in("g/number 4321");
-    pty.wait_for("1 of 5000");
+    pty.wait_for("  1 of 5000 · ");
     pty.type_in("\u{15}needle");
-    let screen = pty.wait_for("5 of 5000");
+    let screen = pty.wait_for("  5 of 5000 · ");
     assert!(
         screen.contains("Session number 5000") && screen.contains("Session number 1000"),
         "{screen}"

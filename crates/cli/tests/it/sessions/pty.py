@@ -1,6 +1,6 @@
 """A pseudo-terminal between a test and a program.
 
-Arguments: rows, columns, the program and its arguments. Commands come on stdin, a line each: `type HEX`, `size ROWS COLUMNS`. What the
+Arguments: rows, columns, variables, the program and its arguments. Commands come on stdin, a line each: `type HEX`, `size ROWS COLUMNS`. What the
 program shows goes to stdout. On stderr: first its pid; when it has ended, its exit code, and whether the terminal is as it was.
 """
 import fcntl, os, pty, select, struct, sys, termios
@@ -13,7 +13,7 @@ def resize(terminal, rows, columns):
 pid, terminal = pty.fork()
 if pid == 0:
     resize(0, sys.argv[1], sys.argv[2])
-    os.execv(sys.argv[3], sys.argv[3:])
+    os.execvp("env", ["env", "-i"] + sys.argv[3:])
 print(pid, file=sys.stderr, flush=True)
 commands, rest = [terminal, 0], b""
 while True:

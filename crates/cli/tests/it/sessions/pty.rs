@@ -1,6 +1,6 @@
 //! A program on a pseudo-terminal that can be typed at and looked at while it runs.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::num::NonZeroU16;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -36,18 +36,20 @@ pub(crate) struct Ended {
 impl Pty {
     /// Runs a command on a terminal of this size.
     pub(crate) fn spawn(command: &Command, (columns, rows): (u16, u16)) -> Self {
+        let variables = command.get_envs().filter_map(|(name, value)| {
+            let mut pair = name.to_owned();
+            pair.push("=");
+            pair.push(value?);
+            Some(pair)
+        });
         let mut python = Command::new("python3");
         python
             .args(["-c", PTY, &rows.to_string(), &columns.to_string()])
+            // Not Python's own: it adds to them what it thinks of the locale.
+            .args(variables)
             .arg(command.get_program())
             .args(command.get_args())
             .current_dir(command.get_current_dir().unwrap())
-            .env_clear()
-            .envs(
-                command
-                    .get_envs()
-                    .filter_map(|(name, value)| Some((name, value?))),
-            )
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -123,11 +123,8 @@ mod tests {
             "no name is no answer"
         );
         assert_eq!(asked.answer(Key::Esc), Answer::No);
-        let done = Question::export(&Entry {
-            id: "a1".to_owned(),
-            ..entry.clone()
-        })
-        .answer(Key::Enter);
+        entry.id = "a1".to_owned();
+        let done = Question::export(&entry).answer(Key::Enter);
         assert_eq!(
             done,
             Answer::Export {

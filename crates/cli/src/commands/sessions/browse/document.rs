@@ -10,6 +10,8 @@ pub(super) struct Document {
     /// The width that `rows` are for.
     width: usize,
     top: usize,
+    /// The row that was found last, until it is scrolled.
+    found: Option<usize>,
 }
 
 impl Document {
@@ -28,6 +30,7 @@ impl Document {
         if self.width == width {
             return;
         }
+        self.found = None;
         let before = self.rows.len().max(1);
         self.width = width;
         self.rows.clear();
@@ -45,6 +48,7 @@ impl Document {
 
     /// Moves by so many rows; the last one stays at the bottom of so many.
     pub(super) fn scroll(&mut self, by: isize, height: usize) {
+        self.found = None;
         let most = self.rows.len().saturating_sub(height);
         self.top = self.top.saturating_add_signed(by).min(most);
     }
@@ -60,24 +64,21 @@ impl Document {
     }
 
     /// Goes to the next row, in either direction, that has one of these words in it. False if there is none.
-    pub(super) fn find(&mut self, words: &[String], direction: Direction) -> bool {
+    pub(super) fn find(&mut self, words: &[String], direction: Direction, height: usize) -> bool {
         let count = self.rows.len();
+        let from = self.found.unwrap_or(self.top).min(count);
         let has = |row: &usize| {
             let row = self.rows[*row].to_lowercase();
             words.iter().any(|word| row.contains(word.as_str()))
         };
         let found = match direction {
             Direction::Here => (self.top..count).find(has),
-            Direction::Down => (self.top + 1..count)
-                .chain(0..self.top.min(count))
-                .find(has),
-            Direction::Up => {
-                let before = (0..self.top.min(count)).rev();
-                before.chain((self.top..count).rev()).find(has)
-            }
+            Direction::Down => (from + 1..count).chain(0..from).find(has),
+            Direction::Up => (0..from).rev().chain((from..count).rev()).find(has),
         };
         let Some(row) = found else { return false };
-        self.top = row;
+        self.found = found;
+        self.top = row.min(count.saturating_sub(height));
         true
     }
 }
@@ -119,16 +120,32 @@ mod tests {
     fn it_finds_in_both_directions_and_around_the_end() {
         let mut document = document();
         let two = ["two".to_owned()];
-        assert!(document.find(&two, Direction::Here));
+        assert!(document.find(&two, Direction::Here, 1));
         assert_eq!(document.top, 0);
-        assert!(document.find(&two, Direction::Down));
+        assert!(document.find(&two, Direction::Down, 1));
         assert_eq!(document.top, 2);
-        assert!(document.find(&two, Direction::Down));
+        assert!(document.find(&two, Direction::Down, 1));
         assert_eq!(document.top, 0);
-        assert!(document.find(&two, Direction::Up));
+        assert!(document.find(&two, Direction::Up, 1));
         assert_eq!(document.top, 2);
-        assert!(!document.find(&["seven".to_owned()], Direction::Down));
-        assert!(!Document::default().find(&two, Direction::Up));
+        assert!(!document.find(&["seven".to_owned()], Direction::Down, 1));
+        assert!(!Document::default().find(&two, Direction::Up, 1));
+    }
+
+    #[test]
+    fn what_is_found_at_the_end_has_the_rest_before_it() {
+        let mut document = document();
+        assert!(document.find(&["i".to_owned()], Direction::Down, 3));
+        assert_eq!(
+            document.page(3).collect::<Vec<_>>(),
+            ["four TWO", "five", "six"]
+        );
+        assert!(document.find(&["i".to_owned()], Direction::Down, 3));
+        assert_eq!(
+            document.found,
+            Some(4),
+            "behind the one before, not behind the row on top"
+        );
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::entry::Entry;
 
@@ -47,6 +49,9 @@ pub(super) struct Snippet {
     pub(super) after: String,
 }
 
+/// Files and their places among the entries, the newest first.
+pub(super) type Files = Arc<[(usize, PathBuf)]>;
+
 /// All that there is, and what of it is shown.
 #[derive(Debug, Default)]
 pub(super) struct List {
@@ -55,6 +60,8 @@ pub(super) struct List {
     rows: Vec<usize>,
     /// The row under the cursor.
     cursor: usize,
+    /// Somebody put it there; otherwise it stays on the first row of what a search finds.
+    is_placed: bool,
     /// The first row on the screen.
     top: usize,
     query: String,
@@ -88,6 +95,16 @@ impl List {
 
     pub(super) fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// The files to search: first those that are looked at first, so that what is found is added below.
+    pub(super) fn files(&self) -> Files {
+        let mut files: Vec<_> = self.entries.iter().enumerate().collect();
+        files.sort_by_key(|(_, entry)| Reverse(entry.updated_ms));
+        let files = files.into_iter();
+        files
+            .map(|(place, entry)| (place, entry.path.clone()))
+            .collect()
     }
 
     /// How many there could be, were nothing searched.
@@ -129,6 +146,7 @@ impl List {
     /// Searches for something else. What was found in files was found for other words.
     pub(super) fn search(&mut self, query: String) {
         self.query = query;
+        self.is_placed = false;
         self.found.clear();
         self.rearrange();
     }
@@ -175,6 +193,7 @@ impl List {
 
     /// Moves the cursor by so many rows, as far as there are any.
     pub(super) fn step(&mut self, by: isize) {
+        self.is_placed = true;
         let last = self.rows.len().saturating_sub(1);
         self.cursor = self.cursor.saturating_add_signed(by).min(last);
     }
@@ -189,7 +208,8 @@ impl List {
 
     fn rearrange(&mut self) {
         let place = self.rows.get(self.cursor).copied();
-        self.arrange(place);
+        let is_kept = self.is_placed || self.query.is_empty();
+        self.arrange(place.filter(|_| is_kept));
     }
 
     /// Chooses and orders the rows; the cursor stays on its entry, or else goes to the first.
@@ -285,6 +305,7 @@ mod tests {
         };
         list.add_found(vec![(1, snippet)]);
         assert_eq!(numbers(&list), [Some(2), Some(3), Some(1)]);
+        assert_eq!(list.cursor(), 0, "nobody has moved it");
         list.search("plans".to_owned());
         assert_eq!(numbers(&list), []);
     }

@@ -12,7 +12,7 @@ use super::document::{Direction, Document};
 use super::entry::Entry;
 use super::keys::Key;
 use super::layout::Areas;
-use super::list::{List, Snippet};
+use super::list::{Files, List, Snippet};
 
 /// A search may be so long.
 const LONGEST_QUERY: usize = 200;
@@ -45,7 +45,7 @@ pub(super) struct State {
     pub(super) note: Option<String>,
     /// How many files have been searched, and of how many, while it goes on.
     pub(super) searched: Option<(usize, usize)>,
-    files: Arc<[PathBuf]>,
+    files: Files,
     /// Counts what was asked of others: an answer to what was asked before is of no use.
     ticket: u64,
     searching: u64,
@@ -131,7 +131,7 @@ pub(super) enum Effect {
     /// Read a transcript. Whatever was to be read before is not needed any more.
     Read(u64, PathBuf, Extent),
     /// Search files for words. Whatever was searched before is not needed any more; without words nothing is.
-    Search(u64, Vec<String>, Arc<[PathBuf]>),
+    Search(u64, Vec<String>, Files),
     Export(PathBuf, PathBuf),
     Delete(PathBuf),
     Leave(Outcome),
@@ -312,8 +312,8 @@ impl State {
 
     fn listed(&mut self, entries: Vec<Entry>, warning: Option<String>) -> Vec<Effect> {
         self.listing = Reading::Done;
-        self.files = entries.iter().map(|entry| entry.path.clone()).collect();
         self.list.fill(entries);
+        self.files = self.list.files();
         self.note = warning.or(self.note.take());
         if self.list.query().is_empty() {
             return Vec::new();
@@ -371,7 +371,7 @@ impl State {
     fn turn_pages(&mut self, mut open: Open, key: Key) -> Vec<Effect> {
         let height = usize::from(Areas::page(self.setup.screen).1.height);
         if open.is_typing {
-            open.type_search(key);
+            open.type_search(key, height);
         } else if matches!(key, Key::Esc | Key::Char('q')) {
             self.ticket += 1; // what is still being read is not waited for
             return Vec::new();
@@ -387,14 +387,16 @@ impl State {
             let width = usize::from(self.setup.screen.width);
             let lines = text.unwrap_or_else(|error| vec![error]);
             let mut document = Document::new(lines, width);
-            document.find(&words(&open.query), Direction::Here);
+            let height = usize::from(Areas::page(self.setup.screen).1.height);
+            document.find(&words(&open.query), Direction::Here, height);
             open.document = Some(document);
         } else if let Preview::Coming(path) = std::mem::take(&mut self.preview) {
             self.preview = match text {
                 Ok(lines) => {
-                    let width = usize::from(self.areas().preview.width);
-                    let mut document = Document::new(lines, width);
-                    document.find(&self.list.words(), Direction::Here);
+                    let area = self.areas().preview;
+                    let mut document = Document::new(lines, usize::from(area.width));
+                    let height = usize::from(area.height);
+                    document.find(&self.list.words(), Direction::Here, height);
                     Preview::Ready(path, document)
                 }
                 Err(error) => Preview::Failed(path, error),
@@ -449,13 +451,12 @@ impl State {
         if self.preview.path().is_some_and(|shown| shown == path) {
             self.preview = Preview::Empty;
         }
-        let entries = self.list.entries.iter();
-        self.files = entries.map(|entry| entry.path.clone()).collect();
+        self.files = self.list.files();
     }
 }
 
 impl Open {
-    fn type_search(&mut self, key: Key) {
+    fn type_search(&mut self, key: Key, height: usize) {
         match key {
             Key::Esc => {
                 self.is_typing = false;
@@ -463,7 +464,7 @@ impl Open {
             }
             Key::Enter => {
                 self.is_typing = false;
-                self.find(Direction::Here);
+                self.find(Direction::Here, height);
             }
             key => {
                 key.edits(&mut self.query, LONGEST_QUERY);
@@ -479,8 +480,8 @@ impl Open {
             return None;
         }
         let is_found = match key {
-            Key::Char('n') => self.find(Direction::Down),
-            Key::Char('N') => self.find(Direction::Up),
+            Key::Char('n') => self.find(Direction::Down, height),
+            Key::Char('N') => self.find(Direction::Up, height),
             Key::Char('/') => {
                 self.is_typing = true;
                 self.query.clear();
@@ -491,10 +492,10 @@ impl Open {
         (!is_found).then(|| "it is not in here".to_owned())
     }
 
-    fn find(&mut self, direction: Direction) -> bool {
+    fn find(&mut self, direction: Direction, height: usize) -> bool {
         let words = words(&self.query);
         let document = self.document.as_mut();
-        document.is_some_and(|document| document.find(&words, direction))
+        document.is_some_and(|document| document.find(&words, direction, height))
     }
 }
 

@@ -69,7 +69,13 @@ pub(super) fn read(
         );
         shown.extend([note, String::new()]);
     }
-    shown.extend(out.lines(marks));
+    let lines = out.lines(marks).into_iter();
+    // A preview stands under the id already.
+    let is_known = |at: usize, line: &str| {
+        extent == Extent::Preview && at == 0 && line.starts_with("session  ")
+    };
+    let lines = lines.enumerate().filter(|(at, line)| !is_known(*at, line));
+    shown.extend(lines.map(|(_, line)| line));
     Ok(shown)
 }
 

@@ -51,7 +51,10 @@ fn head(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let count = match state.listing {
         Reading::At(_, 0) => brush.sign("reading …"),
         Reading::At(done, total) => brush.sign(&format!("reading {done} of {total} …")),
-        Reading::Done if shown == all => format!("{all}"),
+        Reading::Done if shown == all => match all {
+            1 => "1 session".to_owned(),
+            _ => format!("{all} sessions"),
+        },
         Reading::Done => format!("{shown} of {all}"),
     };
     let order = state.list.sort.described(state.list.is_reversed);

@@ -15,6 +15,7 @@ use lapidary::home::sessions::{
 use lapidary::render::live::Marks;
 
 use super::entry::Entry;
+use super::list::Files;
 use super::state::{Extent, Found, Input};
 use super::{full_text, seams, transcript};
 
@@ -33,7 +34,7 @@ pub(super) struct Workers {
     marks: Marks,
     projects: Arc<[Project]>,
     reads: Newest<(PathBuf, Extent)>,
-    searches: Newest<(Vec<String>, Arc<[PathBuf]>)>,
+    searches: Newest<(Vec<String>, Files)>,
 }
 
 impl Workers {
@@ -52,7 +53,7 @@ impl Workers {
         let searches = Newest::start(
             "search",
             PAUSE,
-            move |ticket, (words, files): (Vec<String>, Arc<[PathBuf]>), is_wanted| {
+            move |ticket, (words, files): (Vec<String>, Files), is_wanted| {
                 guarded(|| search(ticket, &words, &files, marks, &told, is_wanted));
             },
         );
@@ -88,7 +89,7 @@ impl Workers {
         self.reads.ask(ticket, (path, extent));
     }
 
-    pub(super) fn search(&self, ticket: u64, words: Vec<String>, files: Arc<[PathBuf]>) {
+    pub(super) fn search(&self, ticket: u64, words: Vec<String>, files: Files) {
         self.searches.ask(ticket, (words, files));
     }
 
@@ -191,7 +192,7 @@ impl Summaries for Counting<'_> {
 fn search(
     ticket: u64,
     words: &[String],
-    files: &[PathBuf],
+    files: &[(usize, PathBuf)],
     marks: Marks,
     told: &Sender<Input>,
     is_wanted: &dyn Fn() -> bool,
@@ -204,13 +205,15 @@ fn search(
         total: files.len(),
         ..Found::default()
     };
-    for (place, file) in files.iter().enumerate() {
+    for (done, (place, file)) in files.iter().enumerate() {
         if !is_wanted() {
             return;
         }
         let snippet = guarded(|| full_text::find(file, words, marks)).flatten();
-        found.places.extend(snippet.map(|snippet| (place, snippet)));
-        found.done = place + 1;
+        found
+            .places
+            .extend(snippet.map(|snippet| (*place, snippet)));
+        found.done = done + 1;
         if last.elapsed() >= TELL || found.done == found.total {
             last = Instant::now();
             let places = std::mem::take(&mut found.places);

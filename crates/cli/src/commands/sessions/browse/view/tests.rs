@@ -72,10 +72,10 @@ fn drawn(state: &State) -> (String, TestBackend) {
 fn a_usual_terminal_shows_list_preview_and_keys() {
     let (text, _) = drawn(&state(80, 16));
     let expected = "\
-Sessions  ~/work/shop                                           3 · newest first
+Sessions  ~/work/shop                                  3 sessions · newest first
     #    age  msgs  title
 >   3    now     4  Fix the login page
-    2     2h   104  日本語のタイトルはとても長いのでここで切られるはずですが…
+    2     2h   104  日本語のタイトルはとても長いのでここで切られるはずですがど…
     1     3d    12  Set up the database
 
 
@@ -95,13 +95,13 @@ It is fixed.
 #[test]
 fn the_cursor_is_seen_by_its_mark_and_by_reverse_video_and_nothing_has_a_colour() {
     let mut state = state(80, 24);
-    state.update(Input::Key(Key::Down));
+    state.update(Input::Key(Key::End));
     let (text, backend) = drawn(&state);
     let row = text.lines().position(|row| row.starts_with('>')).unwrap();
-    assert_eq!(row, 3);
+    assert_eq!(row, 4);
     let buffer = backend.buffer();
     for x in 0..80 {
-        let cell = &buffer[(x, 3)];
+        let cell = &buffer[(x, 4)];
         assert!(cell.modifier.contains(Modifier::REVERSED), "{x}");
     }
     let cells = buffer.content().iter();
