@@ -4,6 +4,7 @@ mod age;
 mod browse;
 mod common;
 mod list;
+mod resume;
 mod show;
 
 use crate::exit::Exit;
@@ -19,7 +20,8 @@ Examples:
   lapidary sessions list
   lapidary sessions browse
   lapidary sessions show
-  lapidary sessions show 3 --format html > session.html")]
+  lapidary sessions show 3 --format html > session.html
+  lapidary sessions resume latest 'and now the documentation'")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -30,6 +32,7 @@ enum Verb {
     List(list::Args),
     Browse(browse::Args),
     Show(show::Args),
+    Resume(Box<resume::Args>),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
@@ -37,5 +40,6 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Verb::List(args) => list::run(args, out),
         Verb::Browse(args) => browse::run(args, out),
         Verb::Show(args) => show::run(args, out),
+        Verb::Resume(args) => resume::run(args, out),
     }
 }

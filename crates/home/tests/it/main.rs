@@ -9,3 +9,4 @@ mod machine;
 mod modules;
 mod peers;
 mod trust;
+mod vault;

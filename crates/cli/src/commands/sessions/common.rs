@@ -111,5 +111,6 @@ pub(super) fn not_found(error: SelectError) -> Failure {
         SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
         _ => "`lapidary sessions list` shows them: take a number, an id, or `latest`",
     };
-    Failure::bad_input(anyhow!(error)).with_hint(hint)
+    let code = error.code();
+    Failure::bad_input(anyhow!("{error} ({code})")).with_hint(hint)
 }
