@@ -7,6 +7,8 @@ mod list;
 mod resume;
 mod show;
 
+pub(super) use common::Place;
+
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
