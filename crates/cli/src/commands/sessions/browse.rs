@@ -22,14 +22,13 @@ mod transcript;
 mod view;
 mod worker;
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::render::plain::sanitize;
 use ratatui::layout::Rect;
 
 use super::common::{Place, Scope};
@@ -134,11 +133,7 @@ fn leave(outcome: &Outcome, out: &mut Printer) -> Result<Exit, Failure> {
     match outcome {
         Outcome::Done => Ok(Exit::Success),
         Outcome::Interrupted => Ok(Exit::Cancelled),
-        Outcome::Resume { id, root } => {
-            let command = seams::resume_command(id, root.as_ref());
-            writeln!(out, "{}", sanitize(&command))?;
-            Ok(Exit::Success)
-        }
+        Outcome::Resume(it) => seams::resume(it, out),
     }
 }
 

@@ -278,18 +278,32 @@ fn a_session_is_opened_searched_and_closed_again() {
 }
 
 #[test]
-fn resuming_leaves_and_says_how() {
+fn resuming_leaves_and_runs_the_agent_on_that_session() {
     let home = Home::shop();
-    let mut pty = home.browse();
+    let mut shell = Command::new("sh");
+    let write = "cat > \"$1\" && chmod 755 \"$1\"";
+    shell.args(["-c", write, "sh"]).arg(home.path("gemini"));
+    let script = "#!/bin/sh\nprintf '%s\\n' \"$@\" > ../../asked\ncat >> ../../asked\nexit 3\n";
+    assert!(output(shell, script.as_bytes()).status.success());
+    let mut command = home.command(&[]);
+    command
+        .env("GEMINI_CLI_PATH", home.path("gemini"))
+        .env("GEMINI_CLI_TRUST_WORKSPACE", "true");
+    let mut pty = Pty::spawn(&command, (80, 24));
     pty.wait_for("Seven crates");
     pty.type_in("jr");
-    assert_eq!(pty.ended(), DONE);
+    pty.wait_for("resume, saying: ");
+    pty.type_in("-- go on\r");
+    let ended = pty.ended();
     assert_restored(&pty);
     let screen = pty.screen();
+    assert!(ended.is_cooked && ended.code == 15, "{ended:?} {screen}");
+    let asked = fs::read_to_string(home.path("asked")).unwrap();
     assert!(
-        screen.contains("lapidary sessions resume 00000004-1111-4222-8333-444444444444"),
-        "{screen}"
+        asked.contains("00000004-1111-4222-8333-444444444444"),
+        "{asked}"
     );
+    assert!(asked.contains("-- go on"), "{asked}");
 }
 
 #[test]

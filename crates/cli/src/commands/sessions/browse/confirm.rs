@@ -8,6 +8,9 @@ use super::keys::Key;
 /// A file's name may be so long.
 const LONGEST_NAME: usize = 200;
 
+/// What is said may be so long; more is better said in a file.
+const LONGEST_PROMPT: usize = 4000;
+
 /// A question at the foot of the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Question {
@@ -15,6 +18,12 @@ pub(super) enum Question {
     Delete { path: PathBuf, title: String },
     /// What a transcript is to be called.
     Export { path: PathBuf, name: String },
+    /// What is to be said to a session that goes on.
+    Resume {
+        id: String,
+        root: Option<PathBuf>,
+        prompt: String,
+    },
 }
 
 /// What came of a question.
@@ -29,6 +38,16 @@ pub(super) enum Answer {
         path: PathBuf,
         to: PathBuf,
     },
+    Resume(Resumption),
+}
+
+/// A session that goes on, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Resumption {
+    pub(super) id: String,
+    /// The project's directory, if it is known.
+    pub(super) root: Option<PathBuf>,
+    pub(super) prompt: String,
 }
 
 impl Question {
@@ -46,6 +65,23 @@ impl Question {
         }
     }
 
+    pub(super) fn resume(entry: &Entry) -> Self {
+        Self::Resume {
+            id: entry.id.clone(),
+            root: entry.root.clone(),
+            prompt: String::new(),
+        }
+    }
+
+    /// The line that is being typed, if one is.
+    pub(super) fn line(&mut self) -> Option<(&mut String, usize)> {
+        match self {
+            Self::Delete { .. } => None,
+            Self::Export { name, .. } => Some((name, LONGEST_NAME)),
+            Self::Resume { prompt, .. } => Some((prompt, LONGEST_PROMPT)),
+        }
+    }
+
     /// Takes a key.
     pub(super) fn answer(mut self, key: Key) -> Answer {
         if key == Key::Esc {
@@ -57,14 +93,23 @@ impl Question {
                 Key::Char('y' | 'Y') => Answer::Delete(std::mem::take(path)),
                 _ => Answer::No,
             },
-            Self::Export { path, name } => {
-                if key == Key::Enter && !name.trim().is_empty() {
-                    return Answer::Export {
-                        path: std::mem::take(path),
-                        to: Path::new(name.trim()).to_owned(),
-                    };
+            Self::Export { path, name } if key == Key::Enter && !name.trim().is_empty() => {
+                Answer::Export {
+                    path: std::mem::take(path),
+                    to: Path::new(name.trim()).to_owned(),
                 }
-                key.edits(name, LONGEST_NAME);
+            }
+            Self::Resume { id, root, prompt } if key == Key::Enter && !prompt.trim().is_empty() => {
+                Answer::Resume(Resumption {
+                    id: std::mem::take(id),
+                    root: root.take(),
+                    prompt: std::mem::take(prompt),
+                })
+            }
+            Self::Export { .. } | Self::Resume { .. } => {
+                if let Some((line, longest)) = self.line() {
+                    key.edits(line, longest);
+                }
                 Answer::Open(self)
             }
         }

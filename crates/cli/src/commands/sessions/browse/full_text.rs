@@ -67,8 +67,9 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut text = r#"{"sessionId":"s","projectHash":"p"}"#.to_owned();
         for (number, content) in content.iter().enumerate() {
-            let content = serde_json::Value::from(*content);
-            text += &format!("\n{{\"id\":\"m{number}\",\"type\":\"user\",\"content\":{content}}}");
+            let id = format!("m{number}");
+            let message = serde_json::json!({ "id": id, "type": "user", "content": content });
+            text.extend(["\n", &message.to_string()]);
         }
         std::fs::write(file.path(), text).unwrap();
         let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();

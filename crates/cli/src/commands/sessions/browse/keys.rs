@@ -96,10 +96,10 @@ pub(super) const HELP: &[(&str, &str)] = &[
     ),
     (
         "/",
-        "search titles, ids and texts as you type; Enter keeps it, Esc ends it",
+        "search titles, ids and texts; Enter keeps it, Esc ends it",
     ),
     ("Enter", "read the whole session"),
-    ("r", "resume it: leaves the browser"),
+    ("r", "resume it: asks what to say, and leaves"),
     ("e", "export it as Markdown"),
     ("d", "delete it, after asking"),
     (

@@ -40,7 +40,7 @@ impl Areas {
             areas.columns = take_top(&mut areas.list, u16::from(screen.height >= 10));
         } else if screen.width >= WIDE {
             let list = rest.width / 2;
-            areas.list.width = list;
+            areas.list.width = list - 1;
             areas.rule = Rect {
                 x: rest.x + list,
                 width: 1,

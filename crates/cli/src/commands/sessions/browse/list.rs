@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::entry::Entry;
+use super::text::width;
 
 /// By what the list is ordered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -70,6 +71,8 @@ pub(super) struct List {
     pub(super) sort: Sort,
     pub(super) is_reversed: bool,
     pub(super) shows_hidden: bool,
+    /// How many columns the longest name of a project takes.
+    pub(super) project_width: usize,
     /// Only this project.
     pub(super) project: Option<String>,
 }
@@ -79,6 +82,8 @@ impl List {
     pub(super) fn fill(&mut self, entries: Vec<Entry>) {
         let path = self.selected().map(|entry| entry.path.clone());
         self.entries = entries;
+        let names = self.entries.iter().map(|entry| width(&entry.project));
+        self.project_width = names.max().unwrap_or(0);
         self.found.clear();
         self.arrange(None);
         let place = path.and_then(|path| {
@@ -148,13 +153,15 @@ impl List {
         self.query = query;
         self.is_placed = false;
         self.found.clear();
-        self.rearrange();
+        let place = self.rows.get(self.cursor).copied();
+        self.arrange(place.filter(|_| self.query.is_empty()));
     }
 
     /// Takes what was found in files.
     pub(super) fn add_found(&mut self, found: Vec<(usize, Snippet)>) {
         self.found.extend(found);
-        self.rearrange();
+        let place = self.rows.get(self.cursor).copied();
+        self.arrange(place.filter(|_| self.is_placed));
     }
 
     pub(super) fn next_sort(&mut self) {
@@ -208,8 +215,7 @@ impl List {
 
     fn rearrange(&mut self) {
         let place = self.rows.get(self.cursor).copied();
-        let is_kept = self.is_placed || self.query.is_empty();
-        self.arrange(place.filter(|_| is_kept));
+        self.arrange(place);
     }
 
     /// Chooses and orders the rows; the cursor stays on its entry, or else goes to the first.

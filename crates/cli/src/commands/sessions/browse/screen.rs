@@ -158,3 +158,70 @@ fn input(event: Event) -> Option<Input> {
         _ => None,
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    const ASKED: &str = "LAPIDARY_TEST_PANIC";
+
+    const ON_A_TERMINAL: &str = r#"
+import os, pty, sys, termios
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+shown = b""
+while True:
+    try:
+        more = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not more:
+        break
+    shown += more
+os.waitpid(pid, 0)
+flags = termios.tcgetattr(terminal)[3]
+os.write(1, shown)
+os.write(1, b"COOKED" if flags & termios.ICANON and flags & termios.ECHO else b"RAW")
+"#;
+
+    /// Runs itself once more, on a terminal, and panics there.
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_speaks() {
+        if std::env::var_os(ASKED).is_some() {
+            let browser = thread::Builder::new().name("main".to_owned()).spawn(|| {
+                let _screen = Screen::take().unwrap();
+                panic!("something is wrong");
+            });
+            assert!(browser.unwrap().join().is_err());
+            return;
+        }
+        let name = thread::current().name().unwrap().to_owned();
+        let ran = python()
+            .args(["-c", ON_A_TERMINAL])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", &name, "--nocapture"])
+            .env(ASKED, "1")
+            .env("TERM", "xterm-256color")
+            .output()
+            .unwrap();
+        let shown = String::from_utf8(ran.stdout).unwrap();
+        let at = |what: &str| {
+            shown
+                .find(what)
+                .unwrap_or_else(|| panic!("{what:?}: {shown:?}"))
+        };
+        assert!(at("\u{1b}[?1049h") < at("\u{1b}[?1049l"), "{shown:?}");
+        assert!(at("\u{1b}[?1049l") < at("something is wrong"), "{shown:?}");
+        assert!(at("\u{1b}[?25h") < at("something is wrong"), "{shown:?}");
+        assert!(shown.ends_with("COOKED"), "{shown:?}");
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test that is over when it is over"
+    )]
+    fn python() -> std::process::Command {
+        std::process::Command::new("python3")
+    }
+}

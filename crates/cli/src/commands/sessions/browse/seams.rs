@@ -1,15 +1,23 @@
 //! Where other commands are called: what `sessions export`, `sessions delete` and `sessions resume` do, done from here.
 
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use clap::Parser as _;
 use lapidary::home::sessions::Project;
 use lapidary::normalize::Options;
 use lapidary::normalize::gemini::session_events;
 use lapidary::render::Renderer as _;
 use lapidary::render::markdown::MarkdownRenderer;
 use lapidary::wire::gemini::session::Log;
+
+use super::super::resume;
+use super::confirm::Resumption;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
 
 /// Whether sessions can be deleted from here.
 pub(super) const CAN_DELETE: bool = false;
@@ -39,34 +47,18 @@ pub(super) fn delete(_projects: &[Project], _path: &Path) -> anyhow::Result<Stri
     anyhow::bail!("this is not built in")
 }
 
-/// How to resume a session: the command to type.
-pub(super) fn resume_command(id: &str, root: Option<&PathBuf>) -> String {
-    let project = root.map_or_else(String::new, |root| {
-        format!(" --project {}", quoted(&root.to_string_lossy()))
-    });
-    format!("lapidary sessions resume {}{project}", quoted(id))
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./~".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
+/// Goes on with a session, as `sessions resume` does.
+pub(super) fn resume(it: &Resumption, out: &mut Printer) -> Result<Exit, Failure> {
+    #[derive(clap::Parser)]
+    struct Resume {
+        #[command(flatten)]
+        args: resume::Args,
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_is_one_that_a_shell_takes() {
-        assert_eq!(resume_command("a-1", None), "lapidary sessions resume a-1");
-        let root = PathBuf::from("/home/it's me");
-        assert_eq!(
-            resume_command("$(x)", Some(&root)),
-            r"lapidary sessions resume '$(x)' --project '/home/it'\''s me'"
-        );
+    let mut words: Vec<OsString> = vec!["resume".into()];
+    if let Some(root) = &it.root {
+        words.extend(["--working-dir".into(), root.into()]);
     }
+    words.extend(["--".into(), (&it.id).into(), (&it.prompt).into()]);
+    let parsed = Resume::try_parse_from(words).map_err(Failure::usage)?;
+    resume::run(&parsed.args, out)
 }

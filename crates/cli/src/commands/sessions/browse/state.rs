@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use lapidary::render::live::Marks;
 use ratatui::layout::Rect;
 
-use super::confirm::{Answer, Question};
+use super::confirm::{Answer, Question, Resumption};
 use super::document::{Direction, Document};
 use super::entry::Entry;
 use super::keys::Key;
@@ -151,10 +151,7 @@ pub(super) enum Extent {
 pub(super) enum Outcome {
     Done,
     /// By somebody who wants to go on with this session.
-    Resume {
-        id: String,
-        root: Option<PathBuf>,
-    },
+    Resume(Resumption),
     /// By Ctrl-C or a signal.
     Interrupted,
 }
@@ -275,9 +272,11 @@ impl State {
                 }
                 self.search(query)
             }
-            Mode::Asking(Question::Export { name, .. }) => {
-                for letter in line.chars() {
-                    Key::Char(letter).edits(name, LONGEST_QUERY);
+            Mode::Asking(question) => {
+                if let Some((typed, longest)) = question.line() {
+                    for letter in line.chars() {
+                        Key::Char(letter).edits(typed, longest);
+                    }
                 }
                 Vec::new()
             }
@@ -336,18 +335,20 @@ impl State {
             Answer::No => Vec::new(),
             Answer::Delete(path) => vec![Effect::Delete(path)],
             Answer::Export { path, to } => vec![Effect::Export(path, to)],
+            Answer::Resume(it) => vec![Effect::Leave(Outcome::Resume(it))],
         }
     }
 
     fn resume(&mut self) -> Vec<Effect> {
-        match self.list.selected() {
-            Some(entry) if entry.is_session() => {
-                let (id, root) = (entry.id.clone(), entry.root.clone());
-                vec![Effect::Leave(Outcome::Resume { id, root })]
-            }
-            Some(_) => self.tell("there is nothing in it to resume".to_owned()),
-            None => Vec::new(),
+        if self
+            .list
+            .selected()
+            .is_some_and(|entry| !entry.is_session())
+        {
+            return self.tell("there is nothing in it to resume".to_owned());
         }
+        self.ask(Question::resume);
+        Vec::new()
     }
 
     fn open(&mut self) -> Vec<Effect> {

@@ -74,12 +74,12 @@ fn rule(state: &State, area: Rect, brush: &mut Brush<'_>) {
                     ..area
                 },
                 "│",
-                brush.ink.dim(),
+                Ink::DIM,
             );
         }
         return;
     }
-    brush.put(area, &"─".repeat(usize::from(area.width)), brush.ink.dim());
+    brush.put(area, &"─".repeat(usize::from(area.width)), Ink::DIM);
     let Some(entry) = state.list.selected() else {
         return;
     };
@@ -94,7 +94,7 @@ fn rule(state: &State, area: Rect, brush: &mut Brush<'_>) {
     }
     let id = super::text::one_line(&entry.id, state.setup.marks);
     let about = format!(" {id}  {} ", size(entry.size));
-    brush.put(inner, &about, brush.ink.dim());
+    brush.put(inner, &about, Ink::DIM);
 }
 
 fn preview(state: &State, area: Rect, brush: &mut Brush<'_>) {
@@ -102,8 +102,8 @@ fn preview(state: &State, area: Rect, brush: &mut Brush<'_>) {
         Preview::Ready(_, document) => {
             page::lines(document, &state.list.words(), area, brush);
         }
-        Preview::Failed(_, error) => brush.put(area, error, brush.ink.dim()),
-        Preview::Coming(_) => brush.put(area, &brush.sign("…"), brush.ink.dim()),
+        Preview::Failed(_, error) => brush.put(area, error, Ink::DIM),
+        Preview::Coming(_) => brush.put(area, &brush.sign("…"), Ink::DIM),
         Preview::Empty => {}
     }
 }
@@ -119,20 +119,19 @@ fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
         Mode::Asking(Question::Export { name, .. }) => {
             return Some(brush.typed(area, "export to: ", name, "Enter writes, Esc does not"));
         }
+        Mode::Asking(Question::Resume { prompt, .. }) => {
+            return Some(brush.typed(area, "resume, saying: ", prompt, "Enter goes, Esc stays"));
+        }
         Mode::Asking(Question::Delete { title, .. }) => {
             let keys = " y deletes it, any other key does not";
             let room = usize::from(area.width).saturating_sub(width(keys) + 12);
             let title = shortened(title, room, brush.marks).into_owned();
-            brush.put(
-                area,
-                &format!("delete \"{title}\"?{keys}"),
-                brush.ink.strong(),
-            );
+            brush.put(area, &format!("delete \"{title}\"?{keys}"), Ink::STRONG);
         }
         _ if state.note.is_some() => {
             let note = state.note.as_deref().unwrap_or_default();
             let note = super::text::one_line(note, brush.marks);
-            brush.put(area, &note, brush.ink.strong());
+            brush.put(area, &note, Ink::STRONG);
         }
         _ if !state.list.query().is_empty() => {
             let query = format!("/{}", state.list.query());
@@ -224,9 +223,9 @@ impl Brush<'_> {
                 .saturating_sub(u16::from(at < room)),
             ..area
         };
-        self.put(start, left.0, self.ink.strong());
+        self.put(start, left.0, Ink::STRONG);
         self.put_at(start, width(left.0), left.1, Style::new());
-        self.put_at(area, at, right, self.ink.dim());
+        self.put_at(area, at, right, Ink::DIM);
     }
 
     /// A line that is being typed; returns where the cursor is to stand. The end of a long one is seen.
@@ -240,7 +239,7 @@ impl Brush<'_> {
                 .nth(1)
                 .map_or("", |(at, _)| &shown[at..]);
         }
-        self.put(area, prompt, self.ink.strong());
+        self.put(area, prompt, Ink::STRONG);
         self.put_at(area, width(prompt), shown, Style::new());
         let end = width(prompt) + width(shown);
         if end + 2 + width(right) <= usize::from(area.width) {
@@ -248,7 +247,7 @@ impl Brush<'_> {
                 area,
                 usize::from(area.width) - width(right),
                 right,
-                self.ink.dim(),
+                Ink::DIM,
             );
         }
         let end = u16::try_from(end)
@@ -265,8 +264,8 @@ impl Brush<'_> {
                 break;
             }
             let (name, does) = key.split_once(' ').unwrap_or((key, ""));
-            self.put_at(area, at, name, self.ink.strong());
-            self.put_at(area, at + width(name) + 1, does, self.ink.dim());
+            self.put_at(area, at, name, Ink::STRONG);
+            self.put_at(area, at + width(name) + 1, does, Ink::DIM);
             at += width(key) + 2;
         }
     }

@@ -165,8 +165,13 @@ fn deleting_asks_first_and_the_rest_is_numbered_anew() {
 fn what_is_resumed_is_what_is_under_the_cursor_if_it_can_be() {
     let mut state = browsing();
     let id = entries()[1].id.clone();
-    let expected = Effect::Leave(Outcome::Resume { id, root: None });
-    assert_eq!(typed(&mut state, "r"), [expected]);
+    assert_eq!(typed(&mut state, "r"), []);
+    assert_eq!(press(&mut state, Key::Enter), [], "nothing is said yet");
+    typed(&mut state, "go on");
+    let prompt = "go on".to_owned();
+    let root = None;
+    let expected = Effect::Leave(Outcome::Resume(Resumption { id, root, prompt }));
+    assert_eq!(press(&mut state, Key::Enter), [expected]);
     let effects = typed(&mut state, "hGr");
     let left = effects
         .iter()

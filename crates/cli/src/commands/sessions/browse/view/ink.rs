@@ -8,33 +8,25 @@ pub(super) struct Ink {
 }
 
 impl Ink {
-    fn coloured(self, style: Style, colour: Color) -> Style {
-        if self.colour { style.fg(colour) } else { style }
-    }
-
     /// What is under the cursor.
-    pub(super) fn selected(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
-    }
-
+    pub(super) const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
     /// What is looked at first.
-    pub(super) fn strong(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-
+    pub(super) const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
     /// What is looked at last.
-    pub(super) fn dim(self) -> Style {
-        Style::new().add_modifier(Modifier::DIM)
-    }
+    pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 
     /// What was searched.
     pub(super) fn found(self) -> Style {
-        let style = Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+        let style = Self::STRONG.add_modifier(Modifier::UNDERLINED);
         self.coloured(style, Color::Yellow)
     }
 
     /// What the user said.
     pub(super) fn user(self) -> Style {
-        self.coloured(self.strong(), Color::Cyan)
+        self.coloured(Self::STRONG, Color::Cyan)
+    }
+
+    fn coloured(self, style: Style, colour: Color) -> Style {
+        if self.colour { style.fg(colour) } else { style }
     }
 }

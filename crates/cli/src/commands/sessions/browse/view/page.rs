@@ -8,6 +8,7 @@ use super::super::keys::HELP;
 use super::super::layout::Areas;
 use super::super::state::{Open, State};
 use super::super::text::width;
+use super::ink::Ink;
 use super::{Brush, words_of};
 
 pub(super) fn transcript(state: &State, open: &Open, brush: &mut Brush<'_>) -> Option<Position> {
@@ -21,13 +22,13 @@ pub(super) fn transcript(state: &State, open: &Open, brush: &mut Brush<'_>) -> O
     brush.both_ends(head, (&open.title, ""), &percent);
     match &open.document {
         Some(document) => lines(document, &words_of(open), body, brush),
-        None => brush.put(body, &brush.sign("reading …"), brush.ink.dim()),
+        None => brush.put(body, &brush.sign("reading …"), Ink::DIM),
     }
     if open.is_typing {
         return Some(brush.typed(foot, "/", &open.query, "Enter searches"));
     }
     match &state.note {
-        Some(note) => brush.put(foot, note, brush.ink.strong()),
+        Some(note) => brush.put(foot, note, Ink::STRONG),
         None => brush.keys(
             foot,
             &[
@@ -63,7 +64,7 @@ fn style_of(row: &str, brush: &Brush<'_>) -> Style {
     if row.starts_with("> ") {
         brush.ink.user()
     } else if is_minor.iter().any(|start| row.starts_with(start)) {
-        brush.ink.dim()
+        Ink::DIM
     } else {
         Style::new()
     }
@@ -98,10 +99,10 @@ pub(super) fn help(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
             height: 1,
             ..body
         };
-        brush.put_at(area, 2, key, brush.ink.strong());
+        brush.put_at(area, 2, key, Ink::STRONG);
         let at = if area.width < 50 { width(key) + 4 } else { 18 };
         brush.put_at(area, at, does, Style::new());
     }
-    brush.put(foot, "any key goes back", brush.ink.dim());
+    brush.put(foot, "any key goes back", Ink::DIM);
     None
 }

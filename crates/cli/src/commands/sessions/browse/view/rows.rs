@@ -1,5 +1,7 @@
 //! The list: one row a session.
 
+use std::fmt::Write as _;
+
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
@@ -8,6 +10,7 @@ use super::super::list::Snippet;
 use super::super::state::{Reading, State};
 use super::super::text::{shortened, width};
 use super::Brush;
+use super::ink::Ink;
 
 /// The columns before the title, by the room there is.
 struct Columns {
@@ -28,7 +31,8 @@ impl Columns {
             age: if width < 30 { 0 } else { 6 },
             messages: if narrow { 0 } else { 5 },
             project: if is_everywhere && !narrow {
-                usize::from(width) / 5
+                let name = state.list.project_width.max(7);
+                name.min(usize::from(width) / 4)
             } else {
                 0
             },
@@ -48,10 +52,10 @@ impl Columns {
     fn start(&self, number: &str, age: &str, messages: &str) -> String {
         let mut start = format!("{number:>0$}", self.number);
         if self.age > 0 {
-            start += &format!(" {age:>0$}", self.age);
+            let _ = write!(start, " {age:>0$}", self.age); // a string takes everything
         }
         if self.messages > 0 {
-            start += &format!(" {messages:>0$}", self.messages);
+            let _ = write!(start, " {messages:>0$}", self.messages);
         }
         start
     }
@@ -60,7 +64,7 @@ impl Columns {
 pub(super) fn columns(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let columns = Columns::of(state, area.width);
     let [_, _, project, title] = columns.places();
-    let dim = brush.ink.dim();
+    let dim = Ink::DIM;
     brush.put_at(area, 2, &columns.start("#", "age", "msgs"), dim);
     if columns.project > 0 {
         brush.put_at(area, project, "project", dim);
@@ -86,7 +90,7 @@ pub(super) fn list(state: &State, area: Rect, brush: &mut Brush<'_>) {
         if is_selected {
             brush.put(area, ">", Style::new());
             let area = area.intersection(brush.screen.area);
-            let style = brush.ink.selected();
+            let style = Ink::SELECTED;
             brush.screen.set_style(area, style);
         }
     }
@@ -106,7 +110,7 @@ fn line(
     let messages = entry.messages.to_string();
     let messages = if entry.is_session() { &messages } else { "" };
     let start = columns.start(&number, &entry.age(state.setup.now), messages);
-    brush.put_at(area, 2, &start, brush.ink.dim());
+    brush.put_at(area, 2, &start, Ink::DIM);
     if columns.project > 0 {
         let name = shortened(&entry.project, columns.project, brush.marks);
         brush.put_at(area, project, &name, Style::new());
@@ -130,7 +134,7 @@ fn line(
     let style = if entry.is_session() {
         Style::new()
     } else {
-        brush.ink.dim()
+        Ink::DIM
     };
     brush.put_at(area, title, &name, style);
     if let Some(found) = snippet_of {
@@ -164,11 +168,11 @@ pub(super) fn snippet(found: &Snippet, area: Rect, brush: &mut Brush<'_>) {
     }
     let mut at = 0;
     for (text, style) in [
-        (" ", brush.ink.dim()),
-        (cut, brush.ink.dim()),
-        (before, brush.ink.dim()),
+        (" ", Ink::DIM),
+        (cut, Ink::DIM),
+        (before, Ink::DIM),
         (&found.matched, brush.ink.found()),
-        (&format!("{} ", found.after.trim_end()), brush.ink.dim()),
+        (&format!("{} ", found.after.trim_end()), Ink::DIM),
     ] {
         brush.put_at(area, at, text, style);
         at += width(text);
@@ -183,5 +187,5 @@ fn empty(state: &State, area: Rect, brush: &mut Brush<'_>) {
         Reading::Done if state.setup.is_everywhere => "no sessions recorded yet",
         Reading::Done => "no sessions recorded here yet; --all shows those of other projects",
     };
-    brush.put_at(area, 2, said, brush.ink.dim());
+    brush.put_at(area, 2, said, Ink::DIM);
 }
