@@ -197,7 +197,7 @@ os.write(1, b"COOKED" if flags & termios.ICANON and flags & termios.ECHO else b"
             return;
         }
         let name = thread::current().name().unwrap().to_owned();
-        let ran = python()
+        let ran = std::process::Command::new("python3")
             .args(["-c", ON_A_TERMINAL])
             .arg(std::env::current_exe().unwrap())
             .args(["--exact", &name, "--nocapture"])
@@ -215,13 +215,5 @@ os.write(1, b"COOKED" if flags & termios.ICANON and flags & termios.ECHO else b"
         assert!(at("\u{1b}[?1049l") < at("something is wrong"), "{shown:?}");
         assert!(at("\u{1b}[?25h") < at("something is wrong"), "{shown:?}");
         assert!(shown.ends_with("COOKED"), "{shown:?}");
-    }
-
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a test that is over when it is over"
-    )]
-    fn python() -> std::process::Command {
-        std::process::Command::new("python3")
     }
 }
