@@ -1750,3 +1750,33 @@ export type HiddenReason =
   | "link_outside"
   | "too_large"
   | (string & {});
+
+/** A session, whole. */
+export interface SessionDocument {
+  /** The vocabulary and its version, `lapidary.session/1`. Derived. */
+  schema: string;
+  /** What is known of the session beside what was said. Upstream. */
+  info: DocumentInfo;
+  /** True if secrets and home directories were taken out, and something may stand in their place. Derived. */
+  redacted: boolean;
+  /** How many records of the file are not among the messages, because they were superseded, rewound or could not be read. Derived. */
+  leftOut: number;
+  /** What was said, in order. Derived. */
+  messages: Message[];
+}
+
+/** What is known of a session. */
+export interface DocumentInfo {
+  /** The session's id. Upstream. */
+  id?: string;
+  /** The agent's family. Derived. */
+  provider: string;
+  /** When it began. Upstream. */
+  startTime?: string;
+  /** When something was last added. Upstream. */
+  lastUpdated?: string;
+  /** What a model said it was about. Upstream. */
+  summary?: string;
+  /** All that the file says of the session, as it stands. Upstream. */
+  metadata: unknown;
+}

@@ -15,6 +15,8 @@
 //! }
 //! ```
 
+pub mod redact;
+
 mod candidates;
 mod listing;
 mod projects;

@@ -33,6 +33,10 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::Checkup>("doctor", "what `lapidary doctor` prints"),
     published::<crate::PolicyReport>("policy", "what `lapidary policy test` prints"),
     published::<crate::session::SessionList>("sessions", "what `lapidary sessions list` prints"),
+    published::<crate::session_document::SessionDocument>(
+        "session",
+        "what `lapidary sessions export --to json` writes",
+    ),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

@@ -3,6 +3,7 @@
 mod age;
 mod browse;
 mod common;
+mod export;
 mod list;
 mod resume;
 mod show;
@@ -23,7 +24,8 @@ Examples:
   lapidary sessions browse
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html
-  lapidary sessions resume latest 'and now the documentation'")]
+  lapidary sessions resume latest 'and now the documentation'
+  lapidary sessions export --to html --redact -o session.html")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -35,6 +37,7 @@ enum Verb {
     Browse(browse::Args),
     Show(show::Args),
     Resume(Box<resume::Args>),
+    Export(export::Args),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
@@ -43,5 +46,6 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Verb::Browse(args) => browse::run(args, out),
         Verb::Show(args) => show::run(args, out),
         Verb::Resume(args) => resume::run(args, out),
+        Verb::Export(args) => export::run(args, out),
     }
 }

@@ -12,6 +12,7 @@ mod capabilities;
 mod connect;
 mod doctor;
 mod examples;
+mod export;
 mod golden;
 mod help;
 mod policy;

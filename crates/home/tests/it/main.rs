@@ -8,5 +8,6 @@ mod auth;
 mod machine;
 mod modules;
 mod peers;
+mod redact;
 mod trust;
 mod vault;
