@@ -1,19 +1,12 @@
 //! Where other commands are called: what `sessions export`, `sessions delete` and `sessions resume` do, done from here.
 
 use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use clap::Parser as _;
 use lapidary::home::sessions::Project;
-use lapidary::normalize::Options;
-use lapidary::normalize::gemini::session_events;
-use lapidary::render::Renderer as _;
-use lapidary::render::markdown::MarkdownRenderer;
-use lapidary::wire::gemini::session::Log;
 
-use super::super::resume;
+use super::super::{export, resume};
 use super::confirm::Resumption;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -24,22 +17,7 @@ pub(super) const CAN_DELETE: bool = false;
 
 /// Writes a transcript in Markdown. A file that is there stays as it is.
 pub(super) fn export(path: &Path, to: &Path) -> anyhow::Result<()> {
-    let bytes = std::fs::read(path)?;
-    let file = OpenOptions::new().write(true).create_new(true).open(to)?;
-    let mut out = BufWriter::new(file);
-    let mut options = Options::new("exported");
-    options.keep_raw = false;
-    let mut renderer = MarkdownRenderer::default();
-    let mut written = Ok(());
-    session_events::events(&Log::read(&bytes), &options, |event| {
-        if written.is_ok() {
-            written = renderer.event(&event, &mut out);
-        }
-    });
-    written?;
-    renderer.finish(&mut out)?;
-    out.flush()?;
-    Ok(())
+    export::markdown(path, to).map_err(|failure| failure.error)
 }
 
 /// Deletes a session; says what was deleted.

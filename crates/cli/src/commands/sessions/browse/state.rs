@@ -237,7 +237,7 @@ impl State {
             Key::Enter => return self.open(),
             Key::Char('r') => return self.resume(),
             Key::Char('e') => self.ask(Question::export),
-            Key::Char('d') if self.setup.can_delete => self.ask(Question::delete),
+            Key::Char('d') if self.setup.can_delete => return self.delete(),
             _ => {}
         }
         Vec::new()
@@ -337,6 +337,18 @@ impl State {
             Answer::Export { path, to } => vec![Effect::Export(path, to)],
             Answer::Resume(it) => vec![Effect::Leave(Outcome::Resume(it))],
         }
+    }
+
+    fn delete(&mut self) -> Vec<Effect> {
+        if self
+            .list
+            .selected()
+            .is_some_and(|entry| !entry.is_session())
+        {
+            return self.tell("only sessions are deleted from here".to_owned());
+        }
+        self.ask(Question::delete);
+        Vec::new()
     }
 
     fn resume(&mut self) -> Vec<Effect> {

@@ -97,7 +97,7 @@ impl Workers {
         self.once("export", move || {
             Input::Told(match guarded(|| seams::export(&path, &to)) {
                 Some(Ok(())) => format!("written: {}", to.display()),
-                Some(Err(error)) => format!("not written: {error}"),
+                Some(Err(error)) => format!("not written: {error:#}"),
                 None => "not written".to_owned(),
             })
         });
@@ -108,7 +108,7 @@ impl Workers {
         self.once("delete", move || {
             match guarded(|| seams::delete(&projects, &path)) {
                 Some(Ok(told)) => Input::Deleted(path, told),
-                Some(Err(error)) => Input::Told(format!("not deleted: {error}")),
+                Some(Err(error)) => Input::Told(format!("not deleted: {error:#}")),
                 None => Input::Told("not deleted".to_owned()),
             }
         });
