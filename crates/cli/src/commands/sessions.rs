@@ -1,6 +1,7 @@
 //! `sessions`: what agents recorded of what was said, found, read and kept.
 
 mod age;
+mod browse;
 mod common;
 mod delete;
 mod export;
@@ -25,6 +26,7 @@ use crate::printer::Printer;
 #[command(after_help = "\
 Examples:
   lapidary sessions list
+  lapidary sessions browse
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html
   lapidary sessions delete 3
@@ -38,6 +40,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     List(list::Args),
+    Browse(browse::Args),
     Show(show::Args),
     Delete(delete::Args),
     Prune(prune::Args),
@@ -49,6 +52,7 @@ enum Verb {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
+        Verb::Browse(args) => browse::run(args, out),
         Verb::Show(args) => show::run(args, out),
         Verb::Delete(args) => delete::run(args, out),
         Verb::Prune(args) => prune::run(args, out),

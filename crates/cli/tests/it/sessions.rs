@@ -1,8 +1,11 @@
 //! `lapidary sessions`: what agents recorded, found, counted and removed.
 
 mod bad_input;
+mod browse;
+mod browse_many;
 mod delete;
 mod prune;
+mod pty;
 mod stats;
 
 use std::process::Command;
