@@ -1692,6 +1692,8 @@ export interface SessionInfo {
   projectId: string;
   /** The size of the file in bytes. Derived. */
   size: number;
+  /** The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived. */
+  endangeredBy?: string;
 }
 
 /** A place where a search found something. */

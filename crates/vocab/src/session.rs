@@ -70,6 +70,9 @@ pub struct SessionInfo {
     pub project_id: String,
     /// The size of the file in bytes. Derived.
     pub size: u64,
+    /// The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endangered_by: Option<String>,
 }
 
 /// A place where a search found something.
