@@ -19,6 +19,7 @@ mod candidates;
 mod listing;
 mod projects;
 mod scan;
+pub mod search;
 mod select;
 mod speech;
 

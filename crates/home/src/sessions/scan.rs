@@ -171,7 +171,7 @@ impl Scanner {
 }
 
 /// Opens a file that may have become something else since somebody looked: a pipe must not be waited for.
-fn open(path: &Path) -> io::Result<File> {
+pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]

@@ -1,0 +1,143 @@
+//! Finding sessions by what was said and done in them.
+//!
+//! Words, phrases or a regular expression, looked for in the state in which a session is at the end of its file, as `show` shows
+//! it. What is found, and in which order, does not depend on whether an index was asked: [`direct`] reads the files, and the
+//! index knows nothing that they do not say.
+
+mod direct;
+mod entries;
+mod filters;
+mod prefilter;
+mod query;
+mod snippet;
+mod words;
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::SystemTime;
+
+use lapidary_vocab::session::TextMatch;
+
+pub use entries::Role;
+pub use filters::Filters;
+pub use query::{Query, QueryError};
+
+use self::filters::Score;
+use super::candidates::{Candidate, candidates};
+use super::listing::{Listed, Listing};
+use super::projects::Project;
+use super::scan::Scanner;
+
+/// What to look for, and where.
+#[derive(Debug, Clone)]
+pub struct Search {
+    /// What.
+    pub query: Query,
+    /// Where.
+    pub filters: Filters,
+    /// How many sessions at most, the best first.
+    pub limit: usize,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The best sessions, the best first.
+    pub hits: Vec<Hit>,
+    /// How many sessions there are in which everything was found.
+    pub total: usize,
+    /// How many bytes there were to look through.
+    pub searched_bytes: u64,
+    /// What was wrong, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// A session in which everything was found.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// The session. It has no number: that takes a list of them all.
+    pub session: Listed,
+    /// Whether everything is in its title.
+    pub in_title: bool,
+    /// How many of its texts have something of it.
+    pub matching_texts: u64,
+    /// Some of the places.
+    pub snippets: Vec<TextMatch>,
+}
+
+/// A session and how well it fits.
+type Matched = (Listed, Score);
+
+impl Search {
+    /// Looks through the files of these projects.
+    pub fn of(&self, projects: &[Project], now: SystemTime) -> Found {
+        let (files, warnings) = candidates(projects);
+        let matched = direct::search(&files, projects, now, &self.query, &self.filters);
+        self.found(matched, &files, warnings)
+    }
+
+    /// The best of them, in order, with the places where it is.
+    fn found(
+        &self,
+        mut matched: Vec<Matched>,
+        files: &[Candidate],
+        warnings: Vec<String>,
+    ) -> Found {
+        matched.retain(|(session, _)| self.filters.take_time(session));
+        matched.sort_by(|(one, score), (other, other_score)| {
+            let key = |session: &Listed, score: Score| (Reverse(score), Reverse(session.updated_ms));
+            key(one, *score)
+                .cmp(&key(other, *other_score))
+                .then_with(|| one.info.id.cmp(&other.info.id))
+                .then_with(|| one.info.path.cmp(&other.info.path))
+        });
+        let total = matched.len();
+        matched.truncate(self.limit);
+        let hits = matched.into_iter().map(|(session, score)| Hit {
+            snippets: self.snippets(&session.path, session.info.size),
+            session,
+            in_title: score.in_title,
+            matching_texts: score.any,
+        });
+        Found {
+            hits: hits.collect(),
+            total,
+            searched_bytes: files.iter().map(|file| file.size).sum(),
+            warnings,
+        }
+    }
+
+    /// What was found a moment ago. A file that has gone since has nothing to show.
+    fn snippets(&self, path: &Path, size: u64) -> Vec<TextMatch> {
+        let mut buffer = Vec::new();
+        let Ok(bytes) = direct::read(path, size, &mut buffer) else {
+            return Vec::new();
+        };
+        match Scanner::bytes(bytes) {
+            Ok(summary) => snippet::of(&self.query, &self.filters, &summary, bytes),
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+/// Those sessions of a list whose file has a score.
+fn matched(listing: Listing, files: &[Candidate], scores: &[Option<Score>]) -> Vec<Matched> {
+    let scores: HashMap<&Path, Score> = files
+        .iter()
+        .zip(scores)
+        .filter_map(|(file, score)| Some((file.path.as_path(), (*score)?)))
+        .collect();
+    listing
+        .sessions
+        .into_iter()
+        .filter_map(|session| {
+            let score = *scores.get(session.path.as_path())?;
+            Some((session, score))
+        })
+        .map(|(mut session, score)| {
+            session.info.index = 0;
+            (session, score)
+        })
+        .collect()
+}
