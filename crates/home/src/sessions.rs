@@ -16,6 +16,8 @@
 //! ```
 
 mod candidates;
+#[cfg(feature = "index")]
+mod index;
 mod listing;
 mod projects;
 mod scan;
@@ -24,6 +26,8 @@ mod select;
 mod speech;
 
 pub use candidates::{Candidate, candidates};
+#[cfg(feature = "index")]
+pub use index::{Index, IndexError, Progress, Updated};
 pub use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo, TextMatch};
 pub use listing::{FromFiles, Listed, Listing, Summaries};
 pub use projects::{Project, Store, project_hash, slug};

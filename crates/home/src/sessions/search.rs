@@ -4,13 +4,13 @@
 //! it. What is found, and in which order, does not depend on whether an index was asked: [`direct`] reads the files, and the
 //! index knows nothing that they do not say.
 
-mod direct;
-mod entries;
-mod filters;
+pub(super) mod direct;
+pub(super) mod entries;
+pub(super) mod filters;
 mod prefilter;
-mod query;
+pub(super) mod query;
 mod snippet;
-mod words;
+pub(super) mod words;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -77,6 +77,24 @@ impl Search {
         self.found(matched, &files, warnings)
     }
 
+    /// The same, with the help of an index.
+    #[cfg(feature = "index")]
+    pub fn with(&self, index: &mut super::Index, projects: &[Project], now: SystemTime) -> Found {
+        let (files, mut warnings) = candidates(projects);
+        let opened: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
+        let looked = index.look(&opened, &self.query, &self.filters);
+        warnings.append(&mut index.warnings);
+        let Some(looked) = looked else {
+            let matched = direct::search(&files, projects, now, &self.query, &self.filters);
+            return self.found(matched, &files, warnings);
+        };
+        let opened: Vec<Candidate> = opened.into_iter().cloned().collect();
+        let (summaries, scores): (Vec<_>, Vec<_>) = looked.into_iter().unzip();
+        let listing = Listing::of_files(&opened, projects, now, &mut Given(summaries));
+        let matched = matched(listing, &opened, &scores);
+        self.found(matched, &files, warnings)
+    }
+
     /// The best of them, in order, with the places where it is.
     fn found(
         &self,
@@ -86,7 +104,8 @@ impl Search {
     ) -> Found {
         matched.retain(|(session, _)| self.filters.take_time(session));
         matched.sort_by(|(one, score), (other, other_score)| {
-            let key = |session: &Listed, score: Score| (Reverse(score), Reverse(session.updated_ms));
+            let key =
+                |session: &Listed, score: Score| (Reverse(score), Reverse(session.updated_ms));
             key(one, *score)
                 .cmp(&key(other, *other_score))
                 .then_with(|| one.info.id.cmp(&other.info.id))
@@ -118,6 +137,20 @@ impl Search {
             Ok(summary) => snippet::of(&self.query, &self.filters, &summary, bytes),
             Err(_) => Vec::new(),
         }
+    }
+}
+
+/// Summaries that are there already.
+#[cfg(feature = "index")]
+struct Given(Vec<Result<super::scan::Summary, super::scan::Unreadable>>);
+
+#[cfg(feature = "index")]
+impl super::listing::Summaries for Given {
+    fn of(
+        &mut self,
+        _: &[&Candidate],
+    ) -> Vec<Result<super::scan::Summary, super::scan::Unreadable>> {
+        std::mem::take(&mut self.0)
     }
 }
 

@@ -8,4 +8,5 @@ mod auth;
 mod machine;
 mod modules;
 mod peers;
+mod search;
 mod trust;

@@ -6,10 +6,10 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::SystemTime;
 
+use super::Matched;
 use super::filters::{Filters, Score, score_of};
 use super::prefilter::Prefilter;
 use super::query::Query;
-use super::Matched;
 use crate::sessions::candidates::Candidate;
 use crate::sessions::listing::{Listing, Summaries, each_file};
 use crate::sessions::projects::Project;

@@ -49,17 +49,17 @@ impl Role {
 
 /// One text of a session.
 #[derive(Debug, Clone)]
-pub(super) struct Entry<'a> {
-    pub(super) role: Role,
+pub(in crate::sessions) struct Entry<'a> {
+    pub(in crate::sessions) role: Role,
     /// The number of the message, from 1. None for the title.
-    pub(super) message: Option<u64>,
-    pub(super) tool: Option<Cow<'a, str>>,
-    pub(super) model: Option<Cow<'a, str>>,
-    pub(super) text: Cow<'a, str>,
+    pub(in crate::sessions) message: Option<u64>,
+    pub(in crate::sessions) tool: Option<Cow<'a, str>>,
+    pub(in crate::sessions) model: Option<Cow<'a, str>>,
+    pub(in crate::sessions) text: Cow<'a, str>,
 }
 
 /// Hands over every text: the title first, then message by message. `take` says whether to go on.
-pub(super) fn each<'a>(
+pub(in crate::sessions) fn each<'a>(
     summary: &'a Summary,
     bytes: &'a [u8],
     mut take: impl FnMut(&Entry<'a>) -> bool,

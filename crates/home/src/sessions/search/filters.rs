@@ -21,6 +21,7 @@ pub struct Filters {
 
 impl Filters {
     /// True if every text counts.
+    #[cfg(feature = "index")]
     pub(in crate::sessions) fn take_every_text(&self) -> bool {
         self.tool.is_none() && self.model.is_none() && self.role.is_none()
     }
@@ -72,9 +73,9 @@ pub(in crate::sessions) struct Tally {
 
 impl Tally {
     /// A text in which some terms are.
-    pub(in crate::sessions) fn add(&mut self, role: Role, mask: u32, everything: u32) {
+    pub(in crate::sessions) fn add_text(&mut self, is_title: bool, mask: u32, everything: u32) {
         self.found |= mask;
-        if role == Role::Title {
+        if is_title {
             self.score.in_title |= mask == everything;
         } else {
             self.score.whole += u64::from(mask == everything);
@@ -105,7 +106,8 @@ pub(super) fn score_of(
     let mut tally = Tally::default();
     super::entries::each(summary, bytes, |entry| {
         if filters.take_entry(entry) {
-            tally.add(entry.role, query.mask(&entry.text), everything);
+            let mask = query.mask(&entry.text);
+            tally.add_text(entry.role == Role::Title, mask, everything);
         }
         true
     });

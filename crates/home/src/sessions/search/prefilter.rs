@@ -93,15 +93,19 @@ impl Needle {
         let one = &bytes[self.first..self.first + starts];
         let other = &bytes[self.second..self.second + starts];
         let (wanted, other_wanted) = (self.run[self.first], self.run[self.second]);
-        let blocks = one.chunks(BLOCK).zip(other.chunks(BLOCK));
-        blocks.enumerate().any(|(place, (one, other))| {
+        let (blocks, _) = one.as_chunks::<BLOCK>();
+        let (other_blocks, _) = other.as_chunks::<BLOCK>();
+        let pairs = blocks.iter().zip(other_blocks);
+        let is_in_block = |(place, (one, other)): (usize, (&[u8; BLOCK], &[u8; BLOCK]))| {
             let mut may_be = 0u8;
             for (one, other) in one.iter().zip(other) {
                 // Small letters; what else this makes equal is sorted out below.
                 may_be |= u8::from(one | 0x20 == wanted) & u8::from(other | 0x20 == other_wanted);
             }
             may_be != 0 && self.is_among(bytes, place * BLOCK)
-        })
+        };
+        let rest = blocks.len() * BLOCK;
+        pairs.enumerate().any(is_in_block) || self.is_among(bytes, rest)
     }
 
     /// True if it begins in the block that begins here.
@@ -172,7 +176,10 @@ mod tests {
             filter.only_id(bytes.as_bytes()).map(ToOwned::to_owned)
         };
         assert_eq!(id(r#"{"sessionId" : "abc","x":1}"#).as_deref(), Some("abc"));
-        assert_eq!(id(r#"{"sessionId":"abc"} {"$set":{"sessionId":"d"}}"#), None);
+        assert_eq!(
+            id(r#"{"sessionId":"abc"} {"$set":{"sessionId":"d"}}"#),
+            None
+        );
         assert_eq!(id(r#"{"sessionId":"a\u0062c"}"#), None);
         assert_eq!(id(r#"{"sessionId":3}"#), None);
         assert_eq!(id(r#"{"text":"\"sessionId\": \"abc\""}"#), None);

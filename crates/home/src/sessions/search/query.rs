@@ -15,12 +15,12 @@ const MOST_TERMS: usize = 32;
 /// What a session has to say to be found.
 #[derive(Debug, Clone)]
 pub struct Query {
-    pub(super) terms: Vec<Term>,
+    pub(in crate::sessions) terms: Vec<Term>,
 }
 
 /// One thing that has to occur.
 #[derive(Debug, Clone)]
-pub(super) enum Term {
+pub(in crate::sessions) enum Term {
     /// Words one after the other. The last may be only the beginning of one.
     Words {
         words: Vec<String>,
@@ -100,8 +100,20 @@ impl Query {
     }
 
     /// The mask of a text in which everything occurs.
-    pub(super) fn everything(&self) -> u32 {
+    pub(in crate::sessions) fn everything(&self) -> u32 {
         u32::MAX >> (u32::BITS as usize - self.terms.len())
+    }
+
+    /// True if it is a regular expression.
+    #[cfg(feature = "index")]
+    pub(in crate::sessions) fn has_regex(&self) -> bool {
+        self.terms.iter().any(|term| matches!(term, Term::Regex(_)))
+    }
+
+    /// True if words have to stand side by side.
+    #[cfg(feature = "index")]
+    pub(in crate::sessions) fn has_phrase(&self) -> bool {
+        self.terms.iter().any(|term| term.len() > 1)
     }
 
     /// Where in a text which term occurs, in the order in which the occurrences end; `found` says whether to go on.
@@ -227,14 +239,23 @@ mod tests {
 
     #[test]
     fn what_cannot_be_looked_for_is_told() {
-        assert!(matches!(Query::words(" \"\" -- "), Err(QueryError::NoWords { .. })));
+        assert!(matches!(
+            Query::words(" \"\" -- "),
+            Err(QueryError::NoWords { .. })
+        ));
         let many = "word ".repeat(MOST_TERMS + 1);
-        assert!(matches!(Query::words(&many), Err(QueryError::TooMany { count: 33 })));
+        assert!(matches!(
+            Query::words(&many),
+            Err(QueryError::TooMany { count: 33 })
+        ));
         assert!(Query::words(&"word ".repeat(MOST_TERMS)).is_ok());
         let error = Query::regex("a(b").unwrap_err().to_string();
         assert_eq!(error, "`a(b` is no regular expression: unclosed group");
         let error = Query::regex(r"(\w{900}){900}").unwrap_err().to_string();
-        assert!(error.contains("size limit") && !error.contains('\n'), "{error}");
+        assert!(
+            error.contains("size limit") && !error.contains('\n'),
+            "{error}"
+        );
     }
 
     #[test]

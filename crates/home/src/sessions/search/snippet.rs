@@ -109,6 +109,8 @@ mod tests {
         assert_eq!(end_of("a \n b"), "a b");
         let long = "x".repeat(70) + " end";
         let end = end_of(&long);
-        assert!(end.starts_with('…') && end.ends_with("x end") && end.chars().count() == BEFORE + 1);
+        assert!(
+            end.starts_with('…') && end.ends_with("x end") && end.chars().count() == BEFORE + 1
+        );
     }
 }

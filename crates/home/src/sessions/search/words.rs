@@ -9,13 +9,13 @@ use std::ops::Range;
 const LONGEST: usize = 128;
 
 /// Where the words of a text are.
-pub(super) fn words(text: &str) -> Words<'_> {
+pub(in crate::sessions) fn words(text: &str) -> Words<'_> {
     Words { text, at: 0 }
 }
 
 /// The words of a text, in order: see [`words`].
 #[derive(Debug)]
-pub(super) struct Words<'t> {
+pub(in crate::sessions) struct Words<'t> {
     text: &'t str,
     at: usize,
 }
@@ -65,7 +65,7 @@ impl Iterator for Words<'_> {
 }
 
 /// Adds a word as words are compared: in small letters.
-pub(super) fn fold_into(word: &str, folded: &mut String) {
+pub(in crate::sessions) fn fold_into(word: &str, folded: &mut String) {
     if word.is_ascii() {
         let from = folded.len();
         folded.push_str(word);
@@ -76,14 +76,14 @@ pub(super) fn fold_into(word: &str, folded: &mut String) {
 }
 
 /// A word as words are compared.
-pub(super) fn folded(word: &str) -> String {
+pub(in crate::sessions) fn folded(word: &str) -> String {
     let mut folded = String::with_capacity(word.len());
     fold_into(word, &mut folded);
     folded
 }
 
 /// True if a word of a text reads so.
-pub(super) fn is(word: &str, folded: &str) -> bool {
+pub(in crate::sessions) fn is(word: &str, folded: &str) -> bool {
     if word.is_ascii() {
         return word.eq_ignore_ascii_case(folded);
     }
@@ -91,13 +91,15 @@ pub(super) fn is(word: &str, folded: &str) -> bool {
 }
 
 /// True if a word of a text begins so.
-pub(super) fn begins(word: &str, folded: &str) -> bool {
+pub(in crate::sessions) fn begins(word: &str, folded: &str) -> bool {
     if word.is_ascii() {
         let start = word.as_bytes().get(..folded.len());
         return start.is_some_and(|start| start.eq_ignore_ascii_case(folded.as_bytes()));
     }
     let mut letters = word.chars().flat_map(fold);
-    folded.chars().all(|expected| letters.next() == Some(expected))
+    folded
+        .chars()
+        .all(|expected| letters.next() == Some(expected))
 }
 
 /// A letter in small, without any that is not ASCII ever becoming one that is.
@@ -122,7 +124,10 @@ mod tests {
             of("Read_file(\"src/main.rs\")"),
             ["read", "file", "src", "main", "rs"]
         );
-        assert_eq!(of("Straße CAFÉ Привет 日本語 x2"), ["straße", "café", "привет", "日本語", "x2"]);
+        assert_eq!(
+            of("Straße CAFÉ Привет 日本語 x2"),
+            ["straße", "café", "привет", "日本語", "x2"]
+        );
         assert_eq!(of(""), Vec::<String>::new());
         assert_eq!(of(" \u{1f600} "), Vec::<String>::new());
     }
