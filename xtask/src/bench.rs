@@ -8,10 +8,12 @@ mod latency;
 mod measure;
 mod processes;
 mod run;
+mod sessions;
 mod table;
 mod translate;
 
 pub(crate) use run::tell_time;
+pub(crate) use sessions::read_floor;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -29,13 +31,15 @@ use table::megabytes;
 /// How far two measures of the same command may be apart.
 const NOISE: f64 = 0.05;
 
-/// One half of the bench.
+/// One part of the bench.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Half {
+enum Part {
     /// `lapidary translate`
     Translate,
     /// `lapidary run`
     Run,
+    /// `lapidary sessions`
+    Sessions,
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -51,7 +55,7 @@ pub(crate) struct Args {
     large: bool,
     /// Measure only this
     #[arg(long, value_enum)]
-    only: Option<Half>,
+    only: Option<Part>,
     /// Measure this program instead of building `lapidary`
     #[arg(long, value_name = "PATH")]
     lapidary: Option<PathBuf>,
@@ -83,12 +87,12 @@ pub(crate) fn bench(workspace: &Workspace, args: &Args) -> Result<()> {
         &args.runs.to_string(),
     ]);
     tool.args(args.large.then_some("--large"));
-    if let Some(half) = args
+    if let Some(part) = args
         .only
         .as_ref()
         .and_then(clap::ValueEnum::to_possible_value)
     {
-        tool.args(["--only", half.get_name()]);
+        tool.args(["--only", part.get_name()]);
     }
     let status = tool
         .status()
@@ -109,7 +113,9 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
         megabytes(nothing.peak_kib * 1024)
     );
     let mut doubts = Vec::new();
-    if args.only != Some(Half::Run) {
+    let mut misses = Vec::new();
+    let wanted = |part| args.only.is_none_or(|only| only == part);
+    if wanted(Part::Translate) {
         let bench = translate::Bench {
             folder: folder.clone(),
             node_script: workspace.root.join("peers/bench/parse.mjs"),
@@ -118,10 +124,16 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
         };
         doubts.extend(bench.report(args.size, args.large)?);
     }
-    if args.only != Some(Half::Translate) {
+    if wanted(Part::Run) {
         doubts.extend(run::report(workspace, &folder, &lapidary, args.runs)?);
     }
+    if wanted(Part::Sessions) {
+        let verdict = sessions::report(workspace, &folder, &lapidary, args.runs)?;
+        doubts.extend(verdict.doubts);
+        misses.extend(verdict.misses);
+    }
     ensure!(doubts.is_empty(), "this run is void: {}", doubts.join("; "));
+    ensure!(misses.is_empty(), "not reached: {}", misses.join("; "));
     Ok(())
 }
 

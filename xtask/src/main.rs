@@ -35,7 +35,7 @@ enum Task {
     Check,
     /// Install the pinned real peers under `target` and run every test
     Test,
-    /// Compare `lapidary translate` and `lapidary run` with what else could be used: CPU time, memory, latency
+    /// Compare `lapidary translate`, `run` and `sessions` with what else could be used: CPU time, memory, latency
     Bench(bench::Args),
     /// Write the published JSON Schemas and TypeScript types to `schemas`
     Schemas,
@@ -51,6 +51,9 @@ enum Task {
     /// Find the lines of a file
     #[command(hide = true)]
     Split { file: PathBuf },
+    /// Read every file below a folder
+    #[command(hide = true)]
+    ReadFloor { folder: PathBuf },
     /// Write the lines of a file one by one
     #[command(hide = true)]
     WriteLines { file: PathBuf },
@@ -79,6 +82,7 @@ fn perform(task: &Task) -> Result<()> {
         Task::BenchRelease(args) => bench::bench_release(&workspace()?, args),
         Task::Measure { command } => bench::measure_one(command),
         Task::Split { file } => bench::split(file),
+        Task::ReadFloor { folder } => bench::read_floor(folder),
         Task::WriteLines { file } => bench::write_lines(file),
         Task::TellTime => bench::tell_time(),
     }

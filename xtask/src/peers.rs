@@ -28,6 +28,37 @@ pub(crate) fn install_for_bench(workspace: &Workspace) -> Result<PathBuf> {
     install_from(&pinned, workspace.target.join("bench-peers"))
 }
 
+/// Installs those that come as wheels under `target/bench-peers-python`, unless they are there already.
+pub(crate) fn install_wheels_for_bench(workspace: &Workspace) -> Result<PathBuf> {
+    let pinned = workspace.root.join("peers/bench/requirements.txt");
+    let folder = workspace.target.join("bench-peers-python");
+    let pins = fs::read_to_string(&pinned)?;
+    if fs::read_to_string(folder.join(STAMP)).is_ok_and(|installed| installed == pins) {
+        return Ok(folder);
+    }
+    eprintln!("peers: installing into {}", folder.display());
+    let _ = fs::remove_dir_all(&folder); // of other pins
+    let talk = std::io::stderr().as_fd().try_clone_to_owned()?;
+    let options = [
+        "--quiet",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--require-hashes",
+    ];
+    run(Command::new("python3")
+        .args(["-m", "pip", "install"])
+        .args(options)
+        .arg("--target")
+        .arg(&folder)
+        .arg("--requirement")
+        .arg(&pinned)
+        .stdout(talk))
+    .context("cannot install the peers that are wheels: this needs python3, pip and an index")?;
+    fs::write(folder.join(STAMP), pins)?;
+    Ok(folder)
+}
+
 fn install_from(pinned: &Path, folder: PathBuf) -> Result<PathBuf> {
     let mut pins = String::new();
     for name in PINS {
@@ -63,6 +94,21 @@ mod tests {
         let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers");
         check_pins(&peers);
         check_pins(&peers.join("bench"));
+    }
+
+    #[test]
+    fn wheels_are_pinned_exactly_with_their_checksums() {
+        let pinned = Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers/bench/requirements.txt");
+        let pins = fs::read_to_string(pinned).unwrap();
+        let pins: Vec<_> = pins.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!(!pins.is_empty());
+        for pin in pins {
+            assert!(
+                pin.contains("==") && pin.contains(" --hash=sha256:"),
+                "{pin}"
+            );
+            assert!(!pin.contains("://"), "{pin}");
+        }
     }
 
     fn check_pins(pinned: &Path) {

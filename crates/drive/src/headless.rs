@@ -7,12 +7,14 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use lapidary_home::sessions::{Listing, Selection, Store, select};
 use lapidary_home::trust::Trust;
 use lapidary_home::{GeminiHome, Vars};
 use lapidary_normalize::Options;
 use lapidary_vocab::Json;
+use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::DEFAULT_LIMIT;
 
 use crate::agents::AcpAgent;
@@ -25,6 +27,7 @@ use crate::policy::Rules;
 use crate::process::{Command, Supervisor};
 use crate::recording::{self, PromptDirectory, RecordError};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
+use crate::safekeeping::Safekeeping;
 use crate::talk::{self, Attendant, Conversation};
 use crate::{Host, fresh_run};
 
@@ -62,6 +65,8 @@ pub struct Job {
     pub max_line: usize,
     /// What only an agent that is spoken to can do with.
     pub speaking: Speaking,
+    /// Where sessions are kept safe while the agent runs. None to leave them to it.
+    pub vault: Option<PathBuf>,
 }
 
 /// What only an agent that is spoken to, over ACP, can do with.
@@ -125,6 +130,7 @@ impl Job {
             with_bytes: false,
             max_line: DEFAULT_LIMIT,
             speaking: Speaking::default(),
+            vault: host.vault.clone(),
         }
     }
 
@@ -336,7 +342,34 @@ impl Job {
             with_bytes: self.with_bytes,
             max_line: self.max_line,
             prompt_directory: None,
+            safekeeping: self.safekeeping(),
         }
+    }
+
+    /// What the agent may destroy, if it is Gemini CLI: sessions of the project that it works in.
+    fn safekeeping(&self) -> Option<Safekeeping> {
+        let is_gemini = match &self.agent {
+            Agent::Gemini => true,
+            Agent::Acp(agent) => agent.provider == Provider::Gemini,
+            Agent::Standin { .. } => false,
+        };
+        let vault = self.vault.clone().filter(|_| is_gemini)?;
+        let vars = Vars::new(&self.environment.vars);
+        let home = GeminiHome::from_vars(vars, self.environment.home.as_deref())?;
+        let directory = self.config.working_dir_in(&self.environment.dir);
+        let directory = directory.canonicalize().unwrap_or(directory);
+        let project = Store::new(home).project(&directory);
+        let resume = self.resume.as_deref().map(|named| {
+            let listing = Listing::of(std::slice::from_ref(&project), SystemTime::now());
+            let found = select(&listing, named, Selection::Strict);
+            found.map_or_else(|_| named.to_owned(), |found| found.info.id.clone())
+        });
+        Some(Safekeeping {
+            vault,
+            projects: vec![project],
+            resume,
+            retention: None,
+        })
     }
 
     /// Where the agent may read it: it gets a directory for itself.

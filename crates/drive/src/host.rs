@@ -17,10 +17,12 @@ pub struct Host {
     pub supervisor: Supervisor,
     /// Where runs are recorded.
     pub records: Records,
+    /// Where sessions are kept safe. None to leave them to the agent.
+    pub vault: Option<PathBuf>,
 }
 
 impl Host {
-    /// A host with these variables, in this directory.
+    /// A host with these variables, in this directory. The vault is beside the recordings.
     pub fn new(
         vars: impl IntoIterator<Item = (OsString, OsString)>,
         directory: impl Into<PathBuf>,
@@ -30,6 +32,7 @@ impl Host {
         Self {
             environment: Environment::from_vars(vars, directory),
             supervisor,
+            vault: Some(records.root.with_file_name("vault")),
             records,
         }
     }

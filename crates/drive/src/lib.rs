@@ -19,6 +19,7 @@ pub mod record;
 pub mod recording;
 pub mod replay;
 pub mod run;
+pub mod safekeeping;
 mod signals;
 mod system;
 pub mod talk;

@@ -11,6 +11,7 @@ mod places;
 pub mod sessions;
 pub mod settings;
 pub mod trust;
+pub mod vault;
 
 pub use file::ReadError;
 pub use places::{GeminiHome, Vars};

@@ -12,12 +12,15 @@
 //! It knows no agent and none of our own names, which is why both `wire` and `vocab` may use it without knowing each other.
 
 mod compact;
+mod quotes;
 mod scan;
 mod shared;
 mod string;
 mod token;
 
 pub use compact::compact;
-pub use scan::{Invalid, ScanError, needs_escape, scan_object, scan_prefix, scan_template};
+pub use scan::{
+    Invalid, ScanError, needs_escape, scan_object, scan_object_and_list, scan_prefix, scan_template,
+};
 pub use shared::SharedToken;
 pub use token::{Elements, Kind, Members, Token};

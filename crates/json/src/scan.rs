@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::Token;
+use crate::quotes::{self, Found};
 
 /// Why a text is not one valid JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +48,35 @@ pub enum ScanError<'a> {
 /// ```
 pub fn scan_object<'a>(
     text: &'a str,
-    mut visit: impl FnMut(Token<'a>, Token<'a>),
+    visit: impl FnMut(Token<'a>, Token<'a>),
+) -> Result<Token<'a>, ScanError<'a>> {
+    scan_object_with(text, None, |_| (), visit)
+}
+
+/// The same, and each element of the array that is called `list` is handed to `element`, before the array itself is to `visit`: for
+/// documents that are one long list with a few words around it.
+///
+/// ```
+/// use lapidary_json::scan_object_and_list;
+/// let mut numbers = Vec::new();
+/// scan_object_and_list(r#"{"n":[1,[2]],"m":[3]}"#, "n", |element| numbers.push(element.as_str()), |_, _| ()).unwrap();
+/// assert_eq!(numbers, ["1", "[2]"]);
+/// ```
+pub fn scan_object_and_list<'a>(
+    text: &'a str,
+    list: &str,
+    element: impl FnMut(Token<'a>),
+    visit: impl FnMut(Token<'a>, Token<'a>),
+) -> Result<Token<'a>, ScanError<'a>> {
+    scan_object_with(text, Some(list), element, visit)
+}
+
+#[inline]
+fn scan_object_with<'a>(
+    text: &'a str,
+    list: Option<&str>,
+    element: impl FnMut(Token<'a>),
+    visit: impl FnMut(Token<'a>, Token<'a>),
 ) -> Result<Token<'a>, ScanError<'a>> {
     let mut scanner = Scanner::untrusted(text);
     scanner.skip_space();
@@ -57,12 +86,15 @@ pub fn scan_object<'a>(
             Err(invalid) => Err(ScanError::Invalid(invalid)),
         };
     }
-    scan_members(&mut scanner, &mut visit).map_err(ScanError::Invalid)
+    scan_members(&mut scanner, list, element, visit).map_err(ScanError::Invalid)
 }
 
+#[inline]
 fn scan_members<'a>(
     scanner: &mut Scanner<'a>,
-    visit: &mut impl FnMut(Token<'a>, Token<'a>),
+    list: Option<&str>,
+    mut element: impl FnMut(Token<'a>),
+    mut visit: impl FnMut(Token<'a>, Token<'a>),
 ) -> Result<Token<'a>, Invalid> {
     let start = scanner.at;
     scanner.at += 1;
@@ -72,7 +104,10 @@ fn scan_members<'a>(
     } else {
         loop {
             let key = scanner.key()?;
-            let value = scanner.value()?;
+            let value = match list {
+                Some(list) if key.is(list) => scanner.list(&mut element)?,
+                _ => scanner.value()?,
+            };
             visit(key, value);
             if !scanner.another_member()? {
                 break;
@@ -150,12 +185,10 @@ pub(crate) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub(crate) fn untrusted(text: &'a str) -> Self {
-        // The smallest byte, not `any`: without an early exit the loop vectorises.
-        let smallest = text.bytes().fold(u8::MAX, u8::min);
         Self {
             text,
             at: 0,
-            no_controls: smallest >= 0x20,
+            no_controls: smallest(text.as_bytes()) >= 0x20,
         }
     }
 
@@ -266,6 +299,22 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Reads one value of any kind and, if it is an array, hands out its elements.
+    fn list(&mut self, element: &mut impl FnMut(Token<'a>)) -> Result<Token<'a>, Invalid> {
+        self.skip_space();
+        let start = self.at;
+        if self.peek() != Some(b'[') || self.open(b']', Container::Array).is_none() {
+            self.at = start;
+            return self.value();
+        }
+        loop {
+            element(self.value()?);
+            if !self.another_element()? {
+                return Ok(Token::trusted(&self.text[start..self.at]));
+            }
+        }
+    }
+
     /// Reads a scalar or an empty container whole; of any other container only the opening bracket, and says which.
     fn scalar_or_open(&mut self) -> Result<Option<Container>, Invalid> {
         match self.peek() {
@@ -359,6 +408,34 @@ impl<'a> Scanner<'a> {
         let bytes = self.text.as_bytes();
         let start = self.at + 1;
         self.at = start;
+        // Short strings end soon, and setting up for long ones would cost more.
+        if let Some(end) = find_near_quote(bytes, start) {
+            self.at = end;
+        } else if let Found::End(end) = self.skip_blocks(bytes) {
+            self.at = end;
+        } else {
+            self.find_end_of_string(bytes)?;
+        }
+        if !self.no_controls && smallest(&bytes[start..self.at]) < 0x20 {
+            let bad = bytes[start..].iter().position(|&byte| byte < 0x20);
+            self.at = start + bad.unwrap_or_default();
+            return self.fail("control character in a string");
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn skip_blocks(&mut self, bytes: &[u8]) -> Found {
+        let found = quotes::find_end(bytes, self.at);
+        if let Found::Unknown(at) = found {
+            self.at = at;
+        }
+        found
+    }
+
+    /// The plain way: from escape to escape.
+    fn find_end_of_string(&mut self, bytes: &[u8]) -> Result<(), Invalid> {
         loop {
             let Some(found) = find_quote_or_escape(bytes, self.at) else {
                 self.at = bytes.len();
@@ -366,21 +443,20 @@ impl<'a> Scanner<'a> {
             };
             self.at = found;
             if bytes[found] == b'"' {
-                break;
+                return Ok(());
             }
             match bytes.get(found + 1) {
                 Some(&byte) if SHORT_ESCAPES[usize::from(byte)] => self.at += 2,
-                _ => self.unicode_escape()?,
+                _ => {
+                    self.unicode_escape()?;
+                    // What comes behind it can again be looked at quickly.
+                    if let Found::End(end) = self.skip_blocks(bytes) {
+                        self.at = end;
+                        return Ok(());
+                    }
+                }
             }
         }
-        if !self.no_controls
-            && let Some(bad) = bytes[start..self.at].iter().position(|&byte| byte < 0x20)
-        {
-            self.at = start + bad;
-            return self.fail("control character in a string");
-        }
-        self.at += 1;
-        Ok(())
     }
 
     /// Reads `\uXXXX`. Surrogates need not pair up: JavaScript writes lone ones, and we pass them on.
@@ -394,6 +470,12 @@ impl<'a> Scanner<'a> {
             _ => self.fail("invalid escape"),
         }
     }
+}
+
+/// The smallest byte, not `any`: without an early exit the loop vectorises.
+#[inline]
+fn smallest(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(u8::MAX, |least, byte| least.min(*byte))
 }
 
 /// What may stand behind a backslash, `u` aside. A table, because escapes come in no order that a branch could learn.
@@ -427,6 +509,22 @@ fn find_quote_or_escape(bytes: &[u8], mut at: usize) -> Option<usize> {
         at += 8;
     }
     memchr::memchr2(b'"', b'\\', &bytes[at..]).map(|found| at + found)
+}
+
+/// Where a quote is among the next bytes, unless a backslash comes before it.
+#[inline]
+fn find_near_quote(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut near = at;
+    while near < at + 16 {
+        let word = u64::from_le_bytes(*bytes[near..].first_chunk::<8>()?);
+        let hits = bytes_equal(word, b'"') | bytes_equal(word, b'\\');
+        if hits != 0 {
+            let found = near + hits.trailing_zeros() as usize / 8;
+            return (bytes[found] == b'"').then_some(found);
+        }
+        near += 8;
+    }
+    None
 }
 
 /// True if a byte of the text must be escaped in a JSON string: a quote, a backslash or a control character.

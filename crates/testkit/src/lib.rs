@@ -2,10 +2,14 @@
 //! attacks and fuzz targets.
 
 pub mod acp;
+#[cfg(feature = "checks")]
 pub mod acp_schema;
+#[cfg(feature = "checks")]
 pub mod attacks;
 pub mod captures;
+#[cfg(feature = "checks")]
 pub mod fuzz;
 pub mod gemini;
 pub mod golden;
 pub mod mutate;
+pub mod sessions;

@@ -147,6 +147,9 @@ pub(crate) struct Common {
     /// Where runs are recorded [default: `$XDG_STATE_HOME/lapidary/runs`]
     #[arg(long, value_name = "DIR", help_heading = "Recording")]
     pub(in crate::commands) record_dir: Option<PathBuf>,
+    /// Do not keep the project's sessions safe while Gemini CLI runs
+    #[arg(long, help_heading = "Recording")]
+    pub(in crate::commands) no_vault: bool,
     /// Read this file instead of the project's `lapidary.toml`; it may grant what your own may
     #[arg(long, value_name = "FILE", help_heading = "Configuration")]
     pub(in crate::commands) config: Option<PathBuf>,

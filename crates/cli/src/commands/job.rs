@@ -39,9 +39,21 @@ pub(in crate::commands) fn of(common: &Common, options: Options) -> Result<Job, 
         with_bytes: false,
         max_line: common.max_line,
         speaking: speaking::of(common, &environment)?,
+        vault: vault(common, &environment)?,
         environment,
         config,
     })
+}
+
+/// Where sessions are kept safe from the agent, unless somebody wants them not to be.
+pub(in crate::commands) fn vault_in(environment: &Environment) -> Result<PathBuf, Failure> {
+    Ok(directories::safe_state(environment)?.join("vault"))
+}
+
+fn vault(common: &Common, environment: &Environment) -> Result<Option<PathBuf>, Failure> {
+    (!common.no_vault)
+        .then(|| vault_in(environment))
+        .transpose()
 }
 
 /// Where we are. Somebody may have deleted it, which does not matter to who says where the agent is to work.

@@ -11,9 +11,11 @@ use lapidary::drive::detect::Environment;
 use lapidary::drive::process::{Command, Exit as Ending, StartError, Stdio, Supervisor};
 use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
 use lapidary::drive::recording::RecordError;
+use lapidary::drive::safekeeping::{Kept, Safekeeping};
 
-use super::job::recorded_in;
+use super::job::{recorded_in, vault_in};
 use super::run::signals::Listener;
+use super::sessions::Place;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::harmless::Harmless;
@@ -33,7 +35,8 @@ Examples:
   lapidary replay tests/login
 
 An editor that starts `gemini --acp` is recorded by letting it start `lapidary record -- gemini --acp` instead. \
-`lapidary replay` plays such a recording as an agent that any ACP client can talk to.
+`lapidary replay` plays such a recording as an agent that any ACP client can talk to. \
+Sessions of Gemini CLI are copied into the vault before, and what it has destroyed is put back after.
 
 Ctrl-C asks the program to end; a second one ends it at once.
 
@@ -45,6 +48,9 @@ pub(crate) struct Args {
     /// Where it is put, to stay [default: `$XDG_STATE_HOME/lapidary/runs`, where old ones go]
     #[arg(long, value_name = "DIR")]
     record_dir: Option<PathBuf>,
+    /// Do not keep the project's sessions safe while Gemini CLI runs
+    #[arg(long)]
+    no_vault: bool,
     /// The program and its arguments
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
     command: Vec<OsString>,
@@ -53,15 +59,50 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
     let listener = Listener::register();
     let request = request(args)?;
+    let kept = kept_safe(args)?;
     let stdin = system::stdin();
     let stdin = stdin.or_else(|_| Stdio::null().map(|null| null.stdin.into())); // a closed one is an empty one
     let stdin = stdin.context("cannot read stdin");
     let mut take = Take::start(request, stdin.map_err(Failure::internal)?);
     listener.ends(take.stopper());
     pass_on(&mut take, out);
-    let taken = take.finish().map_err(refused)?;
+    let taken = take.finish();
+    // Whatever became of it: what it has destroyed is put back.
+    for sentence in kept.map(Kept::after).unwrap_or_default() {
+        complain(&format!("note: {sentence}"));
+    }
+    let taken = taken.map_err(refused)?;
     say_where(&taken);
     Ok(end(&taken))
+}
+
+/// What the program may destroy, if it is Gemini CLI. Over ACP its client says in which projects it works, and we do not know yet which.
+fn kept_safe(args: &Args) -> Result<Option<Kept>, Failure> {
+    let says = |word: &str| {
+        let words = args.command.iter().map(|arg| arg.to_string_lossy());
+        words.into_iter().any(|arg| arg.contains(word))
+    };
+    if args.no_vault || !says("gemini") {
+        return Ok(None);
+    }
+    let place = Place::open()?;
+    let projects = if says("acp") {
+        place.store.projects()
+    } else {
+        vec![place.store.project(&place.root(None)?)]
+    };
+    let safekeeping = Safekeeping {
+        vault: vault_in(&place.environment)?,
+        projects,
+        resume: None,
+        retention: None,
+    };
+    let kept = safekeeping.before();
+    let kept = kept.map_err(|why| Failure::internal(anyhow!(why)))?;
+    for sentence in &kept.notices {
+        complain(&format!("note: {sentence}"));
+    }
+    Ok(Some(kept))
 }
 
 fn request(args: &Args) -> Result<Request, Failure> {

@@ -6,7 +6,7 @@ mod job;
 mod present;
 pub(super) mod signals;
 
-pub(super) use args::Args;
+pub(super) use args::{Args, With};
 pub(super) use present::explain;
 
 use lapidary::drive::headless::Job;
@@ -21,6 +21,21 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let prompt = args.prompt.as_deref();
+    carry_out(prompt, &args.with, out, |job| {
+        job.resume.clone_from(&args.resume);
+        job.session_id.clone_from(&args.session_id);
+        Ok(())
+    })
+}
+
+/// Runs an agent on a prompt. Which session it is about is for `choose` to fill in.
+pub(super) fn carry_out(
+    prompt: Option<&str>,
+    args: &With,
+    out: &mut Printer,
+    choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
     let listener = Listener::register();
     let format = args.format(out);
     let id = args
@@ -30,7 +45,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         .unwrap_or_else(lapidary::drive::fresh_run);
     let options = sink::options(&id, format, args.common.no_raw, args.common.deltas);
     let mut asking = None;
-    let run = match job::of(args, format, options.clone()) {
+    let wanted = job::of(prompt, args, format, options.clone());
+    let wanted = wanted.and_then(|mut job| choose(&mut job).map(|()| job));
+    let run = match wanted {
         Ok(mut job) => {
             if let Some((attendant, asks)) = asking::attended() {
                 job.speaking.attendant = attendant;
@@ -62,7 +79,7 @@ pub(super) fn refusal(failure: &Failure) -> Ending {
     }
 }
 
-impl Args {
+impl With {
     /// Text for people, events for programs.
     fn format(&self, out: &Printer) -> Format {
         let usual = if out.is_terminal {

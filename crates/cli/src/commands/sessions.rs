@@ -3,7 +3,10 @@
 mod age;
 mod common;
 mod list;
+mod resume;
 mod show;
+
+pub(super) use common::Place;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -17,7 +20,8 @@ use crate::printer::Printer;
 Examples:
   lapidary sessions list
   lapidary sessions show
-  lapidary sessions show 3 --format html > session.html")]
+  lapidary sessions show 3 --format html > session.html
+  lapidary sessions resume latest 'and now the documentation'")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -27,11 +31,13 @@ pub(crate) struct Args {
 enum Verb {
     List(list::Args),
     Show(show::Args),
+    Resume(Box<resume::Args>),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
         Verb::Show(args) => show::run(args, out),
+        Verb::Resume(args) => resume::run(args, out),
     }
 }

@@ -9,4 +9,5 @@ mod leftovers;
 mod lossless;
 mod sessions;
 mod tools;
+mod vault;
 mod world;

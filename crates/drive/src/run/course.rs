@@ -18,6 +18,7 @@ use super::request::{Request, Speech};
 use super::stop::Urgency;
 use super::translate::{Batch, now};
 use crate::recording;
+use crate::safekeeping::Kept;
 
 /// The extension of `run_end` that says where the recording is.
 const RECORDING: &str = "lapidary.recording";
@@ -47,9 +48,21 @@ pub(super) async fn run(
     for notice in request.notices.iter().cloned().chain(silent) {
         normalizer.note(DiagnosticKind::Notice, notice, &now(), &mut first.events);
     }
+    let began = Instant::now();
+    let kept = kept_safe(&request, |notice| {
+        normalizer.note(DiagnosticKind::Notice, notice, &now(), &mut first.events);
+    });
     // That nobody listens any more is no reason to stop: whoever wants that says so.
     let _ = batches.send(first).await;
-    let began = Instant::now();
+    let kept = match kept {
+        Ok(kept) => kept,
+        Err(ending) => {
+            clear_prompt(&request);
+            let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
+            let _ = batches.send(last(finish, *ending, None)).await;
+            return;
+        }
+    };
     let mut effort = Headless {
         request: &request,
         normalizer: &mut normalizer,
@@ -60,10 +73,56 @@ pub(super) async fn run(
     let (mut ending, recording) = attempts(&request, &mut effort, &stops, &batches, began).await;
     ending.duration.get_or_insert_with(|| began.elapsed());
     clear_prompt(&request);
+    put_back(kept, &batches, |notice, events| {
+        normalizer.note(DiagnosticKind::Notice, notice, &now(), events);
+    })
+    .await;
     let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
     let _ = batches
         .send(last(finish, ending, recording.as_deref()))
         .await;
+}
+
+/// Sees to it that the agent destroys no sessions. An ending means that it must not start.
+pub(crate) fn kept_safe(
+    request: &Request,
+    note: impl FnMut(String),
+) -> Result<Option<Kept>, Box<Ending>> {
+    let Some(safekeeping) = &request.safekeeping else {
+        return Ok(None);
+    };
+    match safekeeping.before() {
+        Ok(kept) => {
+            kept.notices.iter().cloned().for_each(note);
+            Ok(Some(kept))
+        }
+        Err(why) => {
+            let stopped = Stopped {
+                cause: Cause::Internal,
+                message: format!("the session cannot be kept safe while it is continued: {why}"),
+                hint: Some("make room, or go without protection: --no-vault".to_owned()),
+            };
+            Err(Box::new(Ending {
+                stopped: Some(stopped),
+                ..Ending::default()
+            }))
+        }
+    }
+}
+
+/// Puts back what the agent has destroyed, and says so.
+pub(crate) async fn put_back(
+    kept: Option<Kept>,
+    batches: &mpsc::Sender<Batch>,
+    mut note: impl FnMut(String, &mut Events),
+) {
+    let mut batch = Batch::default();
+    for notice in kept.map(Kept::after).unwrap_or_default() {
+        note(notice, &mut batch.events);
+    }
+    if !batch.events.is_empty() {
+        let _ = batches.send(batch).await;
+    }
 }
 
 /// What can be tried more than once.

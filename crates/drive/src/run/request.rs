@@ -8,6 +8,7 @@ use lapidary_normalize::Options;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::process::{Command, Supervisor};
 use crate::recording::{Limits, PromptDirectory};
+use crate::safekeeping::Safekeeping;
 
 /// A run to be made.
 #[derive(Debug, Clone)]
@@ -46,6 +47,8 @@ pub struct Request {
     pub max_line: usize,
     /// A directory that holds the prompt for the agent to read. It goes when the recording goes.
     pub prompt_directory: Option<PromptDirectory>,
+    /// What is to be kept safe from the agent.
+    pub safekeeping: Option<Safekeeping>,
 }
 
 /// What an agent writes to stdout.

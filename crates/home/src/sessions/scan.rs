@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use lapidary_json::{Kind, Token, scan_object};
+use lapidary_json::{Kind, Token, scan_object, scan_object_and_list};
 
 use super::speech;
 
@@ -349,23 +349,25 @@ impl Reading {
 
     fn metadata(&mut self, record: Token<'_>) {
         for (key, value) in record.members() {
-            let field = match key.as_str() {
-                "\"sessionId\"" => {
-                    self.summary.id = value.string().unwrap_or_default().into_owned();
-                    continue;
-                }
-                "\"projectHash\"" => &mut self.summary.project_hash,
-                "\"startTime\"" => &mut self.summary.start_time,
-                "\"lastUpdated\"" => &mut self.summary.last_updated,
-                "\"summary\"" => &mut self.summary.summary,
-                "\"kind\"" => &mut self.summary.kind,
-                _ => continue,
-            };
-            *field = value
-                .string()
-                .filter(|text| !text.is_empty())
-                .map(Cow::into_owned);
+            self.metadatum(key, value);
         }
+    }
+
+    fn metadatum(&mut self, key: Token<'_>, value: Token<'_>) {
+        let field = match key.as_str() {
+            "\"sessionId\"" => {
+                self.summary.id = value.string().unwrap_or_default().into_owned();
+                return;
+            }
+            "\"projectHash\"" => &mut self.summary.project_hash,
+            "\"startTime\"" => &mut self.summary.start_time,
+            "\"lastUpdated\"" => &mut self.summary.last_updated,
+            "\"summary\"" => &mut self.summary.summary,
+            "\"kind\"" => &mut self.summary.kind,
+            _ => return,
+        };
+        let text = value.string().filter(|text| !text.is_empty());
+        *field = text.map(Cow::into_owned);
     }
 
     fn finish(mut self) -> Result<Summary, Unreadable> {
@@ -391,37 +393,43 @@ fn hash(id: Token<'_>) -> u64 {
 /// A session as one document, as up to 0.38. None if the text is something else.
 fn document(text: &str) -> Option<Summary> {
     let mut is_session = false;
-    let mut messages = None;
+    let mut counted = Summary::default();
     let mut reading = Reading::default();
-    let whole = scan_object(text, |key, value| match key.as_str() {
-        "\"sessionId\"" => is_session = value.kind() == Kind::String,
-        "\"messages\"" => messages = value.of(Kind::Array),
-        _ => {}
-    });
-    let whole = whole.ok()?;
-    if !is_session {
-        return None;
+    let whole = scan_object_and_list(
+        text,
+        "messages",
+        |message| count(message, &mut counted),
+        |key, value| {
+            is_session |= key.as_str() == "\"sessionId\"" && value.kind() == Kind::String;
+            reading.metadatum(key, value);
+        },
+    );
+    whole.ok()?;
+    let summary = Summary {
+        message_count: counted.message_count,
+        user_message_count: counted.user_message_count,
+        first_user_message: counted.first_user_message,
+        is_resumable: counted.is_resumable,
+        ..reading.summary
+    };
+    is_session.then_some(summary)
+}
+
+fn count(message: Token<'_>, summary: &mut Summary) {
+    summary.message_count += 1;
+    let mut members = message.members();
+    let kind = members.find(|(key, _)| key.as_str() == "\"type\"");
+    let is_user = kind.is_some_and(|(_, kind)| kind.is("user"));
+    summary.user_message_count += u64::from(is_user);
+    let is_untitled = is_user && summary.first_user_message.is_none();
+    if summary.is_resumable && !is_untitled {
+        return;
     }
-    reading.metadata(whole);
-    let mut summary = reading.summary;
-    for message in messages.into_iter().flat_map(Token::elements) {
-        summary.message_count += 1;
-        let kind = message
-            .members()
-            .find(|(key, _)| key.as_str() == "\"type\"")
-            .and_then(|(_, kind)| kind.string());
-        let is_user = kind.as_deref() == Some("user");
-        summary.user_message_count += u64::from(is_user);
-        let is_needed = !summary.is_resumable || (is_user && summary.first_user_message.is_none());
-        if is_needed {
-            let fields = Fields::of(message);
-            let counts = fields.counts();
-            summary.is_resumable |= counts.is_resumable;
-            if counts.is_user && counts.is_resumable && summary.first_user_message.is_none() {
-                let said = fields.content.map(speech::says).unwrap_or_default();
-                summary.first_user_message = (!said.is_empty()).then(|| said.into_owned());
-            }
-        }
+    let fields = Fields::of(message);
+    let counts = fields.counts();
+    summary.is_resumable |= counts.is_resumable;
+    if is_untitled && counts.is_resumable {
+        let said = fields.content.map(speech::says).unwrap_or_default();
+        summary.first_user_message = (!said.is_empty()).then(|| said.into_owned());
     }
-    Some(summary)
 }

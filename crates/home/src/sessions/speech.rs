@@ -17,7 +17,6 @@ pub fn is_resumable(
     calls: Option<Token<'_>>,
     thoughts: Option<Token<'_>>,
 ) -> bool {
-    let has = |list: Option<Token<'_>>| list.is_some_and(|list| list.elements().next().is_some());
     match kind {
         Some("user") => {
             let begins = content.map(beginning).unwrap_or_default();
@@ -27,12 +26,18 @@ pub fn is_resumable(
                     .any(|mark| begins.starts_with(mark))
         }
         Some("gemini") => {
-            has(calls)
-                || has(thoughts)
+            has_any(calls)
+                || has_any(thoughts)
                 || content.is_some_and(|content| !beginning(content).is_empty())
         }
         _ => false,
     }
+}
+
+/// True for a list with something in it. What that is, nobody needs to know.
+fn has_any(list: Option<Token<'_>>) -> bool {
+    let inside = list.and_then(|list| list.of(Kind::Array)?.as_str().strip_prefix('['));
+    inside.is_some_and(|inside| !inside.trim_ascii_start().starts_with(']'))
 }
 
 /// How a content begins, white space aside, with a word in brackets for each part that is no text, as the CLI has it.

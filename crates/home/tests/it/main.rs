@@ -10,3 +10,4 @@ mod modules;
 mod peers;
 mod search;
 mod trust;
+mod vault;

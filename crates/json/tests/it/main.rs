@@ -270,6 +270,31 @@ proptest! {
         prop_assert_eq!(object, oracle_accepts(&text) && text.trim_start().starts_with('{'));
     }
 
+    /// Strings of several blocks, full of what could be an escape, an end or a mistake.
+    #[test]
+    fn long_strings_end_where_serde_json_has_them_end(
+        pieces in proptest::collection::vec(
+            prop_oneof![
+                6 => Just("plain words and more of them "), 3 => Just("\\n"), 2 => Just("\\\""), 2 => Just("\\\\"), 1 => Just("\\u00e9"),
+                1 => Just("\\ud83d"), 1 => Just("é"), 1 => Just("x"),
+            ],
+            0..60,
+        ),
+        wrong in prop_oneof![4 => Just(""), 1 => Just("\\x"), 1 => Just("\\u12"), 1 => Just("\""), 1 => Just("\\"), 1 => Just("\t")],
+        at: usize,
+        behind in "[a-z]{0,80}",
+    ) {
+        let mut pieces = pieces;
+        pieces.insert(at % (pieces.len() + 1), wrong);
+        let string = format!("\"{}\"", pieces.concat());
+        let text = format!("[{string}, \"{behind}\"]");
+        prop_assert_eq!(Token::parse(&text).is_ok(), oracle_accepts(&text), "{}", text);
+        if wrong.is_empty() {
+            let whole = Token::parse(&text).unwrap();
+            prop_assert_eq!(whole.elements().next().unwrap().as_str(), string);
+        }
+    }
+
     #[test]
     fn strings_read_as_serde_json_reads_them(value in any::<String>()) {
         let text = serde_json::to_string(&value).unwrap();

@@ -116,6 +116,8 @@ impl<'a> World<'a> {
             with_bytes: false,
             max_line: DEFAULT_LIMIT,
             speaking: Speaking::default(),
+            // Its home is made for it, and goes.
+            vault: None,
         })
     }
 }

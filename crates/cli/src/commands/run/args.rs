@@ -38,11 +38,6 @@ pub(crate) struct Args {
     /// What the agent is to do; `-` or nothing reads it from stdin. Put `--` before one that begins with a hyphen
     #[arg(value_name = "PROMPT")]
     pub(super) prompt: Option<String>,
-    /// A file that holds the prompt; where the agent is not spoken to, it reads the file itself
-    #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
-    pub(super) prompt_file: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) common: Common,
     /// Continue a session: `latest`, its number or its id
     #[arg(
         long,
@@ -54,6 +49,18 @@ pub(crate) struct Args {
     /// The id of the new session
     #[arg(long, value_name = "ID", help_heading = "Agent")]
     pub(super) session_id: Option<String>,
+    #[command(flatten)]
+    pub(super) with: With,
+}
+
+/// What `run` can be told beside the prompt and the session.
+#[derive(Debug, clap::Args)]
+pub(in crate::commands) struct With {
+    /// A file that holds the prompt; where the agent is not spoken to, it reads the file itself
+    #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
+    pub(super) prompt_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::commands) common: Common,
     /// Something that belongs to the prompt: an image, or another file; may be repeated. Over ACP
     #[arg(long, value_name = "FILE", help_heading = "Agent")]
     pub(super) attach: Vec<PathBuf>,

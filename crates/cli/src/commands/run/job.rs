@@ -9,18 +9,21 @@ use lapidary::normalize::Options;
 
 use super::super::sink::Format;
 use super::super::{job, speaking};
-use super::Args;
+use super::With;
 use crate::failure::Failure;
 
 /// How long a prompt from stdin may be.
 const LONGEST_PROMPT: u64 = 1 << 30;
 
 /// What is to be run.
-pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, Failure> {
+pub(super) fn of(
+    said: Option<&str>,
+    args: &With,
+    format: Format,
+    options: Options,
+) -> Result<Job, Failure> {
     let mut job = job::of(&args.common, options)?;
-    job.prompt = prompt(args)?;
-    job.resume.clone_from(&args.resume);
-    job.session_id.clone_from(&args.session_id);
+    job.prompt = prompt(said, args)?;
     job.with_bytes = format == Format::Raw || args.verbose;
     job.config.retries = args.retries.or(job.config.retries);
     let attached = args.attach.iter();
@@ -29,11 +32,11 @@ pub(super) fn of(args: &Args, format: Format, options: Options) -> Result<Job, F
     Ok(job)
 }
 
-fn prompt(args: &Args) -> Result<Prompt, Failure> {
+fn prompt(said: Option<&str>, args: &With) -> Result<Prompt, Failure> {
     if let Some(file) = &args.prompt_file {
         return Ok(Prompt::File(file.clone()));
     }
-    match args.prompt.as_deref() {
+    match said {
         None if io::stdin().is_terminal() => {
             let failure = Failure::usage(anyhow!("no prompt was given"));
             Err(failure.with_hint("say what the agent should do: lapidary run 'fix the tests'"))

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::super::sink::Format;
-use super::Args;
+use super::With;
 use super::asking::{Asking, Next};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -29,7 +29,7 @@ pub(super) fn present(
     run: Run,
     heard: watch::Receiver<u32>,
     format: Format,
-    args: &Args,
+    args: &With,
     id: &str,
     asking: Option<Asking>,
     out: &mut Printer,

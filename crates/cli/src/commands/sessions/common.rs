@@ -42,14 +42,14 @@ impl Format {
 }
 
 /// A home, opened: where sessions are, and where ours are kept.
-pub(super) struct Place {
-    pub(super) environment: Environment,
-    pub(super) store: Store,
+pub(in crate::commands) struct Place {
+    pub(in crate::commands) environment: Environment,
+    pub(in crate::commands) store: Store,
     pub(super) now: SystemTime,
 }
 
 impl Place {
-    pub(super) fn open() -> Result<Self, Failure> {
+    pub(in crate::commands) fn open() -> Result<Self, Failure> {
         let here = std::env::current_dir().unwrap_or_default();
         let environment = Environment::from_vars(std::env::vars_os(), here);
         let home = GeminiHome::from_vars(Vars::new(&environment.vars), environment.home.as_deref());
@@ -75,7 +75,7 @@ impl Place {
 
     /// The directory of the project that is meant. The CLI goes by what the system calls the current directory, links resolved;
     /// one that is gone goes by its name.
-    pub(super) fn root(&self, named: Option<&Path>) -> Result<PathBuf, Failure> {
+    pub(in crate::commands) fn root(&self, named: Option<&Path>) -> Result<PathBuf, Failure> {
         let Some(named) = named else {
             let here = std::env::current_dir();
             let here = here.context("the current directory is gone, or cannot be told");
@@ -111,5 +111,6 @@ pub(super) fn not_found(error: SelectError) -> Failure {
         SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
         _ => "`lapidary sessions list` shows them: take a number, an id, or `latest`",
     };
-    Failure::bad_input(anyhow!(error)).with_hint(hint)
+    let code = error.code();
+    Failure::bad_input(anyhow!("{error} ({code})")).with_hint(hint)
 }

@@ -67,7 +67,7 @@ fn interrupted_at(words: &str, real: &Real, mut command: Command) -> Told {
 }
 
 /// Gives every session of the CLI a file name of long ago.
-fn backdate(folder: &Path) {
+pub(super) fn backdate(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
         if entry.path().is_dir() {

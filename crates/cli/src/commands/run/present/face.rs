@@ -7,7 +7,7 @@ use lapidary::drive::run::Batch;
 use lapidary::render::live::{Options, Size};
 
 use super::super::super::sink::{Format, Sink};
-use super::super::Args;
+use super::super::With;
 use crate::failure::Failure;
 use crate::harmless::Harmless;
 use crate::live::{LiveView, terminal};
@@ -23,7 +23,7 @@ pub(super) enum Face {
 
 impl Face {
     /// A live view wants a terminal that can move its cursor, and nothing else that writes to it.
-    pub(super) fn new(format: Format, args: &Args, id: &str, out: &Printer) -> Self {
+    pub(super) fn new(format: Format, args: &With, id: &str, out: &Printer) -> Self {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         match format {
             Format::Raw => Self::Raw(Harmless::new(system::stdout(), out.is_terminal)),

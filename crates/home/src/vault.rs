@@ -1,0 +1,139 @@
+//! The vault: copies of session files that nobody else touches, and what is needed to put them back.
+//!
+//! Gemini CLI 0.61 destroys conversations: a session resumed in a later minute leaves a content-free stub with the same short id,
+//! and the next start deletes every file of that short id; one loaded in the minute in which it was made is cut down to its
+//! context. So the files are copied before an agent starts ([`Guard::before`]), and what is missing afterwards is put back
+//! ([`Guard::after`]).
+//!
+//! ```text
+//! vault/blobs/ab/<sha256>            a content, named by its SHA-256; never changed, never a hard link (the CLI appends in place)
+//! vault/snapshots/<time>-<8>.json    which file had which content when ([`Snapshot`])
+//! vault/cache/<project>.json         what an unchanged file was known to hold, so that it costs a look and no reading
+//! vault/lock                         shared by who adds, exclusive to who prunes
+//! ```
+//!
+//! Everything is written under a temporary name, synced and renamed, contents before the snapshot that names them: a crash
+//! leaves at most a temporary file or a content that no snapshot names.
+
+mod add;
+mod blobs;
+mod cache;
+mod content;
+mod error;
+mod gather;
+mod guard;
+mod names;
+mod prune;
+mod rebuild;
+pub mod recover;
+mod replay;
+mod restore;
+mod snapshot;
+mod stat;
+mod verify;
+
+pub use add::{AddRequest, Added};
+pub use content::Facts;
+pub use error::VaultError;
+pub use gather::{Flaw, FlawKind, session_files};
+pub use guard::{Action, Did, Guard, GuardRequest, Repair, Retention};
+pub use prune::{PruneRequest, Pruned};
+pub use restore::{How, Restored, What};
+pub use snapshot::{Entry, History, SCHEMA, Snapshot};
+pub use verify::Verdict;
+
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use error::At as _;
+
+/// A vault in a directory, which is made when something is first added.
+#[derive(Debug, Clone)]
+pub struct Vault {
+    dir: PathBuf,
+    /// Called before each step that changes the disk: tests end the process there.
+    step: fn(&'static str),
+}
+
+impl Vault {
+    /// The vault in this directory.
+    pub fn open(dir: impl Into<PathBuf>) -> Self {
+        let step = |_| {};
+        Self {
+            dir: dir.into(),
+            step,
+        }
+    }
+
+    /// Where it is.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Calls this before each step that changes the disk. For tests that crash there.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn on_step(mut self, step: fn(&'static str)) -> Self {
+        self.step = step;
+        self
+    }
+
+    fn step(&self, name: &'static str) {
+        (self.step)(name);
+    }
+
+    fn blobs(&self) -> PathBuf {
+        self.dir.join("blobs")
+    }
+
+    fn snapshots(&self) -> PathBuf {
+        self.dir.join("snapshots")
+    }
+
+    fn caches(&self) -> PathBuf {
+        self.dir.join("cache")
+    }
+
+    /// Makes the directories, for nobody but their owner.
+    fn make(&self) -> Result<(), VaultError> {
+        self.step("make the directories");
+        for folder in [
+            self.dir.clone(),
+            self.blobs(),
+            self.snapshots(),
+            self.caches(),
+        ] {
+            make_private(&folder)?;
+        }
+        Ok(())
+    }
+
+    /// Held by who adds: nothing is pruned meanwhile.
+    fn share(&self) -> Result<File, VaultError> {
+        let lock = self.lock_file()?;
+        lock.lock_shared().at("lock", &self.dir)?;
+        Ok(lock)
+    }
+
+    /// Held by who prunes: nobody else adds or prunes meanwhile.
+    fn own(&self) -> Result<File, VaultError> {
+        let lock = self.lock_file()?;
+        lock.lock().at("lock", &self.dir)?;
+        Ok(lock)
+    }
+
+    fn lock_file(&self) -> Result<File, VaultError> {
+        let path = self.dir.join("lock");
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        options.open(&path).at("open", &path)
+    }
+}
+
+fn make_private(folder: &Path) -> Result<(), VaultError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).at("make", folder)
+}

@@ -1,0 +1,196 @@
+//! Taking files in.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::blobs::{Copied, Pending, Refused};
+use super::cache::{Cache, Known};
+use super::error::At as _;
+use super::stat::{self, Stat};
+use super::{Entry, Facts, Flaw, FlawKind, Snapshot, Vault, VaultError};
+
+/// What to take in.
+#[derive(Debug, Clone)]
+pub struct AddRequest<'a> {
+    /// The directory that the snapshot's paths start from.
+    pub project: &'a Path,
+    /// The files, which lie below it.
+    pub files: &'a [PathBuf],
+    /// What for.
+    pub reason: &'a str,
+    /// The time.
+    pub now: SystemTime,
+}
+
+/// What was taken in.
+#[derive(Debug, Clone)]
+pub struct Added {
+    /// All files as they are now.
+    pub snapshot: Snapshot,
+    /// What each file says about its session, by the snapshot's path.
+    pub facts: BTreeMap<String, Facts>,
+    /// What could not be kept, and why.
+    pub flaws: Vec<Flaw>,
+    /// How many contents were not in the vault before.
+    pub new: usize,
+    /// False if the last snapshot of the project says the same, and is the one meant here.
+    pub changed: bool,
+}
+
+impl Vault {
+    /// Takes in files. Those that cannot be read are named, the others kept. If the vault itself cannot be written, nothing has
+    /// changed.
+    pub fn add(&self, request: &AddRequest<'_>) -> Result<Added, VaultError> {
+        self.make()?;
+        let _shared = self.share()?;
+        let cache = self.cache(request.project);
+        let mut intake = Intake {
+            vault: self,
+            request,
+            known: Cache::default(),
+            pending: Vec::new(),
+            changing: Vec::new(),
+            flaws: Vec::new(),
+        };
+        for path in request.files {
+            intake.take(path, &cache)?;
+        }
+        intake.finish(cache)
+    }
+}
+
+struct Intake<'a> {
+    vault: &'a Vault,
+    request: &'a AddRequest<'a>,
+    known: Cache,
+    pending: Vec<Pending>,
+    changing: Vec<String>,
+    flaws: Vec<Flaw>,
+}
+
+impl Intake<'_> {
+    fn take(&mut self, path: &Path, cache: &Cache) -> Result<(), VaultError> {
+        let name = relative(path, self.request.project);
+        let unchanged = fs::symlink_metadata(path)
+            .ok()
+            .and_then(|about| cache.get(&name, &Stat::of(&about)))
+            .filter(|known| self.vault.has(&known.sha256, known.stat.size));
+        if let Some(known) = unchanged {
+            self.known.files.insert(name, known.clone());
+            return Ok(());
+        }
+        match self.vault.copy_in(path) {
+            Ok(pending) => self.copied(name, pending),
+            Err(Refused::Vault(error)) => Err(error),
+            Err(Refused::NotAFile) => {
+                self.flaw(path, FlawKind::Special);
+                Ok(())
+            }
+            Err(Refused::Source(error)) => {
+                self.flaw(path, why(path, &error));
+                Ok(())
+            }
+        }
+    }
+
+    fn copied(&mut self, name: String, pending: Pending) -> Result<(), VaultError> {
+        let temp = pending.path();
+        let bytes = fs::read(temp).at("read", temp)?;
+        let Copied {
+            sha256,
+            size,
+            stat,
+            changing,
+        } = pending.copied.clone();
+        if changing {
+            self.changing.push(name.clone());
+        }
+        let stat = stat.sized(size);
+        let facts = Facts::of(&bytes);
+        let known = Known {
+            stat,
+            sha256,
+            facts,
+        };
+        self.known.files.insert(name, known);
+        self.pending.push(pending);
+        Ok(())
+    }
+
+    fn flaw(&mut self, path: &Path, kind: FlawKind) {
+        let path = path.to_owned();
+        self.flaws.push(Flaw { path, kind });
+    }
+
+    /// Contents first, then the snapshot that names them, then what only saves time.
+    fn finish(mut self, old: Cache) -> Result<Added, VaultError> {
+        let (vault, request) = (self.vault, self.request);
+        let new = self.pending.len();
+        vault.settle(std::mem::take(&mut self.pending))?;
+        let files = self.entries();
+        let last = old.snapshot.and_then(|id| vault.snapshot(&id).ok());
+        let same = last.filter(|last| is_same(&last.files, &files));
+        let changed = same.is_none();
+        let snapshot = same
+            .unwrap_or_else(|| Snapshot::new(request.project, request.reason, request.now, files));
+        if changed {
+            vault.write_snapshot(&snapshot)?;
+        }
+        let facts = self.known.files.iter();
+        let facts = facts.map(|(name, known)| (name.clone(), known.facts.clone()));
+        let facts = facts.collect();
+        if changed || new > 0 {
+            self.known.snapshot = Some(snapshot.id.clone());
+            for name in &self.changing {
+                self.known.files.remove(name);
+            }
+            vault.write_cache(request.project, &self.known.settled(request.now))?;
+        }
+        Ok(Added {
+            snapshot,
+            facts,
+            flaws: self.flaws,
+            new,
+            changed,
+        })
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        let entry = |(name, known): (&String, &Known)| Entry {
+            path: name.clone(),
+            size: known.stat.size,
+            mtime: stat::rfc3339(known.stat.modified()),
+            sha256: known.sha256.clone(),
+            session_id: known.facts.session_id.clone(),
+            listed: known.facts.listed,
+            changing: self.changing.contains(name),
+            within: None,
+        };
+        self.known.files.iter().map(entry).collect()
+    }
+}
+
+fn is_same(a: &[Entry], b: &[Entry]) -> bool {
+    let key = |entry: &Entry| (entry.path.clone(), entry.sha256.clone(), entry.size);
+    a.len() == b.len()
+        && a.iter()
+            .zip(b)
+            .all(|(a, b)| key(a) == key(b) && a.within.is_none())
+}
+
+fn relative(path: &Path, project: &Path) -> String {
+    let below = path.strip_prefix(project).unwrap_or(path);
+    below.to_string_lossy().into_owned()
+}
+
+fn why(path: &Path, error: &io::Error) -> FlawKind {
+    match fs::symlink_metadata(path) {
+        Ok(about) if about.is_symlink() => FlawKind::Symlink,
+        Ok(about) if about.is_dir() => FlawKind::Directory,
+        Err(_) if error.kind() == io::ErrorKind::NotFound => FlawKind::Gone,
+        _ => FlawKind::Unreadable(error.to_string()),
+    }
+}

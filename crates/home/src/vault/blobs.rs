@@ -1,0 +1,300 @@
+//! Contents, each named by its SHA-256.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+use tempfile::{NamedTempFile, TempPath};
+
+use super::error::At as _;
+use super::stat::Stat;
+use super::{Entry, Vault, VaultError, make_private};
+
+/// How often a file is read that changes meanwhile.
+const TRIES: usize = 4;
+
+/// From so many new contents on the disk is told once, and not for each.
+const MANY: usize = 16;
+
+/// What temporary files begin with.
+pub(super) const TEMPORARY: &str = ".tmp-";
+
+/// A content on its way into the vault.
+#[derive(Debug)]
+pub(super) struct Pending {
+    temp: TempPath,
+    pub(super) copied: Copied,
+}
+
+impl Pending {
+    /// Where it is meanwhile.
+    pub(super) fn path(&self) -> &Path {
+        &self.temp
+    }
+}
+
+/// What was read of a file.
+#[derive(Debug, Clone)]
+pub(super) struct Copied {
+    pub(super) sha256: String,
+    pub(super) size: u64,
+    pub(super) stat: Stat,
+    /// It changed each time that it was read.
+    pub(super) changing: bool,
+}
+
+/// Why a file was not copied.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// The source cannot be read.
+    Source(io::Error),
+    /// It is no regular file.
+    NotAFile,
+    /// The vault cannot be written.
+    Vault(VaultError),
+}
+
+impl From<VaultError> for Refused {
+    fn from(error: VaultError) -> Self {
+        Self::Vault(error)
+    }
+}
+
+/// The SHA-256 of bytes, in hexadecimal.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(digest: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * digest.len());
+    for byte in digest {
+        for half in [byte >> 4, byte & 15] {
+            text.extend(char::from_digit(half.into(), 16));
+        }
+    }
+    text
+}
+
+impl Vault {
+    /// Copies a file under a temporary name, hashing it. What it is named in the end only [`Vault::settle`] says.
+    pub(super) fn copy_in(&self, path: &Path) -> Result<Pending, Refused> {
+        let source = open_regular(path)?;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let before = Stat::of(&source.metadata().map_err(Refused::Source)?);
+            let (temp, sha256, size) = self.copy_once(&source)?;
+            let after = Stat::of(&source.metadata().map_err(Refused::Source)?);
+            let changing = before != after || size != before.size;
+            if !changing || tries == TRIES {
+                let copied = Copied {
+                    sha256,
+                    size,
+                    stat: after,
+                    changing,
+                };
+                return Ok(Pending { temp, copied });
+            }
+        }
+    }
+
+    fn copy_once(&self, mut source: &File) -> Result<(TempPath, String, u64), Refused> {
+        self.step("make a temporary file");
+        let mut temp = temporary(&self.blobs())?;
+        let place = temp.path().to_owned();
+        self.step("copy");
+        let mut hasher = Sha256::new();
+        let mut size = 0;
+        let shares = clone(temp.as_file(), source);
+        io::Seek::rewind(&mut source).map_err(Refused::Source)?;
+        let mut buffer = vec![0; 128 * 1024];
+        loop {
+            // A copy that shares its blocks is read itself: the source may have grown since.
+            let read = if shares {
+                temp.as_file_mut().read(&mut buffer)
+            } else {
+                source.read(&mut buffer)
+            };
+            let read = read.map_err(Refused::Source)?;
+            if read == 0 {
+                break;
+            }
+            hasher.update(&buffer[..read]);
+            size += read as u64;
+            if !shares {
+                temp.write_all(&buffer[..read]).at("write", &place)?;
+            }
+        }
+        Ok((temp.into_temp_path(), hex(&hasher.finalize()), size))
+    }
+
+    /// Gives contents their names, when they are safely on the disk.
+    pub(super) fn settle(&self, pending: Vec<Pending>) -> Result<(), VaultError> {
+        let all_at_once = pending.len() > MANY && self.sync_everything();
+        let mut folders = Vec::new();
+        for Pending { temp, copied } in pending {
+            let place = self.place(&copied.sha256);
+            if self.check(&copied.sha256).is_ok() {
+                continue;
+            }
+            if !all_at_once {
+                self.step("sync a content");
+                let file = File::options().append(true).open(&temp);
+                file.and_then(|file| file.sync_all()).at("write", &temp)?;
+            }
+            let folder = place.parent().unwrap_or(&self.dir).to_owned();
+            make_private(&folder)?;
+            self.step("name a content");
+            temp.persist(&place)
+                .map_err(|refused| refused.error)
+                .at("write", &place)?;
+            folders.push(folder);
+        }
+        folders.push(self.blobs());
+        if folders.len() <= MANY || !self.sync_everything() {
+            folders.dedup();
+            for folder in &folders {
+                sync_folder(folder);
+            }
+        }
+        Ok(())
+    }
+
+    /// One order for all of the file system, where there is such a thing.
+    fn sync_everything(&self) -> bool {
+        self.step("sync all contents");
+        #[cfg(target_os = "linux")]
+        return File::open(&self.dir).is_ok_and(|dir| rustix::fs::syncfs(dir).is_ok());
+        #[cfg(not(target_os = "linux"))]
+        false
+    }
+
+    /// Where a content lies.
+    pub(super) fn place(&self, sha256: &str) -> PathBuf {
+        let folder = sha256.get(..2).unwrap_or("");
+        self.blobs().join(folder).join(sha256)
+    }
+
+    /// True if there is a content of that name and size. Its bytes are not looked at.
+    pub(super) fn has(&self, sha256: &str, size: u64) -> bool {
+        fs::symlink_metadata(self.place(sha256))
+            .is_ok_and(|about| about.is_file() && about.len() == size)
+    }
+
+    /// Hashes a content, holding none of it.
+    pub(super) fn check(&self, sha256: &str) -> Result<(), VaultError> {
+        let whole = u64::MAX;
+        if self.hash_of_start(sha256, whole)? == sha256 {
+            Ok(())
+        } else {
+            Err(VaultError::Corrupt {
+                sha256: sha256.to_owned(),
+            })
+        }
+    }
+
+    /// The SHA-256 of a content's first bytes.
+    pub(super) fn hash_of_start(&self, sha256: &str, size: u64) -> Result<String, VaultError> {
+        let place = self.place(sha256);
+        let file = File::open(&place).map_err(|_| VaultError::Missing {
+            sha256: sha256.to_owned(),
+        })?;
+        let mut hasher = Hasher(Sha256::new());
+        io::copy(&mut file.take(size), &mut hasher).at("read", &place)?;
+        Ok(hex(&hasher.0.finalize()))
+    }
+
+    /// The content that a file had, verified.
+    pub fn read(&self, entry: &Entry) -> Result<Vec<u8>, VaultError> {
+        let name = entry.within.as_ref().unwrap_or(&entry.sha256);
+        let place = self.place(name);
+        let file = File::open(&place).map_err(|_| VaultError::Missing {
+            sha256: name.clone(),
+        })?;
+        let mut bytes = Vec::new();
+        file.take(entry.size)
+            .read_to_end(&mut bytes)
+            .at("read", &place)?;
+        if sha256(&bytes) == entry.sha256 {
+            Ok(bytes)
+        } else {
+            Err(VaultError::Corrupt {
+                sha256: entry.sha256.clone(),
+            })
+        }
+    }
+
+    /// Writes a small file of ours: whole or not at all.
+    pub(super) fn write_whole(&self, path: &Path, bytes: &[u8]) -> Result<(), VaultError> {
+        let folder = path.parent().unwrap_or(&self.dir);
+        let mut temp = temporary(folder)?;
+        temp.write_all(bytes).at("write", path)?;
+        self.step("sync a record");
+        temp.as_file().sync_all().at("write", path)?;
+        self.step("name a record");
+        temp.persist(path)
+            .map_err(|refused| refused.error)
+            .at("write", path)?;
+        sync_folder(folder);
+        Ok(())
+    }
+}
+
+/// A new file in a directory, gone again unless it is given a name.
+pub(super) fn temporary(folder: &Path) -> Result<NamedTempFile, VaultError> {
+    let mut builder = tempfile::Builder::new();
+    let temp = builder.prefix(TEMPORARY).tempfile_in(folder);
+    temp.at("make a file in", folder)
+}
+
+struct Hasher(Sha256);
+
+impl io::Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Opens what is a file and nothing else: not what a link points to, and without waiting for whoever is at the other end of a pipe.
+fn open_regular(path: &Path) -> Result<File, Refused> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    let file = options.open(path).map_err(Refused::Source)?;
+    let about = file.metadata().map_err(Refused::Source)?;
+    if about.is_file() {
+        Ok(file)
+    } else {
+        Err(Refused::NotAFile)
+    }
+}
+
+/// Shares the source's blocks with a new file, where the file system can. Later changes of either do not show in the other.
+#[cfg(target_os = "linux")]
+fn clone(to: &File, source: &File) -> bool {
+    rustix::fs::ioctl_ficlone(to, source).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn clone(_: &File, _: &File) -> bool {
+    false
+}
+
+/// A new name is safe when its directory is. Some file systems cannot, and need not.
+pub(super) fn sync_folder(folder: &Path) {
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+}

@@ -1,0 +1,91 @@
+//! What can go wrong in the vault.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why something could not be kept or brought back. Nothing was deleted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VaultError {
+    /// No space is left, or none that we may use.
+    #[error("there is no space left to write `{}`", path.display())]
+    Full {
+        /// What was to be written.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system refused.
+    #[error("cannot {doing} `{}`", path.display())]
+    Io {
+        /// What was to be done.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A content that a snapshot names is not there.
+    #[error("the vault has no content {sha256}")]
+    Missing {
+        /// Its SHA-256.
+        sha256: String,
+    },
+    /// A content is not what it was.
+    #[error("the vault's content {sha256} is damaged")]
+    Corrupt {
+        /// What its SHA-256 should be.
+        sha256: String,
+    },
+    /// A snapshot cannot be read.
+    #[error("the snapshot `{}` cannot be read", path.display())]
+    BadSnapshot {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// A snapshot names a file outside the project.
+    #[error("the vault's path `{path}` leaves its directory")]
+    BadPath {
+        /// The path as it stands in the snapshot.
+        path: String,
+    },
+    /// There is no such snapshot.
+    #[error("no snapshot `{0}` in the vault")]
+    NoSnapshot(String),
+    /// More than one snapshot begins like that.
+    #[error("more than one snapshot begins with `{0}`")]
+    Ambiguous(String),
+    /// No snapshot knows such a session.
+    #[error("no session `{0}` in the vault")]
+    NoSession(String),
+    /// Nothing in it tells which session it was.
+    #[error("`{}` has no session id that could be recovered", path.display())]
+    NoId {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Adds what was done to which file.
+pub(super) trait At<T> {
+    fn at(self, doing: &'static str, path: &Path) -> Result<T, VaultError>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, doing: &'static str, path: &Path) -> Result<T, VaultError> {
+        self.map_err(|source| {
+            let path = path.to_owned();
+            match source.kind() {
+                // A limit on the size of files is one on space, to who runs into it.
+                io::ErrorKind::StorageFull
+                | io::ErrorKind::QuotaExceeded
+                | io::ErrorKind::FileTooLarge => VaultError::Full { path, source },
+                _ => VaultError::Io {
+                    doing,
+                    path,
+                    source,
+                },
+            }
+        })
+    }
+}

@@ -1,0 +1,286 @@
+//! Watching over a project's sessions while an agent runs.
+//!
+//! What Gemini CLI 0.61 does to them, observed:
+//!
+//! * Resumed in a later minute (headless, or `session/load` over ACP), the session's file gets the new turns. Beside it a stub
+//!   appears, of the same id and holding only the context. The next start, `--list-sessions` included, finds the stub without
+//!   content and deletes every file with its eight characters, the conversation first.
+//! * Resumed in the minute in which it was made, the stub *is* the session's file: a header and a checkpoint of the context alone
+//!   are appended, which hide the conversation. Headless, the CLI has read it by then and appends it again, without the tokens, thoughts and
+//!   tool calls. Over ACP it has not: the load fails with `No previous sessions found for this project.`, and the next start
+//!   deletes the file, which has no content now.
+//!
+//! So before a run a session that is to be resumed gets a name of an earlier minute, and stubs that endanger others go into the
+//! vault; after it, what is missing is put back. What somebody deleted on purpose meanwhile (`--delete-session`) looks exactly like what the CLI
+//! lost, so it is put back too: deleting twice costs less than losing once.
+
+mod merge;
+mod repair;
+pub(super) mod sweep;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+
+use super::error::At as _;
+use super::{AddRequest, Added, Entry, Facts, Flaw, Vault, VaultError, names, session_files, stat};
+
+/// What to watch over.
+#[derive(Debug, Clone)]
+pub struct GuardRequest {
+    /// The directories that hold the project's sessions.
+    pub chats: Vec<PathBuf>,
+    /// The time.
+    pub now: SystemTime,
+    /// The full id of the session that will be resumed or loaded.
+    pub resume: Option<String>,
+    /// What the user has the CLI delete, if anything.
+    pub retention: Option<Retention>,
+}
+
+/// Which sessions the CLI's settings have it delete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Retention {
+    /// Those not written to for longer.
+    pub max_age: Option<Duration>,
+    /// All but so many.
+    pub max_count: Option<usize>,
+}
+
+/// Something that was done to the files, or not done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Action {
+    /// What.
+    pub did: Did,
+    /// To which session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// To which file.
+    pub path: PathBuf,
+    /// In one sentence.
+    pub sentence: String,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Did {
+    /// A session's file was renamed before it is resumed.
+    MovedEarlier,
+    /// A file was gone and is back.
+    PutBack,
+    /// Messages were missing and are back, together with what is newer.
+    Merged,
+    /// A file without content went into the vault, because the CLI would have deleted others with it.
+    SetAside,
+    /// A file is gone because of the user's settings.
+    LeftToRetention,
+    /// A file is gone that the CLI never listed.
+    LeftUnlisted,
+    /// Something that endangers a session could not be moved.
+    Warned,
+}
+
+/// What was done after a run.
+#[derive(Debug, Clone, Default)]
+pub struct Repair {
+    /// In order.
+    pub actions: Vec<Action>,
+    /// What could not be looked at.
+    pub flaws: Vec<Flaw>,
+}
+
+/// Sessions as they were before a run.
+#[derive(Debug)]
+pub struct Guard {
+    vault: Vault,
+    request: GuardRequest,
+    places: Vec<Place>,
+    /// What was done before the run.
+    pub actions: Vec<Action>,
+    /// What could not be kept.
+    pub flaws: Vec<Flaw>,
+}
+
+/// One directory of sessions.
+#[derive(Debug)]
+struct Place {
+    chats: PathBuf,
+    project: PathBuf,
+    before: Vec<Seen>,
+}
+
+/// A file at one of the two times.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) entry: Entry,
+    pub(super) facts: Facts,
+    pub(super) path: PathBuf,
+    /// Not a subagent's, by its place.
+    is_main: bool,
+}
+
+impl Seen {
+    pub(super) fn is_listed(&self) -> bool {
+        self.is_main && self.facts.listed
+    }
+
+    fn is_of(&self, id: &str) -> bool {
+        self.facts.session_id.as_deref() == Some(id)
+    }
+
+    fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    fn updated(&self) -> Option<SystemTime> {
+        stat::parse(self.facts.last_updated.as_deref()?)
+    }
+}
+
+impl Guard {
+    /// Takes a snapshot of all sessions and moves what is in danger out of its way. If that is impossible the agent should not be started.
+    pub fn before(vault: &Vault, request: GuardRequest) -> Result<Self, VaultError> {
+        let mut guard = Self {
+            vault: vault.clone(),
+            places: Vec::new(),
+            actions: Vec::new(),
+            flaws: Vec::new(),
+            request,
+        };
+        for chats in guard.request.chats.clone() {
+            let (project, now) = (project_of(&chats).to_owned(), guard.request.now);
+            let (added, flaws) = look(vault, &chats, &project, "before a run", now)?;
+            let mut before = seen(&added, &project, &chats);
+            let swept = sweep::stubs(vault, &before, &flaws);
+            guard.flaws.extend(flaws);
+            before.retain(|file| {
+                !swept
+                    .iter()
+                    .any(|it| it.did == Did::SetAside && it.path == file.path)
+            });
+            guard.actions.extend(swept);
+            guard.move_earlier(&mut before)?;
+            guard.places.push(Place {
+                chats,
+                project,
+                before,
+            });
+        }
+        Ok(guard)
+    }
+
+    /// A file whose name the CLI would choose again is the one that it would destroy.
+    fn move_earlier(&mut self, files: &mut [Seen]) -> Result<(), VaultError> {
+        let (Some(id), now) = (self.request.resume.clone(), self.request.now) else {
+            return Ok(());
+        };
+        for file in files.iter_mut().filter(|it| it.is_main && it.is_of(&id)) {
+            let name = file.name();
+            if !names::may_be_taken(&name, now) {
+                continue;
+            }
+            let folder = file.path.parent().unwrap_or(Path::new("."));
+            let free = names::free(folder, &name, None, now);
+            rename_new(&file.path, &free)?;
+            let sentence = format!(
+                "`{name}` is now `{}`: the CLI destroys a session that it loads in the minute it was made.",
+                free.file_name().unwrap_or_default().display()
+            );
+            self.actions.push(Action {
+                did: Did::MovedEarlier,
+                session_id: Some(id.clone()),
+                path: free.clone(),
+                sentence,
+            });
+            file.path = free;
+        }
+        Ok(())
+    }
+
+    /// Puts back what is missing now, and says what was done. What stands there now is in the vault before anything is changed.
+    pub fn after(self, now: SystemTime) -> Result<Repair, VaultError> {
+        let lock = self.vault.dir.join("repair.lock");
+        let lock = fs::File::create(&lock).at("open", &lock)?;
+        lock.lock().at("lock", &self.vault.dir)?;
+        let mut repair = Repair::default();
+        for place in &self.places {
+            repair::place(&self, place, now, &mut repair)?;
+        }
+        Ok(repair)
+    }
+}
+
+/// The directory that `chats` lies in; older versions have none.
+pub(super) fn project_of(chats: &Path) -> &Path {
+    match chats.parent() {
+        Some(parent) if chats.ends_with("chats") => parent,
+        _ => chats,
+    }
+}
+
+/// Takes in all session files of a directory.
+pub(super) fn look(
+    vault: &Vault,
+    chats: &Path,
+    project: &Path,
+    reason: &str,
+    now: SystemTime,
+) -> Result<(Added, Vec<Flaw>), VaultError> {
+    let (files, mut flaws) = session_files(chats);
+    let request = AddRequest {
+        project,
+        files: &files,
+        reason,
+        now,
+    };
+    let added = vault.add(&request)?;
+    flaws.extend(added.flaws.iter().cloned());
+    Ok((added, flaws))
+}
+
+pub(super) fn seen(added: &Added, project: &Path, chats: &Path) -> Vec<Seen> {
+    let files = added.snapshot.files.iter();
+    let seen = files.map(|entry| {
+        let path = project.join(&entry.path);
+        Seen {
+            facts: added.facts.get(&entry.path).cloned().unwrap_or_default(),
+            is_main: path.parent() == Some(chats),
+            path,
+            entry: entry.clone(),
+        }
+    });
+    seen.collect()
+}
+
+/// The file that the CLI lists for a session: the last updated, and of two the first by name.
+fn winner<'a>(files: &'a [Seen], id: &str) -> Option<&'a Seen> {
+    let listed = files.iter().filter(|it| it.is_listed() && it.is_of(id));
+    listed.reduce(|best, next| {
+        if next.updated() > best.updated() {
+            next
+        } else {
+            best
+        }
+    })
+}
+
+/// Renames a file to a name that nobody has.
+fn rename_new(from: &Path, to: &Path) -> Result<(), VaultError> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(()),
+            // Some file systems do not know how.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {}
+            Err(error) => return Err(error.into()).at("rename", from),
+        }
+    }
+    fs::rename(from, to).at("rename", from)
+}

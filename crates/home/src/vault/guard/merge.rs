@@ -1,0 +1,87 @@
+//! What was there, together with what is newer.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use crate::vault::VaultError;
+use crate::vault::blobs::{sync_folder, temporary};
+use crate::vault::error::At as _;
+use crate::vault::replay::{Depth, Replay};
+
+/// Two states of a session, one after the other.
+pub(super) struct Merge<'a> {
+    /// What the CLI shows now, and what should be there.
+    pub(super) replay: Replay<'a>,
+    /// Messages that were there and are not shown, without a good reason.
+    pub(super) missing: usize,
+    /// Messages that are shown with less than they had.
+    pub(super) poorer: usize,
+}
+
+impl<'a> Merge<'a> {
+    /// Only what happened since counts: what was hidden before is not the run's doing.
+    pub(super) fn of(before: &'a [u8], after: &'a [u8]) -> Self {
+        let mut replay = Replay::of(before, Depth::Hidden);
+        replay.kept = replay.shown.clone();
+        if after.starts_with(before) {
+            // A last line without its end is read again, with what was appended to it.
+            let line = before.iter().rposition(|&byte| byte == b'\n');
+            let from = line.map_or(0, |at| at + 1);
+            replay.read(&after[from..]);
+        } else {
+            replay.forget_shown();
+            replay.read(after);
+        }
+        let (mut missing, mut poorer) = (0, 0);
+        for kept in &replay.kept.list {
+            match replay.shown.get(kept.key) {
+                None => missing += 1,
+                Some(shown) if shown.record != kept.record => poorer += 1,
+                Some(_) => {}
+            }
+        }
+        Self {
+            replay,
+            missing,
+            poorer,
+        }
+    }
+
+    pub(super) fn is_needed(&self) -> bool {
+        self.missing + self.poorer > 0
+    }
+}
+
+/// Puts a new content in place of one that was read. False if the file has changed since, and nothing was done.
+pub(super) fn replace(path: &Path, read: &[u8], new: &[u8]) -> Result<bool, VaultError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut temp = temporary(folder)?;
+    temp.write_all(new).at("write", path)?;
+    temp.as_file().sync_all().at("write", path)?;
+    let mut old = File::open(path).at("read", path)?;
+    if old.metadata().at("read", path)?.len() != read.len() as u64 {
+        return Ok(false);
+    }
+    temp.persist(path)
+        .map_err(|refused| refused.error)
+        .at("write", path)?;
+    sync_folder(folder);
+    carry_over(&mut old, read.len() as u64, path)?;
+    Ok(true)
+}
+
+/// The CLI opens its file for each line: what it wrote into the old one at the last moment follows.
+fn carry_over(old: &mut File, from: u64, path: &Path) -> Result<(), VaultError> {
+    let mut late = Vec::new();
+    old.seek(SeekFrom::Start(from)).at("read", path)?;
+    old.read_to_end(&mut late).at("read", path)?;
+    if late.is_empty() {
+        return Ok(());
+    }
+    let mut file = fs::OpenOptions::new()
+        .append(true)
+        .open(path)
+        .at("write", path)?;
+    file.write_all(&late).at("write", path)
+}

@@ -1,0 +1,271 @@
+//! Putting back what a run has lost.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::merge::{Merge, replace};
+use super::{Action, Did, Guard, Place, Repair, Retention, Seen, look, seen, sweep, winner};
+use crate::vault::error::At as _;
+use crate::vault::rebuild::{self, Header};
+use crate::vault::replay::{Depth, Replay};
+use crate::vault::restore::{self, How};
+use crate::vault::{VaultError, blobs, names, stat};
+
+/// How often a file is merged that changes meanwhile.
+const TRIES: usize = 5;
+
+/// Looks at one directory and repairs it.
+pub(super) fn place(
+    guard: &Guard,
+    place: &Place,
+    now: SystemTime,
+    repair: &mut Repair,
+) -> Result<(), VaultError> {
+    let again = || {
+        look(
+            &guard.vault,
+            &place.chats,
+            &place.project,
+            "after a run",
+            now,
+        )
+    };
+    let (added, _) = again()?;
+    let mut job = Job {
+        guard,
+        place,
+        now,
+        after: seen(&added, &place.project, &place.chats),
+        actions: Vec::new(),
+    };
+    job.sessions()?;
+    job.other_files()?;
+    // What was just written counts when it is decided which stubs endanger whom.
+    let (added, flaws) = again()?;
+    let files = seen(&added, &place.project, &place.chats);
+    job.actions
+        .extend(sweep::stubs(&guard.vault, &files, &flaws));
+    repair.actions.append(&mut job.actions);
+    repair.flaws.extend(flaws);
+    Ok(())
+}
+
+struct Job<'a> {
+    guard: &'a Guard,
+    place: &'a Place,
+    now: SystemTime,
+    after: Vec<Seen>,
+    actions: Vec<Action>,
+}
+
+impl Job<'_> {
+    /// Each session that was listed before.
+    fn sessions(&mut self) -> Result<(), VaultError> {
+        let listed = self.place.before.iter().filter(|file| file.is_listed());
+        let ids: BTreeSet<String> = listed
+            .filter_map(|file| file.facts.session_id.clone())
+            .collect();
+        for id in ids {
+            let Some(old) = winner(&self.place.before, &id) else {
+                continue;
+            };
+            let new = winner(&self.after, &id).cloned();
+            // A file that is still in its place but shows nothing is the session, cut down.
+            let cut = || self.after.iter().find(|it| is_what_is_left(it, old, &id));
+            match new.or_else(|| cut().cloned()) {
+                Some(new) if new.is_listed() && new.entry.sha256 == old.entry.sha256 => {}
+                Some(new) => self.merge(old, &new, &id)?,
+                None => self.gone(old, &id)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn gone(&mut self, old: &Seen, id: &str) -> Result<(), VaultError> {
+        if self.is_expired(old, id) {
+            let why = "is gone because of your settings for how long sessions are kept; it is still in the vault";
+            self.act(Did::LeftToRetention, old, old.path.clone(), why);
+            return Ok(());
+        }
+        self.put_back(old)
+    }
+
+    fn put_back(&mut self, old: &Seen) -> Result<(), VaultError> {
+        let bytes = self.guard.vault.read(&old.entry)?;
+        let mut entry = old.entry.clone();
+        let place = old.path.strip_prefix(&self.place.project);
+        entry.path = place.unwrap_or(&old.path).to_string_lossy().into_owned();
+        let (path, how) = restore::put(&entry, &bytes, &self.place.project, self.now)?;
+        match how {
+            How::AlreadyThere => {}
+            How::Written => self.act(Did::PutBack, old, path, "was gone and is back"),
+            How::Beside => {
+                let name = path.file_name().unwrap_or_default().display().to_string();
+                let why = format!("was gone and is back as `{name}`, since its name was taken");
+                self.act(Did::PutBack, old, path, &why);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what was there together with what is newer, if anything is missing.
+    fn merge(&mut self, old: &Seen, new: &Seen, id: &str) -> Result<(), VaultError> {
+        let before = self.guard.vault.read(&old.entry)?;
+        for _ in 0..TRIES {
+            let after = fs::read(&new.path).at("read", &new.path)?;
+            if blobs::sha256(&after) != new.entry.sha256 {
+                // It went on meanwhile: whatever is replaced must be in the vault.
+                let (chats, project) = (&self.place.chats, &self.place.project);
+                look(&self.guard.vault, chats, project, "after a run", self.now)?;
+            }
+            let merge = Merge::of(&before, &after);
+            if new.is_listed() && !merge.is_needed() {
+                return Ok(());
+            }
+            let count = merge.missing + merge.poorer;
+            if let Some(path) = self.write(&merge.replay, new, id, &after)? {
+                let (noun, verb) = if count == 1 {
+                    ("message", "is")
+                } else {
+                    ("messages", "are")
+                };
+                let why = format!(
+                    "had lost {count} {noun}, which {verb} back together with what is newer"
+                );
+                self.act(Did::Merged, new, path, &why);
+                return Ok(());
+            }
+        }
+        let why = "is being written to and was left alone; what it was before is in the vault";
+        self.act(Did::Warned, new, new.path.clone(), why);
+        Ok(())
+    }
+
+    /// A document of the older format is never written into: the CLI, too, goes on in a log beside it.
+    fn write(
+        &self,
+        replay: &Replay<'_>,
+        new: &Seen,
+        id: &str,
+        read: &[u8],
+    ) -> Result<Option<PathBuf>, VaultError> {
+        let is_log = new.path.extension().is_some_and(|it| it == "jsonl");
+        let header = Header {
+            session_id: id.to_owned(),
+            project_hash: rebuild::project_hash(&self.place.chats),
+            // Of two files of a session the CLI takes the one that was last updated.
+            last_updated: (!is_log).then(|| stat::as_cli(self.now)),
+        };
+        let bytes = rebuild::log(replay, &header);
+        if is_log {
+            let done = replace(&new.path, read, &bytes)?;
+            return Ok(done.then(|| new.path.clone()));
+        }
+        let like = format!("{}l", new.name());
+        let path = names::free(&self.place.chats, &like, Some(id), self.now);
+        let done = restore::write_new(&path, &bytes, None)?;
+        Ok(done.then_some(path))
+    }
+
+    /// Second files of a session, those of subagents, and those that were never listed.
+    fn other_files(&mut self) -> Result<(), VaultError> {
+        let there: HashSet<&Path> = self.after.iter().map(|file| &*file.path).collect();
+        let gone = self.place.before.iter();
+        let gone: Vec<_> = gone.filter(|file| !there.contains(&*file.path)).collect();
+        for file in gone {
+            let id = file.facts.session_id.as_deref();
+            if !file.is_main {
+                self.subagent(file)?;
+            } else if !file.facts.listed {
+                let why = "had nothing to resume and is gone; it is still in the vault";
+                self.act(Did::LeftUnlisted, file, file.path.clone(), why);
+            } else if let Some(id) = id
+                && winner(&self.place.before, id).is_some_and(|it| it.path != file.path)
+                && !self.is_expired(file, id)
+                && !self.is_contained(file, id)?
+            {
+                self.put_back(file)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A subagent's file belongs to the session that its directory is named after.
+    fn subagent(&mut self, file: &Seen) -> Result<(), VaultError> {
+        let folder = file.path.parent().and_then(Path::file_name);
+        let folder = folder.unwrap_or_default().to_string_lossy().into_owned();
+        let parent = self.place.before.iter().find(|it| {
+            let id = it.facts.session_id.as_deref().unwrap_or_default();
+            it.is_listed() && names::sanitised(id) == folder
+        });
+        let expired = parent.is_some_and(|parent| {
+            let id = parent.facts.session_id.as_deref().unwrap_or_default();
+            self.is_expired(parent, id)
+        });
+        if parent.is_none() || expired {
+            let why = "is gone with its session; it is still in the vault";
+            self.act(Did::LeftUnlisted, file, file.path.clone(), why);
+            return Ok(());
+        }
+        self.put_back(file)
+    }
+
+    /// True if all messages of a file are in the one that is listed now.
+    fn is_contained(&self, file: &Seen, id: &str) -> Result<bool, VaultError> {
+        let Some(listed) = winner(&self.after, id) else {
+            return Ok(false);
+        };
+        let ours = self.guard.vault.read(&file.entry)?;
+        let theirs = fs::read(&listed.path).at("read", &listed.path)?;
+        let theirs = Replay::of(&theirs, Depth::Hidden);
+        let ours = Replay::of(&ours, Depth::Hidden);
+        let mut keys = ours.shown.list.iter().map(|message| message.key);
+        Ok(keys.all(|key| theirs.shown.get(key).is_some()))
+    }
+
+    /// True if the user's settings have the CLI delete it, going by full ids.
+    fn is_expired(&self, file: &Seen, id: &str) -> bool {
+        let request = &self.guard.request;
+        let Some(Retention { max_age, max_count }) = request.retention else {
+            return false;
+        };
+        let Some(updated) = file.updated() else {
+            return false;
+        };
+        let is_resumed = |it: &str| request.resume.as_deref() == Some(it);
+        if is_resumed(id) {
+            return false;
+        }
+        let limit = max_age.and_then(|age| self.now.checked_sub(age));
+        if limit.is_some_and(|limit| updated < limit) {
+            return true;
+        }
+        let before = self.place.before.iter().filter(|it| it.is_listed());
+        let ids: BTreeSet<&str> = before
+            .filter_map(|it| it.facts.session_id.as_deref())
+            .filter(|it| !is_resumed(it))
+            .collect();
+        let newer = ids.iter().filter(|it| {
+            let other = winner(&self.place.before, it).and_then(Seen::updated);
+            other.is_some_and(|other| other > updated)
+        });
+        let room = max_count.map(|count| count - usize::from(request.resume.is_some()).min(count));
+        room.is_some_and(|room| newer.count() >= room)
+    }
+
+    fn act(&mut self, did: Did, file: &Seen, path: PathBuf, why: &str) {
+        self.actions.push(Action {
+            did,
+            session_id: file.facts.session_id.clone(),
+            sentence: format!("`{}` {why}.", file.name()),
+            path,
+        });
+    }
+}
+
+/// True for the file that a session was in, if it says nothing else now.
+fn is_what_is_left(file: &Seen, old: &Seen, id: &str) -> bool {
+    file.path == old.path && (file.is_of(id) || file.facts.session_id.is_none())
+}

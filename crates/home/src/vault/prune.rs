@@ -1,0 +1,329 @@
+//! Making the vault smaller, without losing the last of anything.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use super::blobs::TEMPORARY;
+use super::error::At as _;
+use super::{Entry, Snapshot, Vault, VaultError, stat, verify};
+
+/// How long a temporary file is left alone.
+const A_DAY: Duration = Duration::from_hours(24);
+
+/// What may go.
+#[derive(Debug, Clone, Copy)]
+pub struct PruneRequest {
+    /// Contents that no snapshot younger than this names.
+    pub older_than: Option<Duration>,
+    /// The oldest contents, until no more than this is left.
+    pub max_bytes: Option<u64>,
+    /// Say what would be done, and do nothing.
+    pub dry_run: bool,
+    /// The time.
+    pub now: SystemTime,
+}
+
+/// What went, or would go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Contents that are the beginning of a newer one of the same session: they can still be brought back, from that one.
+    pub contained: usize,
+    /// Contents that were too old or too many.
+    pub dropped: usize,
+    /// Contents that no snapshot named.
+    pub unreferenced: usize,
+    /// Snapshots of which nothing was left.
+    pub snapshots: usize,
+    /// Bytes that are free now.
+    pub freed: u64,
+    /// Bytes that are left.
+    pub left: u64,
+}
+
+impl Vault {
+    /// Drops what may go: first contents that a newer one of the same session begins with, then by age, then by size; never a
+    /// session's newest, nor its newest that can be resumed.
+    pub fn prune(&self, request: &PruneRequest) -> Result<Pruned, VaultError> {
+        if !self.dir.is_dir() {
+            return Ok(Pruned::default());
+        }
+        let _owned = self.own()?;
+        let history = self.log()?;
+        // What an unreadable snapshot names is unknown, and may be anything.
+        let knows_all = history.unreadable.is_empty();
+        let mut plan = Plan::of(history.snapshots);
+        plan.contain(self);
+        plan.age(request);
+        plan.shrink(request);
+        let mut pruned = plan.count();
+        if knows_all {
+            pruned.unreferenced = plan.sweep(self);
+        } else {
+            plan.gone.clear();
+            pruned = Pruned::default();
+        }
+        pruned.freed = plan.gone.values().sum();
+        pruned.left = plan.total() - plan.freed_of_named();
+        pruned.snapshots = plan.empty_snapshots();
+        if !request.dry_run && knows_all {
+            self.carry_out(&plan, request.now)?;
+        }
+        Ok(pruned)
+    }
+
+    /// Snapshots first: at no time do they name what is gone.
+    fn carry_out(&self, plan: &Plan, now: SystemTime) -> Result<(), VaultError> {
+        for snapshot in &plan.snapshots {
+            let files = plan.remaining(snapshot);
+            if files == snapshot.files {
+                continue;
+            }
+            if files.is_empty() {
+                self.step("remove a snapshot");
+                let path = self.snapshot_path(&snapshot.id);
+                fs::remove_file(&path).at("remove", &path)?;
+            } else {
+                self.write_snapshot(&Snapshot {
+                    files,
+                    ..snapshot.clone()
+                })?;
+            }
+        }
+        for cache in verify::children(&self.caches()) {
+            let _ = fs::remove_file(cache);
+        }
+        for sha256 in plan.gone.keys() {
+            self.step("remove a content");
+            let path = self.place(sha256);
+            fs::remove_file(&path).at("remove", &path)?;
+        }
+        self.remove_temporary(now);
+        Ok(())
+    }
+
+    fn remove_temporary(&self, now: SystemTime) {
+        for path in self.blob_files() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let age = path.metadata().and_then(|about| about.modified());
+            let age = age.ok().and_then(|time| now.duration_since(time).ok());
+            if name.starts_with(TEMPORARY) && age.is_some_and(|age| age > A_DAY) {
+                let _ = fs::remove_file(&path);
+            }
+        }
+    }
+}
+
+/// A content that snapshots name.
+#[derive(Debug, Clone)]
+struct Content {
+    size: u64,
+    /// When a snapshot last named it.
+    time: String,
+    /// Whose it is: a session, or else a file.
+    owner: String,
+    is_last: bool,
+}
+
+#[derive(Debug)]
+struct Plan {
+    snapshots: Vec<Snapshot>,
+    contents: BTreeMap<String, Content>,
+    /// Which content begins with which.
+    within: HashMap<String, String>,
+    dropped: BTreeSet<String>,
+    /// The contents whose files go, with their sizes.
+    gone: BTreeMap<String, u64>,
+}
+
+impl Plan {
+    fn of(snapshots: Vec<Snapshot>) -> Self {
+        let mut contents: BTreeMap<String, Content> = BTreeMap::new();
+        let mut within = HashMap::new();
+        let mut last: HashMap<String, String> = HashMap::new();
+        for snapshot in &snapshots {
+            for entry in &snapshot.files {
+                let owner = owner(snapshot, entry);
+                let mut is_last_of = |what: String| last.insert(what, entry.sha256.clone());
+                is_last_of(owner.clone());
+                is_last_of(format!("file {}/{}", snapshot.project, entry.path));
+                if entry.listed {
+                    is_last_of(format!("listed {owner}"));
+                }
+                if let Some(whole) = &entry.within {
+                    within.insert(entry.sha256.clone(), whole.clone());
+                    continue;
+                }
+                let content = Content {
+                    size: entry.size,
+                    time: snapshot.time.clone(),
+                    owner,
+                    is_last: false,
+                };
+                contents.insert(entry.sha256.clone(), content);
+            }
+        }
+        // A content that is itself kept whole is not read from another.
+        within.retain(|name, _| !contents.contains_key(name));
+        for name in last.into_values() {
+            let name = within.get(&name).unwrap_or(&name);
+            if let Some(content) = contents.get_mut(name) {
+                content.is_last = true;
+            }
+        }
+        Self {
+            snapshots,
+            contents,
+            within,
+            dropped: BTreeSet::new(),
+            gone: BTreeMap::new(),
+        }
+    }
+
+    /// Logs only grow: the newest content of a session usually begins with each older one.
+    fn contain(&mut self, vault: &Vault) {
+        let mut owners: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
+        for (name, content) in &self.contents {
+            owners.entry(&content.owner).or_default().push(name);
+        }
+        let mut found = Vec::new();
+        for names in owners.values_mut() {
+            let key = |name: &String| (self.contents[name].size, self.contents[name].time.clone());
+            names.sort_by_key(|name| std::cmp::Reverse(key(name)));
+            let mut wholes: Vec<&String> = Vec::new();
+            for name in names.iter() {
+                let size = self.contents[*name].size;
+                let begins = |whole: &&&String| {
+                    vault
+                        .hash_of_start(whole, size)
+                        .is_ok_and(|hash| hash == **name)
+                };
+                match wholes.iter().find(begins) {
+                    Some(whole) => found.push(((*name).clone(), (*whole).clone())),
+                    None => wholes.push(name),
+                }
+            }
+        }
+        for (name, whole) in found {
+            self.gone.insert(name.clone(), self.contents[&name].size);
+            // Who must not go makes the one that it is read from stay.
+            let is_last = self.contents[&name].is_last;
+            let target = self.contents.get_mut(&whole);
+            if let Some(target) = target {
+                target.is_last |= is_last;
+            }
+            for other in self.within.values_mut().filter(|it| **it == name) {
+                other.clone_from(&whole);
+            }
+            self.within.insert(name, whole);
+        }
+    }
+
+    fn age(&mut self, request: &PruneRequest) {
+        let Some(limit) = request
+            .older_than
+            .and_then(|it| request.now.checked_sub(it))
+        else {
+            return;
+        };
+        let limit = stat::rfc3339(limit);
+        let is_old = |content: &Content| stat::parse(&content.time) < stat::parse(&limit);
+        let old = self.droppable().into_iter();
+        let old: Vec<_> = old.filter(|name| is_old(&self.contents[name])).collect();
+        for name in old {
+            self.drop_content(name);
+        }
+    }
+
+    fn shrink(&mut self, request: &PruneRequest) {
+        let Some(limit) = request.max_bytes else {
+            return;
+        };
+        let mut names = self.droppable();
+        names.sort_by(|a, b| self.contents[a].time.cmp(&self.contents[b].time));
+        for name in names {
+            if self.total() - self.freed_of_named() <= limit {
+                return;
+            }
+            self.drop_content(name);
+        }
+    }
+
+    fn droppable(&self) -> Vec<String> {
+        let may_go = |(name, content): &(&String, &Content)| {
+            !content.is_last && !self.gone.contains_key(*name)
+        };
+        let contents = self.contents.iter().filter(may_go);
+        contents.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// What is read from a content goes with it.
+    fn drop_content(&mut self, name: String) {
+        let inside = self.within.iter().filter(|(_, whole)| **whole == name);
+        self.dropped.extend(inside.map(|(name, _)| name.clone()));
+        self.gone.insert(name.clone(), self.contents[&name].size);
+        self.dropped.insert(name);
+    }
+
+    /// Contents that no snapshot names.
+    fn sweep(&mut self, vault: &Vault) -> usize {
+        let before = self.gone.len();
+        for path in vault.blob_files() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if !name.starts_with(TEMPORARY) && !self.contents.contains_key(&*name) {
+                let size = path.metadata().map_or(0, |about| about.len());
+                self.gone.insert(name.into_owned(), size);
+            }
+        }
+        self.gone.len() - before
+    }
+
+    fn remaining(&self, snapshot: &Snapshot) -> Vec<Entry> {
+        let kept = snapshot.files.iter().filter(|entry| {
+            let whole = entry.within.as_ref().unwrap_or(&entry.sha256);
+            !self.dropped.contains(&entry.sha256) && !self.dropped.contains(whole)
+        });
+        let with_place = kept.map(|entry| Entry {
+            within: self.within.get(&entry.sha256).cloned(),
+            ..entry.clone()
+        });
+        with_place.collect()
+    }
+
+    fn count(&self) -> Pruned {
+        let dropped = self
+            .dropped
+            .intersection(&self.gone.keys().cloned().collect())
+            .count();
+        Pruned {
+            contained: self.gone.len() - dropped,
+            dropped,
+            ..Pruned::default()
+        }
+    }
+
+    fn total(&self) -> u64 {
+        self.contents.values().map(|content| content.size).sum()
+    }
+
+    fn freed_of_named(&self) -> u64 {
+        let named = self
+            .gone
+            .iter()
+            .filter(|it| self.contents.contains_key(it.0));
+        named.map(|(_, size)| size).sum()
+    }
+
+    fn empty_snapshots(&self) -> usize {
+        let is_empty = |it: &&Snapshot| !it.files.is_empty() && self.remaining(it).is_empty();
+        self.snapshots.iter().filter(is_empty).count()
+    }
+}
+
+fn owner(snapshot: &Snapshot, entry: &Entry) -> String {
+    match &entry.session_id {
+        // A subagent has the id of its own session, and one content may be two sessions' only if it is the same.
+        Some(id) => format!("session {id}"),
+        None => format!("file {}/{}", snapshot.project, entry.path),
+    }
+}

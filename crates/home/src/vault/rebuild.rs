@@ -1,0 +1,95 @@
+//! A session file made of messages.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use lapidary_json::{Kind, Token};
+
+use super::blobs::sha256;
+use super::replay::{Message, Replay};
+
+/// What a rebuilt file says about itself in place of what it said.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Header {
+    pub(super) session_id: String,
+    /// For when the file says none.
+    pub(super) project_hash: String,
+    pub(super) last_updated: Option<String>,
+}
+
+/// A log of a header and the messages that should be there, one a line, as the CLI would have written it without ever loading it.
+pub(super) fn log(replay: &Replay<'_>, header: &Header) -> Vec<u8> {
+    let mut text = head(replay, header);
+    for message in &replay.kept.list {
+        text.push('\n');
+        text.push_str(&line(message));
+    }
+    text.push('\n');
+    text.into_bytes()
+}
+
+fn head(replay: &Replay<'_>, header: &Header) -> String {
+    let has_hash = replay
+        .get("projectHash")
+        .is_some_and(|hash| hash.kind() == Kind::String && !hash.is(""));
+    let mut members = vec![format!("\"sessionId\":{}", quoted(&header.session_id))];
+    if !has_hash {
+        members.push(format!("\"projectHash\":{}", quoted(&header.project_hash)));
+    }
+    for (key, value) in &replay.metadata {
+        let given = match key.string().as_deref() {
+            // `id` and the like would make it another kind of record.
+            Some("sessionId" | "messages" | "id" | "$set" | "$rewindTo") => continue,
+            Some("projectHash") if !has_hash => continue,
+            Some("lastUpdated") if header.last_updated.is_some() => continue,
+            _ => value.as_str(),
+        };
+        members.push(format!("{}:{}", key.as_str(), one_line(given)));
+    }
+    if let Some(time) = &header.last_updated {
+        members.push(format!("\"lastUpdated\":{}", quoted(time)));
+    }
+    format!("{{{}}}", members.join(","))
+}
+
+/// A message without an id is none to the CLI: it gets one that is always the same.
+fn line(message: &Message<'_>) -> String {
+    let record = one_line(&message.record);
+    let has_id = Token::parse(&record)
+        .ok()
+        .and_then(|record| record.get("id"))
+        .is_some_and(|id| id.kind() == Kind::String);
+    if has_id {
+        return record;
+    }
+    let id = &sha256(record.as_bytes())[..32];
+    let inside = record.strip_prefix('{').unwrap_or("}").trim_start();
+    let comma = if inside.starts_with('}') { "" } else { "," };
+    // The last of two members counts, and this one is not to be overruled by an `id` that is no text.
+    let inside = inside.strip_suffix('}').unwrap_or("").trim_end();
+    format!("{{{inside}{comma}\"id\":\"{id}\"}}")
+}
+
+/// Values of a pretty-printed document stand over several lines.
+fn one_line(value: &str) -> String {
+    let whole = Token::parse(value).map(lapidary_json::compact);
+    whole.map_or_else(|_| value.to_owned(), Cow::into_owned)
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The hash by which the CLI knows a project: of its directory's path, which the marker beside the sessions has.
+pub(super) fn project_hash(chats: &Path) -> String {
+    let project = if chats.ends_with("chats") {
+        chats.parent().unwrap_or(chats)
+    } else {
+        chats
+    };
+    let marker = std::fs::read_to_string(project.join(".project_root"));
+    marker.map_or_else(
+        |_| sha256(project.to_string_lossy().as_bytes()),
+        |path| sha256(path.trim().as_bytes()),
+    )
+}

@@ -1,0 +1,409 @@
+//! Two readings of a session log at once: what Gemini CLI shows of it, and what should be there.
+//!
+//! The CLI's own reading believes every record. The other one does not believe those that destroy: a checkpoint without any
+//! content is merged instead of taking the place of everything, a rewind to an unknown id is ignored, and a record that was
+//! appended to a torn line is read. What a checkpoint *with* content leaves out was left out on purpose (compression), but only if
+//! its writer knew of it: what had been hidden before stays.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use lapidary_json::{Kind, Token};
+use lapidary_wire::gemini::session::Record;
+use serde::Serialize;
+
+use super::content::is_resumable;
+
+/// How far back the better reading goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Depth {
+    /// What was hidden by mistake.
+    #[default]
+    Hidden,
+    /// What compression and rewinds took away on purpose, too.
+    Everything,
+}
+
+/// What hid messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// A checkpoint without content took the place of a conversation: the session was loaded in the minute in which it was made.
+    Clobbered,
+    /// A rewind to a message that is not there, which removes all.
+    UnknownRewind,
+    /// A record was appended to one that was never finished.
+    TornLine,
+    /// A checkpoint with content, compression mostly, left messages out.
+    Compressed,
+    /// Somebody rewound the conversation.
+    Rewound,
+}
+
+/// One message of either reading.
+#[derive(Debug, Clone)]
+pub(super) struct Message<'a> {
+    /// Its id as it stands, or all of it where it has none.
+    pub(super) key: &'a str,
+    /// All of it.
+    pub(super) record: Cow<'a, str>,
+}
+
+impl Message<'_> {
+    fn is_resumable(&self) -> bool {
+        Token::parse(&self.record).is_ok_and(is_resumable)
+    }
+}
+
+/// Messages in order, each once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Messages<'a> {
+    pub(super) list: Vec<Message<'a>>,
+    places: HashMap<&'a str, usize>,
+}
+
+impl<'a> Messages<'a> {
+    pub(super) fn get(&self, key: &str) -> Option<&Message<'a>> {
+        self.places.get(key).map(|place| &self.list[*place])
+    }
+
+    pub(super) fn has_content(&self) -> bool {
+        self.list.iter().any(Message::is_resumable)
+    }
+
+    fn upsert(&mut self, message: Message<'a>) {
+        if let Some(&place) = self.places.get(message.key) {
+            self.list[place] = message;
+        } else {
+            self.places.insert(message.key, self.list.len());
+            self.list.push(message);
+        }
+    }
+
+    fn cut(&mut self, from: usize) {
+        for message in self.list.drain(from..) {
+            self.places.remove(message.key);
+        }
+    }
+
+    fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.list.retain(|message| keep(message.key));
+        self.index();
+    }
+
+    fn index(&mut self) {
+        self.places.clear();
+        for (place, message) in self.list.iter().enumerate() {
+            self.places.insert(message.key, place);
+        }
+    }
+
+    /// Takes in a checkpoint's messages: known ones where they are, new ones behind what they follow there.
+    fn weave(&mut self, messages: &[Message<'a>]) {
+        let mut behind: HashMap<usize, Vec<Message<'a>>> = HashMap::new();
+        let mut last = 0;
+        for message in messages {
+            if let Some(&place) = self.places.get(message.key) {
+                self.list[place].record = enriched(&self.list[place].record, message);
+                last = place + 1;
+            } else {
+                behind.entry(last).or_default().push(message.clone());
+            }
+        }
+        let old = std::mem::take(&mut self.list);
+        self.list.extend(behind.remove(&0).unwrap_or_default());
+        for (place, message) in old.into_iter().enumerate() {
+            self.list.push(message);
+            let new = behind.remove(&(place + 1));
+            self.list.extend(new.unwrap_or_default());
+        }
+        self.index();
+    }
+}
+
+/// A checkpoint's record of a message, with the fields that only the older one has: the CLI forgets tokens, thoughts and tool calls
+/// of a session that it loads in the minute in which it was made.
+fn enriched<'a>(old: &str, new: &Message<'a>) -> Cow<'a, str> {
+    let (Ok(before), Ok(after)) = (Token::parse(old), Token::parse(&new.record)) else {
+        return new.record.clone();
+    };
+    let missing = |(key, _): &(Token<'_>, Token<'_>)| {
+        after
+            .members()
+            .all(|(name, _)| name.as_str() != key.as_str())
+    };
+    if !before.members().any(|member| missing(&member)) {
+        return new.record.clone();
+    }
+    let mut members: Vec<String> = Vec::new();
+    for (key, value) in after.members() {
+        let older = before.get("timestamp").filter(|_| key.is("timestamp"));
+        let value = older.unwrap_or(value);
+        members.push(format!("{}:{}", key.as_str(), value.as_str()));
+    }
+    for (key, value) in before.members().filter(missing) {
+        members.push(format!("{}:{}", key.as_str(), value.as_str()));
+    }
+    Cow::Owned(format!("{{{}}}", members.join(",")))
+}
+
+/// A log that is being read.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Replay<'a> {
+    pub(super) metadata: Vec<(Token<'a>, Token<'a>)>,
+    /// What the CLI shows.
+    pub(super) shown: Messages<'a>,
+    /// What should be there.
+    pub(super) kept: Messages<'a>,
+    pub(super) causes: Vec<Cause>,
+    /// Lines of which nothing could be read.
+    pub(super) unreadable: usize,
+    depth: Depth,
+}
+
+impl<'a> Replay<'a> {
+    pub(super) fn new(depth: Depth) -> Self {
+        Self {
+            depth,
+            ..Self::default()
+        }
+    }
+
+    /// Reads a whole file, of either format.
+    pub(super) fn of(bytes: &'a [u8], depth: Depth) -> Self {
+        let mut replay = Self::new(depth);
+        replay.read(bytes);
+        replay
+    }
+
+    /// Reads on.
+    pub(super) fn read(&mut self, bytes: &'a [u8]) {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        if let Ok(text) = std::str::from_utf8(bytes)
+            && let Ok(document) = Token::parse(text)
+        {
+            return self.apply(document, true);
+        }
+        if is_torn_document(bytes) {
+            return self.salvage_document(bytes);
+        }
+        for line in bytes.split(|&byte| byte == b'\n') {
+            self.line(line);
+        }
+    }
+
+    /// The CLI now knows nothing of what was read so far: the file was written anew.
+    pub(super) fn forget_shown(&mut self) {
+        self.shown = Messages::default();
+    }
+
+    /// One value of the metadata.
+    pub(super) fn get(&self, name: &str) -> Option<Token<'a>> {
+        let found = self.metadata.iter().find(|(key, _)| key.is(name));
+        found.map(|(_, value)| *value)
+    }
+
+    fn line(&mut self, line: &'a [u8]) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let text = std::str::from_utf8(line);
+        match text.map(Token::parse) {
+            Ok(Ok(record)) if record.kind() == Kind::Object => self.apply(record, true),
+            Ok(Err(_)) => self.torn(text.unwrap_or_default()),
+            _ => self.unreadable += 1,
+        }
+    }
+
+    /// A line that is no JSON may end in a record that is.
+    fn torn(&mut self, line: &'a str) {
+        if let Some(record) = last_record(line) {
+            self.cause(Cause::TornLine);
+            self.apply(record, false);
+        } else {
+            self.unreadable += 1;
+        }
+    }
+
+    /// A document of the older format that breaks off: the messages that are whole.
+    fn salvage_document(&mut self, bytes: &'a [u8]) {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or(""),
+        };
+        self.cause(Cause::TornLine);
+        let mut rest = text.trim_start().strip_prefix('{').unwrap_or("");
+        while let Ok((key, behind)) = lapidary_json::scan_prefix(rest) {
+            let Some(value) = behind.trim_start().strip_prefix(':') else {
+                break;
+            };
+            if key.is("messages") {
+                self.salvage_messages(value);
+                break;
+            }
+            let Ok((value, behind)) = lapidary_json::scan_prefix(value) else {
+                break;
+            };
+            self.set(key, value);
+            rest = behind.trim_start().strip_prefix(',').unwrap_or("");
+        }
+        self.unreadable += 1;
+    }
+
+    fn salvage_messages(&mut self, text: &'a str) {
+        let mut rest = text.trim_start().strip_prefix('[').unwrap_or("");
+        while let Ok((record, behind)) = lapidary_json::scan_prefix(rest) {
+            self.kept.upsert(message(record));
+            rest = behind.trim_start().strip_prefix(',').unwrap_or("");
+        }
+    }
+
+    /// Takes in a record, which the CLI reads as well or does not.
+    fn apply(&mut self, record: Token<'a>, is_read: bool) {
+        match Record::of(record) {
+            Record::RewindTo(id) => self.rewind(id.as_str(), is_read),
+            Record::Message { record, .. } => self.upsert(message(record), is_read),
+            Record::Set(patch) => self.patch(patch, is_read),
+            Record::Header(header) => self.header(header, is_read),
+            Record::Unknown => self.unreadable += 1,
+        }
+    }
+
+    fn upsert(&mut self, message: Message<'a>, is_read: bool) {
+        if is_read {
+            self.shown.upsert(message.clone());
+        }
+        self.kept.upsert(message);
+    }
+
+    /// A header's messages are added, not put in place of others.
+    fn header(&mut self, header: Token<'a>, is_read: bool) {
+        for (key, value) in header.members() {
+            if key.is("messages") && value.kind() == Kind::Array {
+                for record in objects(value) {
+                    self.upsert(message(record), is_read);
+                }
+            } else {
+                self.set(key, value);
+            }
+        }
+    }
+
+    fn patch(&mut self, patch: Token<'a>, is_read: bool) {
+        for (key, value) in patch.members() {
+            if key.is("messages") && value.kind() == Kind::Array {
+                let messages: Vec<_> = objects(value).map(message).collect();
+                self.checkpoint(&messages, is_read);
+            } else {
+                self.set(key, value);
+            }
+        }
+    }
+
+    /// The last value counts, except for when it all began.
+    fn set(&mut self, key: Token<'a>, value: Token<'a>) {
+        let known = self
+            .metadata
+            .iter_mut()
+            .find(|(name, _)| name.as_str() == key.as_str());
+        match known {
+            Some(_) if key.is("startTime") => {}
+            Some(known) => known.1 = value,
+            None => self.metadata.push((key, value)),
+        }
+    }
+
+    fn checkpoint(&mut self, messages: &[Message<'a>], is_read: bool) {
+        let stays: HashSet<&str> = messages.iter().map(|message| message.key).collect();
+        let has_content = messages.iter().any(Message::is_resumable);
+        let leaves_out = |shown: &Messages<'a>| {
+            let mut out = shown.list.iter().filter(|it| !stays.contains(it.key));
+            out.any(Message::is_resumable)
+        };
+        if leaves_out(&self.shown) {
+            self.cause(if has_content {
+                Cause::Compressed
+            } else {
+                Cause::Clobbered
+            });
+        }
+        if has_content && self.depth == Depth::Hidden {
+            let shown = &self.shown;
+            self.kept
+                .retain(|key| stays.contains(key) || shown.get(key).is_none());
+        }
+        self.kept.weave(messages);
+        if is_read {
+            self.shown = Messages::default();
+            for message in messages {
+                self.shown.upsert(message.clone());
+            }
+        }
+    }
+
+    fn rewind(&mut self, id: &str, is_read: bool) {
+        let known = self.shown.places.get(id).copied();
+        if is_read {
+            if known.is_none() && self.shown.has_content() {
+                self.cause(Cause::UnknownRewind);
+            }
+            self.shown.cut(known.unwrap_or(0));
+        }
+        if let Some(place) = self.kept.places.get(id).copied() {
+            self.cause(Cause::Rewound);
+            if self.depth == Depth::Hidden {
+                self.kept.cut(place);
+            }
+        }
+    }
+
+    fn cause(&mut self, cause: Cause) {
+        if !self.causes.contains(&cause) {
+            self.causes.push(cause);
+        }
+    }
+}
+
+fn objects(list: Token<'_>) -> impl Iterator<Item = Token<'_>> {
+    list.elements()
+        .filter(|record| record.kind() == Kind::Object)
+}
+
+fn message(record: Token<'_>) -> Message<'_> {
+    let id = record.get("id").and_then(|id| id.of(Kind::String));
+    Message {
+        key: id.unwrap_or(record).as_str(),
+        record: Cow::Borrowed(record.as_str()),
+    }
+}
+
+/// How the CLI's records begin, and how often they are looked for in one line: each place costs a look at the rest.
+const BEGINNINGS: [&str; 4] = [
+    "{\"id\":\"",
+    "{\"$set\":{",
+    "{\"$rewindTo\":\"",
+    "{\"sessionId\":\"",
+];
+const MOST_PLACES: usize = 200;
+
+/// The record that a torn line ends in. What only looks like one, such as a tool call inside a message, has no `type`.
+fn last_record(line: &str) -> Option<Token<'_>> {
+    let is_beginning = |at: &usize| BEGINNINGS.iter().any(|it| line[*at..].starts_with(it));
+    let places = line.match_indices("{\"").map(|(at, _)| at).skip(1);
+    let mut places = places.filter(is_beginning).take(MOST_PLACES);
+    places.find_map(|at| {
+        let record = Token::parse(&line[at..]).ok()?;
+        let is_record = match Record::of(record) {
+            Record::Message { record, .. } => record.get("type").is_some(),
+            Record::Unknown => false,
+            _ => true,
+        };
+        is_record.then_some(record)
+    })
+}
+
+/// A document over several lines that is no JSON as a whole. In a log each line begins a record.
+fn is_torn_document(bytes: &[u8]) -> bool {
+    let first = bytes.trim_ascii_start().split(|&byte| byte == b'\n').next();
+    first.is_some_and(|line| line.trim_ascii() == b"{")
+}

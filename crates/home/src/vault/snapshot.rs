@@ -1,0 +1,174 @@
+//! Which file had which content when.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::blobs::sha256;
+use super::error::At as _;
+use super::{Vault, VaultError, stat};
+
+/// The name and version of the format.
+pub const SCHEMA: &str = "lapidary.vault/1";
+
+/// Session files of one project at one time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Snapshot {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What it is called: its time and eight characters.
+    pub id: String,
+    /// When it was taken (RFC 3339, UTC).
+    pub time: String,
+    /// What for: `guard`, `added` and the like.
+    pub reason: String,
+    /// The directory that the paths start from.
+    pub project: String,
+    /// The files, by path.
+    pub files: Vec<Entry>,
+}
+
+/// A file in a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// Where it lies, from the project's directory on.
+    pub path: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was last changed (RFC 3339, UTC).
+    pub mtime: String,
+    /// The SHA-256 of its content.
+    pub sha256: String,
+    /// The full id of its session, if it says one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// True if Gemini CLI would have listed it.
+    #[serde(default)]
+    pub listed: bool,
+    /// True if it changed each time that it was read: what is kept is what was read last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changing: bool,
+    /// The content that this one is the beginning of, where only that one is still kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+}
+
+impl Entry {
+    /// Where the file belongs in a directory, and nowhere else.
+    pub(super) fn below(&self, project: &Path) -> Result<PathBuf, VaultError> {
+        let path = Path::new(&self.path);
+        let mut parts = path.components();
+        if path.as_os_str().is_empty() || !parts.all(|part| matches!(part, Component::Normal(_))) {
+            return Err(VaultError::BadPath {
+                path: self.path.clone(),
+            });
+        }
+        Ok(project.join(path))
+    }
+}
+
+impl Snapshot {
+    pub(super) fn new(project: &Path, reason: &str, now: SystemTime, files: Vec<Entry>) -> Self {
+        let mut snapshot = Self {
+            schema: SCHEMA.to_owned(),
+            id: String::new(),
+            time: stat::rfc3339(now),
+            reason: reason.to_owned(),
+            project: project.to_string_lossy().into_owned(),
+            files,
+        };
+        let digest = sha256(&snapshot.bytes());
+        let time = Timestamp::try_from(now).unwrap_or(Timestamp::UNIX_EPOCH);
+        let time = time.strftime("%Y%m%dT%H%M%S.%3fZ");
+        snapshot.id = format!("{time}-{}", &digest[..8]);
+        snapshot
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        serde_json::to_vec_pretty(self).expect("its fields are text and numbers")
+    }
+}
+
+/// All snapshots, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    /// Those that can be read.
+    pub snapshots: Vec<Snapshot>,
+    /// The files of those that cannot.
+    pub unreadable: Vec<PathBuf>,
+}
+
+impl Vault {
+    /// All snapshots, oldest first. An empty vault has none.
+    pub fn log(&self) -> Result<History, VaultError> {
+        let mut history = History::default();
+        for path in self.snapshot_files()? {
+            match snapshot_at(&path) {
+                Ok(snapshot) => history.snapshots.push(snapshot),
+                Err(_) if path.symlink_metadata().is_err() => {}
+                Err(_) => history.unreadable.push(path),
+            }
+        }
+        history
+            .snapshots
+            .sort_by(|a, b| (&a.time, &a.id).cmp(&(&b.time, &b.id)));
+        Ok(history)
+    }
+
+    /// The snapshot of that id, or of the only id that begins so.
+    pub fn snapshot(&self, id: &str) -> Result<Snapshot, VaultError> {
+        let names = |path: &PathBuf| path.file_stem().map(|it| it.to_string_lossy().into_owned());
+        let files = self.snapshot_files()?;
+        let exact = files.iter().find(|path| names(path).as_deref() == Some(id));
+        if let Some(path) = exact {
+            return snapshot_at(path);
+        }
+        let mut found = files
+            .iter()
+            .filter(|path| !id.is_empty() && names(path).is_some_and(|name| name.starts_with(id)));
+        match (found.next(), found.next()) {
+            (Some(path), None) => snapshot_at(path),
+            (Some(_), Some(_)) => Err(VaultError::Ambiguous(id.to_owned())),
+            (None, _) => Err(VaultError::NoSnapshot(id.to_owned())),
+        }
+    }
+
+    /// The snapshots' files, by name.
+    fn snapshot_files(&self) -> Result<Vec<PathBuf>, VaultError> {
+        let folder = self.snapshots();
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error).at("read", &folder),
+        };
+        let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+        let mut paths: Vec<_> = paths
+            .filter(|path| path.extension().is_some_and(|it| it == "json"))
+            .collect();
+        paths.sort();
+        Ok(paths)
+    }
+
+    pub(super) fn snapshot_path(&self, id: &str) -> PathBuf {
+        self.snapshots().join(format!("{id}.json"))
+    }
+
+    pub(super) fn write_snapshot(&self, snapshot: &Snapshot) -> Result<(), VaultError> {
+        self.step("write a snapshot");
+        self.write_whole(&self.snapshot_path(&snapshot.id), &snapshot.bytes())
+    }
+}
+
+fn snapshot_at(path: &Path) -> Result<Snapshot, VaultError> {
+    let bytes = fs::read(path).at("read", path)?;
+    let snapshot: Option<Snapshot> = serde_json::from_slice(&bytes).ok();
+    let snapshot = snapshot.filter(|it| it.schema == SCHEMA);
+    snapshot.ok_or_else(|| VaultError::BadSnapshot {
+        path: path.to_owned(),
+    })
+}

@@ -1,0 +1,97 @@
+//! Whether the vault holds what it says.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::blobs::TEMPORARY;
+use super::{Vault, VaultError};
+
+/// What the vault holds, and what is wrong with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// How many snapshots can be read.
+    pub snapshots: usize,
+    /// How many contents are sound.
+    pub sound: usize,
+    /// Their bytes in all.
+    pub bytes: u64,
+    /// Contents that a snapshot names and that are not there.
+    pub missing: Vec<String>,
+    /// Contents that are not what they were.
+    pub corrupt: Vec<String>,
+    /// Contents that no snapshot names: left by a crash. `prune` removes them.
+    pub unreferenced: Vec<String>,
+    /// Snapshots that cannot be read.
+    pub unreadable: Vec<PathBuf>,
+    /// Temporary files, of a crash or of who is adding just now.
+    pub temporary: Vec<PathBuf>,
+}
+
+impl Verdict {
+    /// True if everything that a snapshot names can be brought back.
+    pub fn is_sound(&self) -> bool {
+        self.missing.is_empty() && self.corrupt.is_empty() && self.unreadable.is_empty()
+    }
+}
+
+impl Vault {
+    /// Hashes every content.
+    pub fn verify(&self) -> Result<Verdict, VaultError> {
+        let history = self.log()?;
+        let mut verdict = Verdict {
+            snapshots: history.snapshots.len(),
+            unreadable: history.unreadable,
+            ..Verdict::default()
+        };
+        let entries = history.snapshots.iter().flat_map(|it| &it.files);
+        let named: BTreeSet<String> = entries
+            .map(|entry| entry.within.as_ref().unwrap_or(&entry.sha256).clone())
+            .collect();
+        let mut there = BTreeSet::new();
+        for path in self.blob_files() {
+            let name = path.file_name().unwrap_or_default();
+            let name = name.to_string_lossy().into_owned();
+            if name.starts_with(TEMPORARY) {
+                verdict.temporary.push(path);
+                continue;
+            }
+            match self.check(&name) {
+                Ok(()) => {
+                    verdict.sound += 1;
+                    verdict.bytes += path.metadata().map_or(0, |about| about.len());
+                }
+                Err(_) => verdict.corrupt.push(name.clone()),
+            }
+            if !named.contains(&name) {
+                verdict.unreferenced.push(name.clone());
+            }
+            there.insert(name);
+        }
+        verdict.missing = named.difference(&there).cloned().collect();
+        Ok(verdict)
+    }
+
+    /// All files below `blobs`, by name.
+    pub(super) fn blob_files(&self) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        for path in children(&self.blobs()) {
+            if path.is_dir() {
+                files.extend(children(&path));
+            } else {
+                files.push(path);
+            }
+        }
+        files
+    }
+}
+
+/// What lies in a directory, by name.
+pub(super) fn children(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let mut paths: Vec<_> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .collect();
+    paths.sort();
+    paths
+}

@@ -1,0 +1,13 @@
+//! The vault: nothing that was in a session is lost, whatever happens to the files.
+
+mod bad_input;
+mod chats;
+mod crash;
+mod full_disk;
+mod guard;
+mod many;
+mod properties;
+mod prune;
+mod real;
+mod recover;
+mod store;

@@ -1,0 +1,220 @@
+//! What people, models and tools say: prose, code, listings and logs, escaped for JSON.
+
+use crate::mutate::Rng;
+
+/// How many words there are besides the common ones.
+const RARE: usize = 12_000;
+
+/// All the words: a few thousand that are rare, as names in code are, and a few dozen that are everywhere.
+#[derive(Debug)]
+pub(super) struct Vocabulary {
+    words: Vec<String>,
+}
+
+impl Vocabulary {
+    /// The same words for every corpus.
+    pub(super) fn new() -> Self {
+        let mut rng = Rng::new(0x1a91_da27);
+        let words = (0..RARE).map(|_| word(&mut rng)).collect();
+        Self { words }
+    }
+
+    /// A rare word; those at the front are less rare, as in real texts.
+    fn rare(&self, rng: &mut Rng) -> &str {
+        let limit = 1 + rng.below(RARE);
+        let limit = 1 + rng.below(limit);
+        &self.words[rng.below(limit)]
+    }
+}
+
+/// Three to four syllables.
+fn word(rng: &mut Rng) -> String {
+    let syllables = 3 + rng.below(2);
+    let mut word = String::new();
+    for _ in 0..syllables {
+        word.push_str(SYLLABLES[rng.below(SYLLABLES.len())]);
+    }
+    word
+}
+
+/// Whoever writes: the words, and the numbers that choose among them.
+#[derive(Debug)]
+pub(super) struct Voice<'a> {
+    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) rng: Rng,
+}
+
+impl Voice<'_> {
+    /// Prose of about `length` bytes.
+    pub(super) fn prose(&mut self, out: &mut String, length: usize) {
+        let end = out.len() + length;
+        while out.len() < end {
+            if self.rng.below(5) == 0 {
+                out.push_str(self.vocabulary.rare(&mut self.rng));
+                out.push(' ');
+            }
+            self.pick(out, &PROSE, &FOREIGN_PROSE);
+        }
+    }
+
+    /// What a tool prints, of about `length` bytes.
+    pub(super) fn output(&mut self, out: &mut String, length: usize) {
+        let end = out.len() + length;
+        while out.len() < end {
+            let line = OUTPUT[self.rng.below(OUTPUT.len())];
+            self.fill_in(out, line);
+            if self.rng.below(60) == 0 {
+                self.pick(out, &FOREIGN_OUTPUT, &[]);
+            }
+        }
+    }
+
+    /// Puts a name where `@` stands, and a number for `#`.
+    fn fill_in(&mut self, out: &mut String, line: &[&str]) {
+        for piece in line {
+            match *piece {
+                "@" => out.push_str(self.vocabulary.rare(&mut self.rng)),
+                "#" => self.number(out),
+                piece => out.push_str(piece),
+            }
+        }
+    }
+
+    fn number(&mut self, out: &mut String) {
+        let mut number = self.rng.below(4_000);
+        loop {
+            out.push(char::from(b'0' + u8::try_from(number % 10).unwrap_or(0)));
+            number /= 10;
+            if number == 0 {
+                return;
+            }
+        }
+    }
+
+    /// One word in thirty is foreign.
+    fn pick(&mut self, out: &mut String, usual: &[&str], foreign: &[&str]) {
+        let from = if !foreign.is_empty() && self.rng.below(30) == 0 {
+            foreign
+        } else {
+            usual
+        };
+        out.push_str(from[self.rng.below(from.len())]);
+    }
+}
+
+const SYLLABLES: [&str; 40] = [
+    "ba", "con", "der", "fi", "ge", "hol", "in", "jor", "ka", "lin", "ma", "net", "or", "par",
+    "qui", "re", "sta", "ter", "un", "ver", "wal", "xi", "yel", "zo", "ser", "mo", "del", "ta",
+    "ker", "scan", "pro", "ces", "tor", "al", "ni", "gra", "ph", "ex", "tra", "pol",
+];
+
+const PROSE: [&str; 36] = [
+    "the parser ",
+    "reads ",
+    "a line ",
+    "at a time, ",
+    "and ",
+    "so ",
+    "we can ",
+    "keep ",
+    "`raw` ",
+    "beside it. ",
+    "First ",
+    "I will ",
+    "look at ",
+    "\\n\\n",
+    "**Note** ",
+    "that ",
+    "\\\"quotes\\\" ",
+    "need ",
+    "care. ",
+    "tests ",
+    "fail ",
+    "because ",
+    "of ",
+    "this ",
+    "function ",
+    "returns ",
+    "an error ",
+    "when ",
+    "file ",
+    "is empty. ",
+    "then ",
+    "change ",
+    "it ",
+    "to ",
+    "in ",
+    "\\n- ",
+];
+const FOREIGN_PROSE: [&str; 6] = ["café ", "→ ", "naïve ", "日本語 ", "größer ", "😀 "];
+
+/// Lines of code, listings, diffs and logs.
+const OUTPUT: [&[&str]; 16] = [
+    &[
+        "fn ",
+        "@",
+        "(&mut self, ",
+        "@",
+        ": usize) -> Result<Token, Invalid> {\\n",
+    ],
+    &["    let ", "@", " = self.", "@", "(", "#", ")?;\\n"],
+    &["        Some(b'\\\"') => self.", "@", "(),\\n"],
+    &[
+        "        None => Err(self.invalid(\\\"unexpected end of ",
+        "@",
+        "\\\")),\\n",
+    ],
+    &["    }\\n}\\n\\n"],
+    &[
+        "-rw-r--r-- 1 user users ",
+        "#",
+        " Nov 15 18:19 ",
+        "@",
+        ".rs\\n",
+    ],
+    &["test ", "@", "::", "@", "_is_no_limit ... ok\\n"],
+    &[
+        "warning: unused variable: `",
+        "@",
+        "`\\n  --> src/",
+        "@",
+        ".rs:",
+        "#",
+        ":9\\n",
+    ],
+    &["C:\\\\Users\\\\user\\\\project\\\\", "@", "\\n"],
+    &["{\\\"type\\\":\\\"", "@", "\\\",\\\"n\\\":", "#", "}\\n"],
+    &[
+        "2026-11-15T18:19:26.575Z INFO ",
+        "@",
+        " started in ",
+        "#",
+        " ms\\n",
+    ],
+    &["+        self.", "@", "()?; // keeps what was read\\n"],
+    &["-        self.", "@", " = true;\\n"],
+    &[
+        "\\u001b[32m   Compiling\\u001b[0m ",
+        "@",
+        " v0.",
+        "#",
+        "\\n",
+    ],
+    &["\\tname\\tsize\\tmodified\\n"],
+    &[
+        "src/",
+        "@",
+        "/",
+        "@",
+        ".rs:",
+        "#",
+        ":    pub fn ",
+        "@",
+        "(&self) -> bool {\\n",
+    ],
+];
+const FOREIGN_OUTPUT: [&str; 3] = [
+    "// naïve, but it works\\n",
+    "  │ ✓ 12 passed\\n",
+    "├── größe.txt\\n",
+];

@@ -1,0 +1,261 @@
+//! What `lapidary sessions` costs over homes full of sessions, beside merely reading the files and beside what else could be
+//! used.
+//!
+//! The homes are made up, but the same every time, and kept under `target/bench-corpora`. Files are read once before anything
+//! is measured, so that they come from memory.
+
+mod agentsview;
+mod contest;
+mod floor;
+mod peers;
+mod stage;
+mod table;
+
+pub(crate) use floor::read_floor;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use lapidary_testkit::sessions::{Corpus, Format};
+
+use super::table::megabytes;
+use super::{NOISE, print_doubts};
+use crate::workspace::Workspace;
+use contest::{Contest, Contestant};
+use peers::Peers;
+use stage::Stage;
+use table::{Limits, Row, Table};
+
+const LIST: &str = "`sessions list --all --no-index`";
+const LIST_INDEXED: &str = "`sessions list --all`, with the index";
+const SEARCH: &str = "`sessions search --all --no-index`";
+const SEARCH_INDEXED: &str = "`sessions search --all`, with the index";
+const INDEX: &str = "`sessions index`, from nothing";
+const SHOW: &str = "`sessions show PATH`";
+const CONTROL: &str = "the same again (A/A control)";
+const FLOOR: &str = "reading the files only (floor)";
+
+const SEED: u64 = 20_261_115;
+
+/// Many sessions that are small, all of one project, so that the CLI can list them too. None can be smaller than one turn, which
+/// makes them 7 KB on average.
+const SMALL: Corpus = Corpus {
+    seed: SEED,
+    sessions: 5_000,
+    bytes_each: 6_000,
+    format: Format::Jsonl,
+    projects: 1,
+};
+/// Many that are not.
+const LARGE: Corpus = Corpus {
+    seed: SEED,
+    sessions: 5_000,
+    bytes_each: 260_000,
+    format: Format::Jsonl,
+    projects: 20,
+};
+/// As many as somebody has who uses the CLI every day.
+const USUAL: Corpus = Corpus {
+    seed: SEED,
+    sessions: 1_000,
+    bytes_each: 103_000,
+    format: Format::Jsonl,
+    projects: 20,
+};
+/// A single one that is huge.
+const HUGE: Corpus = Corpus {
+    seed: SEED,
+    sessions: 1,
+    bytes_each: 200_000_000,
+    format: Format::Jsonl,
+    projects: 1,
+};
+
+const LISTED: Limits = Limits {
+    cpu: Some(Duration::from_millis(150)),
+    times_reading: None,
+    peak: Some(40_000_000),
+};
+const LISTED_INDEXED: Limits = cpu_limit(100);
+const FOUND: Limits = times_limit(2.0);
+const FOUND_INDEXED: Limits = cpu_limit(30);
+const INDEXED: Limits = Limits {
+    cpu: Some(Duration::from_secs(6)),
+    times_reading: None,
+    peak: Some(100_000_000),
+};
+
+const fn cpu_limit(ms: u64) -> Limits {
+    Limits {
+        cpu: Some(Duration::from_millis(ms)),
+        times_reading: None,
+        peak: None,
+    }
+}
+
+const fn times_limit(times: f64) -> Limits {
+    Limits {
+        cpu: None,
+        times_reading: Some(times),
+        peak: None,
+    }
+}
+
+/// What is to be said when the tables are printed.
+#[derive(Debug, Default)]
+pub(super) struct Verdict {
+    /// Why the numbers cannot be trusted, if so.
+    pub(super) doubts: Vec<String>,
+    /// What was not reached.
+    pub(super) misses: Vec<String>,
+}
+
+/// Measures, prints, and says what is to be thought of it.
+pub(super) fn report(
+    workspace: &Workspace,
+    folder: &Path,
+    lapidary: &Path,
+    rounds: u32,
+) -> Result<Verdict> {
+    let folder = folder.join("sessions");
+    let _ = fs::remove_dir_all(&folder); // of an earlier bench
+    fs::create_dir_all(&folder)?;
+    let bench = Bench {
+        peers: Peers::find(workspace),
+        corpora: &workspace.target.join("bench-corpora"),
+        folder: &folder,
+        lapidary,
+        rounds,
+    };
+    let contests = [
+        bench.small()?,
+        bench.large(Format::Jsonl, 3.0)?,
+        bench.large(Format::Json, 6.0)?,
+        bench.search()?,
+        bench.huge(Format::Jsonl)?,
+        bench.huge(Format::Json)?,
+    ];
+    let doubts: Vec<_> = contests.iter().flat_map(|all| all.doubts(NOISE)).collect();
+    let rows: Vec<_> = contests.iter().flat_map(Contest::rows).collect();
+    println!("\n{}", Table(&rows));
+    print_doubts(&doubts);
+    let misses = rows.iter().flat_map(Row::misses).collect();
+    Ok(Verdict { doubts, misses })
+}
+
+struct Bench<'a> {
+    peers: Peers,
+    corpora: &'a Path,
+    folder: &'a Path,
+    lapidary: &'a Path,
+    rounds: u32,
+}
+
+impl Bench<'_> {
+    fn stage(&self, name: &str, corpus: Corpus) -> Result<Stage> {
+        fs::create_dir_all(self.corpora)?;
+        eprintln!("bench: writing {name}, unless it is there");
+        let home = corpus.kept_in(self.corpora);
+        let home = home.with_context(|| format!("cannot write {name}"))?;
+        floor::read_all(&home)?; // from now on it is in memory
+        Stage::set(self.lapidary, home, self.folder.join(name), corpus)
+    }
+
+    /// Many small sessions: beside the CLI's own listing.
+    fn small(&self) -> Result<Contest> {
+        let stage = self.stage("small", SMALL)?;
+        let mut contest = Contest::new(title("5,000 of 7 KB, one project", SMALL.format, &stage)?);
+        add_listing(&mut contest, &stage, LISTED)?;
+        self.peers.add_cli(&mut contest, &SMALL, self.folder)?;
+        contest.hold(self.rounds);
+        Ok(contest)
+    }
+
+    fn large(&self, format: Format, times: f64) -> Result<Contest> {
+        let corpus = Corpus { format, ..LARGE };
+        let stage = self.stage(&format!("large-{format:?}"), corpus)?;
+        let mut contest = Contest::new(title("5,000 in 20 projects", format, &stage)?);
+        add_listing(&mut contest, &stage, times_limit(times))?;
+        contest.hold(self.rounds);
+        Ok(contest)
+    }
+
+    /// A rare word: beside those who search files, and those who keep a database.
+    fn search(&self) -> Result<Contest> {
+        let stage = self.stage("usual", USUAL)?;
+        let mut contest = Contest::new(title("1,000 in 20 projects", USUAL.format, &stage)?);
+        let ours = stage.search(SEARCH, FOUND, &["--no-index"]);
+        contest.add(ours.clone());
+        contest.add(control(ours));
+        contest.add(stage.index(INDEX, INDEXED));
+        contest.add(indexed(stage.search(SEARCH_INDEXED, FOUND_INDEXED, &[])));
+        contest.add(stage.floor()?);
+        self.peers.add_ripgrep(&mut contest, &stage);
+        let agentsview = self
+            .peers
+            .add_agentsview(&mut contest, &stage, self.folder)?;
+        contest.hold(self.rounds);
+        if let Some(agentsview) = agentsview {
+            agentsview.add_search(&mut contest, self.rounds);
+        }
+        Ok(contest)
+    }
+
+    fn huge(&self, format: Format) -> Result<Contest> {
+        let corpus = Corpus { format, ..HUGE };
+        let stage = self.stage(&format!("huge-{format:?}"), corpus)?;
+        let size = floor::size_of(&stage.home)?;
+        let limits = Limits {
+            peak: Some(size * 3 / 2),
+            ..Limits::default()
+        };
+        let mut contest = Contest::new(title("one session", format, &stage)?);
+        contest.add(stage.show(SHOW, limits)?);
+        contest.add(stage.floor()?);
+        contest.hold(1); // memory does not vary
+        Ok(contest)
+    }
+}
+
+/// Those who list: without and with an index, which is made once and not measured here.
+fn add_listing(contest: &mut Contest, stage: &Stage, limits: Limits) -> Result<()> {
+    let ours = stage.list(LIST, limits, &["--no-index"]);
+    contest.add(ours.clone());
+    contest.add(control(ours));
+    contest.add(Contestant {
+        once: true,
+        ..stage.index(INDEX, Limits::default())
+    });
+    contest.add(indexed(stage.list(LIST_INDEXED, LISTED_INDEXED, &[])));
+    contest.add(stage.floor()?);
+    Ok(())
+}
+
+/// Whoever uses the index that was made just before.
+fn indexed(contestant: Contestant) -> Contestant {
+    Contestant {
+        needs_previous: true,
+        ..contestant
+    }
+}
+
+/// The same command under another name.
+fn control(ours: Contestant) -> Contestant {
+    Contestant {
+        what: CONTROL.to_owned(),
+        limits: Limits::default(),
+        ..ours
+    }
+}
+
+/// What is measured over, in a few words and with its true size.
+fn title(what: &str, format: Format, stage: &Stage) -> Result<String> {
+    let format = match format {
+        Format::Jsonl => "JSONL",
+        Format::Json => "JSON",
+    };
+    let size = megabytes(floor::size_of(&stage.home)?);
+    Ok(format!("{what}, {format}, {size:.0} MB"))
+}

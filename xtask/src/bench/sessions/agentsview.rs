@@ -1,0 +1,116 @@
+//! `agentsview`, which keeps all sessions in a database and answers through a server of its own.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use lapidary_testkit::sessions::NEEDLE;
+
+use super::super::measure::measure_with;
+use super::contest::{Contest, Contestant};
+use super::stage::Stage;
+
+const SYNC: &str = "`agentsview sync` 0.46.1, once";
+const SEARCH: &str = "`agentsview session search` 0.46.1, without its server's share";
+const ASK: [&str; 7] = [
+    "session",
+    "search",
+    NEEDLE,
+    "--limit",
+    "500",
+    "--include-one-shot",
+    "--json",
+];
+/// How long its server may take to start.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The program and a home of its own, which has the sessions in it.
+pub(super) struct Agentsview {
+    program: PathBuf,
+    home: PathBuf,
+}
+
+impl Agentsview {
+    pub(super) fn new(program: &Path, stage: &Stage, folder: &Path) -> Result<Self> {
+        let home = folder.join("agentsview");
+        fs::create_dir_all(&home)?;
+        symlink(stage.home.join(".gemini"), home.join(".gemini"))?;
+        let program = program.to_owned();
+        Ok(Self { program, home })
+    }
+
+    /// Reads all sessions into its database, in one process.
+    pub(super) fn add_sync(&self, contest: &mut Contest) {
+        contest.add(Contestant {
+            once: true,
+            ..self.contestant(SYNC, &["sync"])
+        });
+    }
+
+    /// Asks its server, which runs until all is measured.
+    pub(super) fn add_search(&self, contest: &mut Contest, rounds: u32) {
+        match self.serve() {
+            Err(error) => contest.absent(SEARCH, format!("failed: {error:#}")),
+            Ok(_server) => {
+                contest.add(self.contestant(SEARCH, &ASK));
+                contest.hold(rounds);
+            }
+        }
+    }
+
+    fn contestant(&self, what: &str, words: &[&str]) -> Contestant {
+        let mut command: Vec<OsString> = vec![self.program.clone().into()];
+        command.extend(words.iter().map(OsString::from));
+        Contestant {
+            what: what.to_owned(),
+            command,
+            environment: self.environment(),
+            ..Contestant::default()
+        }
+    }
+
+    /// It starts no server of its own, which would outlive the bench, and tells nobody that it runs.
+    fn environment(&self) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("HOME", self.home.clone().into()),
+            ("AGENTSVIEW_NO_DAEMON", "1".into()),
+            ("AGENTSVIEW_TELEMETRY_ENABLED", "0".into()),
+            ("DO_NOT_TRACK", "1".into()),
+        ]
+    }
+
+    fn serve(&self) -> Result<Server> {
+        let server = Command::new(&self.program)
+            .args(["serve", "--host", "127.0.0.1", "--port", "0"])
+            .args(["--no-browser", "--no-update-check", "--no-sync"])
+            .envs(self.environment())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let server = Server(server);
+        let started = Instant::now();
+        let question = self.contestant(SEARCH, &ASK);
+        while let Err(error) = measure_with(&question.command, &question.environment) {
+            let is_late = started.elapsed() > PATIENCE;
+            ensure!(!is_late, "its server does not answer: {error:#}");
+            sleep(Duration::from_millis(200));
+        }
+        Ok(server)
+    }
+}
+
+/// Ends with its owner.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill(); // it may have ended by itself
+        let _ = self.0.wait();
+    }
+}

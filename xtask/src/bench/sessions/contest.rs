@@ -1,0 +1,265 @@
+//! Commands over the same files, in turns.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::super::control_off;
+use super::super::measure::{Cost, measure_with};
+use super::table::{Limits, Row};
+use super::{CONTROL, FLOOR};
+
+/// Whoever takes part.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Contestant {
+    pub(super) what: String,
+    pub(super) command: Vec<OsString>,
+    pub(super) environment: Vec<(&'static str, OsString)>,
+    pub(super) limits: Limits,
+    /// Removed before each run.
+    pub(super) fresh: Option<PathBuf>,
+    /// Measured in the first round only: it takes long, or can be done once.
+    pub(super) once: bool,
+    /// Without whoever stands before it, it would measure something else: the index is made there.
+    pub(super) needs_previous: bool,
+    /// The sessions that it must name, no more and no less.
+    pub(super) expected: Option<BTreeSet<String>>,
+}
+
+/// All who read the same files, and what each cost so far.
+pub(super) struct Contest {
+    over: String,
+    entries: Vec<(Contestant, Option<Result<Cost, String>>)>,
+    /// How many of them had their turns.
+    measured: usize,
+}
+
+impl Contest {
+    pub(super) fn new(over: String) -> Self {
+        Self {
+            over,
+            entries: Vec::new(),
+            measured: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, contestant: Contestant) {
+        self.entries.push((contestant, None));
+    }
+
+    /// Adds somebody who cannot take part.
+    pub(super) fn absent(&mut self, what: &str, why: String) {
+        let contestant = Contestant {
+            what: what.to_owned(),
+            ..Contestant::default()
+        };
+        self.entries.push((contestant, Some(Err(why))));
+    }
+
+    /// Measures those who were added since the last time. Who fails once is out; the others go on.
+    pub(super) fn hold(&mut self, rounds: u32) {
+        let measured = std::mem::replace(&mut self.measured, self.entries.len());
+        for round in 1..=rounds {
+            eprintln!("bench: {}, round {round} of {rounds}", self.over);
+            let mut previous_failed = false;
+            for (contestant, outcome) in &mut self.entries[measured..] {
+                if contestant.needs_previous && previous_failed {
+                    *outcome = Some(Err("failed: there is no index".to_owned()));
+                }
+                contestant.take_turn(round, outcome);
+                previous_failed = matches!(outcome, Some(Err(_)));
+            }
+        }
+    }
+
+    /// Why the numbers cannot be trusted, if so: somebody and the control after them are too far apart.
+    pub(super) fn doubts(&self, noise: f64) -> Vec<String> {
+        let cpus: Vec<_> = self.rows().iter().map(cpu).collect();
+        let mut doubts = Vec::new();
+        for (at, (contestant, _)) in self.entries.iter().enumerate() {
+            if contestant.what != CONTROL || at == 0 {
+                continue;
+            }
+            let (Some(ours), Some(control)) = (cpus[at - 1], cpus[at]) else {
+                continue;
+            };
+            let off = control_off(ours.as_secs_f64(), control.as_secs_f64());
+            let percent = off * 100.0;
+            println!("A/A control over {}: {percent:.1} % off.", self.over);
+            // A few milliseconds cannot be measured that well.
+            if ours > Duration::from_millis(100) && off > noise {
+                doubts.push(format!(
+                    "over {} the A/A control is {percent:.1} % off",
+                    self.over
+                ));
+            }
+        }
+        doubts
+    }
+
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let floor = self.entries.iter().find(|(entry, _)| entry.what == FLOOR);
+        let reading = floor.and_then(|(_, outcome)| outcome.clone()?.ok());
+        let row = |(entry, outcome): &(Contestant, Option<Result<Cost, String>>)| Row {
+            over: self.over.clone(),
+            what: entry.what.clone(),
+            outcome: outcome.clone().unwrap_or(Err("not measured".to_owned())),
+            reading: reading.map(|cost| cost.cpu),
+            limits: entry.limits,
+        };
+        self.entries.iter().map(row).collect()
+    }
+}
+
+fn cpu(row: &Row) -> Option<Duration> {
+    row.outcome.as_ref().ok().map(|cost| cost.cpu)
+}
+
+impl Contestant {
+    fn take_turn(&self, round: u32, outcome: &mut Option<Result<Cost, String>>) {
+        if matches!(outcome, Some(Err(_))) || (self.once && outcome.is_some()) {
+            return;
+        }
+        let cost = self.run(round).map_err(|error| shorten(&error));
+        *outcome = Some(match outcome.take() {
+            Some(Ok(before)) => cost.map(|cost| before.least(cost)),
+            _ => cost,
+        });
+    }
+
+    fn run(&self, round: u32) -> Result<Cost> {
+        self.forget()?;
+        if round == 1 && self.expected.is_some() {
+            self.check()?;
+            self.forget()?;
+        }
+        measure_with(&self.command, &self.environment)
+    }
+
+    fn forget(&self) -> Result<()> {
+        if let Some(folder) = &self.fresh {
+            let _ = fs::remove_dir_all(folder); // the first time it is not there
+            fs::create_dir_all(folder)?;
+        }
+        Ok(())
+    }
+
+    /// Who skips the work is fast: all sessions that should be named must be, and no others.
+    fn check(&self) -> Result<()> {
+        let Some(expected) = &self.expected else {
+            return Ok(());
+        };
+        let (program, args) = self.command.split_first().context("no command")?;
+        let output = Command::new(program)
+            .args(args)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .output()?;
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{}", complaint.trim_end());
+        let named = ids_in(&String::from_utf8_lossy(&output.stdout));
+        let right = named.intersection(expected).count();
+        ensure!(
+            named == *expected,
+            "names {} sessions, {right} of {} right",
+            named.len(),
+            expected.len()
+        );
+        Ok(())
+    }
+}
+
+/// The ids of sessions in an output: every quoted UUID.
+fn ids_in(output: &str) -> BTreeSet<String> {
+    let quoted = output.split('"').filter(|text| is_uuid(text));
+    quoted.map(str::to_owned).collect()
+}
+
+fn is_uuid(text: &str) -> bool {
+    let dashes = [8, 13, 18, 23];
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| {
+            if dashes.contains(&at) {
+                byte == b'-'
+            } else {
+                byte.is_ascii_hexdigit()
+            }
+        })
+}
+
+/// The line that says why somebody failed: the one with the error, or else the last.
+fn shorten(error: &anyhow::Error) -> String {
+    let error = format!("{error:#}");
+    let mut lines = error.lines().filter(|line| !line.trim().is_empty());
+    let telling = lines.clone().find_map(|line| line.split("error: ").nth(1));
+    let line = telling.or(lines.next_back()).unwrap_or("no reason given");
+    format!("failed: {}", line.chars().take(120).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(what: &str, command: &[&str]) -> Contestant {
+        Contestant {
+            what: what.to_owned(),
+            command: command.iter().map(OsString::from).collect(),
+            ..Contestant::default()
+        }
+    }
+
+    #[test]
+    fn a_program_must_name_the_sessions_it_should_and_no_others() {
+        let (one, two) = (
+            "3ebcaa19-e717-4982-b68d-b3a7c0563555",
+            "9adb5edc-1f6b-4692-aa4d-59721157387f",
+        );
+        let says = |text: &str| named("says", &["printf", "%s", text]);
+        let check = |text: &str, expected: &[&str]| {
+            let mut contestant = says(text);
+            contestant.expected = Some(expected.iter().map(|&id| id.to_owned()).collect());
+            contestant.check().map_err(|error| error.to_string())
+        };
+        let both = format!(r#"[{{"id":"{one}"}},{{"id":"{two}","x":"{two} "}}]"#);
+        assert_eq!(check(&both, &[one, two]), Ok(()));
+        let wrong =
+            |named, right, of| Err(format!("names {named} sessions, {right} of {of} right"));
+        assert_eq!(check(&both, &[one]), wrong(2, 1, 1));
+        assert_eq!(check("[]", &[one]), wrong(0, 0, 1));
+    }
+
+    #[test]
+    fn who_needs_an_index_is_out_when_none_was_made() {
+        let mut contest = Contest::new("files".to_owned());
+        contest.absent("index", "failed".to_owned());
+        contest.add(Contestant {
+            needs_previous: true,
+            ..named("list", &["list"])
+        });
+        contest.hold(1);
+        let failed = Err("failed: there is no index".to_owned());
+        assert_eq!(contest.rows()[1].outcome, failed);
+    }
+
+    #[test]
+    fn reading_is_what_the_others_are_compared_with_and_who_is_absent_is_in_the_table() {
+        let mut contest = Contest::new("files".to_owned());
+        contest.add(named("list", &["list"]));
+        contest.add(named(FLOOR, &["floor"]));
+        contest.absent("peer", "not installed".to_owned());
+        for ((_, outcome), ms) in contest.entries.iter_mut().zip([30, 10]) {
+            *outcome = Some(Ok(Cost {
+                cpu: Duration::from_millis(ms),
+                ..Cost::default()
+            }));
+        }
+        let rows = contest.rows();
+        assert_eq!(rows[0].reading, Some(Duration::from_millis(10)));
+        assert_eq!(rows[2].outcome, Err("not installed".to_owned()));
+    }
+}

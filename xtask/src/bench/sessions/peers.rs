@@ -1,0 +1,142 @@
+//! What else lists and searches sessions.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use lapidary_testkit::sessions::{Corpus, NEEDLE};
+
+use super::agentsview::Agentsview;
+use super::contest::{Contest, Contestant};
+use super::stage::Stage;
+use crate::peers;
+use crate::workspace::Workspace;
+
+const CLI: &str = "`gemini --list-sessions` 0.61.0, once";
+const RIPGREP: &str = "`rg --count`, ripgrep 15.0.0 of `@vscode/ripgrep` 1.18.0";
+const AGENTSVIEW: &str = "`agentsview` 0.46.1";
+
+/// The programs, or why they are not there.
+pub(super) struct Peers {
+    gemini: Result<PathBuf, String>,
+    ripgrep: Result<PathBuf, String>,
+    agentsview: Result<PathBuf, String>,
+}
+
+impl Peers {
+    /// Installs what is not there. Without them the bench goes on.
+    pub(super) fn find(workspace: &Workspace) -> Self {
+        let installed = std::env::var_os("LAPIDARY_PEERS").map(PathBuf::from);
+        let tests = installed.map_or_else(|| peers::install(workspace), Ok);
+        Self {
+            gemini: program(tests, "node_modules/gemini-0.61.0/bundle/gemini.js"),
+            ripgrep: program(
+                peers::install_for_bench(workspace),
+                "node_modules/@vscode/ripgrep-linux-x64/bin/rg",
+            ),
+            agentsview: program(
+                peers::install_wheels_for_bench(workspace),
+                "agentsview/bin/agentsview",
+            ),
+        }
+    }
+
+    /// The CLI lists its own project, in a home that it may change: it does.
+    pub(super) fn add_cli(
+        &self,
+        contest: &mut Contest,
+        corpus: &Corpus,
+        folder: &Path,
+    ) -> Result<()> {
+        let gemini = match &self.gemini {
+            Ok(gemini) => gemini,
+            Err(why) => {
+                contest.absent(CLI, why.clone());
+                return Ok(());
+            }
+        };
+        let (home, project) = (folder.join("cli-home"), folder.join("cli-project"));
+        fs::create_dir_all(&project)?;
+        corpus.write(&home)?;
+        give_to(&home, &project)?;
+        let mut command: Vec<OsString> = vec!["env".into(), "--chdir".into(), project.into()];
+        command.extend(["node".into(), gemini.into(), "--list-sessions".into()]);
+        contest.add(Contestant {
+            what: CLI.to_owned(),
+            command,
+            environment: vec![
+                ("HOME", home.clone().into()),
+                ("GEMINI_CLI_HOME", home.into()),
+                ("GEMINI_API_KEY", "not-a-key".into()),
+                // Nobody listens there: it would have the newest session summed up.
+                ("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9".into()),
+                ("GEMINI_CLI_NO_RELAUNCH", "true".into()),
+                ("GEMINI_CLI_TRUST_WORKSPACE", "true".into()),
+            ],
+            once: true,
+            ..Contestant::default()
+        });
+        Ok(())
+    }
+
+    pub(super) fn add_ripgrep(&self, contest: &mut Contest, stage: &Stage) {
+        let options = ["--no-config", "--hidden", "--no-ignore", "--ignore-case"];
+        match &self.ripgrep {
+            Err(why) => contest.absent(RIPGREP, why.clone()),
+            Ok(ripgrep) => {
+                let mut command: Vec<OsString> = vec![ripgrep.into()];
+                command.extend(options.map(OsString::from));
+                command.extend(["--count".into(), NEEDLE.into(), (&stage.home).into()]);
+                contest.add(Contestant {
+                    what: RIPGREP.to_owned(),
+                    command,
+                    ..Contestant::default()
+                });
+            }
+        }
+    }
+
+    /// Adds what `agentsview` takes to read the sessions, and returns it for more.
+    pub(super) fn add_agentsview(
+        &self,
+        contest: &mut Contest,
+        stage: &Stage,
+        folder: &Path,
+    ) -> Result<Option<Agentsview>> {
+        match &self.agentsview {
+            Err(why) => {
+                contest.absent(AGENTSVIEW, why.clone());
+                Ok(None)
+            }
+            Ok(program) => {
+                let agentsview = Agentsview::new(program, stage, folder)?;
+                agentsview.add_sync(contest);
+                Ok(Some(agentsview))
+            }
+        }
+    }
+}
+
+fn program(installed: Result<PathBuf>, path: &str) -> Result<PathBuf, String> {
+    let folder = installed.map_err(|error| format!("not installed: {error:#}"))?;
+    let program = folder.join(path);
+    if program.is_file() {
+        return Ok(program);
+    }
+    Err("not installed: it has another name here".to_owned())
+}
+
+/// Makes the only project of a home that of a folder, and forbids the CLI to remove what it thinks is old.
+fn give_to(home: &Path, project: &Path) -> Result<()> {
+    let path = project.to_str().context("a folder of another tongue")?;
+    let gemini = home.join(".gemini");
+    let registry = format!(r#"{{"projects":{{"{path}":"project-0"}}}}"#);
+    fs::write(gemini.join("projects.json"), registry)?;
+    for base in ["tmp", "history"] {
+        fs::write(gemini.join(base).join("project-0/.project_root"), path)?;
+    }
+    let settings = r#"{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},"general":{"enableAutoUpdate":false,"enableAutoUpdateNotification":false,"sessionRetention":{"enabled":false}},"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"tools":{"useRipgrep":false}}"#;
+    fs::write(gemini.join("settings.json"), settings)?;
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! A home of sessions, and `lapidary` over it.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use lapidary_testkit::sessions::{Corpus, NEEDLE, Session};
+
+use super::FLOOR;
+use super::contest::Contestant;
+use super::table::Limits;
+
+/// Where commands find the sessions, and where they leave what they like.
+pub(super) struct Stage {
+    lapidary: PathBuf,
+    /// The folder with `.gemini` in it. Nobody may change it: it is kept.
+    pub(super) home: PathBuf,
+    /// What is gone with the bench: an index, a home of the user.
+    folder: PathBuf,
+    corpus: Corpus,
+}
+
+impl Stage {
+    pub(super) fn set(
+        lapidary: &Path,
+        home: PathBuf,
+        folder: PathBuf,
+        corpus: Corpus,
+    ) -> Result<Self> {
+        let stage = Self {
+            lapidary: lapidary.to_owned(),
+            home,
+            folder,
+            corpus,
+        };
+        for name in ["cache", "state", "user"] {
+            fs::create_dir_all(stage.folder.join(name))?;
+        }
+        Ok(stage)
+    }
+
+    pub(super) fn list(&self, what: &str, limits: Limits, options: &[&str]) -> Contestant {
+        let words = ["list", "--all", "--format", "json"];
+        Contestant {
+            expected: Some(self.ids(|_| true)),
+            ..self.sessions(what, limits, &[&words, options].concat())
+        }
+    }
+
+    pub(super) fn search(&self, what: &str, limits: Limits, options: &[&str]) -> Contestant {
+        let words = ["search", NEEDLE, "--all", "--format", "json"];
+        Contestant {
+            expected: Some(self.ids(|session| session.has_needle)),
+            ..self.sessions(what, limits, &[&words, options].concat())
+        }
+    }
+
+    /// Makes the index, each time from nothing.
+    pub(super) fn index(&self, what: &str, limits: Limits) -> Contestant {
+        Contestant {
+            fresh: Some(self.folder.join("cache")),
+            ..self.sessions(what, limits, &["index"])
+        }
+    }
+
+    /// Shows the first session.
+    pub(super) fn show(&self, what: &str, limits: Limits) -> Result<Contestant> {
+        let session = self.corpus.list().next().context("an empty corpus")?;
+        let mut contestant = self.sessions(what, limits, &["show"]);
+        contestant.command.push(self.home.join(session.file).into());
+        contestant
+            .command
+            .extend(["--format", "text"].map(OsString::from));
+        Ok(contestant)
+    }
+
+    pub(super) fn floor(&self) -> Result<Contestant> {
+        let program = std::env::current_exe()?;
+        Ok(Contestant {
+            what: FLOOR.to_owned(),
+            command: vec![program.into(), "read-floor".into(), (&self.home).into()],
+            ..Contestant::default()
+        })
+    }
+
+    fn sessions(&self, what: &str, limits: Limits, words: &[&str]) -> Contestant {
+        let mut command: Vec<OsString> = vec![self.lapidary.clone().into(), "sessions".into()];
+        command.extend(words.iter().map(OsString::from));
+        Contestant {
+            what: what.to_owned(),
+            command,
+            environment: self.environment(),
+            limits,
+            ..Contestant::default()
+        }
+    }
+
+    fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let place = |name: &str| self.folder.join(name).into();
+        vec![
+            ("HOME", place("user")),
+            ("GEMINI_CLI_HOME", self.home.clone().into()),
+            ("LAPIDARY_CACHE_DIR", place("cache")),
+            ("LAPIDARY_STATE_DIR", place("state")),
+        ]
+    }
+
+    fn ids(&self, wanted: impl Fn(&Session) -> bool) -> BTreeSet<String> {
+        let sessions = self.corpus.list().filter(wanted);
+        sessions.map(|session| session.id).collect()
+    }
+}
