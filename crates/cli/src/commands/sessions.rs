@@ -2,9 +2,12 @@
 
 mod age;
 mod common;
+mod index;
 mod list;
 mod resume;
+mod search;
 mod show;
+mod time;
 
 pub(super) use common::Place;
 
@@ -21,6 +24,7 @@ Examples:
   lapidary sessions list
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html
+  lapidary sessions search 'connection reset' --since 7d
   lapidary sessions resume latest 'and now the documentation'")]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -31,13 +35,17 @@ pub(crate) struct Args {
 enum Verb {
     List(list::Args),
     Show(show::Args),
+    Search(search::Args),
     Resume(Box<resume::Args>),
+    Index(index::Args),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
         Verb::Show(args) => show::run(args, out),
+        Verb::Search(args) => search::run(args, out),
+        Verb::Index(args) => index::run(args, out),
         Verb::Resume(args) => resume::run(args, out),
     }
 }

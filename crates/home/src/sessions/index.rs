@@ -4,7 +4,7 @@
 //! loses nothing; a file counts as known only while its size, time and number are those that were read. Whatever is odd about it
 //! is one sentence and a look at the files instead, never an error, and never another result.
 //!
-//! SQLite keeps it, in WAL mode: many read while one writes. Who writes holds a lock file, and who does not get it reads what
+//! `SQLite` keeps it, in WAL mode: many read while one writes. Who writes holds a lock file, and who does not get it reads what
 //! the index does not know from the files.
 
 mod lookup;
@@ -50,7 +50,7 @@ pub struct Index {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// SQLite says so.
+    /// `SQLite` says so.
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
     /// The system says so.
@@ -97,11 +97,11 @@ impl Index {
     pub fn path(cache: &Path, home: &GeminiHome) -> PathBuf {
         let folder = home.folder();
         let digest = Sha256::digest(folder.as_os_str().as_encoded_bytes());
-        let name = digest[..8]
+        let name = digest
             .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>();
-        cache.join(format!("sessions-{name}.sqlite"))
+            .take(8)
+            .fold(0u64, |name, byte| name << 8 | u64::from(*byte));
+        cache.join(format!("sessions-{name:016x}.sqlite"))
     }
 
     /// The index at a path, if there is one. If it cannot be used, it is as if there were none, and a warning says why.
@@ -142,6 +142,12 @@ impl Index {
     /// True if there is one that can be used.
     pub fn is_open(&self) -> bool {
         self.connection.is_some()
+    }
+
+    /// How many of these files are known as they are now.
+    pub fn count_known(&mut self, files: &[Candidate]) -> usize {
+        let files: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
+        self.known(&files).iter().flatten().count()
     }
 
     /// Deletes the index at a path. True if there was one.
@@ -279,7 +285,10 @@ fn identity(path: &Path) -> Option<u64> {
     #[cfg(unix)]
     return Some(std::os::unix::fs::MetadataExt::ino(&about));
     #[cfg(not(unix))]
-    return about.created().ok().map(|made| rows::nanoseconds(made).cast_unsigned());
+    return about
+        .created()
+        .ok()
+        .map(|made| rows::nanoseconds(made).cast_unsigned());
 }
 
 /// Removes a database. Not its lock, which somebody may be waiting for.

@@ -26,7 +26,7 @@ enum Said {
     /// Everything may be in it; side by side or not, the file tells.
     Perhaps,
     /// How well it fits, if it does.
-    Known(Row, Option<Score>),
+    Known(Box<Row>, Option<Score>),
 }
 
 impl Index {
@@ -96,12 +96,12 @@ fn ask(
                 let texts = masks.get(&row.id).map_or(&[][..], Vec::as_slice);
                 let found = texts.iter().fold(0, |found, (_, mask)| found | mask);
                 if found != query.everything() {
-                    Said::Known(row, None)
+                    Said::Known(Box::new(row), None)
                 } else if query.has_phrase() {
                     Said::Perhaps
                 } else {
                     let score = score(&transaction, row.id, texts, query, filters)?;
-                    Said::Known(row, score)
+                    Said::Known(Box::new(row), score)
                 }
             }
         });
@@ -132,10 +132,10 @@ fn masks(connection: &Connection, query: &Query) -> rusqlite::Result<Masks> {
     for (number, mask) in texts {
         let file = number.div_euclid(TEXTS_PER_FILE);
         let text = number.rem_euclid(TEXTS_PER_FILE);
-        let list = masks.entry(file).or_default();
-        match list.last_mut() {
-            Some((last, known)) if *last == text => *known |= mask,
-            _ => list.push((text, mask)),
+        let of_file = masks.entry(file).or_default();
+        match of_file.last_mut() {
+            Some((newest, known)) if *newest == text => *known |= mask,
+            _ => of_file.push((text, mask)),
         }
     }
     Ok(masks)

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use lapidary_json::{Kind, Token};
-use lapidary_wire::gemini::session::{Log, MessageRecord, Part, ToolCall};
+use lapidary_wire::gemini::session::{Log, MessageRecord, Part, ToolCall, ToolCallResult};
 
 use crate::sessions::scan::Summary;
 
@@ -134,7 +134,7 @@ fn of_message<'a>(number: u64, message: &MessageRecord<'a>) -> Vec<Entry<'a>> {
 
 /// What a tool answered: to the model, and to the user where that is something else.
 fn output<'a>(call: &ToolCall<'a>) -> Cow<'a, str> {
-    let told = call.result().map(|result| result.token());
+    let told = call.result().map(ToolCallResult::token);
     let shown = call.result_display;
     match (told, shown) {
         (Some(one), None) | (None, Some(one)) if one.kind() == Kind::String => {
