@@ -20,6 +20,7 @@ mod record;
 mod recordings;
 mod replay;
 mod run;
+mod search;
 mod streaming;
 mod support;
 mod talk;

@@ -40,6 +40,8 @@ pub struct Index {
     path: PathBuf,
     now: SystemTime,
     connection: Option<Connection>,
+    /// Held while it is in use: a database that is in use must not be deleted, `SQLite` says, not even where systems allow it.
+    in_use: Option<File>,
     /// Which file that is, in case somebody else replaces it.
     identity: Option<u64>,
     /// What was odd, a sentence each.
@@ -62,8 +64,8 @@ pub enum IndexError {
         /// Its version.
         found: i64,
     },
-    /// Another process is writing.
-    #[error("another process is writing it")]
+    /// Another process is using it, for longer than anybody waits.
+    #[error("another process is using it")]
     Busy,
 }
 
@@ -118,14 +120,19 @@ impl Index {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;
         }
-        let mut index = Self::none(path, now);
-        let made = schema::open(path, schema::Open::OrMake);
-        match made {
-            Ok(connection) => index.connection = Some(connection),
-            Err(error) if error.is_beyond_repair() => index.replace()?,
-            Err(error) => return Err(error),
+        if path.symlink_metadata().is_err() {
+            let _lock = wait_for_lock(path)?;
+            schema::make(path)?;
         }
-        Ok(index)
+        let mut index = Self::none(path, now);
+        match index.try_connect() {
+            Ok(()) => Ok(index),
+            Err(error) if error.is_beyond_repair() => {
+                index.replace()?;
+                Ok(index)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// No index.
@@ -134,6 +141,7 @@ impl Index {
             path: path.to_owned(),
             now,
             connection: None,
+            in_use: None,
             identity: identity(path),
             warnings: Vec::new(),
         }
@@ -155,21 +163,40 @@ impl Index {
         if path.symlink_metadata().is_err() {
             return Ok(false);
         }
-        let _lock = wait_for_lock(path)?;
+        // Both at once, or neither: who uses it may be waiting for the lock.
+        let _both = wait_until(|| match (try_lock(path)?, alone(path)?) {
+            (Some(lock), Some(alone)) => Ok(Some((lock, alone))),
+            _ => Ok(None),
+        })?;
         remove(path)?;
         Ok(true)
     }
 
+    /// Forgets everything, so that an update reads it all again. Who is reading goes on reading what was there.
+    pub fn clear(&mut self) -> Result<(), IndexError> {
+        let _lock = wait_for_lock(&self.path)?;
+        let connection = self.connection.as_mut().ok_or(IndexError::Busy)?;
+        Ok(schema::clear(connection)?)
+    }
+
     fn connect(&mut self) {
-        match schema::open(&self.path, schema::Open::Existing) {
-            Ok(connection) => self.connection = Some(connection),
+        match self.try_connect() {
+            // Somebody is replacing it just now: it is as if there were none yet.
+            Ok(()) | Err(IndexError::Busy) => {}
             Err(error) => self.give_up(&error),
         }
+    }
+
+    fn try_connect(&mut self) -> Result<(), IndexError> {
+        self.in_use = in_use(&self.path)?;
+        self.connection = Some(schema::open(&self.path)?);
+        Ok(())
     }
 
     /// Goes on without. What is beyond repair is replaced by an empty one, which fills by itself.
     fn give_up(&mut self, error: &IndexError) {
         self.connection = None;
+        self.in_use = None;
         let replaced = error.is_beyond_repair() && self.replace().is_ok();
         let instead = if replaced {
             "a new one is being made from the files"
@@ -182,17 +209,21 @@ impl Index {
         ));
     }
 
+    /// Puts an empty one in its place, if nobody else uses it.
     fn replace(&mut self) -> Result<(), IndexError> {
-        let Some(_lock) = try_lock(&self.path)? else {
-            return Err(IndexError::Busy);
-        };
-        // Somebody else may have replaced it while we looked at the old one.
-        if identity(&self.path) == self.identity {
-            remove(&self.path)?;
+        self.connection = None;
+        self.in_use = None;
+        {
+            let _lock = try_lock(&self.path)?.ok_or(IndexError::Busy)?;
+            let _alone = alone(&self.path)?.ok_or(IndexError::Busy)?;
+            // Somebody else may have replaced it while we looked at the old one.
+            if identity(&self.path) == self.identity {
+                remove(&self.path)?;
+                schema::make(&self.path)?;
+                self.identity = identity(&self.path);
+            }
         }
-        self.connection = Some(schema::open(&self.path, schema::Open::OrMake)?);
-        self.identity = identity(&self.path);
-        Ok(())
+        self.try_connect()
     }
 
     /// Reads a few changed files into the index, if nobody else does.
@@ -253,10 +284,32 @@ fn missing<'f, T>(files: &[&'f Candidate], known: &[Option<T>]) -> Vec<&'f Candi
 
 /// The right to write, until it is dropped. None if somebody else has it.
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
+    locked(path, "lock", File::try_lock)
+}
+
+/// The right to delete it: nobody else uses it.
+fn alone(path: &Path) -> io::Result<Option<File>> {
+    locked(path, "users", File::try_lock)
+}
+
+/// The right to use it. Where no lock can be made nothing can be deleted either.
+fn in_use(path: &Path) -> Result<Option<File>, IndexError> {
+    match locked(path, "users", File::try_lock_shared) {
+        Ok(None) => Err(IndexError::Busy),
+        Ok(lock) => Ok(lock),
+        Err(_) => Ok(None),
+    }
+}
+
+fn locked(
+    path: &Path,
+    what: &str,
+    lock: impl Fn(&File) -> Result<(), fs::TryLockError>,
+) -> io::Result<Option<File>> {
     let mut options = File::options();
     options.create(true).truncate(false).write(true);
-    let file = options.open(beside(path, "lock"))?;
-    match file.try_lock() {
+    let file = options.open(beside(path, what))?;
+    match lock(&file) {
         Ok(()) => Ok(Some(file)),
         Err(fs::TryLockError::WouldBlock) => Ok(None),
         Err(fs::TryLockError::Error(error)) => Err(error),
@@ -265,10 +318,14 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
 
 /// The right to write, for somebody who asked for nothing else.
 fn wait_for_lock(path: &Path) -> Result<File, IndexError> {
-    const STEP: Duration = Duration::from_millis(20);
+    wait_until(|| try_lock(path))
+}
+
+fn wait_until<T>(mut get: impl FnMut() -> io::Result<Option<T>>) -> Result<T, IndexError> {
+    const STEP: Duration = Duration::from_millis(10);
     let mut left = 5 * PATIENCE;
     loop {
-        if let Some(lock) = try_lock(path)? {
+        if let Some(lock) = get()? {
             return Ok(lock);
         }
         let Some(less) = left.checked_sub(STEP) else {

@@ -7,6 +7,7 @@
 pub(super) mod direct;
 pub(super) mod entries;
 pub(super) mod filters;
+pub(super) mod needle;
 mod prefilter;
 pub(super) mod query;
 mod snippet;
@@ -66,8 +67,11 @@ pub struct Hit {
     pub snippets: Vec<TextMatch>,
 }
 
+/// How well a file fits, and where, if that is known already.
+type Fit = (Score, Option<Vec<TextMatch>>);
+
 /// A session and how well it fits.
-type Matched = (Listed, Score);
+type Matched = (Listed, Fit);
 
 impl Search {
     /// Looks through the files of these projects.
@@ -91,7 +95,8 @@ impl Search {
         let opened: Vec<Candidate> = opened.into_iter().cloned().collect();
         let (summaries, scores): (Vec<_>, Vec<_>) = looked.into_iter().unzip();
         let listing = Listing::of_files(&opened, projects, now, &mut Given(summaries));
-        let matched = matched(listing, &opened, &scores);
+        let fits = scores.into_iter().map(|score| Some((score?, None)));
+        let matched = matched(listing, &opened, fits.collect());
         self.found(matched, &files, warnings)
     }
 
@@ -103,7 +108,7 @@ impl Search {
         warnings: Vec<String>,
     ) -> Found {
         matched.retain(|(session, _)| self.filters.take_time(session));
-        matched.sort_by(|(one, score), (other, other_score)| {
+        matched.sort_by(|(one, (score, _)), (other, (other_score, _))| {
             let key =
                 |session: &Listed, score: Score| (Reverse(score), Reverse(session.updated_ms));
             key(one, *score)
@@ -113,8 +118,8 @@ impl Search {
         });
         let total = matched.len();
         matched.truncate(self.limit);
-        let hits = matched.into_iter().map(|(session, score)| Hit {
-            snippets: self.snippets(&session.path, session.info.size),
+        let hits = matched.into_iter().map(|(session, (score, snippets))| Hit {
+            snippets: snippets.unwrap_or_else(|| self.snippets(&session.path, session.info.size)),
             session,
             in_title: score.in_title,
             matching_texts: score.any,
@@ -134,7 +139,9 @@ impl Search {
             return Vec::new();
         };
         match Scanner::bytes(bytes) {
-            Ok(summary) => snippet::of(&self.query, &self.filters, &summary, bytes),
+            Ok(summary) => snippet::of(&self.query, &self.filters, &summary, bytes)
+                .map(|(_, snippets)| snippets)
+                .unwrap_or_default(),
             Err(_) => Vec::new(),
         }
     }
@@ -155,22 +162,16 @@ impl super::listing::Summaries for Given {
 }
 
 /// Those sessions of a list whose file has a score.
-fn matched(listing: Listing, files: &[Candidate], scores: &[Option<Score>]) -> Vec<Matched> {
-    let scores: HashMap<&Path, Score> = files
+fn matched(listing: Listing, files: &[Candidate], fits: Vec<Option<Fit>>) -> Vec<Matched> {
+    let mut fits: HashMap<&Path, Fit> = files
         .iter()
-        .zip(scores)
-        .filter_map(|(file, score)| Some((file.path.as_path(), (*score)?)))
+        .zip(fits)
+        .filter_map(|(file, fit)| Some((file.path.as_path(), fit?)))
         .collect();
-    listing
-        .sessions
-        .into_iter()
-        .filter_map(|session| {
-            let score = *scores.get(session.path.as_path())?;
-            Some((session, score))
-        })
-        .map(|(mut session, score)| {
-            session.info.index = 0;
-            (session, score)
-        })
-        .collect()
+    let matched = listing.sessions.into_iter().filter_map(|mut session| {
+        let fit = fits.remove(session.path.as_path())?;
+        session.info.index = 0;
+        Some((session, fit))
+    });
+    matched.collect()
 }

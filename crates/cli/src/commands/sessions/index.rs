@@ -47,23 +47,22 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     if args.status {
         return status(&place, out);
     }
-    if args.drop || args.rebuild {
-        let was_there = Index::delete(&path).map_err(failed)?;
-        if args.drop {
-            let said = if was_there {
-                "dropped"
-            } else {
-                "there was none"
-            };
-            out.note(&format!("the index `{}`: {said}", path.display()))?;
-            return Ok(Exit::Success);
-        }
+    if args.drop {
+        let said = match Index::delete(&path).map_err(failed)? {
+            true => "dropped",
+            false => "there was none",
+        };
+        out.note(&format!("the index `{}`: {said}", path.display()))?;
+        return Ok(Exit::Success);
     }
     let (files, warnings) = candidates(&place.store.projects());
     for warning in &warnings {
         complain(&format!("warning: {warning}"));
     }
     let mut index = Index::open_or_make(&path, place.now).map_err(failed)?;
+    if args.rebuild {
+        index.clear().map_err(failed)?;
+    }
     let mut meter = Meter::new();
     let updated = index.update_all(&files, &mut |at| meter.show(at));
     meter.clear();

@@ -58,7 +58,7 @@ impl Index {
             results.push(match said {
                 Said::Known(row, score) => (row.summary, score),
                 Said::Unknown | Said::Perhaps => match looks.next() {
-                    Some(Look::Hit(summary, score)) => (Ok(*summary), Some(score)),
+                    Some(Look::Hit(summary, score, _)) => (Ok(*summary), Some(score)),
                     _ => (summary_of(file), None),
                 },
             });
@@ -146,6 +146,7 @@ fn expression(term: &Term) -> Option<String> {
     let Term::Words {
         words,
         last_is_prefix,
+        ..
     } = term
     else {
         return None;

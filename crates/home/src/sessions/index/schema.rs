@@ -43,48 +43,47 @@ const TABLES: &str = "
     INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
 ";
 
-/// Whether there has to be one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Open {
-    Existing,
-    OrMake,
-}
-
 /// Opens a database of ours.
-pub(super) fn open(path: &Path, how: Open) -> Result<Connection, IndexError> {
-    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    if how == Open::OrMake {
-        flags |= OpenFlags::SQLITE_OPEN_CREATE;
-    }
-    let mut connection = Connection::open_with_flags(path, flags)?;
+pub(super) fn open(path: &Path) -> Result<Connection, IndexError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
-    // What it answers is of no use: where WAL cannot be had, the journal is as safe.
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     // Not even a database that somebody else put here runs anything.
     connection.pragma_update(None, "trusted_schema", false)?;
-    if how == Open::OrMake {
-        make(&mut connection)?;
-    }
     match versions(&connection)? {
         (APPLICATION, VERSION) => Ok(connection),
         (_, found) => Err(IndexError::Version { found }),
     }
 }
 
-/// Makes the tables if there is nothing at all.
-fn make(connection: &mut Connection) -> Result<(), IndexError> {
+/// Makes an empty one, if there is none: whole, under another name, before anybody can see it.
+pub(super) fn make(path: &Path) -> Result<(), IndexError> {
+    if path.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    let new = super::beside(path, "new");
+    super::remove(&new)?;
+    let mut connection = Connection::open(&new)?;
+    // What it answers is of no use: where WAL cannot be had, the journal is as safe.
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(TABLES)?;
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
+    connection.close().map_err(|(_, error)| error)?;
+    std::fs::rename(&new, path)?;
+    Ok(())
+}
+
+/// Makes the tables anew.
+pub(super) fn clear(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let tables: i64 =
-        transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if tables == 0 {
-        transaction.execute_batch(TABLES)?;
-        transaction.pragma_update(None, "application_id", APPLICATION)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
-    }
-    transaction.commit()?;
-    Ok(())
+    transaction.execute_batch("DROP TABLE files; DROP TABLE texts; DROP TABLE words;")?;
+    transaction.execute_batch(TABLES)?;
+    transaction.commit()
 }
 
 fn versions(connection: &Connection) -> Result<(i64, i64), IndexError> {

@@ -7,19 +7,21 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::Matched;
-use super::filters::{Filters, Score, score_of};
+use super::filters::{Filters, Score};
 use super::prefilter::Prefilter;
 use super::query::Query;
+use super::snippet;
 use crate::sessions::candidates::Candidate;
 use crate::sessions::listing::{Listing, Summaries, each_file};
 use crate::sessions::projects::Project;
 use crate::sessions::scan::{self, Scanner, Summary, Unreadable};
+use lapidary_vocab::session::TextMatch;
 
 /// What one look at a file tells.
 #[derive(Debug)]
 pub(in crate::sessions) enum Look {
     /// Everything that is looked for is in it.
-    Hit(Box<Summary>, Score),
+    Hit(Box<Summary>, Score, Vec<TextMatch>),
     /// Not everything; and this is its session's id.
     Miss(String),
     /// Not everything; and what its session's id is takes a closer look.
@@ -39,9 +41,9 @@ pub(in crate::sessions) fn look(
         };
         if prefilter.lets_through(bytes)
             && let Ok(summary) = Scanner::bytes(bytes)
-            && let Some(score) = score_of(query, filters, &summary, bytes)
+            && let Some((score, snippets)) = snippet::of(query, filters, &summary, bytes)
         {
-            return Look::Hit(Box::new(summary), score);
+            return Look::Hit(Box::new(summary), score, snippets);
         }
         match prefilter.only_id(bytes) {
             Some(id) => Look::Miss(id.to_owned()),
@@ -86,7 +88,7 @@ pub(super) fn search(
     filters: &Filters,
 ) -> Vec<Matched> {
     let opened: Vec<&Candidate> = files.iter().filter(|file| file.refused.is_none()).collect();
-    let mut looks = look(&opened, query, filters);
+    let looks = look(&opened, query, filters);
     if !looks.iter().any(|look| matches!(look, Look::Hit(..))) {
         return Vec::new();
     }
@@ -105,21 +107,18 @@ pub(super) fn search(
         .filter(|(_, is)| **is)
         .map(|(file, _)| (*file).clone())
         .collect();
-    let known: Vec<Look> = looks
-        .drain(..)
-        .zip(concerned)
-        .filter(|(_, is)| *is)
-        .map(|(look, _)| look)
-        .collect();
-    let scores: Vec<Option<Score>> = known
-        .iter()
-        .map(|look| match look {
-            Look::Hit(_, score) => Some(*score),
-            Look::Miss(_) | Look::Odd => None,
-        })
-        .collect();
-    let listing = Listing::of_files(&some, projects, now, &mut Known(known));
-    super::matched(listing, &some, &scores)
+    let mut summaries = Vec::new();
+    let mut fits = Vec::new();
+    for (look, _) in looks.into_iter().zip(concerned).filter(|(_, is)| *is) {
+        let (summary, fit) = match look {
+            Look::Hit(summary, score, snippets) => (Some(*summary), Some((score, Some(snippets)))),
+            Look::Miss(_) | Look::Odd => (None, None),
+        };
+        summaries.push(summary);
+        fits.push(fit);
+    }
+    let listing = Listing::of_files(&some, projects, now, &mut Known(summaries));
+    super::matched(listing, &some, fits)
 }
 
 fn ids_of_hits(files: &[&Candidate], looks: &[Look]) -> HashSet<(usize, String)> {
@@ -127,25 +126,22 @@ fn ids_of_hits(files: &[&Candidate], looks: &[Look]) -> HashSet<(usize, String)>
         .iter()
         .zip(looks)
         .filter_map(|(file, look)| match look {
-            Look::Hit(summary, _) => Some((file.project, summary.id.clone())),
+            Look::Hit(summary, ..) => Some((file.project, summary.id.clone())),
             Look::Miss(_) | Look::Odd => None,
         })
         .collect()
 }
 
 /// Summaries that are there already, and others from the files.
-struct Known(Vec<Look>);
+struct Known(Vec<Option<Summary>>);
 
 impl Summaries for Known {
     fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>> {
         let mut scanner = Scanner::default();
-        let looks = std::mem::take(&mut self.0).into_iter();
-        looks
+        let known = std::mem::take(&mut self.0).into_iter();
+        known
             .zip(files)
-            .map(|(look, file)| match look {
-                Look::Hit(summary, _) => Ok(*summary),
-                Look::Miss(_) | Look::Odd => scanner.file(&file.path),
-            })
+            .map(|(summary, file)| summary.map_or_else(|| scanner.file(&file.path), Ok))
             .collect()
     }
 }

@@ -1,7 +1,6 @@
 //! Which of what is found counts, and how much.
 
 use super::entries::{Entry, Role};
-use super::query::Query;
 use crate::sessions::listing::Listed;
 
 /// Where to look. What is absent leaves nothing out.
@@ -93,23 +92,4 @@ impl Filters {
     pub(super) fn take_entry(&self, entry: &Entry<'_>) -> bool {
         self.take(entry.role, entry.tool.as_deref(), entry.model.as_deref())
     }
-}
-
-/// The masks of a session's texts, added up.
-pub(super) fn score_of(
-    query: &Query,
-    filters: &Filters,
-    summary: &crate::sessions::scan::Summary,
-    bytes: &[u8],
-) -> Option<Score> {
-    let everything = query.everything();
-    let mut tally = Tally::default();
-    super::entries::each(summary, bytes, |entry| {
-        if filters.take_entry(entry) {
-            let mask = query.mask(&entry.text);
-            tally.add_text(entry.role == Role::Title, mask, everything);
-        }
-        true
-    });
-    tally.score(everything)
 }

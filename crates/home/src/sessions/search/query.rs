@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
+use super::needle::Needle;
 use super::words;
 
 /// How large a compiled expression may be.
@@ -25,6 +26,8 @@ pub(in crate::sessions) enum Term {
     Words {
         words: Vec<String>,
         last_is_prefix: bool,
+        /// What of it has to be in the bytes of a text.
+        needle: Option<Needle>,
     },
     /// Whatever matches.
     Regex(Regex),
@@ -127,6 +130,14 @@ impl Query {
             }
             return;
         }
+        // Most texts have nothing of it: that is told without looking at their words.
+        let may_be = |term: &Term| {
+            let needle = term.needle();
+            needle.is_none_or(|needle| needle.is_in(text.as_bytes()))
+        };
+        if !self.terms.iter().any(may_be) {
+            return;
+        }
         let longest = self.terms.iter().map(Term::len).max().unwrap_or(1);
         let mut last: Vec<Range<usize>> = Vec::with_capacity(longest + 1);
         for word in words::words(text) {
@@ -144,15 +155,17 @@ impl Query {
         }
     }
 
-    /// Which terms occur in a text.
-    pub(super) fn mask(&self, text: &str) -> u32 {
+    /// Which terms occur in a text, and where the first of them does.
+    pub(super) fn look_at(&self, text: &str) -> (u32, Option<Range<usize>>) {
         let everything = self.everything();
         let mut mask = 0;
-        self.find(text, |place, _| {
+        let mut first = None;
+        self.find(text, |place, range| {
             mask |= 1 << place;
+            first.get_or_insert(range);
             mask != everything
         });
-        mask
+        (mask, first)
     }
 }
 
@@ -162,12 +175,20 @@ fn phrase(text: &str) -> Option<Term> {
         .map(|word| words::folded(&text[word]))
         .collect();
     (!words.is_empty()).then(|| Term::Words {
+        needle: Needle::of(&words),
         last_is_prefix: text.trim_end().ends_with('*'),
         words,
     })
 }
 
 impl Term {
+    pub(super) fn needle(&self) -> Option<&Needle> {
+        match self {
+            Self::Words { needle, .. } => needle.as_ref(),
+            Self::Regex(_) => None,
+        }
+    }
+
     fn len(&self) -> usize {
         match self {
             Self::Words { words, .. } => words.len(),
@@ -180,6 +201,7 @@ impl Term {
         let Self::Words {
             words: wanted,
             last_is_prefix,
+            ..
         } = self
         else {
             return None;
@@ -258,10 +280,14 @@ mod tests {
         );
     }
 
+    fn mask_of(query: &Query, text: &str) -> u32 {
+        query.look_at(text).0
+    }
+
     #[test]
     fn an_empty_match_of_an_expression_is_none() {
         let query = Query::regex("x*").unwrap();
-        assert_eq!(query.mask("abc"), 0);
-        assert_eq!(query.mask("abxc"), 1);
+        assert_eq!(mask_of(&query, "abc"), 0);
+        assert_eq!(mask_of(&query, "abxc"), 1);
     }
 }

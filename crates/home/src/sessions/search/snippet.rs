@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use lapidary_vocab::session::TextMatch;
 
-use super::entries::{self, Entry};
-use super::filters::Filters;
+use super::entries::{self, Entry, Role};
+use super::filters::{Filters, Score, Tally};
 use super::query::Query;
 use crate::sessions::scan::Summary;
 
@@ -17,42 +17,40 @@ const BEFORE: usize = 50;
 const MATCHED: usize = 120;
 const BEHIND: usize = 90;
 
-/// The first places in a session: those where everything is in one text before the others.
+/// How well a session fits, and the first places in it: those where everything is in one text before the others. None if not
+/// everything is in it.
 pub(super) fn of(
     query: &Query,
     filters: &Filters,
     summary: &Summary,
     bytes: &[u8],
-) -> Vec<TextMatch> {
+) -> Option<(Score, Vec<TextMatch>)> {
     let everything = query.everything();
+    let mut tally = Tally::default();
     let mut whole = Vec::new();
     let mut others = Vec::new();
     entries::each(summary, bytes, |entry| {
         if !filters.take_entry(entry) {
             return true;
         }
-        let mut first = None;
-        let mut mask = 0;
-        query.find(&entry.text, |place, range| {
-            first.get_or_insert(range);
-            mask |= 1u32 << place;
-            mask != everything
-        });
-        if let Some(first) = first {
-            let list = if mask == everything {
-                &mut whole
-            } else {
-                &mut others
-            };
-            if list.len() < MOST {
-                list.push(excerpt(entry, first));
-            }
+        let (mask, first) = query.look_at(&entry.text);
+        tally.add_text(entry.role == Role::Title, mask, everything);
+        let list = if mask == everything {
+            &mut whole
+        } else {
+            &mut others
+        };
+        if let Some(first) = first
+            && list.len() < MOST
+        {
+            list.push(excerpt(entry, first));
         }
-        whole.len() < MOST
+        true
     });
+    let score = tally.score(everything)?;
     whole.extend(others);
     whole.truncate(MOST);
-    whole
+    Some((score, whole))
 }
 
 fn excerpt(entry: &Entry<'_>, at: Range<usize>) -> TextMatch {
