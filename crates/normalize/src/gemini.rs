@@ -1,6 +1,8 @@
 //! Gemini CLI.
 
+pub mod history;
 pub mod output;
+pub mod session_document;
 pub mod session_events;
 pub mod session_messages;
 pub mod stream;

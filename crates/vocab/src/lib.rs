@@ -12,6 +12,9 @@
 //! | [`doctor`] | – | what has to be right for a run, and whether it is |
 //! | [`policy_report`] | – | what rules would have done to past runs |
 //! | [`session`] | – | recorded sessions |
+//! | [`session_document`] | – | a recorded session, whole |
+//! | [`removal`] | – | sessions that go, and why |
+//! | [`stats`] | – | what sessions used |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
 //! version. Every field's description ends in **Upstream** (the agent said it) or **Derived** (we inferred or added it).
@@ -31,10 +34,13 @@ pub mod message;
 pub mod outcome;
 pub mod policy_report;
 pub mod recording;
+pub mod removal;
 pub mod result;
 pub mod runtime;
 pub mod schema;
 pub mod session;
+pub mod session_document;
+pub mod stats;
 pub mod typescript;
 pub mod usage;
 

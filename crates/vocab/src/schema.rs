@@ -34,6 +34,15 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::PolicyReport>("policy", "what `lapidary policy test` prints"),
     published::<crate::session::SessionList>("sessions", "what `lapidary sessions list` prints"),
     published::<crate::session::SearchResult>("search", "what `lapidary sessions search` prints"),
+    published::<crate::session_document::SessionDocument>(
+        "session",
+        "what `lapidary sessions export --to json` writes",
+    ),
+    published::<crate::removal::Removal>(
+        "removal",
+        "what `lapidary sessions delete` and `lapidary sessions prune` print",
+    ),
+    published::<crate::stats::Stats>("stats", "what `lapidary sessions stats` prints"),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

@@ -1,12 +1,19 @@
 //! `sessions`: what agents recorded of what was said, found, read and kept.
 
 mod age;
+mod browse;
 mod common;
+mod delete;
+mod export;
 mod index;
 mod list;
+mod prune;
+mod removal;
 mod resume;
 mod search;
 mod show;
+mod size;
+mod stats;
 mod time;
 
 pub(super) use common::Place;
@@ -22,10 +29,13 @@ use crate::printer::Printer;
 #[command(after_help = "\
 Examples:
   lapidary sessions list
+  lapidary sessions browse
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html
   lapidary sessions search 'connection reset' --since 7d
-  lapidary sessions resume latest 'and now the documentation'")]
+  lapidary sessions delete 3
+  lapidary sessions resume latest 'and now the documentation'
+  lapidary sessions export --to html --redact -o session.html")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -34,18 +44,28 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     List(list::Args),
+    Browse(browse::Args),
     Show(show::Args),
     Search(search::Args),
-    Resume(Box<resume::Args>),
     Index(index::Args),
+    Delete(delete::Args),
+    Prune(prune::Args),
+    Stats(stats::Args),
+    Resume(Box<resume::Args>),
+    Export(export::Args),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
+        Verb::Browse(args) => browse::run(args, out),
         Verb::Show(args) => show::run(args, out),
         Verb::Search(args) => search::run(args, out),
         Verb::Index(args) => index::run(args, out),
+        Verb::Delete(args) => delete::run(args, out),
+        Verb::Prune(args) => prune::run(args, out),
+        Verb::Stats(args) => stats::run(args, out),
         Verb::Resume(args) => resume::run(args, out),
+        Verb::Export(args) => export::run(args, out),
     }
 }

@@ -4,6 +4,7 @@
 
 mod acp;
 mod answers;
+mod exported;
 mod failures;
 mod leftovers;
 mod lossless;

@@ -36,19 +36,37 @@ pub struct Added {
     pub flaws: Vec<Flaw>,
     /// How many contents were not in the vault before.
     pub new: usize,
-    /// False if the last snapshot of the project says the same, and is the one meant here.
+    /// False if the last snapshot of the directory says the same, and is the one meant here.
     pub changed: bool,
+}
+
+impl Added {
+    /// Where there never was anything, nothing is written.
+    fn nothing(request: &AddRequest<'_>) -> Self {
+        Self {
+            snapshot: Snapshot::new(request.project, request.reason, request.now, Vec::new()),
+            facts: BTreeMap::new(),
+            flaws: Vec::new(),
+            new: 0,
+            changed: false,
+        }
+    }
 }
 
 impl Vault {
     /// Takes in files. Those that cannot be read are named, the others kept. If the vault itself cannot be written, nothing has
     /// changed.
     pub fn add(&self, request: &AddRequest<'_>) -> Result<Added, VaultError> {
+        let folder = folder(request);
+        let cache = self.cache(&folder);
+        if request.files.is_empty() && cache.snapshot.is_none() {
+            return Ok(Added::nothing(request));
+        }
         self.make()?;
         let _shared = self.share()?;
-        let cache = self.cache(request.project);
         let mut intake = Intake {
             vault: self,
+            folder,
             request,
             known: Cache::default(),
             pending: Vec::new(),
@@ -64,6 +82,7 @@ impl Vault {
 
 struct Intake<'a> {
     vault: &'a Vault,
+    folder: PathBuf,
     request: &'a AddRequest<'a>,
     known: Cache,
     pending: Vec<Pending>,
@@ -147,7 +166,8 @@ impl Intake<'_> {
             for name in &self.changing {
                 self.known.files.remove(name);
             }
-            vault.write_cache(request.project, &self.known.settled(request.now))?;
+            let known = self.known.settled(request.now);
+            vault.write_cache(&self.folder, &known)?;
         }
         Ok(Added {
             snapshot,
@@ -171,6 +191,17 @@ impl Intake<'_> {
         };
         self.known.files.iter().map(entry).collect()
     }
+}
+
+/// The directory that is known as a whole: a project may have sessions in two, `chats` and its own.
+fn folder(request: &AddRequest<'_>) -> PathBuf {
+    let below = |path: &PathBuf| {
+        let mut parts = path.strip_prefix(request.project).ok()?.components();
+        let first = parts.next()?;
+        parts.next().map(|_| request.project.join(first))
+    };
+    let folder = request.files.first().and_then(below);
+    folder.unwrap_or_else(|| request.project.to_owned())
 }
 
 fn is_same(a: &[Entry], b: &[Entry]) -> bool {

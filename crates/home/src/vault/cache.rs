@@ -11,10 +11,10 @@ use super::blobs::sha256;
 use super::stat::Stat;
 use super::{Facts, Vault, VaultError};
 
-/// What is known of one project's files.
+/// What is known of the files of one directory.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Cache {
-    /// The last snapshot of the project: a second one that says the same is not written.
+    /// The last snapshot of the directory: a second one that says the same is not written.
     pub(super) snapshot: Option<String>,
     pub(super) files: BTreeMap<String, Known>,
 }
@@ -41,20 +41,20 @@ impl Cache {
 }
 
 impl Vault {
-    fn cache_path(&self, project: &Path) -> PathBuf {
-        let name = sha256(project.to_string_lossy().as_bytes());
+    fn cache_path(&self, folder: &Path) -> PathBuf {
+        let name = sha256(folder.to_string_lossy().as_bytes());
         self.caches().join(format!("{}.json", &name[..16]))
     }
 
-    /// What is known of a project; nothing if that cannot be read.
-    pub(super) fn cache(&self, project: &Path) -> Cache {
-        let bytes = fs::read(self.cache_path(project)).unwrap_or_default();
+    /// What is known of a directory of sessions; nothing if that cannot be read.
+    pub(super) fn cache(&self, folder: &Path) -> Cache {
+        let bytes = fs::read(self.cache_path(folder)).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    pub(super) fn write_cache(&self, project: &Path, cache: &Cache) -> Result<(), VaultError> {
+    pub(super) fn write_cache(&self, folder: &Path, cache: &Cache) -> Result<(), VaultError> {
         self.step("write the cache");
         let bytes = serde_json::to_vec(cache).expect("its fields are text and numbers");
-        self.write_whole(&self.cache_path(project), &bytes)
+        self.write_whole(&self.cache_path(folder), &bytes)
     }
 }

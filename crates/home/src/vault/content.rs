@@ -1,8 +1,10 @@
 //! What Gemini CLI would make of a session file.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::Token;
 use lapidary_wire::gemini::session::{Log, MessageRecord, Part};
 use serde::{Deserialize, Serialize};
+
+use crate::sessions;
 
 /// What a file says about its session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,26 +48,13 @@ fn is_one(bytes: &[u8]) -> bool {
 /// True if a message gives a session something to resume: the CLI hides, and deletes, sessions without any.
 pub(super) fn is_resumable(record: Token<'_>) -> bool {
     let message = MessageRecord::of(record);
-    let kind = message.kind.and_then(Token::string).unwrap_or_default();
-    let some = |list: Option<Token<'_>>| {
-        list.and_then(|list| list.of(Kind::Array))
-            .is_some_and(|list| list.elements().next().is_some())
-    };
-    match &*kind {
-        "user" => !is_ignored(text_of(&message).trim()),
-        "gemini" => {
-            !text_of(&message).trim().is_empty()
-                || some(message.tool_calls)
-                || some(message.thoughts)
-        }
-        _ => false,
-    }
-}
-
-/// What users type to the CLI, and what it types for them.
-fn is_ignored(text: &str) -> bool {
-    let starts = ["/", "?", "<session_context>", "<hook_context>"];
-    text.is_empty() || starts.iter().any(|start| text.starts_with(start))
+    let kind = message.kind.and_then(Token::string);
+    sessions::is_resumable(
+        kind.as_deref(),
+        message.content,
+        message.tool_calls,
+        message.thoughts,
+    )
 }
 
 /// The text of a message's parts, one after the other.
@@ -107,10 +96,6 @@ mod tests {
                 false,
             );
         }
-        check(
-            r#"{"id":"a","type":"user","content":[{"functionResponse":{}}]}"#,
-            false,
-        );
         check(r#"{"id":"a","type":"gemini","content":" "}"#, false);
         check(
             r#"{"id":"a","type":"gemini","content":"","thoughts":[]}"#,

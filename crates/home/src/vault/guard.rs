@@ -205,6 +205,7 @@ impl Guard {
 
     /// Puts back what is missing now, and says what was done. What stands there now is in the vault before anything is changed.
     pub fn after(self, now: SystemTime) -> Result<Repair, VaultError> {
+        self.vault.make()?;
         let lock = self.vault.dir.join("repair.lock");
         let lock = fs::File::create(&lock).at("open", &lock)?;
         lock.lock().at("lock", &self.vault.dir)?;

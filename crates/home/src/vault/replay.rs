@@ -377,29 +377,31 @@ fn message(record: Token<'_>) -> Message<'_> {
     }
 }
 
-/// How the CLI's records begin, and how often they are looked for in one line: each place costs a look at the rest.
+/// How the CLI's records begin.
 const BEGINNINGS: [&str; 4] = [
     "{\"id\":\"",
     "{\"$set\":{",
     "{\"$rewindTo\":\"",
     "{\"sessionId\":\"",
 ];
-const MOST_PLACES: usize = 200;
+
+/// How many beginnings of a line are tried: each may cost a look at all of the rest, and a hostile line has one at every byte.
+const MOST_PLACES: usize = 64;
 
 /// The record that a torn line ends in. What only looks like one, such as a tool call inside a message, has no `type`.
 fn last_record(line: &str) -> Option<Token<'_>> {
     let is_beginning = |at: &usize| BEGINNINGS.iter().any(|it| line[*at..].starts_with(it));
     let places = line.match_indices("{\"").map(|(at, _)| at).skip(1);
     let mut places = places.filter(is_beginning).take(MOST_PLACES);
-    places.find_map(|at| {
-        let record = Token::parse(&line[at..]).ok()?;
-        let is_record = match Record::of(record) {
-            Record::Message { record, .. } => record.get("type").is_some(),
-            Record::Unknown => false,
-            _ => true,
-        };
-        is_record.then_some(record)
-    })
+    places.find_map(|at| Token::parse(&line[at..]).ok().filter(|it| is_record(*it)))
+}
+
+fn is_record(record: Token<'_>) -> bool {
+    match Record::of(record) {
+        Record::Message { record, .. } => record.get("type").is_some(),
+        Record::Unknown => false,
+        _ => true,
+    }
 }
 
 /// A document over several lines that is no JSON as a whole. In a log each line begins a record.

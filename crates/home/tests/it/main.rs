@@ -8,6 +8,8 @@ mod auth;
 mod machine;
 mod modules;
 mod peers;
+mod redact;
 mod search;
+mod sessions;
 mod trust;
 mod vault;

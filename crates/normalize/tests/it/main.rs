@@ -14,6 +14,8 @@ mod acp_properties;
 mod acp_turns;
 mod bad_input;
 mod deltas;
+mod history;
+mod history_forms;
 mod insights;
 mod json_output;
 mod openase;

@@ -6,6 +6,7 @@
 
 mod log;
 mod message;
+mod write;
 
 pub use log::{Log, Skipped};
 pub use message::{MessageRecord, Part, Thought, ToolCall, ToolCallResult, parts};

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     regex: bool,
     #[command(flatten)]
     scope: Scope,
-    /// Sessions to which something was added since: a date, a time (RFC 3339), or how long ago (30m, 12h, 7d, 4w)
+    /// Sessions to which something was added since: a date, a time (RFC 3339), or how long ago (12h, 7d, 4w, 6m)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// Sessions that began until then

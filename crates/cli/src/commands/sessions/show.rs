@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 }
 
 /// What cannot be an id: it has a slash in it, or the ending of a session's file.
-fn is_path(named: &str) -> bool {
+pub(super) fn is_path(named: &str) -> bool {
     let ends = [".json", ".jsonl"]
         .iter()
         .any(|ending| named.ends_with(ending));

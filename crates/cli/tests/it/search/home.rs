@@ -66,7 +66,7 @@ impl Home {
         let name: String = id.chars().filter(char::is_ascii_alphanumeric).collect();
         let path = self.chats().join(format!("session-{name}.jsonl"));
         fs::write(&path, format!("{header}\n{}\n", records.join("\n"))).unwrap();
-        let then = SystemTime::now() - Duration::from_secs(3600);
+        let then = SystemTime::now() - Duration::from_hours(1);
         let file = File::options().write(true).open(&path).unwrap();
         file.set_modified(then).unwrap();
     }

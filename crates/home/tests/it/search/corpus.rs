@@ -50,7 +50,7 @@ impl Home {
         let path = self.chats().join(name);
         fs::write(&path, bytes).unwrap();
         let file = File::options().write(true).open(&path).unwrap();
-        let then = SystemTime::now() - Duration::from_secs(3600);
+        let then = SystemTime::now() - Duration::from_hours(1);
         file.set_modified(then).unwrap();
         path
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lapidary_home::vault::PruneRequest;
 
-use super::chats::{Chats, later, now, session, turn};
+use super::chats::{Chats, later, session, turn};
 
 fn name(n: usize) -> String {
     format!("session-2026-11-16T04-40-{n:08}.jsonl")
@@ -21,7 +21,7 @@ fn twenty_at_once_add_prune_and_read_the_same_files() {
     }
     let barrier = Barrier::new(20);
     thread::scope(|scope| {
-        for n in 0..20_u64 {
+        for n in 0..20_usize {
             let (chats, barrier) = (&chats, &barrier);
             scope.spawn(move || {
                 barrier.wait();
@@ -36,7 +36,7 @@ fn twenty_at_once_add_prune_and_read_the_same_files() {
                             };
                             chats.vault().prune(&request).unwrap();
                         }
-                        1 => chats.append(&name(n as usize), &turn(&format!("{n}-{round}"))),
+                        1 => chats.append(&name(n), &turn(&format!("{n}-{round}"))),
                         _ => {
                             let added = chats.add(later(round));
                             assert_eq!(added.snapshot.files.len(), 30);
@@ -89,5 +89,4 @@ fn many_guards_at_once_lose_nothing() {
         };
         assert_eq!(chats.read(&name(n)), session(&n.to_string(), turns), "{n}");
     }
-    let _ = now();
 }

@@ -1,0 +1,310 @@
+//! `sessions export`: sessions as files to keep, to show and to pass on.
+
+mod file;
+mod removed;
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use lapidary::home::sessions::redact::{Redactor, Report, Whose};
+use lapidary::home::sessions::{Listed, Listing, SelectError, Selection};
+use lapidary::normalize::Options;
+use lapidary::normalize::gemini::{session_document, session_events};
+use lapidary::render::Renderer;
+use lapidary::render::html::HtmlRenderer;
+use lapidary::render::markdown::MarkdownRenderer;
+use lapidary::wire::gemini::session::Log;
+
+use super::common::{Place, Scope, not_found, selected};
+use super::show::is_path;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// Write sessions into files, to keep, to show or to pass on
+///
+/// With --redact, keys, tokens, passwords and home directories are taken out first, whatever the format, and what was removed is told.
+/// What looks like nothing in particular stays, and so does everything inside Base64 (images, archives): look before you publish.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions export > session.md
+  lapidary sessions export 3 --to html --redact -o session.html
+  lapidary sessions export latest --redact --dry-run
+  lapidary sessions export 1 2 3 --to json -o exported/
+  lapidary sessions export --all -o backup/ --to session
+  lapidary sessions export 4f1c2b3a --to session -o moved.jsonl && gemini --session-file moved.jsonl
+
+An existing file is only replaced with --force. A file that was not redacted can be read by nobody else.")]
+pub(crate) struct Args {
+    /// Numbers of the list, ids or their beginnings, `latest`, or files [default: the most recently updated; with --all, all of them]
+    #[arg(value_name = "SESSION")]
+    sessions: Vec<String>,
+    #[command(flatten)]
+    scope: Scope,
+    /// The file to write, or `-` for stdout; the directory, for several sessions [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = To::Markdown)]
+    to: To,
+    /// Take out keys, tokens, passwords and home directories
+    #[arg(long)]
+    redact: bool,
+    /// Only say what --redact would take out
+    #[arg(long, requires = "redact")]
+    dry_run: bool,
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum To {
+    /// A transcript in Markdown
+    Markdown,
+    /// A transcript as one self-contained page
+    Html,
+    /// One document: what is known of the session, and its messages
+    Json,
+    /// Gemini CLI's own format, which `gemini --session-file` takes
+    Session,
+}
+
+impl To {
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Markdown => "md",
+            Self::Html => "html",
+            Self::Json => "json",
+            Self::Session => "jsonl",
+        }
+    }
+}
+
+/// A session that is to be written, and under which name if it is one of several.
+struct Wanted {
+    path: PathBuf,
+    name: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open()?;
+    let wanted = wanted(args, &place)?;
+    let home = place.environment.home.clone();
+    let redactor = args.redact.then(|| Redactor::new(&Whose { home }));
+    let is_many = args.sessions.len() > 1 || (args.sessions.is_empty() && args.scope.all);
+    if is_many && !args.dry_run {
+        return many(args, &wanted, redactor.as_ref());
+    }
+    for session in &wanted {
+        let report = one(args, session, redactor.as_ref(), out)?;
+        tell(session, report.as_ref(), is_many);
+    }
+    Ok(Exit::Success)
+}
+
+/// One session, to where it is wanted.
+fn one(
+    args: &Args,
+    session: &Wanted,
+    redactor: Option<&Redactor>,
+    out: &mut Printer,
+) -> Result<Option<Report>, Failure> {
+    let bytes = read(&session.path)?;
+    if args.dry_run {
+        return Ok(redactor.map(|redactor| redactor.look(&bytes)));
+    }
+    let (bytes, report) = without_secrets(bytes, redactor)?;
+    match args
+        .output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"))
+    {
+        Some(path) => written(args, session, &bytes, path)?,
+        None => write(args, &session.path, &bytes, out)?,
+    }
+    Ok(report)
+}
+
+/// Several sessions, each to a file of its own. One that cannot be exported does not keep the others from it.
+fn many(args: &Args, wanted: &[Wanted], redactor: Option<&Redactor>) -> Result<Exit, Failure> {
+    let folder = args
+        .output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"));
+    let Some(folder) = folder else {
+        let failure = Failure::usage(anyhow!("several sessions do not go into one file"));
+        return Err(failure.with_hint("name a directory for them with --output"));
+    };
+    fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the directory `{}`", folder.display()))
+        .map_err(Failure::bad_input)?;
+    let shows_progress = io::stderr().is_terminal();
+    let mut exit = Exit::Success;
+    for (number, session) in (1..).zip(wanted) {
+        if shows_progress {
+            let _ = write!(
+                io::stderr(),
+                "\r\x1b[Kexporting {number} of {}",
+                wanted.len()
+            );
+        }
+        let path = folder.join(format!("{}.{}", session.name, args.to.ending()));
+        let result = read(&session.path)
+            .and_then(|bytes| without_secrets(bytes, redactor))
+            .and_then(|(bytes, report)| {
+                written(args, session, &bytes, &path)?;
+                Ok(report)
+            });
+        if shows_progress {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+        match result {
+            Ok(report) => tell(session, report.as_ref(), true),
+            Err(failure) => {
+                complain(&format!("error: {:#}", failure.error));
+                exit = Exit::BadInput;
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn written(args: &Args, session: &Wanted, bytes: &[u8], path: &Path) -> Result<(), Failure> {
+    let manner = file::Manner {
+        is_private: !args.redact,
+        replaces: args.force,
+    };
+    file::write(path, manner, |out| write(args, &session.path, bytes, out))
+}
+
+/// The session in the format that is wanted.
+fn write(args: &Args, path: &Path, bytes: &[u8], out: &mut impl Write) -> Result<(), Failure> {
+    let log = log(path, bytes)?;
+    match args.to {
+        To::Markdown => render(&log, &mut MarkdownRenderer::default(), out)?,
+        To::Html => render(&log, &mut HtmlRenderer::default(), out)?,
+        To::Json => session_document::write(&log, args.redact, out)?,
+        To::Session => log.write(out)?,
+    }
+    Ok(())
+}
+
+/// One session as Markdown in a new file, for who asks on a screen of its own.
+pub(super) fn markdown(from: &Path, to: &Path) -> Result<(), Failure> {
+    let bytes = read(from)?;
+    let log = log(from, &bytes)?;
+    let manner = file::Manner {
+        is_private: true,
+        replaces: false,
+    };
+    file::write(to, manner, |out| {
+        Ok(render(&log, &mut MarkdownRenderer::default(), out)?)
+    })
+}
+
+fn log<'b>(path: &Path, bytes: &'b [u8]) -> Result<Log<'b>, Failure> {
+    let log = Log::read(bytes);
+    if log.is_empty() {
+        let error = anyhow!("`{}` holds no record of a session", path.display());
+        return Err(Failure::bad_input(error));
+    }
+    Ok(log)
+}
+
+fn render(log: &Log<'_>, renderer: &mut dyn Renderer, out: &mut impl Write) -> io::Result<()> {
+    let mut options = Options::new("exported");
+    options.keep_raw = false;
+    let mut result = Ok(());
+    session_events::events(log, &options, |event| {
+        if result.is_ok() {
+            result = renderer.event(&event, out);
+        }
+    });
+    result?;
+    renderer.finish(out)
+}
+
+fn without_secrets(
+    bytes: Vec<u8>,
+    redactor: Option<&Redactor>,
+) -> Result<(Vec<u8>, Option<Report>), Failure> {
+    let Some(redactor) = redactor else {
+        return Ok((bytes, None));
+    };
+    let mut redacted = Vec::with_capacity(bytes.len());
+    let report = redactor.file(&bytes, &mut redacted)?;
+    Ok((redacted, Some(report)))
+}
+
+fn tell(session: &Wanted, report: Option<&Report>, is_one_of_many: bool) {
+    let Some(report) = report else { return };
+    if is_one_of_many {
+        complain(&format!("{}:", session.name));
+    }
+    for line in removed::table(report) {
+        complain(&line);
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    if !is_file && path.exists() {
+        return Err(Failure::bad_input(anyhow!(
+            "`{}` is not a file",
+            path.display()
+        )));
+    }
+    fs::read(path)
+        .with_context(|| format!("cannot read `{}`", path.display()))
+        .map_err(Failure::bad_input)
+}
+
+/// The sessions that are meant, each once.
+fn wanted(args: &Args, place: &Place) -> Result<Vec<Wanted>, Failure> {
+    let (files, ids): (Vec<_>, Vec<_>) = args.sessions.iter().partition(|named| is_path(named));
+    let mut wanted: Vec<_> = files.into_iter().map(|file| by_path(file)).collect();
+    if args.sessions.is_empty() || !ids.is_empty() {
+        let listing = place.listing(&args.scope)?;
+        wanted.extend(listed(args, &listing, &ids)?);
+    }
+    let mut seen = HashSet::new();
+    wanted.retain(|session| seen.insert(session.path.clone()));
+    Ok(wanted)
+}
+
+fn listed(args: &Args, listing: &Listing, ids: &[&String]) -> Result<Vec<Wanted>, Failure> {
+    let name = |session: &Listed| {
+        let stem = &session.info.file;
+        let name = if args.scope.all {
+            format!("{}-{stem}", session.info.project_id)
+        } else {
+            stem.clone()
+        };
+        let path = session.path.clone();
+        Wanted { path, name }
+    };
+    if !ids.is_empty() {
+        let chosen = ids
+            .iter()
+            .map(|id| selected(listing, id, Selection::Generous));
+        return chosen.map(|session| session.map(name)).collect();
+    }
+    if args.scope.all {
+        return Ok(listing.sessions.iter().map(name).collect());
+    }
+    let recent = listing.most_recent();
+    let recent = recent.ok_or_else(|| not_found(SelectError::NoSessions))?;
+    Ok(vec![name(recent)])
+}
+
+fn by_path(named: &str) -> Wanted {
+    let path = PathBuf::from(named);
+    let stem = path.file_stem().unwrap_or_default();
+    let name = stem.to_string_lossy().into_owned();
+    Wanted { path, name }
+}

@@ -1,0 +1,54 @@
+//! What was taken out, as a table.
+
+use lapidary::home::sessions::redact::{Finding, Report};
+
+/// How many secrets are told one by one.
+const MOST_LINES: usize = 40;
+
+/// The table, line by line.
+pub(super) fn table(report: &Report) -> Vec<String> {
+    if report.is_empty() {
+        return vec!["redacted: nothing was found that looks like a secret".to_owned()];
+    }
+    let rows: Vec<_> = report.findings.iter().take(MOST_LINES).map(row).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<_> = (0..3).map(|column| width(column).unwrap_or(0)).collect();
+    let lines = rows.iter().map(|[what, count, sample, place]| {
+        format!(
+            "  {what:0$}  {count:>1$}  {sample:2$}  {place}",
+            widths[0], widths[1], widths[2]
+        )
+    });
+    let mut table = vec![format!(
+        "redacted: {} in {}",
+        counted(report.findings.len() as u64, "secret", "secrets"),
+        counted(report.count(), "place", "places")
+    )];
+    table.extend(lines);
+    if report.findings.len() > MOST_LINES {
+        let more = report.findings.len() - MOST_LINES;
+        table.push(format!("  and {more} more"));
+    }
+    table
+}
+
+fn row(finding: &Finding) -> [String; 4] {
+    let numbers: Vec<_> = finding.messages.iter().map(u64::to_string).collect();
+    let place = match numbers.as_slice() {
+        [] => "not in the conversation as it stands".to_owned(),
+        [only] => format!("message {only}"),
+        several => format!("messages {}", several.join(", ")),
+    };
+    let what = finding.placeholder.trim_matches(['[', ']']);
+    let what = what.strip_prefix("redacted:").unwrap_or("home directory");
+    [
+        what.to_owned(),
+        format!("{}×", finding.count),
+        finding.sample.clone(),
+        place,
+    ]
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

@@ -1,0 +1,129 @@
+//! What was removed, told without telling it.
+
+/// What a redactor found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Each secret, in the order of their first appearance.
+    pub findings: Vec<Finding>,
+}
+
+/// One secret, however often it stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is.
+    pub kind: SecretKind,
+    /// What stands in its place now.
+    pub placeholder: String,
+    /// How often it was found.
+    pub count: u64,
+    /// The numbers of the first messages that it was found in, from 1. None of them if it only stands where the conversation no longer
+    /// reads: in a record that was superseded or rewound, or in the header.
+    pub messages: Vec<u64>,
+    /// So much of it that its owner recognises it, and nobody else can use it.
+    pub sample: String,
+}
+
+impl Report {
+    /// True if nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// How often something was found.
+    pub fn count(&self) -> u64 {
+        self.findings.iter().map(|finding| finding.count).sum()
+    }
+}
+
+/// Declares the kinds, in the order in which one wins over another where both begin at once.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $word:literal),* $(,)?) => {
+        /// What sort of secret something is.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum SecretKind {
+            $($(#[$doc])* $name),*
+        }
+
+        impl SecretKind {
+            /// The kind as placeholders have it.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $word),*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A private key in its armour, PEM or PGP.
+    PrivateKey = "private-key",
+    /// Of a Google API.
+    GoogleApiKey = "google-api-key",
+    /// Of Google's sign-in.
+    GoogleToken = "google-token",
+    /// Of GitHub.
+    GithubToken = "github-token",
+    /// Of GitLab.
+    GitlabToken = "gitlab-token",
+    /// Of Anthropic.
+    AnthropicKey = "anthropic-key",
+    /// Of `OpenAI`, or of who names keys as they do.
+    OpenaiKey = "openai-key",
+    /// The id of a key of Amazon's.
+    AwsAccessKey = "aws-access-key",
+    /// The key itself.
+    AwsSecretKey = "aws-secret-key",
+    /// Of Slack.
+    SlackToken = "slack-token",
+    /// A JSON Web Token.
+    Jwt = "jwt",
+    /// Of npm.
+    NpmToken = "npm-token",
+    /// Of `PyPI`.
+    PypiToken = "pypi-token",
+    /// Of Hugging Face.
+    HuggingFaceToken = "hugging-face-token",
+    /// Of Stripe.
+    StripeKey = "stripe-key",
+    /// Of `SendGrid`.
+    SendgridKey = "sendgrid-key",
+    /// Of Groq.
+    GroqKey = "groq-key",
+    /// Of the program `age`.
+    AgeKey = "age-key",
+    /// What stood in an `Authorization` header.
+    BearerToken = "bearer-token",
+    /// The password in a URL.
+    UrlPassword = "url-password",
+    /// What was called a password.
+    Password = "password",
+    /// What was called a secret, a token or a key.
+    Secret = "secret",
+    /// Somebody's home directory, which becomes `~`.
+    HomePath = "home-path",
+}
+
+/// A secret, masked. The shorter it is, the less of it can be shown.
+pub(super) fn masked(kind: SecretKind, secret: &[u8]) -> String {
+    let text = String::from_utf8_lossy(secret);
+    let chars: Vec<char> = text.chars().filter(|char| !char.is_control()).collect();
+    let (head, tail) = match (kind, chars.len()) {
+        (SecretKind::PrivateKey, _) => return "-----BEGIN…".to_owned(),
+        (SecretKind::HomePath, _) => return home_masked(&text),
+        (_, 20..) => (4, 2),
+        (_, 8..) => (1, 0),
+        _ => (0, 0),
+    };
+    let head: String = chars[..head].iter().collect();
+    let tail: String = chars[chars.len() - tail..].iter().collect();
+    format!("{head}…{tail}")
+}
+
+/// The directory that homes are in; of the name, its first letter.
+fn home_masked(path: &str) -> String {
+    let name = path.rfind(['/', '\\']).map_or(0, |at| at + 1);
+    let first: String = path[name..].chars().take(1).collect();
+    format!("{}{first}…", &path[..name])
+}

@@ -1,0 +1,275 @@
+//! The strings of a file, whatever else it is: one that is torn or no JSON at all still has its secrets taken out.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::ops::Range;
+
+use lapidary_json::Token;
+use lapidary_wire::lines::without_mark;
+
+use super::Hit;
+
+/// A piece of a file: the inside of a string, or what stands between two strings.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece<'a> {
+    file: &'a [u8],
+    start: usize,
+    end: usize,
+    is_string: bool,
+    /// The string that was the key, for one that is the value of a member.
+    key: Option<(usize, usize)>,
+}
+
+/// The pieces of a file, in order, with nothing between them. A line that is no JSON is one piece: nobody knows where its strings are.
+pub(super) fn pieces(file: &[u8]) -> impl Iterator<Item = Piece<'_>> {
+    segments(file).flat_map(move |(segment, is_json)| {
+        let whole = Piece {
+            file,
+            start: segment.start,
+            end: segment.end,
+            is_string: false,
+            key: None,
+        };
+        let strings = Strings {
+            file: &file[..segment.end],
+            at: segment.start,
+            state: State::Outside,
+            last_string: None,
+            key: None,
+        };
+        let (whole, strings) = if is_json {
+            (None, Some(strings))
+        } else {
+            (Some(whole), None)
+        };
+        whole.into_iter().chain(strings.into_iter().flatten())
+    })
+}
+
+/// The document, or else the lines and, each for itself, their ends; and whether it is JSON.
+fn segments(file: &[u8]) -> impl Iterator<Item = (Range<usize>, bool)> {
+    let is_document = is_json(file);
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        if at >= file.len() {
+            return None;
+        }
+        let start = at;
+        at = match memchr::memchr(b'\n', &file[start..]) {
+            Some(found) if !is_document => start + found.max(1),
+            _ => file.len(),
+        };
+        let is_json = is_document || is_json(&file[start..at]);
+        Some((start..at, is_json))
+    })
+}
+
+fn is_json(bytes: &[u8]) -> bool {
+    let text = simdutf8::basic::from_utf8(without_mark(bytes));
+    text.is_ok_and(|text| Token::parse(text).is_ok())
+}
+
+/// The strings of a JSON text, and what stands between them.
+#[derive(Debug)]
+struct Strings<'a> {
+    file: &'a [u8],
+    at: usize,
+    state: State,
+    last_string: Option<(usize, usize)>,
+    key: Option<(usize, usize)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Outside,
+    InString,
+    /// The quote that ends the string comes next.
+    BehindString,
+}
+
+impl<'a> Iterator for Strings<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        if self.at >= self.file.len() {
+            return None;
+        }
+        let piece = match self.state {
+            State::InString => self.string(),
+            State::Outside => self.gap(self.at),
+            State::BehindString => self.gap(self.at + 1),
+        };
+        self.at = piece.end;
+        Some(piece)
+    }
+}
+
+impl<'a> Strings<'a> {
+    fn string(&mut self) -> Piece<'a> {
+        let mut end = self.at;
+        while let Some(found) = memchr::memchr2(b'"', b'\\', &self.file[end..]) {
+            end += found;
+            if self.file[end] == b'"' {
+                break;
+            }
+            end += 2;
+        }
+        self.last_string = Some((self.at, end));
+        self.state = State::BehindString;
+        self.piece(end, true)
+    }
+
+    /// What stands up to the quote with which the next string begins, that quote included; the quote is looked for from there.
+    fn gap(&mut self, from: usize) -> Piece<'a> {
+        let quote = memchr::memchr(b'"', &self.file[from..]).map(|found| from + found);
+        let between = &self.file[from..quote.unwrap_or(from)];
+        let piece = self.piece(quote.map_or(self.file.len(), |quote| quote + 1), false);
+        self.key = self.last_string.filter(|_| between.trim_ascii() == b":");
+        self.state = State::InString;
+        piece
+    }
+
+    fn piece(&self, end: usize, is_string: bool) -> Piece<'a> {
+        Piece {
+            file: self.file,
+            start: self.at,
+            end,
+            is_string,
+            key: self.key.filter(|_| is_string),
+        }
+    }
+}
+
+impl<'a> Piece<'a> {
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    fn raw(&self) -> &'a [u8] {
+        &self.file[self.start..self.end]
+    }
+
+    /// The key of the member whose value this is.
+    pub(super) fn key(&self) -> Option<Cow<'a, [u8]>> {
+        let (start, end) = self.key?;
+        Some(decoded(&self.file[start..end]))
+    }
+
+    /// What it says, with its escapes resolved if it is a string.
+    pub(super) fn text(&self) -> Cow<'a, [u8]> {
+        if self.is_string {
+            decoded(self.raw())
+        } else {
+            Cow::Borrowed(self.raw())
+        }
+    }
+
+    /// Writes it as it stands, but for what was hit: in the place of that stands what `instead` says, which needs no escape.
+    pub(super) fn write(
+        &self,
+        hits: &[Hit],
+        mut instead: impl FnMut(&Hit) -> String,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let raw = self.raw();
+        let mut walk = Walk::new(raw, self.is_string);
+        let mut written = 0;
+        for hit in hits {
+            let from = walk.raw_offset(hit.range.start);
+            out.write_all(&raw[written..from])?;
+            out.write_all(instead(hit).as_bytes())?;
+            written = walk.raw_offset(hit.range.end);
+        }
+        out.write_all(&raw[written..])
+    }
+}
+
+/// Follows a raw text and what it says at once, to tell where in the one something of the other stands.
+struct Walk<'a> {
+    raw: &'a [u8],
+    is_string: bool,
+    at: usize,
+    said: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(raw: &'a [u8], is_string: bool) -> Self {
+        Self {
+            raw,
+            is_string,
+            at: 0,
+            said: 0,
+        }
+    }
+
+    /// Where in the raw text the byte stands that is at `said` in what it says. Must not go backwards.
+    fn raw_offset(&mut self, said: usize) -> usize {
+        while self.said < said && self.at < self.raw.len() {
+            let rest = &self.raw[self.at..];
+            let plain = if self.is_string {
+                memchr::memchr(b'\\', rest).unwrap_or(rest.len())
+            } else {
+                rest.len()
+            };
+            let step = plain.min(said - self.said);
+            self.at += step;
+            self.said += step;
+            if step == plain && self.said < said {
+                let (raw, spoken) = escape(&self.raw[self.at..]);
+                self.at += raw;
+                self.said += spoken.len_utf8();
+            }
+        }
+        self.at
+    }
+}
+
+fn decoded(raw: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr(b'\\', raw).is_none() {
+        return Cow::Borrowed(raw);
+    }
+    let mut text = Vec::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(found) = memchr::memchr(b'\\', rest) {
+        text.extend_from_slice(&rest[..found]);
+        let (length, char) = escape(&rest[found..]);
+        text.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+        rest = &rest[found + length..];
+    }
+    text.extend_from_slice(rest);
+    Cow::Owned(text)
+}
+
+/// How long the escape is that a text begins with, and what it says. One that is cut off or lone says U+FFFD.
+fn escape(raw: &[u8]) -> (usize, char) {
+    let plain = match raw.get(1) {
+        Some(b'n') => '\n',
+        Some(b't') => '\t',
+        Some(b'r') => '\r',
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'u') => return unicode(raw),
+        Some(byte) if byte.is_ascii() => char::from(*byte),
+        _ => return (1, '\\'),
+    };
+    (2, plain)
+}
+
+fn unicode(raw: &[u8]) -> (usize, char) {
+    let Some(high) = unit(raw) else {
+        return (2, char::REPLACEMENT_CHARACTER);
+    };
+    if (0xD800..0xDC00).contains(&high)
+        && let Some(low) = raw.get(6..).and_then(unit)
+        && let Some(Ok(char)) = char::decode_utf16([high, low]).next()
+    {
+        return (12, char);
+    }
+    let char = char::from_u32(u32::from(high)).unwrap_or(char::REPLACEMENT_CHARACTER);
+    (6, char)
+}
+
+fn unit(raw: &[u8]) -> Option<u16> {
+    let digits = raw.strip_prefix(b"\\u")?.get(..4)?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}

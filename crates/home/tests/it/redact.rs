@@ -1,0 +1,349 @@
+//! Secrets are taken out of sessions: every kind, in every place where one can stand, and nothing else.
+
+use lapidary_home::sessions::redact::{Redactor, Report, SecretKind, Whose};
+use lapidary_testkit::captures::{self, Kind};
+use lapidary_wire::gemini::session::Log;
+use serde_json::{Value, json};
+
+fn redactor() -> Redactor {
+    Redactor::new(&Whose {
+        home: Some("/data/people/grace".into()),
+    })
+}
+
+fn redacted(file: &[u8]) -> (String, Report) {
+    let mut out = Vec::new();
+    let report = redactor().file(file, &mut out).unwrap();
+    (String::from_utf8(out).unwrap(), report)
+}
+
+/// Secrets put together here, so that nobody who scans this repository finds one.
+fn planted() -> Vec<(SecretKind, String)> {
+    let text = |length: usize| "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD".repeat(8)[..length].to_owned();
+    let upper = |length: usize| "QW3RTY7UIOP9ASDF".repeat(2)[..length].to_owned();
+    let dashes = "-".repeat(5);
+    vec![
+        (SecretKind::GoogleApiKey, format!("AI{}{}", "za", text(35))),
+        (SecretKind::GoogleToken, format!("ya{}.{}", 29, text(40))),
+        (SecretKind::GithubToken, format!("gh{}_{}", "p", text(36))),
+        (SecretKind::GithubToken, format!("gh{}_{}", "o", text(36))),
+        (SecretKind::GithubToken, format!("gh{}_{}", "s", text(36))),
+        (
+            SecretKind::GithubToken,
+            format!("github{}_{}", "_pat", text(60)),
+        ),
+        (SecretKind::GitlabToken, format!("gl{}-{}", "pat", text(20))),
+        (
+            SecretKind::AnthropicKey,
+            format!("sk-{}-{}", "ant", text(60)),
+        ),
+        (SecretKind::OpenaiKey, format!("sk-{}{}", "proj-", text(60))),
+        (SecretKind::OpenaiKey, format!("sk{}{}", "-", text(48))),
+        (SecretKind::AwsAccessKey, format!("AK{}{}", "IA", upper(16))),
+        (
+            SecretKind::SlackToken,
+            format!("xo{}-12345-{}", "xb", text(24)),
+        ),
+        (
+            SecretKind::Jwt,
+            format!("ey{}{}.eyJ{}.{}", "J", text(20), text(40), text(30)),
+        ),
+        (SecretKind::NpmToken, format!("np{}_{}", "m", text(36))),
+        (
+            SecretKind::HuggingFaceToken,
+            format!("h{}_{}", "f", text(34)),
+        ),
+        (SecretKind::StripeKey, format!("sk_{}_{}", "live", text(24))),
+        (
+            SecretKind::PrivateKey,
+            format!(
+                "{dashes}BEGIN RSA PRIVATE KEY{dashes}\n{}\n{}\n{dashes}END RSA PRIVATE KEY{dashes}",
+                text(64),
+                text(64)
+            ),
+        ),
+    ]
+}
+
+/// Sentences in which a secret is one by its name, and the secret in them.
+fn named() -> Vec<(SecretKind, &'static str, &'static str)> {
+    vec![
+        (
+            SecretKind::Password,
+            "DB_PASSWORD=hunter2hunter",
+            "hunter2hunter",
+        ),
+        (
+            SecretKind::Password,
+            r#"password: "correct-horse""#,
+            "correct-horse",
+        ),
+        (
+            SecretKind::Password,
+            r#"{"passwd": "tr0ub4dor"}"#,
+            "tr0ub4dor",
+        ),
+        (
+            SecretKind::Password,
+            r#"{\"password\": \"tr0ub4dor\"}"#,
+            "tr0ub4dor",
+        ),
+        (
+            SecretKind::Password,
+            "mysql --password=s3cretpw db",
+            "s3cretpw",
+        ),
+        (
+            SecretKind::Password,
+            "pg_dump --db-password s3cretpw9 db",
+            "s3cretpw9",
+        ),
+        (
+            SecretKind::Password,
+            "mysql --password s3cretpw9 db",
+            "s3cretpw9",
+        ),
+        (
+            SecretKind::Secret,
+            "client_secret='Zx9-Qw8-Er7-Ty6'",
+            "Zx9-Qw8-Er7-Ty6",
+        ),
+        (
+            SecretKind::Secret,
+            "export MY_API_KEY=9f8e7d6c5b4a39281706",
+            "9f8e7d6c5b4a39281706",
+        ),
+        (
+            SecretKind::Secret,
+            r#""api_key": "9f8e7d6c5b4a39281706""#,
+            "9f8e7d6c5b4a39281706",
+        ),
+        (
+            SecretKind::Secret,
+            r#"\"apiKey\": \"9f8e7d6c5b4a39281706\""#,
+            "9f8e7d6c5b4a39281706",
+        ),
+        (
+            SecretKind::Secret,
+            "https://x.example/?access_token=q1w2e3r4t5y6u7i8&a=b",
+            "q1w2e3r4t5y6u7i8",
+        ),
+        (
+            SecretKind::AwsSecretKey,
+            "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzzzz1",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzzzz1",
+        ),
+        (
+            SecretKind::BearerToken,
+            "Authorization: Bearer abc123def456ghi",
+            "abc123def456ghi",
+        ),
+        (
+            SecretKind::BearerToken,
+            r#"-H "authorization: token abc123def456ghi""#,
+            "abc123def456ghi",
+        ),
+        (
+            SecretKind::BearerToken,
+            "Authorization: Basic YWRtaW46cGFzc3dvcmQxMjM=",
+            "YWRtaW46cGFzc3dvcmQxMjM=",
+        ),
+        (
+            SecretKind::UrlPassword,
+            "postgres://ada:l0velace@db.example/x",
+            "l0velace",
+        ),
+        (
+            SecretKind::UrlPassword,
+            "git clone https://x-access-token:l0velace@git.example/y",
+            "l0velace",
+        ),
+    ]
+}
+
+/// A session with a text in every place that a session has.
+fn session(text: &str) -> Vec<u8> {
+    let call = json!({
+        "id": "c-1", "name": "run_shell_command", "args": {"command": text, "nested": [{"deep": text}]},
+        "result": [{"functionResponse": {"id": "c-1", "name": "run_shell_command", "response": {"output": text}}}],
+        "status": "success", "description": text, "resultDisplay": {"fileDiff": text, "newContent": text},
+    });
+    let messages = [
+        json!({"id": "u-1", "type": "user", "content": [{"text": text}], "displayContent": text}),
+        json!({"id": "g-1", "type": "gemini", "content": text, "thoughts": [{"subject": text, "description": text}], "toolCalls": [call]}),
+        json!({"id": "i-1", "type": "info", "content": format!("so:\t{text}\r\n")}),
+        json!({"id": "i-2", "type": "info", "content": {text: {"in": "a key"}}}),
+        json!({"id": "i-3", "type": "info", "content": json!({"as": {"json": text}}).to_string()}),
+    ];
+    let mut lines =
+        vec![json!({"sessionId": "s-1", "projectHash": "0", "summary": text}).to_string()];
+    lines.extend(messages.iter().map(Value::to_string));
+    // A torn line, and one that never was JSON.
+    let torn = messages[0].to_string();
+    lines.push(torn[..torn.len() - 3].to_owned());
+    lines.push(text.lines().next().unwrap().to_owned());
+    lines.join("\n").into_bytes()
+}
+
+#[track_caller]
+fn check(kind: SecretKind, text: &str, secret: &str) {
+    let file = session(text);
+    let before = Log::read(&file);
+    let (after, report) = redacted(&file);
+    for line in secret.lines().filter(|line| !line.starts_with("--")) {
+        assert!(!after.contains(line), "{text} stays in {after}");
+    }
+    assert!(
+        report.findings.iter().any(|finding| finding.kind == kind),
+        "{text}: {report:?}"
+    );
+    assert!(
+        after.contains(&format!("[redacted:{}-1]", kind.as_str())),
+        "{after}"
+    );
+    // It still reads, message by message, and only the secret is gone.
+    let read = Log::read(after.as_bytes());
+    assert_eq!(read.messages().count(), before.messages().count());
+    assert_eq!(read.skipped, before.skipped);
+    let (again, nothing) = redacted(after.as_bytes());
+    assert_eq!(again, after, "once more changes nothing");
+    assert!(nothing.is_empty(), "{nothing:?}");
+}
+
+#[test]
+fn every_kind_of_secret_goes_from_every_place() {
+    for (kind, secret) in planted() {
+        for text in [
+            secret.clone(),
+            format!("take ({secret}), please"),
+            format!("\"{secret}\"\nx"),
+        ] {
+            check(kind, &text, &secret);
+        }
+    }
+}
+
+#[test]
+fn what_is_called_a_secret_goes_from_every_place() {
+    for (kind, text, secret) in named() {
+        check(kind, text, secret);
+    }
+}
+
+#[test]
+fn members_of_objects_are_assignments() {
+    for (key, value, goes) in [
+        ("password", "hunter2", true),
+        ("githubToken", "q1w2e3r4t5y6u7i8", true),
+        ("client-secret", "q1w2e3r4t5y6", true),
+        ("password", "required", false),
+        ("password", "${DB_PASSWORD}", false),
+        ("token", "user", false),
+        ("tokens", "q1w2e3r4t5y6u7i8", false),
+        ("tokenizer", "q1w2e3r4t5y6u7i8", false),
+        ("id", "0e0f8f5c-1111-4222-8333-abcdefabcdef", false),
+    ] {
+        let file = json!({"id": "1", "args": {key: value}}).to_string();
+        let (after, _) = redacted(file.as_bytes());
+        assert_eq!(!after.contains(value), goes, "{after}");
+    }
+}
+
+#[test]
+fn the_same_secret_has_the_same_placeholder_wherever_it_stands() {
+    let file =
+        br#"{"id":"1","type":"user","content":"PASSWORD=hunter2hunter and TOKEN=q1w2e3r4t5y6u7i8"}
+{"id":"2","type":"gemini","content":"So it is hunter2hunter."}"#;
+    let (after, report) = redacted(file);
+    assert!(
+        after.contains("PASSWORD=[redacted:password-1] and TOKEN=[redacted:secret-1]"),
+        "{after}"
+    );
+    assert!(after.contains("So it is [redacted:password-1]."), "{after}");
+    let password = &report.findings[0];
+    assert_eq!((password.count, &password.messages[..]), (2, &[1, 2][..]));
+    assert_eq!(password.sample, "h…");
+}
+
+#[test]
+fn homes_become_a_tilde() {
+    for (text, expected) in [
+        ("see /home/ada/work/a.rs", "see ~/work/a.rs"),
+        ("in /Users/ada.", "in ~."),
+        ("file:///home/ada/x", "file://~/x"),
+        (r"C:\Users\Ada Lovelace\x", r"~\x"),
+        (r"C:\\Users\\ada\\x", r"~\\x"),
+        ("/mnt/c/Users/ada/x", "~/x"),
+        (
+            "/data/people/grace/x /data/people/gracelyn",
+            "~/x /data/people/gracelyn",
+        ),
+        ("/home/ada and -home-ada-work", "~ and ~-work"),
+        ("https://x.example/home/ada", "https://x.example/home/ada"),
+        ("a/home/ada ../home/ada", "a/home/ada ../home/ada"),
+        ("/Users/Shared/x", "/Users/Shared/x"),
+    ] {
+        let file = json!({"id": "1", "content": text}).to_string();
+        let (after, _) = redacted(file.as_bytes());
+        let after: Value = serde_json::from_str(&after).unwrap();
+        assert_eq!(after["content"], expected, "{text}");
+    }
+}
+
+#[test]
+fn what_only_looks_long_stays() {
+    let image = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk".repeat(40);
+    let in_image = format!(
+        "{}hf_{}{}",
+        "aZ9_".repeat(90),
+        "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD",
+        "aZ9_".repeat(90)
+    );
+    for text in [
+        "commit 3f2a9c1e5b7d8f6a4c2e1b3d5f7a9c8e6b4d2f1a",
+        "0e0f8f5c-1111-4222-8333-abcdefabcdef",
+        r#""integrity": "sha512-Zx9Qw8Er7Ty6Ui5Op4As3Df2Gh1Jk0LzXcVbNmQwErTy==""#,
+        r#"checksum = "9f8e7d6c5b4a392817069f8e7d6c5b4a392817069f8e7d6c5b4a39281706aaaa""#,
+        "let token = Token::parse(text)?; fn password(&self) -> String",
+        "const apiKey = process.env.API_KEY2; password: string; token: Option<String>",
+        "sk-learn-is-a-name-of-nothing-at-all task-runner-20-items-in-a-row",
+        "the password is required, the secret of 3 things",
+        &image,
+        &in_image,
+    ] {
+        let file = json!({"id": "1", "content": text}).to_string();
+        let (after, report) = redacted(file.as_bytes());
+        assert_eq!(after, file, "{report:?}");
+    }
+}
+
+#[test]
+fn nothing_in_the_captures_is_taken_for_a_secret_but_homes() {
+    for capture in captures::all() {
+        if capture.kind != Kind::Session {
+            continue;
+        }
+        let file = capture.bytes();
+        let (after, report) = redacted(&file);
+        let others: Vec<_> = report
+            .findings
+            .iter()
+            .filter(|finding| finding.kind != SecretKind::HomePath)
+            .collect();
+        assert!(others.is_empty(), "{}: {others:?}", capture.name);
+        assert!(!after.contains("/home/user"), "{}", capture.name);
+        let (before, after) = (Log::read(&file), Log::read(after.as_bytes()));
+        assert_eq!(before.messages().count(), after.messages().count());
+        assert_eq!(before.skipped, after.skipped);
+    }
+}
+
+#[test]
+fn what_is_not_touched_stays_byte_for_byte() {
+    let file = b"\xEF\xBB\xBF{\"a\":\"\\ud83d \\/ \\u0041 /home/ada \\ud83d\",\"n\":1.10}\r\n\xFF\"torn \\";
+    let mut out = Vec::new();
+    redactor().file(file, &mut out).unwrap();
+    let expected =
+        b"\xEF\xBB\xBF{\"a\":\"\\ud83d \\/ \\u0041 ~ \\ud83d\",\"n\":1.10}\r\n\xFF\"torn \\";
+    assert_eq!(out, expected, "{}", String::from_utf8_lossy(&out));
+}

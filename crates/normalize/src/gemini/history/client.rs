@@ -1,0 +1,169 @@
+//! What the CLI tells the model of a session that it goes on with.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::{Json, Text};
+use lapidary_wire::gemini::session::Log;
+use serde::Serialize;
+
+use super::call_ids;
+use super::said::{in_text, is_ignored, said};
+use super::{list, loaded};
+use crate::own::{json, text};
+
+/// One turn of the conversation, as the model's API takes it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Content {
+    /// Whose turn it is.
+    pub role: TurnRole,
+    /// What it says.
+    pub parts: Vec<Json>,
+}
+
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names are Gemini's own")]
+pub enum TurnRole {
+    User,
+    Model,
+}
+
+/// A turn with the id of the message that it was made of: ids of calls that have none are made from it.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) id: Option<Text>,
+    pub(super) content: Content,
+}
+
+/// The turns of a session's final state.
+///
+/// Left out is what nobody told the model: notes, errors and warnings, commands (`/…`, `?…`), and the context that the CLI itself puts
+/// first, since it makes a new one. The results of calls stand in the turn after them; a file that keeps them as messages of the user
+/// as well has them twice, and so has the CLI.
+pub fn client_history(log: &Log<'_>) -> Vec<Content> {
+    let mut turns = Vec::new();
+    for message in loaded(log) {
+        let kind = message.get("type").and_then(Token::string);
+        match kind.as_deref() {
+            Some("user") => turns.extend(user(message)),
+            Some("gemini") => turns.extend(model(message)),
+            _ => {}
+        }
+    }
+    call_ids::complete(&mut turns);
+    turns.into_iter().map(|turn| turn.content).collect()
+}
+
+fn user(message: Token<'_>) -> Option<Turn> {
+    let content = message.get("content")?;
+    if is_ignored(&said(content).to_str()) {
+        return None;
+    }
+    let parts = part_list(content).collect();
+    Some(turn(id(message), TurnRole::User, parts))
+}
+
+/// The model's turn, and the one that answers its calls.
+fn model(message: Token<'_>) -> Vec<Turn> {
+    let parts = model_parts(message);
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    let id = id(message);
+    let answers: Vec<_> = list(message, "toolCalls").flat_map(answer).collect();
+    let answer_id = Text::concat(&[
+        id.clone().unwrap_or(Text::from("undefined")),
+        Text::from("_response"),
+    ]);
+    let mut turns = vec![turn(id, TurnRole::Model, parts)];
+    if !answers.is_empty() {
+        turns.push(turn(Some(answer_id), TurnRole::User, answers));
+    }
+    turns
+}
+
+/// The content alone, if it holds calls or thoughts: then it is what the model said, to the letter. Otherwise it is put together.
+fn model_parts(message: Token<'_>) -> Vec<Json> {
+    let content = message.get("content").filter(|content| content.is_truthy());
+    let parts: Vec<_> = content.into_iter().flat_map(part_list).collect();
+    let is_complete = parts.iter().any(|part| {
+        let has = |name| part.token().get(name).is_some_and(Token::is_truthy);
+        has("functionCall") || has("thought")
+    });
+    if is_complete {
+        return parts;
+    }
+    let thoughts = list(message, "thoughts").map(thought);
+    let calls = list(message, "toolCalls").map(call);
+    thoughts.chain(parts).chain(calls).collect()
+}
+
+/// The parts of a content; a string is one.
+fn part_list(content: Token<'_>) -> impl Iterator<Item = Json> {
+    let (list, single) = match content.kind() {
+        Kind::Array => (Some(content.elements()), None),
+        _ => (None, Some(content)),
+    };
+    list.into_iter().flatten().chain(single).map(part)
+}
+
+fn part(part: Token<'_>) -> Json {
+    match part.kind() {
+        Kind::String => Json::object([("text", json(part))]),
+        _ => json(part),
+    }
+}
+
+fn thought(thought: Token<'_>) -> Json {
+    let subject = thought.get("subject").filter(|value| value.is_truthy());
+    let description = thought.get("description");
+    let said = match subject {
+        Some(subject) => Some(Json::from(&Text::concat(&[
+            Text::from("**"),
+            text(subject),
+            Text::from("** "),
+            in_text(description),
+        ]))),
+        None => description.map(json),
+    };
+    let said = said.map(|said| ("text", said));
+    Json::object(
+        said.into_iter()
+            .chain([("thought", Json::from_value(&true))]),
+    )
+}
+
+fn call(call: Token<'_>) -> Json {
+    let members = ["id", "name", "args"];
+    let members = members.map(|name| Some((name, json(call.get(name)?))));
+    Json::object([("functionCall", Json::object(members.into_iter().flatten()))])
+}
+
+/// What came back from a call, as parts.
+fn answer(call: Token<'_>) -> Vec<Json> {
+    let Some(result) = call.get("result").filter(|result| result.is_truthy()) else {
+        return Vec::new();
+    };
+    match result.kind() {
+        Kind::Array => part_list(result).collect(),
+        Kind::String => vec![response(call, result)],
+        _ => vec![json(result)],
+    }
+}
+
+fn response(call: Token<'_>, output: Token<'_>) -> Json {
+    let members = ["id", "name"].map(|name| Some((name, json(call.get(name)?))));
+    let response = Json::object([("output", json(output))]);
+    let members = members.into_iter().flatten();
+    let members = members.chain([("response", response)]);
+    Json::object([("functionResponse", Json::object(members))])
+}
+
+fn id(message: Token<'_>) -> Option<Text> {
+    message.get("id").map(text)
+}
+
+fn turn(id: Option<Text>, role: TurnRole, parts: Vec<Json>) -> Turn {
+    let content = Content { role, parts };
+    Turn { id, content }
+}

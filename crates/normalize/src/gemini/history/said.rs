@@ -1,0 +1,129 @@
+//! What a content says, in one text: that of its parts, and a word for each part that has none.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::Text;
+
+use crate::own::text;
+
+/// Members that make a part something else than text, in the order in which the CLI looks for them.
+const MARKS: [&str; 8] = [
+    "videoMetadata",
+    "thought",
+    "codeExecutionResult",
+    "executableCode",
+    "fileData",
+    "functionCall",
+    "functionResponse",
+    "inlineData",
+];
+
+/// How deep lists may lie in lists. The CLI writes one level; each costs a look at all that is in it, so that there has to be an end.
+const DEEPEST: usize = 64;
+
+/// What a content says, be it a string, a part or a list of them.
+pub(super) fn said(content: Token<'_>) -> Text {
+    let mut pieces = Vec::new();
+    // A list may hold lists. What is still to be looked at is kept here, so that nothing is as deep as the input.
+    let mut lists = Vec::new();
+    let mut next = Some(content);
+    loop {
+        match next {
+            Some(part) if part.kind() == Kind::Array => {
+                if lists.len() < DEEPEST {
+                    lists.push(part.elements());
+                }
+            }
+            Some(part) => pieces.extend(piece(part)),
+            None => {
+                lists.pop();
+            }
+        }
+        match lists.last_mut() {
+            Some(list) => next = list.next(),
+            None => break,
+        }
+    }
+    match pieces.as_slice() {
+        [] => Text::default(),
+        pieces => Text::concat(pieces),
+    }
+}
+
+/// True if the CLI does not tell the model what a user said: nothing, a command, or what the CLI itself put there.
+pub(super) fn is_ignored(said: &str) -> bool {
+    let said = trimmed(said);
+    said.is_empty() || said.starts_with(['/', '?']) || is_context(said)
+}
+
+/// True if it is what the CLI or a hook put there, not somebody.
+pub(super) fn is_context(said: &str) -> bool {
+    let said = trimmed(said);
+    said.starts_with("<session_context>") || said.starts_with("<hook_context>")
+}
+
+/// JavaScript's `trim`, which has its own idea of white space.
+pub(super) fn trimmed(text: &str) -> &str {
+    text.trim_matches(|char: char| char == '\u{feff}' || (char.is_whitespace() && char != '\u{85}'))
+}
+
+/// A value as JavaScript puts it into a text.
+pub(super) fn in_text(value: Option<Token<'_>>) -> Text {
+    value.map_or(Text::from("undefined"), text)
+}
+
+fn piece(part: Token<'_>) -> Option<Text> {
+    if part.kind() != Kind::Object {
+        return part.of(Kind::String).map(text);
+    }
+    let mut marks = [None; MARKS.len()];
+    let mut said = None;
+    for (key, value) in part.members() {
+        let key = key.string().unwrap_or_default();
+        if key == "text" {
+            said = value.non_null();
+        } else if let Some(place) = MARKS.iter().position(|mark| *mark == key) {
+            marks[place] = Some(value);
+        }
+    }
+    let mut found = MARKS.iter().zip(marks);
+    let found = found.find_map(|(mark, value)| Some((*mark, value?)));
+    match found {
+        Some((mark, value)) => Some(word(mark, value)),
+        None => said.map(text),
+    }
+}
+
+/// The word for a part that is not text.
+fn word(mark: &str, value: Token<'_>) -> Text {
+    let about = |what: &'static str, value| {
+        Text::concat(&[Text::from(what), in_text(value), Text::from("]")])
+    };
+    match mark {
+        "videoMetadata" => Text::from("[Video Metadata]"),
+        "thought" => about("[Thought: ", Some(value)),
+        "codeExecutionResult" => Text::from("[Code Execution Result]"),
+        "executableCode" => Text::from("[Executable Code]"),
+        "fileData" => Text::from("[File Data]"),
+        "functionCall" => about("[Function Call: ", value.get("name")),
+        "functionResponse" => about("[Function Response: ", value.get("name")),
+        _ => inline_data(value),
+    }
+}
+
+fn inline_data(value: Token<'_>) -> Text {
+    let mime_type = value.get("mimeType").and_then(Token::string);
+    let mime_type = mime_type.as_deref().unwrap_or("unknown");
+    let data = value.get("data").and_then(Token::string);
+    let bytes = (data.map_or(0, |data| data.encode_utf16().count()) * 3).div_ceil(4);
+    // One digit behind the point, and a tie goes up: not how Rust rounds.
+    let tenths = (bytes * 10 + 512) / 1024;
+    let family = mime_type.split_once('/').map_or("", |(family, _)| family);
+    let word = match family {
+        "audio" => "Audio",
+        "video" => "Video",
+        "image" => "Image",
+        _ => "Media",
+    };
+    let size = format!("{}.{} KB", tenths / 10, tenths % 10);
+    Text::from(format!("[{word}: {mime_type}, {size}]"))
+}

@@ -1,0 +1,166 @@
+//! What the CLI's screen shows of a session that it goes on with.
+
+use lapidary_json::Token;
+use lapidary_vocab::{Json, Text};
+use lapidary_wire::gemini::session::Log;
+use serde::Serialize;
+
+use super::said::{is_context, said, trimmed};
+use super::{list, loaded};
+use crate::own::{json, string};
+
+/// One item of the screen.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names are Gemini's own")]
+pub enum UiItem {
+    /// What somebody said.
+    User { text: Text },
+    /// What the model said.
+    Gemini { text: Text },
+    /// What the CLI noted.
+    Info { text: Text },
+    /// What went wrong.
+    Error { text: Text },
+    /// What may go wrong.
+    Warning { text: Text },
+    /// What the model thought.
+    Thinking { thought: UiThought },
+    /// What the model did.
+    ToolGroup { tools: Vec<UiTool> },
+}
+
+/// A thought.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names are Gemini's own")]
+pub struct UiThought {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Json>,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UiTool {
+    /// The call's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<Json>,
+    /// The name that is shown, or the tool's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<Json>,
+    /// What it was called with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<Json>,
+    /// What it was about to do; `""` where nothing tells.
+    pub description: Json,
+    /// Whether its output is Markdown, which it is unless something else is said.
+    pub render_output_as_markdown: Json,
+    /// How it ended, as the screen has it.
+    pub status: UiToolStatus,
+    /// What it showed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_display: Option<Json>,
+}
+
+/// Whether a call did what it should. One that was cancelled, or is not over, counts as failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names are Gemini's own")]
+pub enum UiToolStatus {
+    Success,
+    Error,
+}
+
+/// The items of a session's final state. A message of the CLI's own context is not shown, and neither are its calls.
+pub fn ui_history(log: &Log<'_>) -> Vec<UiItem> {
+    let mut items = Vec::new();
+    for message in loaded(log) {
+        add(message, &mut items);
+    }
+    items
+}
+
+fn add(message: Token<'_>, items: &mut Vec<UiItem>) {
+    let kind = message.get("type").and_then(Token::string);
+    let kind = kind.as_deref().unwrap_or_default();
+    if kind == "gemini" {
+        items.extend(list(message, "thoughts").map(thinking));
+    }
+    let shown = shown(message);
+    if is_context(&shown.to_str()) {
+        return;
+    }
+    if !trimmed(&shown.to_str()).is_empty() {
+        items.push(spoken(kind, shown));
+    }
+    if kind != "user" {
+        let tools: Vec<_> = list(message, "toolCalls").map(tool).collect();
+        if !tools.is_empty() {
+            items.push(UiItem::ToolGroup { tools });
+        }
+    }
+}
+
+/// What was shown when it was said, or else what was said.
+fn shown(message: Token<'_>) -> Text {
+    let read = |name| message.get(name).map(said).filter(|text| !text.is_empty());
+    read("displayContent")
+        .or_else(|| read("content"))
+        .unwrap_or_default()
+}
+
+fn spoken(kind: &str, text: Text) -> UiItem {
+    match kind {
+        "user" => UiItem::User { text },
+        "info" => UiItem::Info { text },
+        "error" => UiItem::Error { text },
+        "warning" => UiItem::Warning { text },
+        // Another type makes the CLI give up; there is no reason to.
+        _ => UiItem::Gemini { text },
+    }
+}
+
+fn thinking(thought: Token<'_>) -> UiItem {
+    let thought = UiThought {
+        subject: thought.get("subject").map(json),
+        description: thought.get("description").map(json),
+    };
+    UiItem::Thinking { thought }
+}
+
+fn tool(call: Token<'_>) -> UiTool {
+    let truthy = |name| call.get(name).filter(|value: &Token<'_>| value.is_truthy());
+    let succeeded = string(call.get("status")).is_some_and(|status| status.is("success"));
+    UiTool {
+        call_id: call.get("id").map(json),
+        name: truthy("displayName").or_else(|| call.get("name")).map(json),
+        args: call.get("args").map(json),
+        description: truthy("description").map_or_else(|| Json::from(&Text::from("")), json),
+        render_output_as_markdown: call
+            .get("renderOutputAsMarkdown")
+            .and_then(Token::non_null)
+            .map_or_else(|| Json::from_value(&true), json),
+        status: if succeeded {
+            UiToolStatus::Success
+        } else {
+            UiToolStatus::Error
+        },
+        result_display: call.get("resultDisplay").map(json),
+    }
+}
+
+impl UiItem {
+    /// The text of an item that is one.
+    pub fn text(&self) -> Option<&Text> {
+        match self {
+            Self::User { text }
+            | Self::Gemini { text }
+            | Self::Info { text }
+            | Self::Error { text }
+            | Self::Warning { text } => Some(text),
+            Self::Thinking { .. } | Self::ToolGroup { .. } => None,
+        }
+    }
+}

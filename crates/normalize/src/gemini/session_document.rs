@@ -1,0 +1,50 @@
+//! A session file → one document with all its messages.
+
+use std::io::{self, Write};
+
+use lapidary_vocab::session_document::{DocumentInfo, SCHEMA};
+use lapidary_vocab::{Json, Text, line};
+use lapidary_wire::gemini::session::Log;
+
+use super::session_messages;
+use crate::own::{json, string, text};
+
+/// Writes a session as a [`SessionDocument`](lapidary_vocab::session_document::SessionDocument), message by message: a large one is never
+/// held whole.
+pub fn write(log: &Log<'_>, redacted: bool, out: &mut impl Write) -> io::Result<()> {
+    let skipped = &log.skipped;
+    let left_out = skipped.superseded
+        + skipped.removed
+        + skipped.rewound
+        + skipped.unreadable
+        + skipped.unknown;
+    let info = Json::from_value(&info(log));
+    write!(out, r#"{{"schema":"{SCHEMA}","info":{},"#, info.as_str())?;
+    write!(
+        out,
+        r#""redacted":{redacted},"leftOut":{left_out},"messages":["#
+    )?;
+    for (number, message) in session_messages::messages(log).enumerate() {
+        out.write_all(if number == 0 { b"\n" } else { b"," })?;
+        line::write(out, &message)?;
+    }
+    out.write_all(b"]}\n")
+}
+
+fn info(log: &Log<'_>) -> DocumentInfo {
+    let said = |name| string(log.get(name)).map(text);
+    let metadata = log.metadata().map(|(key, value)| {
+        let key = key.string().unwrap_or_default().into_owned();
+        (key, json(value))
+    });
+    let metadata: Vec<(String, Json)> = metadata.collect();
+    let members = metadata.iter();
+    DocumentInfo {
+        id: said("sessionId"),
+        provider: Text::from("gemini"),
+        start_time: said("startTime"),
+        last_updated: said("lastUpdated"),
+        summary: said("summary"),
+        metadata: Json::object(members.map(|(key, value)| (key.as_str(), value.clone()))),
+    }
+}

@@ -1,0 +1,47 @@
+//! A whole session in one document: what `lapidary sessions export --to json` writes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Json, Message, Text};
+
+/// The version that a document carries in `schema`.
+pub const SCHEMA: &str = "lapidary.session/1";
+
+/// A session, whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionDocument {
+    /// The vocabulary and its version, `lapidary.session/1`. Derived.
+    pub schema: String,
+    /// What is known of the session beside what was said. Upstream.
+    pub info: DocumentInfo,
+    /// True if secrets and home directories were taken out, and something may stand in their place. Derived.
+    pub redacted: bool,
+    /// How many records of the file are not among the messages, because they were superseded, rewound or could not be read. Derived.
+    pub left_out: u64,
+    /// What was said, in order. Derived.
+    pub messages: Vec<Message>,
+}
+
+/// What is known of a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentInfo {
+    /// The session's id. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Text>,
+    /// The agent's family. Derived.
+    pub provider: Text,
+    /// When it began. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<Text>,
+    /// When something was last added. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_updated: Option<Text>,
+    /// What a model said it was about. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Text>,
+    /// All that the file says of the session, as it stands. Upstream.
+    pub metadata: Json,
+}

@@ -1,0 +1,52 @@
+//! Writing a session's final state as a log that Gemini CLI reads.
+
+use std::io::{self, Write};
+
+use lapidary_json::{Kind, compact};
+
+use super::Log;
+
+impl Log<'_> {
+    /// Writes the session as it stands, a header and then one message a line: what `--session-file` takes, and `--resume` too.
+    ///
+    /// What the CLI cannot do without is added where it is missing: a project's hash, without which it takes the file for none of its
+    /// own, and ids of messages, without which it passes them over.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        self.write_header(out)?;
+        for (message, number) in self.messages().zip(1_u64..) {
+            let text = compact(message);
+            let has_id = message
+                .get("id")
+                .is_some_and(|id| id.kind() == Kind::String);
+            match text.strip_prefix('{').filter(|_| !has_id) {
+                Some(rest) => {
+                    let is_empty = rest.trim_start().starts_with('}');
+                    let comma = if is_empty { "" } else { "," };
+                    // Last, since of two members of one name the last counts.
+                    let rest = rest.strip_suffix('}').unwrap_or(rest);
+                    writeln!(out, "{{{rest}{comma}\"id\":\"message-{number}\"}}")?;
+                }
+                None => writeln!(out, "{text}")?,
+            }
+        }
+        Ok(())
+    }
+
+    fn write_header(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut comma = "{";
+        for (key, value) in self.metadata() {
+            write!(out, "{comma}{}:{}", key.as_str(), compact(value))?;
+            comma = ",";
+        }
+        for name in ["sessionId", "projectHash"] {
+            let is_there = self
+                .get(name)
+                .is_some_and(|value| value.kind() == Kind::String && value.is_truthy());
+            if !is_there {
+                write!(out, "{comma}\"{name}\":\"unknown\"")?;
+                comma = ",";
+            }
+        }
+        out.write_all(b"}\n")
+    }
+}
