@@ -209,7 +209,8 @@ fn a_full_disk_is_no_error_of_a_search() {
     let good = home.ran(&["search", "zebra"]);
     home.ran(&["index"]);
     for number in 0..40 {
-        let words: String = (0..2000).map(|word| format!("w{number}x{word} ")).collect();
+        let words: Vec<String> = (0..2000).map(|word| format!("w{number}x{word}")).collect();
+        let words = words.join(" ");
         home.session(
             &format!("dddd-{number}"),
             &[&format!(

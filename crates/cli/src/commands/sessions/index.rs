@@ -48,9 +48,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         return status(&place, out);
     }
     if args.drop {
-        let said = match Index::delete(&path).map_err(failed)? {
-            true => "dropped",
-            false => "there was none",
+        let was_there = Index::delete(&path).map_err(failed)?;
+        let said = if was_there {
+            "dropped"
+        } else {
+            "there was none"
         };
         out.note(&format!("the index `{}`: {said}", path.display()))?;
         return Ok(Exit::Success);

@@ -74,7 +74,6 @@ fn commonness(byte: u8) -> usize {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test stops where it stands")]
 mod tests {
     use super::*;
 

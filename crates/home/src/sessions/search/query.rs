@@ -226,7 +226,6 @@ impl Term {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test stops where it stands")]
 mod tests {
     use super::*;
 
