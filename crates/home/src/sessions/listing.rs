@@ -73,12 +73,21 @@ impl Listing {
     /// The same, with summaries from elsewhere.
     pub fn with(projects: &[Project], now: SystemTime, summaries: &mut dyn Summaries) -> Self {
         let (files, warnings) = candidates(projects);
+        let mut listing = Self::of_files(&files, projects, now, summaries);
+        listing.warnings = warnings;
+        listing
+    }
+
+    /// The same, of files that were found already.
+    pub(super) fn of_files(
+        files: &[Candidate],
+        projects: &[Project],
+        now: SystemTime,
+        summaries: &mut dyn Summaries,
+    ) -> Self {
         let (opened, refused): (Vec<_>, Vec<_>) =
             files.iter().partition(|file| file.refused.is_none());
-        let mut listing = Self {
-            warnings,
-            ..Self::default()
-        };
+        let mut listing = Self::default();
         for file in refused {
             let (reason, why) = file
                 .refused

@@ -167,7 +167,10 @@ fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()>
     writeln!(
         out,
         "{start}{}",
-        shortened(&sanitize(&info.display_name), room.min(100))
+        shortened(
+            &sanitize(&info.display_name).replace('\n', " "),
+            room.min(100)
+        )
     )
 }
 
