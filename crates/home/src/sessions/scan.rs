@@ -15,7 +15,7 @@ use std::path::Path;
 use lapidary_json::{Kind, Token, scan_object, scan_object_and_list};
 
 use super::speech;
-use glance::Glance;
+pub(super) use glance::Glance;
 
 /// How much of a file is read at once.
 const PIECE: usize = 256 * 1024;

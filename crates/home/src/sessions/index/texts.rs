@@ -33,7 +33,7 @@ pub(super) fn of<E>(
     let mut folded = String::new();
     let mut line = String::new();
     let mut failed = None;
-    entries::each(summary, bytes, |entry| {
+    entries::each(summary, bytes, |_| true, |entry| {
         let role = Role::ALL.iter().position(|role| *role == entry.role);
         owners.push(Owner(
             role.and_then(|role| u8::try_from(role).ok()).unwrap_or(0),

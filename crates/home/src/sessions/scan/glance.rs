@@ -18,15 +18,15 @@ const BEGINNING: usize = 512;
 
 /// Looks at the beginnings of records.
 #[derive(Debug)]
-pub(super) struct Glance {
+pub(in crate::sessions) struct Glance {
     objects: Finder<'static>,
 }
 
 /// What a record is, as far as its beginning tells.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Seen<'l> {
+pub(in crate::sessions) struct Seen<'l> {
     /// Its id, with its quotes.
-    pub(super) id: &'l str,
+    pub(in crate::sessions) id: &'l str,
     pub(super) counts: Counts,
 }
 
@@ -40,7 +40,7 @@ impl Default for Glance {
 
 impl Glance {
     /// What a line is, if its beginning tells. It must have been ended by a newline.
-    pub(super) fn at<'l>(&self, line: &'l [u8]) -> Option<Seen<'l>> {
+    pub(in crate::sessions) fn at<'l>(&self, line: &'l [u8]) -> Option<Seen<'l>> {
         if line.len() < WORTH_IT || !line.starts_with(b"{\"id\":\"") || !line.ends_with(b"}") {
             return None;
         }

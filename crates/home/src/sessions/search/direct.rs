@@ -41,9 +41,11 @@ pub(in crate::sessions) fn look(
         };
         if prefilter.lets_through(bytes)
             && let Ok(summary) = Scanner::bytes(bytes)
-            && let Some((score, snippets)) = snippet::of(query, filters, &summary, bytes)
         {
-            return Look::Hit(Box::new(summary), score, snippets);
+            return match snippet::of(query, filters, &summary, bytes) {
+                Some((score, snippets)) => Look::Hit(Box::new(summary), score, snippets),
+                None => Look::Miss(summary.id),
+            };
         }
         match prefilter.only_id(bytes) {
             Some(id) => Look::Miss(id.to_owned()),

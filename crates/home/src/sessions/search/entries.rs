@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use lapidary_json::{Kind, Token};
 use lapidary_wire::gemini::session::{Log, MessageRecord, Part, ToolCall, ToolCallResult};
 
-use crate::sessions::scan::Summary;
+use crate::sessions::scan::{Glance, Summary};
 
 /// How much of a first message counts as a title.
 const TITLE: usize = 200;
@@ -58,17 +58,28 @@ pub(in crate::sessions) struct Entry<'a> {
     pub(in crate::sessions) text: Cow<'a, str>,
 }
 
-/// Hands over every text: the title first, then message by message. `take` says whether to go on.
+/// Hands over every text: the title first, then message by message. `take` says whether to go on. What `is_worth_it` says no to,
+/// a record or a line, is not even read if it need not be.
 pub(in crate::sessions) fn each<'a>(
     summary: &'a Summary,
     bytes: &'a [u8],
+    is_worth_it: impl Fn(&[u8]) -> bool,
     mut take: impl FnMut(&Entry<'a>) -> bool,
 ) {
     if !take(&title(summary)) {
         return;
     }
-    let log = Log::read(bytes);
+    let glance = Glance::default();
+    let log = Log::read_glancing(bytes, |line| {
+        let seen = glance.at(line).filter(|_| !is_worth_it(line))?;
+        // A line that is no text is no record, however it begins.
+        simdutf8::basic::from_utf8(line).ok()?;
+        Token::parse(seen.id).ok()
+    });
     for (place, record) in log.messages().enumerate() {
+        if !is_worth_it(record.as_str().as_bytes()) {
+            continue;
+        }
         for entry in of_message(place as u64 + 1, &MessageRecord::of(record)) {
             if !entry.text.is_empty() && !take(&entry) {
                 return;

@@ -5,18 +5,20 @@
 
 use memchr::memmem;
 
-use super::needle::Needle;
+use super::needle::{BLOCK, Needle};
 use super::query::{Query, Term};
 
 /// The key whose value is a session's id.
 const ID: &[u8] = b"\"sessionId\"";
+
+/// How long an escape is: `\u0041`.
+const ESCAPE: usize = 6;
 
 /// What has to be in the bytes.
 #[derive(Debug)]
 pub(super) struct Prefilter<'q> {
     /// The longest run of ASCII letters of what is looked for. None if anything may be a hit.
     needed: Option<&'q Needle>,
-    escape: memmem::Finder<'static>,
     id: memmem::Finder<'static>,
 }
 
@@ -25,7 +27,6 @@ impl<'q> Prefilter<'q> {
         let needles = query.terms.iter().filter_map(Term::needle);
         Self {
             needed: needles.max_by_key(|needle| needle.len()),
-            escape: memmem::Finder::new(b"\\u00"),
             id: memmem::Finder::new(ID),
         }
     }
@@ -33,26 +34,7 @@ impl<'q> Prefilter<'q> {
     /// False if nothing can be found in a file of these bytes.
     pub(super) fn lets_through(&self, bytes: &[u8]) -> bool {
         self.needed
-            .is_none_or(|needed| needed.is_in(bytes) || self.is_letter_escaped(bytes))
-    }
-
-    /// True if an ASCII letter or digit is written as an escape. Control characters always are; and a backslash that is escaped
-    /// itself escapes nothing.
-    fn is_letter_escaped(&self, bytes: &[u8]) -> bool {
-        let mut escapes = self.escape.find_iter(bytes);
-        escapes.any(|at| {
-            let digits = bytes.get(at + 4..at + 6);
-            let code = digits
-                .and_then(|digits| std::str::from_utf8(digits).ok())
-                .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-            let before = &bytes[..at];
-            let backslashes = before
-                .iter()
-                .rev()
-                .take_while(|byte| **byte == b'\\')
-                .count();
-            code.is_some_and(|code| code.is_ascii_alphanumeric()) && backslashes % 2 == 0
-        })
+            .is_none_or(|needed| needed.is_in(bytes) || is_letter_escaped(bytes))
     }
 
     /// The id that a file gives its session, if it says so once and plainly.
@@ -68,6 +50,45 @@ impl<'q> Prefilter<'q> {
         let id = std::str::from_utf8(&rest[..end]).ok()?;
         (rest[end] == b'"' && !id.is_empty()).then_some(id)
     }
+}
+
+/// True if an ASCII letter or digit is written as an escape. Control characters always are, and tools print many: so the first digit
+/// that tells them apart is looked at, too, a block at a time.
+pub(super) fn is_letter_escaped(bytes: &[u8]) -> bool {
+    let Some(starts) = (bytes.len() + 1).checked_sub(ESCAPE) else {
+        return false;
+    };
+    let blocks = |place: usize| bytes[place..place + starts].as_chunks::<BLOCK>().0;
+    let (backslashes, letters, digits) = (blocks(0), blocks(1), blocks(4));
+    let triples = backslashes.iter().zip(letters).zip(digits);
+    for (place, ((backslashes, letters), digits)) in triples.enumerate() {
+        let mut may_be = false;
+        for ((backslash, letter), digit) in backslashes.iter().zip(letters).zip(digits) {
+            let is_of_a_letter = digit.wrapping_sub(b'3') <= b'7' - b'3';
+            may_be |= (*backslash == b'\\') & (*letter == b'u') & is_of_a_letter;
+        }
+        if may_be && is_escaped_among(bytes, place * BLOCK) {
+            return true;
+        }
+    }
+    is_escaped_among(bytes, backslashes.len() * BLOCK)
+}
+
+/// True if such an escape begins in the block that begins here. A backslash that is escaped itself escapes nothing.
+#[cold]
+fn is_escaped_among(bytes: &[u8], from: usize) -> bool {
+    let to = (from + BLOCK + ESCAPE - 1).min(bytes.len());
+    let mut places = bytes[from..to].windows(ESCAPE).enumerate();
+    places.any(|(at, here)| {
+        let [b'\\', b'u', b'0', b'0', digits @ ..] = here else {
+            return false;
+        };
+        let digits = std::str::from_utf8(digits).ok();
+        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let before = bytes[..from + at].iter().rev();
+        let backslashes = before.take_while(|byte| **byte == b'\\').count();
+        code.is_some_and(|code| code.is_ascii_alphanumeric()) && backslashes % 2 == 0
+    })
 }
 
 #[cfg(test)]

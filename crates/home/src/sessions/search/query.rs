@@ -5,6 +5,7 @@ use std::ops::Range;
 use regex::{Regex, RegexBuilder};
 
 use super::needle::Needle;
+use super::prefilter;
 use super::words;
 
 /// How large a compiled expression may be.
@@ -117,6 +118,12 @@ impl Query {
     #[cfg(feature = "index")]
     pub(in crate::sessions) fn has_phrase(&self) -> bool {
         self.terms.iter().any(|term| term.len() > 1)
+    }
+
+    /// False if nothing of it can be in what these bytes of a JSON file say.
+    pub(super) fn may_be_in(&self, bytes: &[u8]) -> bool {
+        let is_possible = |term: &Term| term.needle().is_none_or(|needle| needle.is_in(bytes));
+        self.terms.iter().any(is_possible) || prefilter::is_letter_escaped(bytes)
     }
 
     /// Where in a text which term occurs, in the order in which the occurrences end; `found` says whether to go on.

@@ -29,7 +29,8 @@ pub(super) fn of(
     let mut tally = Tally::default();
     let mut whole = Vec::new();
     let mut others = Vec::new();
-    entries::each(summary, bytes, |entry| {
+    let may_be_in = |record: &[u8]| query.may_be_in(record);
+    entries::each(summary, bytes, may_be_in, |entry| {
         if !filters.take_entry(entry) {
             return true;
         }

@@ -53,17 +53,36 @@ impl Skipped {
 impl<'a> Log<'a> {
     /// Reads a file, whichever of the two formats it is. Cannot fail: what could not be read is counted.
     pub fn read(bytes: &'a [u8]) -> Self {
+        Self::read_glancing(bytes, |_| None)
+    }
+
+    /// The same, without reading what nobody will look at. `glance` is shown each whole line and says of those that they are a
+    /// message, and the message's id, quotes included: its place is kept, with `null` in it.
+    pub fn read_glancing(
+        bytes: &'a [u8],
+        mut glance: impl FnMut(&'a [u8]) -> Option<Token<'a>>,
+    ) -> Self {
         let bytes = without_mark(bytes);
         let mut log = Self::default();
-        if let Ok(text) = std::str::from_utf8(bytes)
+        if !begins_as_a_log(bytes)
+            && let Ok(text) = std::str::from_utf8(bytes)
             && let Ok(document) = Token::parse(text)
         {
             log.apply(document);
             return log;
         }
-        for line in bytes.split(|&byte| byte == b'\n') {
-            log.push(line);
+        let nothing = Token::parse("null").ok();
+        let mut rest = bytes;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let line = &rest[..end];
+            match (glance(line), nothing) {
+                (Some(id), Some(nothing)) => log.upsert(Some(id), nothing),
+                _ => log.push(line),
+            }
+            rest = &rest[end + 1..];
         }
+        // The last line may be torn.
+        log.push(rest);
         log
     }
 
@@ -179,4 +198,14 @@ impl<'a> Log<'a> {
             }
         }
     }
+}
+
+/// True if the first line is a value and not the last: then the whole is no document, which need not be tried.
+fn begins_as_a_log(bytes: &[u8]) -> bool {
+    let Some(end) = memchr::memchr(b'\n', bytes) else {
+        return false;
+    };
+    let (first, rest) = bytes.split_at(end);
+    let is_value = |line| std::str::from_utf8(line).is_ok_and(|line| Token::parse(line).is_ok());
+    !rest.trim_ascii_start().is_empty() && is_value(first)
 }
