@@ -1,14 +1,11 @@
 //! Asking the index which texts have which words.
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
-
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::Index;
 use super::rows::{self, Row};
 use super::schema::TEXTS_PER_FILE;
 use super::texts::Owner;
-use super::{Index, missing};
 use crate::sessions::candidates::Candidate;
 use crate::sessions::listing::{FromFiles, Summaries as _};
 use crate::sessions::scan::{Summary, Unreadable};
@@ -23,8 +20,6 @@ pub(in crate::sessions) type Looked = (Result<Summary, Unreadable>, Option<Score
 enum Said {
     /// It does not know the file as it is now.
     Unknown,
-    /// Everything may be in it; side by side or not, the file tells.
-    Perhaps,
     /// How well it fits, if it does.
     Known(Box<Row>, Option<Score>),
 }
@@ -40,24 +35,18 @@ impl Index {
         if !self.is_open() || query.has_regex() {
             return None;
         }
-        let known = self.known(files);
-        let changed = missing(files, &known);
-        drop(known);
+        let mut said = self.ask(files, query, filters)?;
+        let changed = unknown(files, &said);
         if !changed.is_empty() {
             self.update_on_the_way(&changed);
+            said = self.ask(files, query, filters)?;
         }
-        let said = self.ask(files, query, filters)?;
-        let unsure = files.iter().zip(&said);
-        let unsure: Vec<&Candidate> = unsure
-            .filter(|(_, said)| !matches!(said, Said::Known(..)))
-            .map(|(file, _)| *file)
-            .collect();
-        let mut looks = direct::look(&unsure, query, filters).into_iter();
+        let mut looks = direct::look(&unknown(files, &said), query, filters).into_iter();
         let mut results = Vec::with_capacity(files.len());
         for (file, said) in files.iter().zip(said) {
             results.push(match said {
                 Said::Known(row, score) => (row.summary, score),
-                Said::Unknown | Said::Perhaps => match looks.next() {
+                Said::Unknown => match looks.next() {
                     Some(Look::Hit(summary, score, _)) => (Ok(*summary), Some(score)),
                     _ => (summary_of(file), None),
                 },
@@ -93,29 +82,35 @@ fn ask(
         said.push(match row {
             None => Said::Unknown,
             Some(row) => {
-                let texts = masks.get(&row.id).map_or(&[][..], Vec::as_slice);
+                let texts = of_file(&masks, row.id);
                 let found = texts.iter().fold(0, |found, (_, mask)| found | mask);
-                if found != query.everything() {
-                    Said::Known(Box::new(row), None)
-                } else if query.has_phrase() {
-                    Said::Perhaps
+                let score = if found == query.everything() {
+                    score(&transaction, row.id, texts, query, filters)?
                 } else {
-                    let score = score(&transaction, row.id, texts, query, filters)?;
-                    Said::Known(Box::new(row), score)
-                }
+                    None
+                };
+                Said::Known(Box::new(row), score)
             }
         });
     }
     Ok(said)
 }
 
-type Masks = HashMap<i64, Vec<(i64, u32)>>;
+fn unknown<'f>(files: &[&'f Candidate], said: &[Said]) -> Vec<&'f Candidate> {
+    let both = files.iter().zip(said);
+    both.filter(|(_, said)| matches!(said, Said::Unknown))
+        .map(|(file, _)| *file)
+        .collect()
+}
 
-/// Which terms are in which texts, file by file.
+/// Texts, by number, and which terms are in each.
+type Masks = Vec<(i64, u32)>;
+
+/// Which terms are in which texts.
 fn masks(connection: &Connection, query: &Query) -> rusqlite::Result<Masks> {
     let mut statement =
         connection.prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1")?;
-    let mut texts: Vec<(i64, u32)> = Vec::new();
+    let mut texts = Masks::new();
     for (place, term) in query.terms.iter().enumerate() {
         let Some(expression) = expression(term) else {
             continue;
@@ -125,20 +120,22 @@ fn masks(connection: &Connection, query: &Query) -> rusqlite::Result<Masks> {
             texts.push((row.get(0)?, 1 << place));
         }
     }
-    if query.terms.len() > 1 {
-        texts.sort_unstable();
-    }
-    let mut masks = Masks::new();
-    for (number, mask) in texts {
-        let file = number.div_euclid(TEXTS_PER_FILE);
-        let text = number.rem_euclid(TEXTS_PER_FILE);
-        let of_file = masks.entry(file).or_default();
-        match of_file.last_mut() {
-            Some((newest, known)) if *newest == text => *known |= mask,
-            _ => of_file.push((text, mask)),
-        }
-    }
-    Ok(masks)
+    // Each term's are in order already, which this kind of sort makes use of.
+    texts.sort();
+    texts.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        kept.1 |= if is_same { next.1 } else { 0 };
+        is_same
+    });
+    Ok(texts)
+}
+
+fn of_file(masks: &Masks, file: i64) -> &[(i64, u32)] {
+    let place = |file: i64| {
+        let first = file.saturating_mul(TEXTS_PER_FILE);
+        masks.partition_point(|(text, _)| *text < first)
+    };
+    &masks[place(file)..place(file.saturating_add(1))]
 }
 
 /// A term in the language of FTS5. Words are letters and digits, so quotes around them are enough.
@@ -151,17 +148,8 @@ fn expression(term: &Term) -> Option<String> {
     else {
         return None;
     };
-    let mut expression = String::new();
-    for (place, word) in words.iter().enumerate() {
-        let and = if place == 0 { "" } else { " AND " };
-        let star = if *last_is_prefix && place + 1 == words.len() {
-            " *"
-        } else {
-            ""
-        };
-        let _ = write!(expression, "{and}\"{word}\"{star}");
-    }
-    Some(expression)
+    let star = if *last_is_prefix { " *" } else { "" };
+    Some(format!("\"{}\"{star}", words.join(" ")))
 }
 
 fn score(
@@ -174,9 +162,9 @@ fn score(
     let everything = query.everything();
     let mut tally = Tally::default();
     if filters.take_every_text() {
-        for &(text, mask) in texts {
+        for &(number, mask) in texts {
             // The title is always the first.
-            tally.add_text(text == 0, mask, everything);
+            tally.add_text(number % TEXTS_PER_FILE == 0, mask, everything);
         }
         return Ok(tally.score(everything));
     }
@@ -187,7 +175,8 @@ fn score(
     let owners: Vec<Owner> = owners
         .and_then(|list| serde_json::from_str(&list).ok())
         .unwrap_or_default();
-    for &(text, mask) in texts {
+    for &(number, mask) in texts {
+        let text = number % TEXTS_PER_FILE;
         let owner = usize::try_from(text).ok().and_then(|text| owners.get(text));
         if let Some(owner) = owner
             && filters.take(owner.role(), owner.1.as_deref(), owner.2.as_deref())

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{IndexError, PATIENCE};
 
 /// Changes whenever the tables do, or what is put into them: what a word is, what a summary says.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 
 /// Says that a database is one of ours.
 const APPLICATION: i64 = 0x6c61_7069;
@@ -15,7 +15,7 @@ const APPLICATION: i64 = 0x6c61_7069;
 /// How texts are numbered: the file's number, then the text's within it.
 pub(super) const TEXTS_PER_FILE: i64 = 1 << 24;
 
-/// `words` holds each word of a text once and nothing else of it: whether words stand side by side, the file tells.
+/// `words` holds the words of a text and their order, and nothing else of it.
 const TABLES: &str = "
     CREATE TABLE files (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -38,7 +38,7 @@ const TABLES: &str = "
     ) STRICT;
     CREATE TABLE texts (file INTEGER PRIMARY KEY, count INTEGER NOT NULL, list TEXT NOT NULL) STRICT;
     CREATE VIRTUAL TABLE words USING fts5 (
-        text, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+        text, content = '', contentless_delete = 1, tokenize = 'ascii'
     );
     INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
 ";

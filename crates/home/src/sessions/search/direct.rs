@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::Matched;
 use super::filters::{Filters, Score};
-use super::prefilter::Prefilter;
+use super::prefilter::{Prefilter, Swept};
 use super::query::Query;
 use super::snippet;
 use crate::sessions::candidates::Candidate;
@@ -39,17 +39,15 @@ pub(in crate::sessions) fn look(
         let Ok(bytes) = read(&file.path, file.size, buffer) else {
             return Look::Odd;
         };
-        if prefilter.lets_through(bytes)
-            && let Ok(summary) = Scanner::bytes(bytes)
-        {
-            return match snippet::of(query, filters, &summary, bytes) {
-                Some((score, snippets)) => Look::Hit(Box::new(summary), score, snippets),
-                None => Look::Miss(summary.id),
-            };
+        if let Swept::Nothing(id) = prefilter.sweep(bytes) {
+            return id.map_or(Look::Odd, |id| Look::Miss(id.to_owned()));
         }
-        match prefilter.only_id(bytes) {
-            Some(id) => Look::Miss(id.to_owned()),
-            None => Look::Odd,
+        let Ok(summary) = Scanner::bytes(bytes) else {
+            return Look::Odd;
+        };
+        match snippet::of(query, filters, &summary, bytes) {
+            Some((score, snippets)) => Look::Hit(Box::new(summary), score, snippets),
+            None => Look::Miss(summary.id),
         }
     })
 }

@@ -46,8 +46,7 @@ impl Needle {
             let mut may_be = false;
             for ((one, two), three) in one.iter().zip(two).zip(three) {
                 // Small letters; what else this makes equal is sorted out below.
-                may_be |=
-                    (one | 0x20 == first) & (two | 0x20 == second) & (three | 0x20 == third);
+                may_be |= (one | 0x20 == first) & (two | 0x20 == second) & (three | 0x20 == third);
             }
             if may_be && self.is_among(bytes, place * BLOCK) {
                 return true;

@@ -14,6 +14,18 @@ const ID: &[u8] = b"\"sessionId\"";
 /// How long an escape is: `\u0041`.
 const ESCAPE: usize = 6;
 
+/// How much is looked at in one go.
+const PIECE: usize = 32 * 1024;
+
+/// What a look at a file's bytes tells.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Swept<'b> {
+    /// Everything may be in it.
+    Perhaps,
+    /// Something is not in it; and this is the id that it gives its session, if it says so once and plainly.
+    Nothing(Option<&'b str>),
+}
+
 /// What has to be in the bytes.
 #[derive(Debug)]
 pub(super) struct Prefilter<'q> {
@@ -31,25 +43,36 @@ impl<'q> Prefilter<'q> {
         }
     }
 
-    /// False if nothing can be found in a file of these bytes.
-    pub(super) fn lets_through(&self, bytes: &[u8]) -> bool {
-        self.needed
-            .is_none_or(|needed| needed.is_in(bytes) || is_letter_escaped(bytes))
-    }
-
-    /// The id that a file gives its session, if it says so once and plainly.
-    pub(super) fn only_id<'b>(&self, bytes: &'b [u8]) -> Option<&'b str> {
-        let at = self.id.find(bytes)? + ID.len();
-        let rest = &bytes[at..];
-        if self.id.find(rest).is_some() {
-            return None;
+    /// Looks at a file's bytes, piece by piece: what is looked at several times is in the nearest cache but the first time.
+    pub(super) fn sweep<'b>(&self, bytes: &'b [u8]) -> Swept<'b> {
+        let Some(needed) = self.needed else {
+            return Swept::Perhaps;
+        };
+        let mut ids = [None; 2];
+        for from in (0..bytes.len()).step_by(PIECE) {
+            // What begins in a piece may end behind it.
+            let piece = |length: usize| &bytes[from..(from + PIECE + length - 1).min(bytes.len())];
+            if needed.is_in(piece(needed.len())) || is_letter_escaped(piece(ESCAPE)) {
+                return Swept::Perhaps;
+            }
+            for at in self.id.find_iter(piece(ID.len())) {
+                ids = [ids[0].or(Some(from + at)), ids[0].and(Some(from + at))];
+            }
         }
-        let rest = rest.trim_ascii_start().strip_prefix(b":")?;
-        let rest = rest.trim_ascii_start().strip_prefix(b"\"")?;
-        let end = memchr::memchr2(b'"', b'\\', rest)?;
-        let id = std::str::from_utf8(&rest[..end]).ok()?;
-        (rest[end] == b'"' && !id.is_empty()).then_some(id)
+        match ids {
+            [Some(at), None] => Swept::Nothing(id_behind(&bytes[at + ID.len()..])),
+            _ => Swept::Nothing(None),
+        }
     }
+}
+
+/// The id that stands behind its key, if it stands there plainly.
+fn id_behind(rest: &[u8]) -> Option<&str> {
+    let rest = rest.trim_ascii_start().strip_prefix(b":")?;
+    let rest = rest.trim_ascii_start().strip_prefix(b"\"")?;
+    let end = memchr::memchr2(b'"', b'\\', rest)?;
+    let id = std::str::from_utf8(&rest[..end]).ok()?;
+    (rest[end] == b'"' && !id.is_empty()).then_some(id)
 }
 
 /// True if an ASCII letter or digit is written as an escape. Control characters always are, and tools print many: so the first digit
@@ -74,7 +97,8 @@ pub(super) fn is_letter_escaped(bytes: &[u8]) -> bool {
     is_escaped_among(bytes, backslashes.len() * BLOCK)
 }
 
-/// True if such an escape begins in the block that begins here. A backslash that is escaped itself escapes nothing.
+/// True if such an escape begins in the block that begins here. A backslash that is escaped itself escapes nothing; one that
+/// may be, by something before these bytes, may not.
 #[cold]
 fn is_escaped_among(bytes: &[u8], from: usize) -> bool {
     let to = (from + BLOCK + ESCAPE - 1).min(bytes.len());
@@ -87,7 +111,8 @@ fn is_escaped_among(bytes: &[u8], from: usize) -> bool {
         let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         let before = bytes[..from + at].iter().rev();
         let backslashes = before.take_while(|byte| **byte == b'\\').count();
-        code.is_some_and(|code| code.is_ascii_alphanumeric()) && backslashes % 2 == 0
+        let may_count = backslashes % 2 == 0 || backslashes == from + at;
+        code.is_some_and(|code| code.is_ascii_alphanumeric()) && may_count
     })
 }
 
@@ -98,32 +123,55 @@ mod tests {
     #[test]
     fn bytes_are_let_through_unless_nothing_can_be_in_them() {
         let lets = |query: &str, bytes: &str| {
-            Prefilter::of(&Query::words(query).unwrap()).lets_through(bytes.as_bytes())
+            let query = Query::words(query).unwrap();
+            Prefilter::of(&query).sweep(bytes.as_bytes()) == Swept::Perhaps
         };
         assert!(lets("word", r#"a "sWOrdfish""#));
         assert!(!lets("word", r#"a "wor d" \u001b[0m \ud83d"#));
         assert!(lets("word", r"\u0077ord"));
         assert!(!lets("word", r"\u003c \\u0077ord"));
-        assert!(lets("word", r"\\\u0077ord"));
+        assert!(lets("word", r" \\\u0077ord"));
         assert!(lets("été", "\u{c9}T\u{c9}"));
         assert!(lets("дом", "anything"));
         assert!(!lets("a \"of words\"", "a word of yours"));
+        assert!(!lets("word", ""));
+    }
+
+    #[test]
+    fn nothing_gets_lost_between_two_pieces() {
+        let query = Query::words("word").unwrap();
+        let prefilter = Prefilter::of(&query);
+        for at in PIECE - 20..PIECE + 3 {
+            let with = |text: &str| " ".repeat(at) + text + &" ".repeat(PIECE);
+            for text in ["word", r"\u0077", r"\\\\\\\\\u0077"] {
+                let bytes = with(text);
+                assert_eq!(
+                    prefilter.sweep(bytes.as_bytes()),
+                    Swept::Perhaps,
+                    "{text} at {at}"
+                );
+            }
+            let bytes = with(r#""sessionId":"abc""#);
+            let expected = Swept::Nothing(Some("abc"));
+            assert_eq!(prefilter.sweep(bytes.as_bytes()), expected, "{at}");
+        }
     }
 
     #[test]
     fn an_id_is_told_only_where_it_is_beyond_doubt() {
         let id = |bytes: &str| {
-            let query = Query::words("x").unwrap();
-            Prefilter::of(&query)
-                .only_id(bytes.as_bytes())
-                .map(ToOwned::to_owned)
+            let query = Query::words("word").unwrap();
+            match Prefilter::of(&query).sweep(bytes.as_bytes()) {
+                Swept::Nothing(id) => id.map(ToOwned::to_owned),
+                Swept::Perhaps => panic!("nothing of it is in {bytes}"),
+            }
         };
         assert_eq!(id(r#"{"sessionId" : "abc","x":1}"#).as_deref(), Some("abc"));
         assert_eq!(
             id(r#"{"sessionId":"abc"} {"$set":{"sessionId":"d"}}"#),
             None
         );
-        assert_eq!(id(r#"{"sessionId":"a\u0062c"}"#), None);
+        assert_eq!(id(r#"{"sessionId":"a\"c"}"#), None);
         assert_eq!(id(r#"{"sessionId":3}"#), None);
         assert_eq!(id(r#"{"text":"\"sessionId\": \"abc\""}"#), None);
         assert_eq!(id(r#"{"sessionId":"abc"#), None);

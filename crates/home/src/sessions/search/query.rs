@@ -114,12 +114,6 @@ impl Query {
         self.terms.iter().any(|term| matches!(term, Term::Regex(_)))
     }
 
-    /// True if words have to stand side by side.
-    #[cfg(feature = "index")]
-    pub(in crate::sessions) fn has_phrase(&self) -> bool {
-        self.terms.iter().any(|term| term.len() > 1)
-    }
-
     /// False if nothing of it can be in what these bytes of a JSON file say.
     pub(super) fn may_be_in(&self, bytes: &[u8]) -> bool {
         let is_possible = |term: &Term| term.needle().is_none_or(|needle| needle.is_in(bytes));
