@@ -53,6 +53,14 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
+/// A record as the CLI writes them, and so long that nobody reads it whole who need not.
+fn long(id: &str, text: &str) -> String {
+    let said = json!(format!("{}{text}", "so much to say, ".repeat(80)));
+    format!(
+        r#"{{"id":"{id}","timestamp":"2026-01-01T00:00:00.000Z","type":"gemini","content":{said}}}"#
+    )
+}
+
 /// One record of a log.
 fn record() -> impl Strategy<Value = String> {
     let id = || (0..5u8).prop_map(|id| id.to_string());
@@ -63,6 +71,7 @@ fn record() -> impl Strategy<Value = String> {
             "id": id, "type": "gemini", "content": "",
             "toolCalls": [{"id": "c", "name": "t", "args": {"x": input, "y": "dog"}, "result": [{"functionResponse": {"response": {"output": output}}}]}],
         }).to_string()),
+        3 => (id(), text()).prop_map(|(id, text)| long(&id, &text)),
         1 => id().prop_map(|id| json!({"$rewindTo": id}).to_string()),
         1 => (id(), text()).prop_map(|(id, text)| json!({"$set": {"messages": [{"id": id, "type": "user", "content": text}]}}).to_string()),
         1 => text().prop_filter("a summary says something", |text| !text.is_empty()).prop_map(|text| json!({"$set": {"summary": text}}).to_string()),
