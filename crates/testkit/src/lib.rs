@@ -12,4 +12,5 @@ pub mod fuzz;
 pub mod gemini;
 pub mod golden;
 pub mod mutate;
+pub mod recorded;
 pub mod sessions;

@@ -13,6 +13,7 @@
 //! | [`policy_report`] | – | what rules would have done to past runs |
 //! | [`session`] | – | recorded sessions |
 //! | [`session_document`] | – | a recorded session, whole |
+//! | [`vault`] | – | copies of sessions, and what can be recovered |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
 //! version. Every field's description ends in **Upstream** (the agent said it) or **Derived** (we inferred or added it).
@@ -39,6 +40,7 @@ pub mod session;
 pub mod session_document;
 pub mod typescript;
 pub mod usage;
+pub mod vault;
 
 pub use capabilities::Capabilities;
 pub use doctor::Checkup;

@@ -37,6 +37,8 @@ pub const PUBLISHED: &[Published] = &[
         "session",
         "what `lapidary sessions export --to json` writes",
     ),
+    published::<crate::vault::VaultReport>("vault", "what `lapidary sessions vault` prints"),
+    published::<crate::vault::RecoverReport>("recover", "what `lapidary sessions recover` prints"),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

@@ -3,9 +3,14 @@
 mod age;
 mod common;
 mod export;
+mod identify;
 mod list;
+mod patience;
+mod recover;
 mod resume;
 mod show;
+mod size;
+mod vault;
 
 pub(super) use common::Place;
 
@@ -23,7 +28,9 @@ Examples:
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html
   lapidary sessions resume latest 'and now the documentation'
-  lapidary sessions export --to html --redact -o session.html")]
+  lapidary sessions export --to html --redact -o session.html
+  lapidary sessions vault add --all
+  lapidary sessions recover")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -35,6 +42,8 @@ enum Verb {
     Show(show::Args),
     Resume(Box<resume::Args>),
     Export(export::Args),
+    Vault(vault::Args),
+    Recover(recover::Args),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
@@ -43,5 +52,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Verb::Show(args) => show::run(args, out),
         Verb::Resume(args) => resume::run(args, out),
         Verb::Export(args) => export::run(args, out),
+        Verb::Vault(args) => vault::run(args, out),
+        Verb::Recover(args) => recover::run(args, out),
     }
 }

@@ -125,6 +125,27 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// A file as it is, of which the vault knows nothing.
+    pub(super) fn unkept(path: PathBuf, chats: &Path, facts: Facts) -> Self {
+        let entry = Entry {
+            path: path.to_string_lossy().into_owned(),
+            size: 0,
+            mtime: String::new(),
+            sha256: String::new(),
+            session_id: facts.session_id.clone(),
+            listed: facts.listed,
+            changing: false,
+            within: None,
+        };
+        let is_main = path.parent() == Some(chats);
+        Self {
+            entry,
+            facts,
+            path,
+            is_main,
+        }
+    }
+
     pub(super) fn is_listed(&self) -> bool {
         self.is_main && self.facts.listed
     }

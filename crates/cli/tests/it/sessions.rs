@@ -1,0 +1,63 @@
+//! `lapidary sessions`: what agents recorded, found, counted and removed.
+
+mod recover;
+mod vault;
+
+use std::process::Command;
+
+use lapidary::vocab::schema::Published;
+use lapidary_testkit::recorded::Recorded;
+use serde_json::Value;
+
+use crate::support::{Ran, lapidary, output};
+
+/// The command, in the project and with the home of a test.
+pub(crate) fn command(home: &Recorded, args: &[&str]) -> Command {
+    let mut command = lapidary(["sessions"]);
+    command
+        .args(args)
+        .current_dir(home.project())
+        .env_clear()
+        .env("HOME", home.home())
+        .env("LANG", "C.UTF-8")
+        .env("TZ", "UTC")
+        .env(
+            "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
+            home.root().join("etc/settings.json"),
+        );
+    command
+}
+
+pub(crate) fn sessions(home: &Recorded, args: &[&str]) -> Ran {
+    let ran = output(command(home, args), b"");
+    Ran {
+        code: ran.status.code(),
+        stdout: String::from_utf8(ran.stdout).unwrap(),
+        stderr: String::from_utf8(ran.stderr).unwrap(),
+    }
+}
+
+/// The one object that was printed, which is what the schema says.
+pub(crate) fn object(ran: &Ran, schema: &str) -> Value {
+    let value: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let schema = Published::named(schema).unwrap().schema();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let problems: Vec<_> = validator
+        .iter_errors(&value)
+        .map(|error| error.to_string())
+        .collect();
+    assert!(problems.is_empty(), "{problems:?}: {value}");
+    value
+}
+
+/// The variables for a terminal.
+pub(crate) fn variables(home: &Recorded) -> Vec<(&'static str, String)> {
+    vec![
+        ("HOME", home.home().display().to_string()),
+        ("GEMINI_CLI_HOME", home.home().display().to_string()),
+        (
+            "LAPIDARY_STATE_DIR",
+            home.root().join("state").display().to_string(),
+        ),
+    ]
+}
