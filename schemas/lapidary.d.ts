@@ -1780,3 +1780,158 @@ export interface DocumentInfo {
   /** All that the file says of the session, as it stands. Upstream. */
   metadata: unknown;
 }
+
+/** Sessions that were removed, or would be. */
+export interface Removal {
+  /** The vocabulary and its version, `lapidary.removal/1`. Derived. */
+  schema: string;
+  /** Whether anything was removed: false if this is only what would be. Derived. */
+  applied: boolean;
+  /** The sessions, and the files that belong to none. Derived. */
+  removed: RemovedSession[];
+  /** How many sessions stay, of those that were looked at. Derived. */
+  kept: number;
+  /** How many bytes go. Derived. */
+  bytes: number;
+  /** What could not be removed, a sentence each. Derived. */
+  failures?: string[];
+  /** What was wrong beside that, a sentence each. Derived. */
+  warnings?: string[];
+}
+
+/** A session that goes, with all that belongs to it. */
+export interface RemovedSession {
+  /** The session's id, whole; absent for a file that names none. Upstream. */
+  id?: string;
+  /** What a list calls it. Derived. */
+  displayName?: string;
+  /** When something was last added, or its newest file was written. Derived. */
+  lastUpdated?: string;
+  /** The project's directory, if it is known. Upstream. */
+  project?: string;
+  /** The name of the project's directory in `.gemini/tmp`. Upstream. */
+  projectId: string;
+  /** Why it goes. Derived. */
+  reason: RemovalReason;
+  /** The files of the session: every one that names its id. Derived. */
+  files: string[];
+  /** What else belongs to it: outputs of tools, logs, plans, sub-agents. Derived. */
+  artefacts: string[];
+  /** How many bytes all that is. Derived. */
+  bytes: number;
+}
+
+/**
+ * Why a session goes. Open: readers must accept words that are not listed here.
+ * 
+ * - `asked`: Somebody named it.
+ * - `too_old`: Nothing was added to it for longer than `maxAge`.
+ * - `too_many`: There are more than `maxCount` that are newer.
+ * - `no_content`: There is nothing in it that could be resumed.
+ * - `not_a_session`: It is a file that names no session.
+ * - `empty`: It is an empty file.
+ * - `subagent`: A sub-agent wrote it, and it lies where no list shows it.
+ */
+export type RemovalReason =
+  | "asked"
+  | "too_old"
+  | "too_many"
+  | "no_content"
+  | "not_a_session"
+  | "empty"
+  | "subagent"
+  | (string & {});
+
+/** How much was said and done. */
+export interface Stats {
+  /** The vocabulary and its version, `lapidary.stats/1`. Derived. */
+  schema: string;
+  /** Sessions in which anything was counted, each once however many files it has. Derived. */
+  sessions: number;
+  /** Sessions of sub-agents among the files that were read; what they said and used is counted, too. Derived. */
+  subagents: number;
+  /** Messages that users wrote, without commands and what the CLI says for them. Derived. */
+  turns: number;
+  /** Messages of any kind, each once. Derived. */
+  messages: number;
+  /** Answers of a model. Derived. */
+  answers: number;
+  /** Answers of which nobody knows how many tokens they used. Derived. */
+  answersWithoutTokens: number;
+  /** Calls of tools. Derived. */
+  toolCalls: number;
+  /** Those of them that failed. Derived. */
+  toolErrors: number;
+  /** The tokens of all answers, rewound ones included: they were used, too. Upstream. */
+  tokens: TokenCounts;
+  /** What the answers cost whose price is known, in US dollars. Absent if no price is. Derived. */
+  cost?: number;
+  /** Tokens of which nobody knows what they cost; they are not in `cost`. Derived. */
+  unpricedTokens: number;
+  /** The day of which the prices are. Derived. */
+  pricesAsOf: string;
+  /** By model, the most used first. Derived. */
+  models: ModelStats[];
+  /** By day (UTC), the earliest first. Derived. */
+  days: DayStats[];
+  /** By tool, the most used first. Derived. */
+  tools: ToolStats[];
+  /** Messages without a time, which are in no day. Derived. */
+  undated: number;
+  /** What was wrong beside that, a sentence each. Derived. */
+  warnings?: string[];
+}
+
+/** How many tokens. */
+export interface TokenCounts {
+  /** Read, the cached ones included. Upstream. */
+  input: number;
+  /** Written, thoughts not included. Upstream. */
+  output: number;
+  /** Those read that were cached. Upstream. */
+  cached: number;
+  /** Thought. Upstream. */
+  thoughts: number;
+  /** Read of what tools of the API's own put out. Upstream. */
+  tool: number;
+  /** All together. Upstream. */
+  total: number;
+}
+
+/** What one model did. */
+export interface ModelStats {
+  /** The model; absent for answers that do not name theirs. Upstream. */
+  model?: string;
+  /** Its answers. Derived. */
+  answers: number;
+  /** Its tokens. Upstream. */
+  tokens: TokenCounts;
+  /** What it cost in US dollars; absent if its price is not known. Derived. */
+  cost?: number;
+}
+
+/** What happened on a day. */
+export interface DayStats {
+  /** The day (UTC). Derived. */
+  date: string;
+  /** Messages that users wrote. Derived. */
+  turns: number;
+  /** Messages of any kind. Derived. */
+  messages: number;
+  /** Tokens. Upstream. */
+  tokens: TokenCounts;
+  /** What was paid in US dollars, where the price is known. Derived. */
+  cost?: number;
+}
+
+/** What one tool was used for. */
+export interface ToolStats {
+  /** The tool's name. Upstream. */
+  name: string;
+  /** How often it was called. Derived. */
+  calls: number;
+  /** How often it failed. Derived. */
+  errors: number;
+  /** How often a call was called off. Derived. */
+  cancelled: number;
+}

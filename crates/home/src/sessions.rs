@@ -17,17 +17,29 @@
 
 pub mod redact;
 
+mod artefacts;
 mod candidates;
+mod delete;
+mod inventory;
 mod listing;
+mod prices;
 mod projects;
+mod retention;
 mod scan;
 mod select;
 mod speech;
+mod stats;
 
+pub use artefacts::{Artefact, ArtefactKind, Artefacts};
 pub use candidates::{Candidate, candidates};
+pub use delete::{DeleteError, Deletion, Keep};
+pub use inventory::{Content, Held, Inventory};
 pub use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo, TextMatch};
 pub use listing::{FromFiles, Listed, Listing, Summaries};
+pub use prices::{Price, PriceError, Prices, price};
 pub use projects::{Project, Store, project_hash, slug};
+pub use retention::{Expired, Expiring, Limits, Period, Retention, RetentionError, Why};
 pub use scan::{Scanner, Summary, Unreadable};
 pub use select::{SelectError, Selection, select};
 pub use speech::{is_resumable, says, title};
+pub use stats::{StatsRequest, stats};

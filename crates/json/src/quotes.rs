@@ -47,7 +47,10 @@ pub(crate) fn find_end(bytes: &[u8], mut at: usize) -> Found {
         } else {
             (1 << length) - 1
         };
-        if escaped & inside & !lanes.short_escapes() != 0 {
+        // These are most of what is ever escaped, and two of them were looked for already.
+        let usual = quotes | backslashes | lanes.equal(b'n') | lanes.equal(b't');
+        let unusual = escaped & inside & !usual;
+        if unusual != 0 && !are_sound(bytes, at, unusual) {
             return Found::Unknown(at);
         }
         at += length;
@@ -56,6 +59,25 @@ pub(crate) fn find_end(bytes: &[u8], mut at: usize) -> Found {
         }
     }
     Found::Unknown(at)
+}
+
+/// True if each of these letters of a block may stand behind a backslash.
+fn are_sound(bytes: &[u8], block: usize, mut letters: u64) -> bool {
+    while letters != 0 {
+        let at = block + letters.trailing_zeros() as usize;
+        letters &= letters - 1;
+        let is_sound = match bytes[at] {
+            b'r' | b'b' | b'f' | b'/' => true,
+            b'u' => bytes[at + 1..]
+                .first_chunk::<4>()
+                .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)),
+            _ => false,
+        };
+        if !is_sound {
+            return false;
+        }
+    }
+    true
 }
 
 /// The bytes that stand behind a backslash that counts: one that is not itself behind such a one.
@@ -93,17 +115,6 @@ impl Lanes {
     fn equal(self, byte: u8) -> u64 {
         let wanted = u8x16::splat(byte);
         self.bits(|lane| lane.simd_eq(wanted))
-    }
-
-    /// A bit for each byte that may stand behind a backslash, `u` aside.
-    #[inline]
-    fn short_escapes(self) -> u64 {
-        let [first, rest @ ..] = b"n\"\\trbf/".map(u8x16::splat);
-        self.bits(|lane| {
-            let start = lane.simd_eq(first);
-            rest.iter()
-                .fold(start, |found, byte| found | lane.simd_eq(*byte))
-        })
     }
 
     #[inline]

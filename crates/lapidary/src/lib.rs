@@ -8,6 +8,7 @@
 //! | [`render`] | events as text, Markdown and HTML |
 //! | [`drive`] | running agents: configuration, detection, arguments |
 //! | [`home`] | what lies on disk: settings, trust, sessions |
+//! | [`sessions`] | recorded sessions as messages |
 //! | [`standin`] | what stands in for agents and models: the demo |
 //!
 //! A stream in, events out:
@@ -34,6 +35,8 @@
 //! assert!(matches!(&events[0].body, Body::StreamDelta(delta) if delta.text_delta.as_ref().unwrap() == "Hi."));
 //! assert!(matches!(&events[2].body, Body::RunEnd(end) if end.outcome.as_str() == "completed"));
 //! ```
+
+pub mod sessions;
 
 pub use lapidary_drive as drive;
 pub use lapidary_home as home;

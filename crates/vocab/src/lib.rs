@@ -13,6 +13,8 @@
 //! | [`policy_report`] | – | what rules would have done to past runs |
 //! | [`session`] | – | recorded sessions |
 //! | [`session_document`] | – | a recorded session, whole |
+//! | [`removal`] | – | sessions that go, and why |
+//! | [`stats`] | – | what sessions used |
 //! | [`vault`] | – | copies of sessions, and what can be recovered |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
@@ -33,11 +35,13 @@ pub mod message;
 pub mod outcome;
 pub mod policy_report;
 pub mod recording;
+pub mod removal;
 pub mod result;
 pub mod runtime;
 pub mod schema;
 pub mod session;
 pub mod session_document;
+pub mod stats;
 pub mod typescript;
 pub mod usage;
 pub mod vault;

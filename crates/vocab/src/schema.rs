@@ -37,6 +37,11 @@ pub const PUBLISHED: &[Published] = &[
         "session",
         "what `lapidary sessions export --to json` writes",
     ),
+    published::<crate::removal::Removal>(
+        "removal",
+        "what `lapidary sessions delete` and `lapidary sessions prune` print",
+    ),
+    published::<crate::stats::Stats>("stats", "what `lapidary sessions stats` prints"),
     published::<crate::vault::VaultReport>("vault", "what `lapidary sessions vault` prints"),
     published::<crate::vault::RecoverReport>("recover", "what `lapidary sessions recover` prints"),
 ];

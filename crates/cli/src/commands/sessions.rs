@@ -1,15 +1,20 @@
 //! `sessions`: what agents recorded of what was said, found, read and kept.
 
 mod age;
+mod browse;
 mod common;
+mod delete;
 mod export;
 mod identify;
 mod list;
 mod patience;
+mod prune;
 mod recover;
+mod removal;
 mod resume;
 mod show;
 mod size;
+mod stats;
 mod vault;
 
 pub(super) use common::Place;
@@ -25,8 +30,10 @@ use crate::printer::Printer;
 #[command(after_help = "\
 Examples:
   lapidary sessions list
+  lapidary sessions browse
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html
+  lapidary sessions delete 3
   lapidary sessions resume latest 'and now the documentation'
   lapidary sessions export --to html --redact -o session.html
   lapidary sessions vault add --all
@@ -39,7 +46,11 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     List(list::Args),
+    Browse(browse::Args),
     Show(show::Args),
+    Delete(delete::Args),
+    Prune(prune::Args),
+    Stats(stats::Args),
     Resume(Box<resume::Args>),
     Export(export::Args),
     Vault(vault::Args),
@@ -49,7 +60,11 @@ enum Verb {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
+        Verb::Browse(args) => browse::run(args, out),
         Verb::Show(args) => show::run(args, out),
+        Verb::Delete(args) => delete::run(args, out),
+        Verb::Prune(args) => prune::run(args, out),
+        Verb::Stats(args) => stats::run(args, out),
         Verb::Resume(args) => resume::run(args, out),
         Verb::Export(args) => export::run(args, out),
         Verb::Vault(args) => vault::run(args, out),

@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal as _, Write};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use lapidary::render::live::Size;
 use rustix::process::{Resource, Rlimit, geteuid, setrlimit};
@@ -86,6 +88,16 @@ pub(crate) fn die_of(number: i32) {
     };
     let _ = setrlimit(Resource::Core, none);
     let _ = signal_hook::low_level::emulate_default_handler(number);
+}
+
+/// Becomes true once somebody wants us to end, for those who are not async.
+pub(crate) fn is_ending() -> io::Result<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let is_ending = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, is_ending.clone())?;
+    }
+    Ok(is_ending)
 }
 
 /// What somebody sends who wants us to end.

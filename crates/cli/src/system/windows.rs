@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::windows::io::AsHandle as _;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use lapidary::render::live::Size;
 use tokio::signal::windows::{CtrlBreak, CtrlC, ctrl_break, ctrl_c};
@@ -31,6 +33,12 @@ pub(crate) fn terminal_size() -> Option<Size> {
 /// The name of our directory among temporary files, which are each user's own here.
 pub(crate) fn private_name() -> String {
     "lapidary".to_owned()
+}
+
+/// Becomes true once somebody wants us to end. Here Ctrl-C is a key where it matters, and nothing else is sent.
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+pub(crate) fn is_ending() -> io::Result<Arc<AtomicBool>> {
+    Ok(Arc::default())
 }
 
 /// Makes directories, as far as they are not there.

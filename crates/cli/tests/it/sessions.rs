@@ -1,6 +1,13 @@
 //! `lapidary sessions`: what agents recorded, found, counted and removed.
 
+mod bad_input;
+mod browse;
+mod browse_many;
+mod delete;
+mod prune;
+mod pty;
 mod recover;
+mod stats;
 mod vault;
 
 use std::process::Command;

@@ -141,7 +141,11 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "recording",
             "capabilities",
             "doctor",
-            "policy"
+            "policy",
+            "sessions",
+            "session",
+            "removal",
+            "stats"
         ]
     );
     let piped = run(&["schema"]).stdout;

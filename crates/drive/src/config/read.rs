@@ -61,6 +61,9 @@ pub(super) struct Written {
     pub(super) shown: String,
 }
 
+/// What tokens cost.
+const PRICES: &str = "prices";
+
 impl Reading {
     pub(super) fn from_toml(text: &str, origin: &Path) -> Result<Self, ConfigError> {
         let place = |byte| Place::of(origin.to_owned(), text, byte);
@@ -75,6 +78,10 @@ impl Reading {
         };
         let mut unknown = Vec::new();
         for (name, value) in in_order(table.get_ref()) {
+            // Statistics read it, from the user's file only; it has nothing to say to a run.
+            if name.get_ref() == PRICES {
+                continue;
+            }
             if name.get_ref() == RULE {
                 read.config.rules = rules::from_toml(value, text, origin)?;
                 continue;

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use lapidary_vocab::session::HiddenReason;
 
-use super::projects::Project;
+use super::projects::{Project, directories_in};
 
 /// A file that is called like a session.
 #[derive(Debug, Clone)]
@@ -50,12 +50,36 @@ pub fn candidates(projects: &[Project]) -> (Vec<Candidate>, Vec<String>) {
     (found, warnings)
 }
 
+/// The files of sub-agents: beside the sessions, in directories that are called like their parents' ids.
+pub(super) fn subagents(projects: &[Project]) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for (place, project) in projects.iter().enumerate() {
+        for directory in &project.directories {
+            let chats = directory.join("chats");
+            for parent in directories_in(&chats) {
+                let parent = chats.join(parent);
+                let names = names_like(&parent, has_its_ending).unwrap_or_default();
+                found.extend(
+                    names
+                        .into_iter()
+                        .map(|name| candidate(&parent, name, place)),
+                );
+            }
+        }
+    }
+    found
+}
+
 fn names(directory: &Path) -> io::Result<Vec<String>> {
+    names_like(directory, is_called_like_a_session)
+}
+
+fn names_like(directory: &Path, is_like: fn(&str) -> bool) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory)? {
         // A name that is no Unicode is none that the CLI gives.
         if let Ok(name) = entry?.file_name().into_string()
-            && is_called_like_a_session(&name)
+            && is_like(&name)
         {
             names.push(name);
         }
@@ -64,13 +88,17 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// True for the names that the CLI looks at.
+/// True for names with the ending of a session's file.
 #[expect(
     clippy::case_sensitive_file_extension_comparisons,
     reason = "the CLI compares so, too"
 )]
+fn has_its_ending(name: &str) -> bool {
+    name.ends_with(".jsonl") || name.ends_with(".json")
+}
+
 fn is_called_like_a_session(name: &str) -> bool {
-    name.starts_with("session-") && (name.ends_with(".jsonl") || name.ends_with(".json"))
+    name.starts_with("session-") && has_its_ending(name)
 }
 
 fn candidate(directory: &Path, file_name: String, project: usize) -> Candidate {

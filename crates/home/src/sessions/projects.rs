@@ -60,27 +60,29 @@ impl Store {
     pub fn project(&self, root: &Path) -> Project {
         let root = normal(root);
         let registry = self.registry();
-        let mut warnings: Vec<_> = registry.warning.into_iter().collect();
-        let mut directories = Vec::new();
+        let mut warnings: Vec<_> = registry.warning.iter().cloned().collect();
+        let mut names: Vec<String> = Vec::new();
         if let Some(name) = registry.names.get(&root) {
-            match self.owner_of(name) {
-                Some(owner) if owner != root => warnings.push(format!(
+            match self.other_owner(name, &root) {
+                Some(owner) => warnings.push(format!(
                     "`projects.json` names `{name}`, but that directory belongs to `{}`",
                     owner.display()
                 )),
-                _ => directories.push(self.base().join(name)),
+                None => names.push(name.clone()),
             }
         }
-        for (name, owner) in self.marked() {
+        names.extend(self.marked_for(&root));
+        let id = match names.first() {
+            Some(name) => name.clone(),
+            None => self.free_name(&root, &registry),
+        };
+        let mut directories: Vec<_> = Vec::new();
+        for name in names {
             let directory = self.base().join(name);
-            if owner == root && !directories.contains(&directory) {
+            if !directories.contains(&directory) {
                 directories.push(directory);
             }
         }
-        let id = match directories.first() {
-            Some(directory) => name_of(directory),
-            None => slug(&root),
-        };
         let hash = project_hash(&root);
         directories.push(self.base().join(&hash));
         directories.push(self.home.folder().join("projects").join(&hash));
@@ -164,19 +166,49 @@ impl Store {
         Registry { names, warning }
     }
 
+    /// The directories that markers give to a project, here or among the histories, which have markers of their own.
+    fn marked_for<'s>(&'s self, root: &'s Path) -> impl Iterator<Item = String> + 's {
+        let named = |base: PathBuf| {
+            directories_in(&base)
+                .into_iter()
+                .map(move |name| (base.clone(), name))
+        };
+        let all = self.bases().into_iter().flat_map(named);
+        all.filter(move |(base, name)| owner_of(base, name).is_some_and(|owner| owner == root))
+            .map(|(_, name)| name)
+            .filter(move |name| self.other_owner(name, root).is_none())
+    }
+
+    /// The name that the CLI would give a project that has none: the first that is nobody else's.
+    fn free_name(&self, root: &Path, registry: &Registry) -> String {
+        let slug = slug(root);
+        let is_free = |name: &String| {
+            !registry.names.values().any(|taken| taken == name)
+                && self.other_owner(name, root).is_none()
+        };
+        let numbered = (1..).map(|number: u64| format!("{slug}-{number}"));
+        let mut names = std::iter::once(slug.clone()).chain(numbered);
+        names.find(is_free).unwrap_or(slug)
+    }
+
+    /// Who else a directory belongs to, if anybody.
+    fn other_owner(&self, name: &str, root: &Path) -> Option<PathBuf> {
+        let owners = self.bases().map(|base| owner_of(&base, name));
+        owners.into_iter().flatten().find(|owner| owner != root)
+    }
+
+    /// Where directories have markers.
+    fn bases(&self) -> [PathBuf; 2] {
+        [self.base(), self.home.folder().join("history")]
+    }
+
     fn marked(&self) -> Vec<(String, PathBuf)> {
         let names = directories_in(&self.base());
         let marked = names.into_iter().filter_map(|name| {
-            let owner = self.owner_of(&name)?;
+            let owner = owner_of(&self.base(), &name)?;
             Some((name, owner))
         });
         marked.collect()
-    }
-
-    fn owner_of(&self, name: &str) -> Option<PathBuf> {
-        let text = file::text(&self.base().join(name).join(MARKER)).ok()??;
-        let text = text.trim();
-        (!text.is_empty()).then(|| PathBuf::from(text))
     }
 }
 
@@ -238,18 +270,20 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
+/// Whose directory it is, as its marker has it.
+fn owner_of(base: &Path, name: &str) -> Option<PathBuf> {
+    let text = file::text(&base.join(name).join(MARKER)).ok()??;
+    let text = text.trim();
+    (!text.is_empty()).then(|| normal(Path::new(text)))
+}
+
 fn is_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(only)), None) if only == name)
 }
 
-fn name_of(directory: &Path) -> String {
-    let name = directory.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
-}
-
 /// The directories in a directory, by name. Links are none: they may lead anywhere.
-fn directories_in(base: &Path) -> Vec<String> {
+pub(super) fn directories_in(base: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(base) else {
         return Vec::new();
     };

@@ -3,16 +3,19 @@
 //! An append log is read in pieces of bounded size, however long it is; only its longest record has to fit. A document has to be
 //! read whole. A title, a count, an id: what the CLI would say, to the letter, rewinds and checkpoints and torn lines included.
 
+mod glance;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 
 use lapidary_json::{Kind, Token, scan_object, scan_object_and_list};
 
 use super::speech;
+use glance::Glance;
 
 /// How much of a file is read at once.
 const PIECE: usize = 256 * 1024;
@@ -150,18 +153,36 @@ impl Scanner {
         }
         let last = &self.buffer[..self.filled];
         let last = if is_first { without_mark(last) } else { last };
-        if is_first && let Some(summary) = document(&text(last)) {
-            return Ok(summary);
-        }
         reading.lines(last);
-        reading.finish()
+        let is_alone = reading.count == 1;
+        match reading.finish() {
+            // One line may be a document that names no project: then it is no record.
+            Err(Unreadable::NotASession) if is_alone => self.again(file),
+            read => read,
+        }
+    }
+
+    fn again(&mut self, file: &mut File) -> Result<Summary, Unreadable> {
+        file.rewind()?;
+        self.filled = 0;
+        while self.more(file)? {}
+        let bytes = without_mark(&self.buffer[..self.filled]);
+        document(&text(bytes)).ok_or(Unreadable::NotASession)
     }
 
     /// A file that is here whole: a document if it is one, else a log.
     fn whole(&mut self) -> Result<Summary, Unreadable> {
         let bytes = without_mark(&self.buffer[..self.filled]);
         let mut reading = Reading::default();
+        let is_line = memchr::memchr(b'\n', bytes.trim_ascii()).is_none();
         // One line with a hash in it is a record for the CLI, too.
+        if is_line {
+            reading.lines(bytes);
+            if let Ok(summary) = reading.finish() {
+                return Ok(summary);
+            }
+            reading = Reading::default();
+        }
         if let Some(summary) = document(&text(bytes)) {
             return Ok(summary);
         }
@@ -171,7 +192,7 @@ impl Scanner {
 }
 
 /// Opens a file that may have become something else since somebody looked: a pipe must not be waited for.
-fn open(path: &Path) -> io::Result<File> {
+pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]
@@ -199,13 +220,16 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
 #[derive(Debug, Default)]
 struct Reading {
     summary: Summary,
+    /// How many lines there were that are not blank.
+    count: u64,
     /// The messages since the last checkpoint: every record of one, by what its id hashes to.
     records: Vec<u64>,
+    glance: Glance,
     messages: HashMap<u64, Counts>,
 }
 
 /// What a message counts as.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Counts {
     is_user: bool,
     is_resumable: bool,
@@ -269,19 +293,37 @@ impl<'a> Fields<'a> {
 
 impl Reading {
     fn lines(&mut self, bytes: &[u8]) {
-        let text = text(bytes);
-        let mut rest = text.as_ref();
-        while !rest.is_empty() {
-            let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-            self.line(&rest[..end]);
-            rest = rest.get(end + 1..).unwrap_or_default();
+        let mut rest = bytes;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            if !self.glanced(&rest[..end]) {
+                self.line(&text(&rest[..end]));
+            }
+            rest = &rest[end + 1..];
         }
+        // The last line may be torn.
+        self.line(&text(rest));
+    }
+
+    /// True if a look at its beginning was enough.
+    fn glanced(&mut self, line: &[u8]) -> bool {
+        let Some(seen) = self.glance.at(line) else {
+            return false;
+        };
+        let titles = seen.counts.is_user && seen.counts.is_resumable;
+        if titles && self.summary.first_user_message.is_none() {
+            return false;
+        }
+        let id = hash(seen.id);
+        self.records.push(id);
+        self.messages.insert(id, seen.counts);
+        true
     }
 
     fn line(&mut self, line: &str) {
         if line.trim_ascii().is_empty() {
             return;
         }
+        self.count += 1;
         let mut fields = Fields::default();
         match scan_object(line, |key, value| fields.take(key, value)) {
             Ok(record) => self.record(&fields, record),
@@ -326,7 +368,7 @@ impl Reading {
             return;
         };
         let counts = fields.counts();
-        let id = hash(id);
+        let id = hash(id.as_str());
         self.records.push(id);
         self.messages.insert(id, counts);
         let titled = self.summary.first_user_message.is_some();
@@ -337,7 +379,7 @@ impl Reading {
     }
 
     fn rewind(&mut self, id: Token<'_>) {
-        let id = hash(id);
+        let id = hash(id.as_str());
         let from = self.records.iter().position(|record| *record == id);
         for removed in self.records.drain(from.unwrap_or(0)..) {
             self.messages.remove(&removed);
@@ -384,9 +426,9 @@ impl Reading {
 }
 
 /// Not the id itself: files have many, and each is only ever compared.
-fn hash(id: Token<'_>) -> u64 {
+fn hash(id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    id.as_str().hash(&mut hasher);
+    id.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -395,10 +437,11 @@ fn document(text: &str) -> Option<Summary> {
     let mut is_session = false;
     let mut counted = Summary::default();
     let mut reading = Reading::default();
+    let mut is_titled = false;
     let whole = scan_object_and_list(
         text,
         "messages",
-        |message| count(message, &mut counted),
+        |message| count(message, &mut counted, &mut is_titled),
         |key, value| {
             is_session |= key.as_str() == "\"sessionId\"" && value.kind() == Kind::String;
             reading.metadatum(key, value);
@@ -415,13 +458,14 @@ fn document(text: &str) -> Option<Summary> {
     is_session.then_some(summary)
 }
 
-fn count(message: Token<'_>, summary: &mut Summary) {
+/// Counts a message. Only the first that says anything can be the title, be it without words.
+fn count(message: Token<'_>, summary: &mut Summary, is_titled: &mut bool) {
     summary.message_count += 1;
     let mut members = message.members();
     let kind = members.find(|(key, _)| key.as_str() == "\"type\"");
     let is_user = kind.is_some_and(|(_, kind)| kind.is("user"));
     summary.user_message_count += u64::from(is_user);
-    let is_untitled = is_user && summary.first_user_message.is_none();
+    let is_untitled = is_user && !*is_titled;
     if summary.is_resumable && !is_untitled {
         return;
     }
@@ -429,6 +473,7 @@ fn count(message: Token<'_>, summary: &mut Summary) {
     let counts = fields.counts();
     summary.is_resumable |= counts.is_resumable;
     if is_untitled && counts.is_resumable {
+        *is_titled = true;
         let said = fields.content.map(speech::says).unwrap_or_default();
         summary.first_user_message = (!said.is_empty()).then(|| said.into_owned());
     }

@@ -7,9 +7,6 @@ use lapidary_json::{Kind, Token};
 /// What the CLI puts before the first message itself, and the way its own commands begin.
 const NOT_SAID_BY_USERS: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 
-/// How much of a message has to be known to tell whether it counts.
-const ENOUGH: usize = 32;
-
 /// True if a message makes its session worth resuming: a user who said something, or a model that said, thought or did something.
 pub fn is_resumable(
     kind: Option<&str>,
@@ -40,25 +37,83 @@ fn has_any(list: Option<Token<'_>>) -> bool {
     inside.is_some_and(|inside| !inside.trim_ascii_start().starts_with(']'))
 }
 
-/// How a content begins, white space aside, with a word in brackets for each part that is no text, as the CLI has it.
+/// How a content begins, white space aside, with a word in brackets for each part that is no text, as the CLI has it. No more of it is read
+/// than tells whether it counts: results of tools stand here, too, whole.
 fn beginning(content: Token<'_>) -> String {
+    if begins_with_no_text(content.as_str()) {
+        return NO_TEXT.to_owned();
+    }
     let mut text = String::new();
     add_beginning(content, &mut text);
     trim(&text).to_owned()
 }
 
+/// What stands for a part that is no text.
+const NO_TEXT: &str = "[part]";
+
+/// The parts that are no text, by the member that makes them so.
+const NO_TEXTS: [&str; 8] = [
+    "videoMetadata",
+    "thought",
+    "codeExecutionResult",
+    "executableCode",
+    "fileData",
+    "functionCall",
+    "functionResponse",
+    "inlineData",
+];
+
+/// True if the first key of the first part makes it no text.
+pub(super) fn begins_with_no_text(content: &str) -> bool {
+    let content = content.strip_prefix('[').unwrap_or(content);
+    let key = content.trim_ascii_start().strip_prefix('{');
+    let key = key.and_then(|inside| inside.trim_ascii_start().strip_prefix('"'));
+    key.is_some_and(|key| {
+        NO_TEXTS.iter().any(|name| {
+            key.strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('"'))
+        })
+    })
+}
+
 fn add_beginning(content: Token<'_>, text: &mut String) {
-    if trim(text).len() >= ENOUGH {
+    if is_enough(text) {
         return;
     }
     match content.kind() {
         Kind::String => text.push_str(&start_of(content)),
-        Kind::Array => content
-            .elements()
-            .for_each(|part| add_beginning(part, text)),
+        Kind::Array => {
+            for part in content.elements() {
+                add_beginning(part, text);
+                if is_enough(text) {
+                    return;
+                }
+            }
+        }
         Kind::Object => text.push_str(&part(content)),
         Kind::Null | Kind::Bool | Kind::Number => {}
     }
+}
+
+/// How a string begins of which only the inside is at hand, and perhaps not all of it. None if that is not enough to tell whether it counts.
+pub(super) fn beginning_of_cut(inside: &str) -> Option<String> {
+    let end = inside.find('"').unwrap_or(inside.len());
+    let mut kept = &inside[..end];
+    // Not in the middle of an escape, and not beyond an escaped quote.
+    if let Some(escape) = kept.rfind('\\').filter(|at| kept.len() - at < 7) {
+        kept = kept[..escape].trim_end_matches('\\');
+    }
+    let text = format!("\"{kept}\"");
+    let text = Token::parse(&text).ok()?.string()?.into_owned();
+    is_enough(&text).then_some(text)
+}
+
+/// True once a text tells whether a user said it.
+fn is_enough(text: &str) -> bool {
+    let longest = NOT_SAID_BY_USERS.iter().map(|mark| mark.len()).max();
+    let text = trim(text);
+    let is_open = text.starts_with('<') && text.len() < longest.unwrap_or_default();
+    !text.is_empty() && !is_open
 }
 
 /// The start of a string: a little of it, unless that is white space.
@@ -77,27 +132,17 @@ fn start_of(string: Token<'_>) -> Cow<'_, str> {
     let little = format!("{}\"", &raw[..end.max(1)]);
     let little = Token::parse(&little).ok().and_then(Token::string);
     match little {
-        Some(little) if trim(&little).len() >= ENOUGH => Cow::Owned(little.into_owned()),
+        Some(little) if is_enough(&little) => Cow::Owned(little.into_owned()),
         _ => whole(),
     }
 }
 
 fn part(part: Token<'_>) -> Cow<'_, str> {
-    const NAMED: [&str; 8] = [
-        "videoMetadata",
-        "thought",
-        "codeExecutionResult",
-        "executableCode",
-        "fileData",
-        "functionCall",
-        "functionResponse",
-        "inlineData",
-    ];
     let other = part
         .members()
-        .any(|(key, _)| NAMED.iter().any(|name| key.is(name)));
+        .any(|(key, _)| NO_TEXTS.iter().any(|name| key.is(name)));
     if other {
-        return Cow::Borrowed("[part]");
+        return Cow::Borrowed(NO_TEXT);
     }
     part.get("text").and_then(Token::string).unwrap_or_default()
 }
@@ -147,7 +192,8 @@ pub(super) fn harmless(summary: &str) -> String {
     while let Some(letter) = letters.next() {
         match letter {
             '\u{1b}' | '\u{9b}' => skip_sequence(letter, &mut letters),
-            '\t' | '\n' | '\r' => kept.push(letter),
+            // The CLI leaves these; who prints them sees to the last.
+            '\t' | '\n' | '\r' | '\u{7f}' => kept.push(letter),
             letter if letter.is_control() || is_invisible(letter) => {}
             letter => kept.push(letter),
         }

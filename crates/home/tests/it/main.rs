@@ -9,5 +9,6 @@ mod machine;
 mod modules;
 mod peers;
 mod redact;
+mod sessions;
 mod trust;
 mod vault;

@@ -106,6 +106,7 @@ pub(super) fn selected<'l>(
     select(listing, identifier, selection).map_err(not_found)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
 pub(super) fn not_found(error: SelectError) -> Failure {
     let hint = match &error {
         SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",

@@ -184,11 +184,7 @@ fn written(args: &Args, session: &Wanted, bytes: &[u8], path: &Path) -> Result<(
 
 /// The session in the format that is wanted.
 fn write(args: &Args, path: &Path, bytes: &[u8], out: &mut impl Write) -> Result<(), Failure> {
-    let log = Log::read(bytes);
-    if log.is_empty() {
-        let error = anyhow!("`{}` holds no record of a session", path.display());
-        return Err(Failure::bad_input(error));
-    }
+    let log = log(path, bytes)?;
     match args.to {
         To::Markdown => render(&log, &mut MarkdownRenderer::default(), out)?,
         To::Html => render(&log, &mut HtmlRenderer::default(), out)?,
@@ -196,6 +192,28 @@ fn write(args: &Args, path: &Path, bytes: &[u8], out: &mut impl Write) -> Result
         To::Session => log.write(out)?,
     }
     Ok(())
+}
+
+/// One session as Markdown in a new file, for who asks on a screen of its own.
+pub(super) fn markdown(from: &Path, to: &Path) -> Result<(), Failure> {
+    let bytes = read(from)?;
+    let log = log(from, &bytes)?;
+    let manner = file::Manner {
+        is_private: true,
+        replaces: false,
+    };
+    file::write(to, manner, |out| {
+        Ok(render(&log, &mut MarkdownRenderer::default(), out)?)
+    })
+}
+
+fn log<'b>(path: &Path, bytes: &'b [u8]) -> Result<Log<'b>, Failure> {
+    let log = Log::read(bytes);
+    if log.is_empty() {
+        let error = anyhow!("`{}` holds no record of a session", path.display());
+        return Err(Failure::bad_input(error));
+    }
+    Ok(log)
 }
 
 fn render(log: &Log<'_>, renderer: &mut dyn Renderer, out: &mut impl Write) -> io::Result<()> {

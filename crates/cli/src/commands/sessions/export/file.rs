@@ -21,7 +21,7 @@ pub(super) struct Manner {
 pub(super) fn write(
     path: &Path,
     manner: Manner,
-    fill: impl FnOnce(&mut BufWriter<NamedTempFile>) -> Result<(), Failure>,
+    write: impl FnOnce(&mut BufWriter<NamedTempFile>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if !manner.replaces && path.symlink_metadata().is_ok() {
         return Err(exists(path));
@@ -33,7 +33,7 @@ pub(super) fn write(
         .with_context(|| format!("cannot write `{}`", path.display()))
         .map_err(Failure::bad_input)?;
     let mut out = BufWriter::with_capacity(128 * 1024, file);
-    fill(&mut out)?;
+    write(&mut out)?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
     let moved = if manner.replaces {

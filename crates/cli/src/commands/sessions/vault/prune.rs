@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use lapidary::home::sessions::Period;
 use lapidary::home::vault::{PruneRequest, Pruned};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::{PrunedContents, VaultReport};
@@ -134,16 +135,10 @@ fn text(
 }
 
 fn period(text: &str) -> Result<Duration, String> {
-    let number = |unit: char, hours: u64| {
-        let digits = text.strip_suffix(unit)?;
-        let number: u64 = digits.parse().ok()?;
-        Some(Duration::from_secs(number.saturating_mul(hours * 60 * 60)))
-    };
-    let units = [('h', 1), ('d', 24), ('w', 7 * 24), ('m', 30 * 24)];
-    let found = units
-        .into_iter()
-        .find_map(|(unit, hours)| number(unit, hours));
-    found.ok_or_else(|| "a period is wanted, such as 90d".to_owned())
+    let period = text.parse::<Period>();
+    period
+        .map(Period::duration)
+        .map_err(|error| error.to_string())
 }
 
 /// A number of bytes: `2GB`, `1.5 GB`, `500 MiB`, `1000`.
@@ -175,7 +170,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, period};
+    use super::bytes;
 
     #[test]
     fn a_size_is_a_number_and_a_unit() {
@@ -185,15 +180,6 @@ mod tests {
         assert_eq!(bytes("0"), Ok(0));
         for bad in ["", "GB", "-1GB", "1 YB", "1..2GB", "2 GB x", "é"] {
             assert!(bytes(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_period_is_a_number_and_a_unit() {
-        assert_eq!(period("2h").unwrap().as_secs(), 7200);
-        assert_eq!(period("1m").unwrap().as_secs(), 30 * 24 * 3600);
-        for bad in ["", "d", "90", "-1d", "1 d", "1y"] {
-            assert!(period(bad).is_err(), "{bad}");
         }
     }
 }

@@ -1,0 +1,181 @@
+//! What is asked before something is done: whether, and under which name.
+
+use std::path::{Path, PathBuf};
+
+use super::entry::Entry;
+use super::keys::Key;
+
+/// A file's name may be so long.
+const LONGEST_NAME: usize = 200;
+
+/// What is said may be so long; more is better said in a file.
+const LONGEST_PROMPT: usize = 4000;
+
+/// A question at the foot of the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Question {
+    /// Whether a session is to be deleted.
+    Delete { path: PathBuf, title: String },
+    /// What a transcript is to be called.
+    Export { path: PathBuf, name: String },
+    /// What is to be said to a session that goes on.
+    Resume {
+        id: String,
+        root: Option<PathBuf>,
+        prompt: String,
+    },
+}
+
+/// What came of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// It still stands there.
+    Open(Question),
+    /// It is not to be done.
+    No,
+    Delete(PathBuf),
+    Export {
+        path: PathBuf,
+        to: PathBuf,
+    },
+    Resume(Resumption),
+}
+
+/// A session that goes on, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Resumption {
+    pub(super) id: String,
+    /// The project's directory, if it is known.
+    pub(super) root: Option<PathBuf>,
+    pub(super) prompt: String,
+}
+
+impl Question {
+    pub(super) fn delete(entry: &Entry) -> Self {
+        Self::Delete {
+            path: entry.path.clone(),
+            title: entry.title.clone(),
+        }
+    }
+
+    pub(super) fn export(entry: &Entry) -> Self {
+        Self::Export {
+            path: entry.path.clone(),
+            name: file_name(&entry.id, &entry.path),
+        }
+    }
+
+    pub(super) fn resume(entry: &Entry) -> Self {
+        Self::Resume {
+            id: entry.id.clone(),
+            root: entry.root.clone(),
+            prompt: String::new(),
+        }
+    }
+
+    /// The line that is being typed, if one is.
+    pub(super) fn line(&mut self) -> Option<(&mut String, usize)> {
+        match self {
+            Self::Delete { .. } => None,
+            Self::Export { name, .. } => Some((name, LONGEST_NAME)),
+            Self::Resume { prompt, .. } => Some((prompt, LONGEST_PROMPT)),
+        }
+    }
+
+    /// Takes a key.
+    pub(super) fn answer(mut self, key: Key) -> Answer {
+        if key == Key::Esc {
+            return Answer::No;
+        }
+        match &mut self {
+            // Only a yes is one: whatever else is pressed deletes nothing.
+            Self::Delete { path, .. } => match key {
+                Key::Char('y' | 'Y') => Answer::Delete(std::mem::take(path)),
+                _ => Answer::No,
+            },
+            Self::Export { path, name } if key == Key::Enter && !name.trim().is_empty() => {
+                Answer::Export {
+                    path: std::mem::take(path),
+                    to: Path::new(name.trim()).to_owned(),
+                }
+            }
+            Self::Resume { id, root, prompt } if key == Key::Enter && !prompt.trim().is_empty() => {
+                Answer::Resume(Resumption {
+                    id: std::mem::take(id),
+                    root: root.take(),
+                    prompt: std::mem::take(prompt),
+                })
+            }
+            Self::Export { .. } | Self::Resume { .. } => {
+                if let Some((line, longest)) = self.line() {
+                    key.edits(line, longest);
+                }
+                Answer::Open(self)
+            }
+        }
+    }
+}
+
+/// A name that cannot leave the directory, whatever the id is.
+fn file_name(id: &str, path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let id = if id.is_empty() { stem.as_ref() } else { id };
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    let name: String = id.chars().filter(is_plain).take(64).collect();
+    let name = name.trim_start_matches('-');
+    format!("{}.md", if name.is_empty() { "session" } else { name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_deletes() {
+        let entry = Entry::sample(1, "one", 1, 1);
+        for key in [
+            Key::Enter,
+            Key::Esc,
+            Key::Char('n'),
+            Key::Char('d'),
+            Key::Char(' '),
+        ] {
+            assert_eq!(Question::delete(&entry).answer(key), Answer::No, "{key:?}");
+        }
+        let yes = Question::delete(&entry).answer(Key::Char('y'));
+        assert_eq!(yes, Answer::Delete(entry.path));
+    }
+
+    #[test]
+    fn a_transcript_is_called_like_its_session_or_as_was_typed() {
+        let mut entry = Entry::sample(1, "one", 1, 1);
+        entry.id = "../../x/.bashrc".to_owned();
+        let Answer::Open(asked) = Question::export(&entry).answer(Key::Char('c')) else {
+            panic!("it is being typed");
+        };
+        assert_eq!(
+            asked,
+            Question::Export {
+                path: entry.path.clone(),
+                name: "xbashrc.mdc".to_owned()
+            }
+        );
+        let Answer::Open(asked) = asked.answer(Key::Ctrl('u')) else {
+            panic!("it is being typed");
+        };
+        assert!(
+            matches!(asked.clone().answer(Key::Enter), Answer::Open(_)),
+            "no name is no answer"
+        );
+        assert_eq!(asked.answer(Key::Esc), Answer::No);
+        entry.id = "a1".to_owned();
+        let done = Question::export(&entry).answer(Key::Enter);
+        assert_eq!(
+            done,
+            Answer::Export {
+                path: entry.path,
+                to: "a1.md".into()
+            }
+        );
+    }
+}

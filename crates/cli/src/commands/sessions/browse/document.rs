@@ -1,0 +1,160 @@
+//! A transcript on the screen: its lines, broken to the width at hand, and how far it is scrolled.
+
+use super::text::wrap;
+
+/// A text that is scrolled.
+#[derive(Debug, Default)]
+pub(super) struct Document {
+    lines: Vec<String>,
+    rows: Vec<String>,
+    /// The width that `rows` are for.
+    width: usize,
+    top: usize,
+    /// The row that was found last, until it is scrolled.
+    found: Option<usize>,
+}
+
+impl Document {
+    /// Harmless lines.
+    pub(super) fn new(lines: Vec<String>, width: usize) -> Self {
+        let mut document = Self {
+            lines,
+            ..Self::default()
+        };
+        document.fit(width);
+        document
+    }
+
+    /// Breaks the lines anew if the width is another one. About the same text stays on top.
+    pub(super) fn fit(&mut self, width: usize) {
+        if self.width == width {
+            return;
+        }
+        self.found = None;
+        let before = self.rows.len().max(1);
+        self.width = width;
+        self.rows.clear();
+        for line in &self.lines {
+            wrap(line, width, |row| self.rows.push(row.to_owned()));
+        }
+        self.top = self.top * self.rows.len() / before;
+    }
+
+    /// So many rows, from the first that is on the screen.
+    pub(super) fn page(&self, height: usize) -> impl Iterator<Item = &str> {
+        let rows = self.rows.iter().skip(self.top).take(height);
+        rows.map(String::as_str)
+    }
+
+    /// Moves by so many rows; the last one stays at the bottom of so many.
+    pub(super) fn scroll(&mut self, by: isize, height: usize) {
+        self.found = None;
+        let most = self.rows.len().saturating_sub(height);
+        self.top = self.top.saturating_add_signed(by).min(most);
+    }
+
+    /// How far it is scrolled, in percent; nothing if all of it fits.
+    pub(super) fn percent(&self, height: usize) -> Option<usize> {
+        let most = self
+            .rows
+            .len()
+            .checked_sub(height)
+            .filter(|most| *most > 0)?;
+        Some((self.top * 100 / most).min(100))
+    }
+
+    /// Goes to the next row, in either direction, that has one of these words in it. False if there is none.
+    pub(super) fn find(&mut self, words: &[String], direction: Direction, height: usize) -> bool {
+        let count = self.rows.len();
+        let from = self.found.unwrap_or(self.top).min(count);
+        let has = |row: &usize| {
+            let row = self.rows[*row].to_lowercase();
+            words.iter().any(|word| row.contains(word.as_str()))
+        };
+        let found = match direction {
+            Direction::Here => (self.top..count).find(has),
+            Direction::Down => (from + 1..count).chain(0..from).find(has),
+            Direction::Up => (0..from).rev().chain((from..count).rev()).find(has),
+        };
+        let Some(row) = found else { return false };
+        self.found = found;
+        self.top = row.min(count.saturating_sub(height));
+        true
+    }
+}
+
+/// Where to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// From the row on top.
+    Here,
+    /// Behind it, and from the beginning again.
+    Down,
+    /// Before it, and from the end again.
+    Up,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document() -> Document {
+        let lines = ["one two", "three", "four TWO", "five", "six"];
+        Document::new(lines.map(str::to_owned).to_vec(), 10)
+    }
+
+    #[test]
+    fn it_scrolls_as_far_as_there_is_text() {
+        let mut document = document();
+        document.scroll(99, 2);
+        assert_eq!(document.page(2).collect::<Vec<_>>(), ["five", "six"]);
+        assert_eq!(document.percent(2), Some(100));
+        document.scroll(-99, 2);
+        assert_eq!(document.percent(2), Some(0));
+        assert_eq!(document.percent(5), None);
+        document.scroll(1, 5);
+        assert_eq!(document.page(1).collect::<Vec<_>>(), ["one two"]);
+    }
+
+    #[test]
+    fn it_finds_in_both_directions_and_around_the_end() {
+        let mut document = document();
+        let two = ["two".to_owned()];
+        assert!(document.find(&two, Direction::Here, 1));
+        assert_eq!(document.top, 0);
+        assert!(document.find(&two, Direction::Down, 1));
+        assert_eq!(document.top, 2);
+        assert!(document.find(&two, Direction::Down, 1));
+        assert_eq!(document.top, 0);
+        assert!(document.find(&two, Direction::Up, 1));
+        assert_eq!(document.top, 2);
+        assert!(!document.find(&["seven".to_owned()], Direction::Down, 1));
+        assert!(!Document::default().find(&two, Direction::Up, 1));
+    }
+
+    #[test]
+    fn what_is_found_at_the_end_has_the_rest_before_it() {
+        let mut document = document();
+        assert!(document.find(&["i".to_owned()], Direction::Down, 3));
+        assert_eq!(
+            document.page(3).collect::<Vec<_>>(),
+            ["four TWO", "five", "six"]
+        );
+        assert!(document.find(&["i".to_owned()], Direction::Down, 3));
+        assert_eq!(
+            document.found,
+            Some(4),
+            "behind the one before, not behind the row on top"
+        );
+    }
+
+    #[test]
+    fn another_width_keeps_the_place() {
+        let mut document = Document::new(vec!["word ".repeat(100).trim_end().to_owned()], 50);
+        document.scroll(5, 5);
+        document.fit(25);
+        assert_eq!(document.percent(10), Some(100));
+        document.fit(0);
+        assert!(document.page(1).next().is_some());
+    }
+}

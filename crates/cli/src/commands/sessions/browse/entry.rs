@@ -1,0 +1,155 @@
+//! A row of the list: a session, or a file that is none and why.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use lapidary::home::sessions::{HiddenFile, Listed, Listing};
+use lapidary::render::live::Marks;
+
+use super::text::one_line;
+
+/// So much of a title or a first message is looked at.
+const LONGEST: usize = 2048;
+
+/// What the list knows about a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Its number, if it can be resumed.
+    pub(super) number: Option<u64>,
+    /// The session's id, if it has one.
+    pub(super) id: String,
+    /// What to call it: harmless, one line.
+    pub(super) title: String,
+    pub(super) messages: u64,
+    pub(super) updated_ms: Option<i64>,
+    pub(super) path: PathBuf,
+    pub(super) size: u64,
+    /// Where its project is, if that is known.
+    pub(super) root: Option<PathBuf>,
+    /// What to call the project: harmless, one line.
+    pub(super) project: String,
+    /// Title, id, first message and project in lower case, for searching.
+    words: String,
+}
+
+impl Entry {
+    /// All that a listing has: first what can be resumed, then what cannot.
+    pub(super) fn all(listing: &Listing, marks: Marks) -> Vec<Self> {
+        let sessions = listing.sessions.iter().map(|one| Self::session(one, marks));
+        let hidden = listing.hidden.iter().map(|one| Self::hidden(one, marks));
+        sessions.chain(hidden).collect()
+    }
+
+    fn session(listed: &Listed, marks: Marks) -> Self {
+        let info = &listed.info;
+        let title = one_line(start_of(&info.display_name), marks);
+        let root = info.project.as_ref().map(PathBuf::from);
+        let project = project_name(info.project.as_deref(), &info.project_id, marks);
+        let first = start_of(&info.first_user_message);
+        let words = format!("{title}\n{}\n{first}\n{project}", start_of(&info.id)).to_lowercase();
+        Self {
+            number: Some(info.index),
+            id: info.id.clone(),
+            title,
+            messages: info.message_count,
+            updated_ms: listed.updated_ms,
+            path: listed.path.clone(),
+            size: info.size,
+            root,
+            project,
+            words,
+        }
+    }
+
+    fn hidden(file: &HiddenFile, marks: Marks) -> Self {
+        let path = PathBuf::from(&file.path);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let title = one_line(start_of(&format!("{name}: {}", file.explanation)), marks);
+        let project = project_name(None, &file.project_id, marks);
+        Self {
+            number: None,
+            id: file.session_id.clone().unwrap_or_default(),
+            words: format!("{title}\n{project}").to_lowercase(),
+            title,
+            messages: 0,
+            updated_ms: None,
+            path,
+            size: file.size,
+            root: None,
+            project,
+        }
+    }
+
+    /// Whether it can be resumed.
+    pub(super) fn is_session(&self) -> bool {
+        self.number.is_some()
+    }
+
+    /// Whether each of these words, in lower case, is in what a list says about it.
+    pub(super) fn says(&self, words: &[String]) -> bool {
+        words.iter().all(|word| self.words.contains(word.as_str()))
+    }
+
+    /// How long ago something was added, in few letters: `now`, `5m`, `3h`, `12d`, `2y`.
+    pub(super) fn age(&self, now: SystemTime) -> String {
+        const MINUTE: i64 = 60;
+        const HOUR: i64 = 60 * MINUTE;
+        const DAY: i64 = 24 * HOUR;
+        const YEAR: i64 = 365 * DAY;
+        let now = now.duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.map_or(0, |since| {
+            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+        });
+        let Some(then) = self.updated_ms else {
+            return String::new();
+        };
+        match now.saturating_sub(then).div_euclid(1000) {
+            i64::MIN..=-60 => "future".to_owned(),
+            seconds @ YEAR.. => format!("{}y", seconds / YEAR),
+            seconds @ DAY.. => format!("{}d", seconds / DAY),
+            seconds @ HOUR.. => format!("{}h", seconds / HOUR),
+            seconds @ MINUTE.. => format!("{}m", seconds / MINUTE),
+            _ => "now".to_owned(),
+        }
+    }
+}
+
+/// The last part of the project's path, or what its directory in the home is called.
+fn project_name(root: Option<&str>, id: &str, marks: Marks) -> String {
+    let name = root.and_then(|root| root.rsplit(std::path::is_separator).next());
+    let name = name.filter(|name| !name.is_empty()).unwrap_or(id);
+    one_line(start_of(name), marks)
+}
+
+fn start_of(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LONGEST)]
+}
+
+#[cfg(test)]
+impl Entry {
+    /// A session to try things with.
+    pub(super) fn sample(number: u64, title: &str, messages: u64, updated_ms: i64) -> Self {
+        let id = format!("{number:08x}-0000-4000-8000-000000000000");
+        Self {
+            number: Some(number),
+            words: format!("{title}\n{id}\nproject").to_lowercase(),
+            title: one_line(title, Marks::Unicode),
+            messages,
+            updated_ms: Some(updated_ms),
+            path: PathBuf::from(format!("/chats/session-{id}.jsonl")),
+            size: 1000,
+            root: None,
+            project: "project".to_owned(),
+            id,
+        }
+    }
+
+    /// A file that is no session.
+    pub(super) fn sample_hidden(title: &str) -> Self {
+        Self {
+            number: None,
+            id: String::new(),
+            ..Self::sample(0, title, 0, 0)
+        }
+    }
+}

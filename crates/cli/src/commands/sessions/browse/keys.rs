@@ -1,0 +1,149 @@
+//! Keys, and what they are for.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+/// A key that means something here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    Char(char),
+    Ctrl(char),
+    Enter,
+    Esc,
+    Tab,
+    Backspace,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Home,
+    End,
+}
+
+impl Key {
+    /// The key that was pressed, if it means anything.
+    pub(super) fn of(event: KeyEvent) -> Option<Self> {
+        if event.kind == KeyEventKind::Release {
+            return None;
+        }
+        Some(match event.code {
+            KeyCode::Char(letter) if event.modifiers.contains(KeyModifiers::CONTROL) => {
+                Self::Ctrl(letter.to_ascii_lowercase())
+            }
+            KeyCode::Char(letter) if !event.modifiers.contains(KeyModifiers::ALT) => {
+                Self::Char(letter)
+            }
+            KeyCode::Enter => Self::Enter,
+            KeyCode::Esc => Self::Esc,
+            KeyCode::Tab | KeyCode::BackTab => Self::Tab,
+            KeyCode::Backspace => Self::Backspace,
+            KeyCode::Up => Self::Up,
+            KeyCode::Down => Self::Down,
+            KeyCode::PageUp => Self::PageUp,
+            KeyCode::PageDown => Self::PageDown,
+            KeyCode::Home => Self::Home,
+            KeyCode::End => Self::End,
+            _ => return None,
+        })
+    }
+
+    /// How far it moves in something of which so many rows are on the screen.
+    pub(super) fn motion(self, height: usize) -> Option<isize> {
+        let page = isize::try_from(height.saturating_sub(1).max(1)).unwrap_or(isize::MAX);
+        Some(match self {
+            Self::Up | Self::Char('k') | Self::Ctrl('p') => -1,
+            Self::Down | Self::Char('j') | Self::Ctrl('n') => 1,
+            Self::PageUp | Self::Ctrl('b') => -page,
+            Self::PageDown | Self::Ctrl('f') | Self::Char(' ') => page,
+            Self::Home | Self::Char('g') => isize::MIN,
+            Self::End | Self::Char('G') => isize::MAX,
+            _ => return None,
+        })
+    }
+
+    /// The same without the letters, for where these are typed.
+    pub(super) fn motion_while_typing(self, height: usize) -> Option<isize> {
+        match self {
+            Self::Char(_) => None,
+            other => other.motion(height),
+        }
+    }
+
+    /// Changes a line that is being typed. True if it did.
+    pub(super) fn edits(self, line: &mut String, longest: usize) -> bool {
+        match self {
+            Self::Char(letter) if line.chars().count() < longest && !letter.is_control() => {
+                line.push(letter);
+            }
+            Self::Backspace | Self::Ctrl('h') => {
+                line.pop();
+            }
+            Self::Ctrl('u') => line.clear(),
+            Self::Ctrl('w') => {
+                let end = line.trim_end().rfind(' ').map_or(0, |at| at + 1);
+                line.truncate(end);
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// The page that `?` shows: keys, and what they do.
+pub(super) const HELP: &[(&str, &str)] = &[
+    (
+        "Up Down, j k",
+        "one row up, down; PgUp, PgDn, Home, End likewise",
+    ),
+    (
+        "/",
+        "search titles, ids and texts; Enter keeps it, Esc ends it",
+    ),
+    ("Enter", "read the whole session"),
+    ("r", "resume it: asks what to say, and leaves"),
+    ("e", "export it as Markdown"),
+    ("d", "delete it, after asking"),
+    (
+        "s, S",
+        "order by date, messages or name; S turns the order around",
+    ),
+    ("p", "only the project of this session, or all again"),
+    ("h", "also the files that are no sessions, and why"),
+    ("Tab", "preview on and off"),
+    ("q, Esc", "leave; Ctrl-C leaves from everywhere"),
+    ("", ""),
+    (
+        "While reading",
+        "/ searches, n and N go to the next and the one before",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_edited_letter_by_letter_and_word_by_word() {
+        let mut line = "one two".to_owned();
+        assert!(Key::Char('!').edits(&mut line, 8));
+        assert!(!Key::Char('!').edits(&mut line, 8), "it is long enough");
+        assert_eq!(line, "one two!");
+        assert!(Key::Ctrl('w').edits(&mut line, 8));
+        assert_eq!(line, "one ");
+        Key::Backspace.edits(&mut line, 8);
+        assert_eq!(line, "one");
+        Key::Ctrl('w').edits(&mut line, 8);
+        assert_eq!(line, "");
+        Key::Backspace.edits(&mut line, 8);
+        assert!(!Key::Enter.edits(&mut line, 8));
+    }
+
+    #[test]
+    fn a_key_that_is_let_go_is_no_key() {
+        let mut event = KeyEvent::new(KeyCode::Char('C'), KeyModifiers::CONTROL);
+        assert_eq!(Key::of(event), Some(Key::Ctrl('c')));
+        event.kind = KeyEventKind::Release;
+        assert_eq!(Key::of(event), None);
+        let alt = KeyEvent::new(KeyCode::Char('d'), KeyModifiers::ALT);
+        assert_eq!(Key::of(alt), None);
+    }
+}

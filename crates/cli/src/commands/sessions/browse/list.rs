@@ -1,0 +1,339 @@
+//! The list: what of it is shown, in which order, and where the cursor stands.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::entry::Entry;
+use super::text::width;
+
+/// By what the list is ordered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// The most recently updated first.
+    #[default]
+    Date,
+    /// The longest first.
+    Messages,
+    /// A to Z.
+    Name,
+}
+
+impl Sort {
+    fn next(self) -> Self {
+        match self {
+            Self::Date => Self::Messages,
+            Self::Messages => Self::Name,
+            Self::Name => Self::Date,
+        }
+    }
+
+    /// In words.
+    pub(super) fn described(self, reversed: bool) -> &'static str {
+        match (self, reversed) {
+            (Self::Date, false) => "newest first",
+            (Self::Date, true) => "oldest first",
+            (Self::Messages, false) => "longest first",
+            (Self::Messages, true) => "shortest first",
+            (Self::Name, false) => "by name",
+            (Self::Name, true) => "by name, Z to A",
+        }
+    }
+}
+
+/// A place in a text where something was found. Harmless, one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Snippet {
+    pub(super) before: String,
+    pub(super) matched: String,
+    pub(super) after: String,
+}
+
+/// Files and their places among the entries, the newest first.
+pub(super) type Files = Arc<[(usize, PathBuf)]>;
+
+/// All that there is, and what of it is shown.
+#[derive(Debug, Default)]
+pub(super) struct List {
+    pub(super) entries: Vec<Entry>,
+    /// The rows, as places in `entries`.
+    rows: Vec<usize>,
+    /// The row under the cursor.
+    cursor: usize,
+    /// Somebody put it there; otherwise it stays on the first row of what a search finds.
+    is_placed: bool,
+    /// The first row on the screen.
+    top: usize,
+    query: String,
+    /// What was found in the texts of the files, by place in `entries`.
+    found: HashMap<usize, Snippet>,
+    pub(super) sort: Sort,
+    pub(super) is_reversed: bool,
+    pub(super) shows_hidden: bool,
+    /// How many columns the longest name of a project takes.
+    pub(super) project_width: usize,
+    /// Only this project.
+    pub(super) project: Option<String>,
+}
+
+impl List {
+    /// Takes a listing; the cursor stays on its session if that is still there.
+    pub(super) fn fill(&mut self, entries: Vec<Entry>) {
+        let path = self.selected().map(|entry| entry.path.clone());
+        self.entries = entries;
+        let names = self.entries.iter().map(|entry| width(&entry.project));
+        self.project_width = names.max().unwrap_or(0);
+        self.found.clear();
+        self.arrange(None);
+        let place = path.and_then(|path| {
+            let mut rows = self.rows.iter();
+            rows.position(|&place| self.entries[place].path == path)
+        });
+        self.cursor = place.unwrap_or(0);
+    }
+
+    /// The rows, top to bottom.
+    pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = (usize, &Entry)> {
+        self.rows.iter().map(|&place| (place, &self.entries[place]))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The files to search: first those that are looked at first, so that what is found is added below.
+    pub(super) fn files(&self) -> Files {
+        let mut files: Vec<_> = self.entries.iter().enumerate().collect();
+        files.sort_by_key(|(_, entry)| Reverse(entry.updated_ms));
+        let files = files.into_iter();
+        files
+            .map(|(place, entry)| (place, entry.path.clone()))
+            .collect()
+    }
+
+    /// How many there could be, were nothing searched.
+    pub(super) fn sessions(&self) -> usize {
+        let entries = self.entries.iter();
+        entries.filter(|entry| entry.is_session()).count()
+    }
+
+    pub(super) fn cursor(&self) -> usize {
+        self.cursor
+    }
+
+    pub(super) fn top(&self) -> usize {
+        self.top
+    }
+
+    pub(super) fn selected(&self) -> Option<&Entry> {
+        self.entries.get(*self.rows.get(self.cursor)?)
+    }
+
+    pub(super) fn query(&self) -> &str {
+        &self.query
+    }
+
+    /// What is searched, word by word, in lower case.
+    pub(super) fn words(&self) -> Vec<String> {
+        super::state::words(&self.query)
+    }
+
+    pub(super) fn snippet(&self, place: usize) -> Option<&Snippet> {
+        self.found.get(&place)
+    }
+
+    /// The snippet of what is under the cursor.
+    pub(super) fn selected_snippet(&self) -> Option<&Snippet> {
+        self.found.get(self.rows.get(self.cursor)?)
+    }
+
+    /// Searches for something else. What was found in files was found for other words.
+    pub(super) fn search(&mut self, query: String) {
+        self.query = query;
+        self.is_placed = false;
+        self.found.clear();
+        let place = self.rows.get(self.cursor).copied();
+        self.arrange(place.filter(|_| self.query.is_empty()));
+    }
+
+    /// Takes what was found in files.
+    pub(super) fn add_found(&mut self, found: Vec<(usize, Snippet)>) {
+        self.found.extend(found);
+        let place = self.rows.get(self.cursor).copied();
+        self.arrange(place.filter(|_| self.is_placed));
+    }
+
+    pub(super) fn next_sort(&mut self) {
+        self.sort = self.sort.next();
+        self.is_reversed = false;
+        self.rearrange();
+    }
+
+    pub(super) fn reverse(&mut self) {
+        self.is_reversed = !self.is_reversed;
+        self.rearrange();
+    }
+
+    pub(super) fn toggle_hidden(&mut self) {
+        self.shows_hidden = !self.shows_hidden;
+        self.rearrange();
+    }
+
+    /// Only the project of what is under the cursor, or all again.
+    pub(super) fn toggle_project(&mut self) {
+        self.project = match self.project {
+            Some(_) => None,
+            None => self.selected().map(|entry| entry.project.clone()),
+        };
+        self.rearrange();
+    }
+
+    /// Takes a row away whose file is gone.
+    pub(super) fn remove(&mut self, path: &std::path::Path) {
+        let row = self.cursor;
+        self.entries.retain(|entry| entry.path != path);
+        self.found.clear();
+        self.arrange(None);
+        self.cursor = row.min(self.rows.len().saturating_sub(1));
+    }
+
+    /// Moves the cursor by so many rows, as far as there are any.
+    pub(super) fn step(&mut self, by: isize) {
+        self.is_placed = true;
+        let last = self.rows.len().saturating_sub(1);
+        self.cursor = self.cursor.saturating_add_signed(by).min(last);
+    }
+
+    /// Scrolls so that the cursor is among so many rows.
+    pub(super) fn scroll(&mut self, height: usize) {
+        let height = height.max(1);
+        let most = self.rows.len().saturating_sub(height);
+        let lowest = (self.cursor + 1).saturating_sub(height);
+        self.top = self.top.clamp(lowest, self.cursor.max(lowest)).min(most);
+    }
+
+    fn rearrange(&mut self) {
+        let place = self.rows.get(self.cursor).copied();
+        self.arrange(place);
+    }
+
+    /// Chooses and orders the rows; the cursor stays on its entry, or else goes to the first.
+    fn arrange(&mut self, selected: Option<usize>) {
+        let words = self.words();
+        let mut rows: Vec<usize> = (0..self.entries.len())
+            .filter(|&place| self.is_shown(place, &words))
+            .collect();
+        let entries = &self.entries;
+        match self.sort {
+            Sort::Date => rows.sort_by_key(|&place| Reverse(entries[place].updated_ms)),
+            Sort::Messages => rows.sort_by_key(|&place| Reverse(entries[place].messages)),
+            Sort::Name => rows.sort_by_cached_key(|&place| entries[place].title.to_lowercase()),
+        }
+        if self.is_reversed {
+            rows.reverse();
+        }
+        // What is no session stands behind the sessions in any order.
+        rows.sort_by_key(|&place| !entries[place].is_session());
+        let row = selected.and_then(|selected| rows.iter().position(|&place| place == selected));
+        self.cursor = row.unwrap_or(0);
+        self.rows = rows;
+    }
+
+    fn is_shown(&self, place: usize, words: &[String]) -> bool {
+        let entry = &self.entries[place];
+        let is_of_project = self
+            .project
+            .as_ref()
+            .is_none_or(|name| *name == entry.project);
+        is_of_project
+            && (entry.is_session() || self.shows_hidden)
+            && (entry.says(words) || self.found.contains_key(&place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list() -> List {
+        let mut list = List::default();
+        list.fill(vec![
+            Entry::sample(1, "beta plan", 5, 100),
+            Entry::sample(2, "Alpha work", 9, 300),
+            Entry::sample(3, "gamma Plan", 1, 200),
+            Entry::sample_hidden("torn.jsonl: it is empty"),
+        ]);
+        list
+    }
+
+    fn numbers(list: &List) -> Vec<Option<u64>> {
+        list.rows().map(|(_, entry)| entry.number).collect()
+    }
+
+    #[test]
+    fn every_order_has_its_reverse_and_what_is_no_session_stays_last() {
+        let mut list = list();
+        assert_eq!(numbers(&list), [Some(2), Some(3), Some(1)]);
+        list.toggle_hidden();
+        list.reverse();
+        assert_eq!(numbers(&list), [Some(1), Some(3), Some(2), None]);
+        list.next_sort();
+        assert_eq!(numbers(&list), [Some(2), Some(1), Some(3), None]);
+        list.next_sort();
+        assert_eq!(numbers(&list), [Some(2), Some(1), Some(3), None]);
+        list.reverse();
+        assert_eq!(numbers(&list), [Some(3), Some(1), Some(2), None]);
+    }
+
+    #[test]
+    fn all_words_have_to_be_there_in_any_case_and_order() {
+        let mut list = list();
+        list.search("PLAN gam".to_owned());
+        assert_eq!(numbers(&list), [Some(3)]);
+        list.search("plan".to_owned());
+        assert_eq!(numbers(&list), [Some(3), Some(1)]);
+        list.search("00000002-".to_owned());
+        assert_eq!(numbers(&list), [Some(2)], "ids are searched");
+        list.search("nowhere".to_owned());
+        assert_eq!(numbers(&list), []);
+        assert!(list.selected().is_none());
+    }
+
+    #[test]
+    fn what_is_found_in_a_file_joins_until_other_words_are_searched() {
+        let mut list = list();
+        list.search("plan".to_owned());
+        let snippet = Snippet {
+            before: "the ".to_owned(),
+            matched: "plan".to_owned(),
+            after: String::new(),
+        };
+        list.add_found(vec![(1, snippet)]);
+        assert_eq!(numbers(&list), [Some(2), Some(3), Some(1)]);
+        assert_eq!(list.cursor(), 0, "nobody has moved it");
+        list.search("plans".to_owned());
+        assert_eq!(numbers(&list), []);
+    }
+
+    #[test]
+    fn the_cursor_stays_with_its_session_and_on_the_screen() {
+        let mut list = list();
+        list.step(1);
+        assert_eq!(list.selected().unwrap().number, Some(3));
+        list.next_sort();
+        assert_eq!(list.selected().unwrap().number, Some(3));
+        assert_eq!(list.cursor(), 2);
+        list.scroll(2);
+        assert_eq!(list.top(), 1);
+        list.step(-99);
+        list.scroll(2);
+        assert_eq!((list.cursor(), list.top()), (0, 0));
+        list.step(99);
+        assert_eq!(list.cursor(), 2);
+        list.scroll(0);
+        assert_eq!(list.top(), 2);
+        list.remove(&list.selected().unwrap().path.clone());
+        assert_eq!(list.cursor(), 1);
+    }
+}

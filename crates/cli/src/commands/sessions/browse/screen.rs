@@ -1,0 +1,219 @@
+//! The terminal: taken when the browser starts, given back on every way out.
+
+use std::io::{self, BufWriter, Stdout, Write as _};
+use std::panic;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crossterm::cursor::{Hide, Show};
+use crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event};
+use crossterm::execute;
+use crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+
+use super::keys::Key;
+use super::state::{Input, State};
+use super::view;
+
+/// So often the keyboard looks whether it is still wanted.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The terminal is ours: raw, on its other screen.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// A terminal that is drawn on. Dropping it gives the terminal back.
+pub(super) struct Screen {
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+}
+
+impl Screen {
+    pub(super) fn take() -> io::Result<Self> {
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(64 * 1024, io::stdout()));
+        give_back_in_panic();
+        TAKEN.store(true, Ordering::SeqCst);
+        let taken = enable_raw_mode().and_then(|()| {
+            execute!(
+                io::stdout(),
+                EnterAlternateScreen,
+                EnableBracketedPaste,
+                Hide
+            )?;
+            Terminal::new(backend)
+        });
+        match taken {
+            Ok(terminal) => Ok(Self { terminal }),
+            Err(error) => {
+                give_back();
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn area(&self) -> io::Result<Rect> {
+        let size = self.terminal.size()?;
+        Ok(Rect::new(0, 0, size.width, size.height))
+    }
+
+    pub(super) fn draw(&mut self, state: &State) -> io::Result<()> {
+        self.terminal.draw(|frame| {
+            let cursor = view::draw(state, frame.buffer_mut());
+            if let Some(cursor) = cursor {
+                frame.set_cursor_position(cursor);
+            }
+        })?;
+        Ok(())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+        if !thread::panicking() {
+            drop(panic::take_hook());
+        }
+    }
+}
+
+/// Leaves the terminal as it was, once.
+fn give_back() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    // There is nothing to be done if it is gone.
+    let mut out = io::stdout();
+    let _ = execute!(out, DisableBracketedPaste, LeaveAlternateScreen, Show);
+    let _ = out.flush();
+    let _ = disable_raw_mode();
+}
+
+/// A message of a panic is to be read where it stands. One of a worker's is caught there, and nothing to draw over the screen.
+fn give_back_in_panic() {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |what| {
+        if thread::current().name() == Some("main") {
+            give_back();
+            before(what);
+        }
+    }));
+}
+
+/// What is typed, as inputs.
+pub(super) struct Keyboard {
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Keyboard {
+    pub(super) fn listen(inputs: Sender<Input>) -> io::Result<Self> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let stop = is_over.clone();
+        let builder = thread::Builder::new().name("lapidary-keyboard".to_owned());
+        let thread = builder.spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                let heard = match next() {
+                    Ok(None) => continue,
+                    Ok(Some(input)) => inputs.send(input),
+                    Err(_) => inputs.send(Input::Terminated),
+                };
+                if heard.is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { is_over, thread })
+    }
+
+    /// Takes no more keys: they belong to whatever comes next. A terminal that is gone may keep the thread; it is not waited for.
+    pub(super) fn stop(self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        let last = Instant::now() + 5 * LOOK;
+        while !self.thread.is_finished() && Instant::now() < last {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// The next input, if one comes soon.
+fn next() -> io::Result<Option<Input>> {
+    match event::poll(LOOK) {
+        Ok(true) => Ok(input(event::read()?)),
+        Ok(false) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn input(event: Event) -> Option<Input> {
+    match event {
+        Event::Key(key) => Key::of(key).map(Input::Key),
+        Event::Paste(text) => Some(Input::Paste(text)),
+        Event::Resize(width, height) => Some(Input::Resize(Rect::new(0, 0, width, height))),
+        _ => None,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    const ASKED: &str = "LAPIDARY_TEST_PANIC";
+
+    const ON_A_TERMINAL: &str = r#"
+import os, pty, sys, termios
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+shown = b""
+while True:
+    try:
+        more = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not more:
+        break
+    shown += more
+os.waitpid(pid, 0)
+flags = termios.tcgetattr(terminal)[3]
+os.write(1, shown)
+os.write(1, b"COOKED" if flags & termios.ICANON and flags & termios.ECHO else b"RAW")
+"#;
+
+    /// Runs itself once more, on a terminal, and panics there.
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_speaks() {
+        if std::env::var_os(ASKED).is_some() {
+            let browser = thread::Builder::new().name("main".to_owned()).spawn(|| {
+                let _screen = Screen::take().unwrap();
+                panic!("something is wrong");
+            });
+            assert!(browser.unwrap().join().is_err());
+            return;
+        }
+        let name = thread::current().name().unwrap().to_owned();
+        let ran = std::process::Command::new("python3")
+            .args(["-c", ON_A_TERMINAL])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", &name, "--nocapture"])
+            .env(ASKED, "1")
+            .env("TERM", "xterm-256color")
+            .output()
+            .unwrap();
+        let shown = String::from_utf8(ran.stdout).unwrap();
+        let at = |what: &str| {
+            shown
+                .find(what)
+                .unwrap_or_else(|| panic!("{what:?}: {shown:?}"))
+        };
+        assert!(at("\u{1b}[?1049h") < at("\u{1b}[?1049l"), "{shown:?}");
+        assert!(at("\u{1b}[?1049l") < at("something is wrong"), "{shown:?}");
+        assert!(at("\u{1b}[?25h") < at("something is wrong"), "{shown:?}");
+        assert!(shown.ends_with("COOKED"), "{shown:?}");
+    }
+}

@@ -1,0 +1,531 @@
+//! What the browser is doing. Pure: an [`Input`] changes the [`State`] and asks for [`Effect`]s; nothing is read or drawn here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use lapidary::render::live::Marks;
+use ratatui::layout::Rect;
+
+use super::confirm::{Answer, Question, Resumption};
+use super::document::{Direction, Document};
+use super::entry::Entry;
+use super::keys::Key;
+use super::layout::Areas;
+use super::list::{Files, List, Snippet};
+
+/// A search may be so long.
+const LONGEST_QUERY: usize = 200;
+
+/// What is known from the beginning.
+#[derive(Debug, Clone)]
+pub(super) struct Setup {
+    pub(super) screen: Rect,
+    pub(super) marks: Marks,
+    pub(super) colour: bool,
+    pub(super) now: SystemTime,
+    /// Whose sessions: a directory, or all projects.
+    pub(super) place: String,
+    /// Sessions of several projects are shown.
+    pub(super) is_everywhere: bool,
+    /// Sessions can be deleted from here.
+    pub(super) can_delete: bool,
+}
+
+/// All that is on the screen.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) setup: Setup,
+    pub(super) list: List,
+    pub(super) listing: Reading,
+    pub(super) mode: Mode,
+    pub(super) preview: Preview,
+    pub(super) with_preview: bool,
+    /// A remark, until the next key.
+    pub(super) note: Option<String>,
+    /// How many files have been searched, and of how many, while it goes on.
+    pub(super) searched: Option<(usize, usize)>,
+    files: Files,
+    /// Counts what was asked of others: an answer to what was asked before is of no use.
+    ticket: u64,
+    searching: u64,
+}
+
+/// How far the listing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// So many files of so many.
+    At(usize, usize),
+    Done,
+}
+
+/// What takes the keys.
+#[derive(Debug)]
+pub(super) enum Mode {
+    Browsing,
+    /// A search is being typed.
+    Searching,
+    /// A transcript takes the whole screen.
+    Open(Open),
+    Help,
+    Asking(Question),
+}
+
+/// A transcript that takes the whole screen.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    pub(super) title: String,
+    /// Until it is there, nothing.
+    pub(super) document: Option<Document>,
+    pub(super) query: String,
+    /// The search is being typed.
+    pub(super) is_typing: bool,
+}
+
+/// The preview of what is under the cursor.
+#[derive(Debug, Default)]
+pub(super) enum Preview {
+    /// There is nothing to be seen.
+    #[default]
+    Empty,
+    /// It is being read.
+    Coming(PathBuf),
+    Ready(PathBuf, Document),
+    /// Why there is none.
+    Failed(PathBuf, String),
+}
+
+/// What happens.
+#[derive(Debug)]
+pub(super) enum Input {
+    Key(Key),
+    Paste(String),
+    Resize(Rect),
+    /// So many files of so many have been listed.
+    Counted(usize, usize),
+    Listed(Vec<Entry>, Option<String>),
+    /// A transcript that was asked for, in harmless lines.
+    Read(u64, Result<Vec<String>, String>),
+    Found(u64, Found),
+    /// A remark about what was done.
+    Told(String),
+    /// This file is gone.
+    Deleted(PathBuf, String),
+    /// Somebody wants us to end.
+    Terminated,
+}
+
+/// What a search has found since it was last told.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) places: Vec<(usize, Snippet)>,
+    pub(super) done: usize,
+    pub(super) total: usize,
+}
+
+/// What is to be done by others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// List the sessions anew.
+    List,
+    /// Read a transcript. Whatever was to be read before is not needed any more.
+    Read(u64, PathBuf, Extent),
+    /// Search files for words. Whatever was searched before is not needed any more; without words nothing is.
+    Search(u64, Vec<String>, Files),
+    Export(PathBuf, PathBuf),
+    Delete(PathBuf),
+    Leave(Outcome),
+}
+
+/// How much of a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// Enough for a look.
+    Preview,
+    /// All that can be scrolled through.
+    Whole,
+}
+
+/// How the browser was left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Done,
+    /// By somebody who wants to go on with this session.
+    Resume(Resumption),
+    /// By Ctrl-C or a signal.
+    Interrupted,
+}
+
+impl State {
+    pub(super) fn new(setup: Setup) -> Self {
+        Self {
+            setup,
+            list: List::default(),
+            listing: Reading::At(0, 0),
+            mode: Mode::Browsing,
+            preview: Preview::Empty,
+            with_preview: true,
+            note: None,
+            searched: None,
+            files: Arc::new([]),
+            ticket: 0,
+            searching: 0,
+        }
+    }
+
+    pub(super) fn areas(&self) -> Areas {
+        Areas::of(self.setup.screen, self.with_preview)
+    }
+
+    /// Takes what happened; returns what is to be done about it.
+    pub(super) fn update(&mut self, input: Input) -> Vec<Effect> {
+        let mut effects = match input {
+            Input::Key(Key::Ctrl('c')) | Input::Terminated => {
+                vec![Effect::Leave(Outcome::Interrupted)]
+            }
+            Input::Key(key) => self.key(key),
+            Input::Paste(text) => self.paste(&text),
+            Input::Resize(screen) => self.resize(screen),
+            Input::Counted(done, total) => {
+                self.listing = Reading::At(done, total);
+                Vec::new()
+            }
+            Input::Listed(entries, warning) => self.listed(entries, warning),
+            Input::Read(ticket, text) if ticket == self.ticket => self.read(text),
+            Input::Found(ticket, found) if ticket == self.searching => self.found(found),
+            Input::Read(..) | Input::Found(..) => Vec::new(),
+            Input::Told(note) => self.tell(note),
+            Input::Deleted(path, note) => {
+                self.list.remove(&path);
+                self.forget(&path);
+                self.note = Some(note);
+                vec![Effect::List] // those after it have other numbers now
+            }
+        };
+        self.list.scroll(usize::from(self.areas().list.height));
+        effects.extend(self.look());
+        effects
+    }
+
+    fn key(&mut self, key: Key) -> Vec<Effect> {
+        self.note = None;
+        match std::mem::replace(&mut self.mode, Mode::Browsing) {
+            Mode::Browsing => self.browse(key),
+            Mode::Searching => self.type_search(key),
+            Mode::Open(open) => self.turn_pages(open, key),
+            Mode::Help => Vec::new(), // any key goes back
+            Mode::Asking(question) => self.answer(question, key),
+        }
+    }
+
+    fn browse(&mut self, key: Key) -> Vec<Effect> {
+        if let Some(by) = key.motion(usize::from(self.areas().list.height)) {
+            self.list.step(by);
+            return Vec::new();
+        }
+        match key {
+            Key::Char('q') => return vec![Effect::Leave(Outcome::Done)],
+            Key::Esc if self.list.query().is_empty() => return vec![Effect::Leave(Outcome::Done)],
+            Key::Esc => return self.search(String::new()),
+            Key::Char('/') => self.mode = Mode::Searching,
+            Key::Char('?') => self.mode = Mode::Help,
+            Key::Char('s') => self.list.next_sort(),
+            Key::Char('S') => self.list.reverse(),
+            Key::Char('h') => self.list.toggle_hidden(),
+            Key::Char('p') if self.setup.is_everywhere => self.list.toggle_project(),
+            Key::Tab => self.with_preview = !self.with_preview,
+            Key::Enter => return self.open(),
+            Key::Char('r') => return self.resume(),
+            Key::Char('e') => self.ask(Question::export),
+            Key::Char('d') if self.setup.can_delete => return self.delete(),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn type_search(&mut self, key: Key) -> Vec<Effect> {
+        self.mode = Mode::Searching;
+        if let Some(by) = key.motion_while_typing(usize::from(self.areas().list.height)) {
+            self.list.step(by);
+            return Vec::new();
+        }
+        let mut query = self.list.query().to_owned();
+        match key {
+            Key::Enter => self.mode = Mode::Browsing,
+            Key::Esc => {
+                self.mode = Mode::Browsing;
+                return self.search(String::new());
+            }
+            key if key.edits(&mut query, LONGEST_QUERY) => return self.search(query),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn paste(&mut self, text: &str) -> Vec<Effect> {
+        let line = text.split(['\r', '\n']).next().unwrap_or_default();
+        match &mut self.mode {
+            Mode::Searching => {
+                let mut query = self.list.query().to_owned();
+                for letter in line.chars() {
+                    Key::Char(letter).edits(&mut query, LONGEST_QUERY);
+                }
+                self.search(query)
+            }
+            Mode::Asking(question) => {
+                if let Some((typed, longest)) = question.line() {
+                    for letter in line.chars() {
+                        Key::Char(letter).edits(typed, longest);
+                    }
+                }
+                Vec::new()
+            }
+            // What is pasted elsewhere is no command.
+            _ => Vec::new(),
+        }
+    }
+
+    fn search(&mut self, query: String) -> Vec<Effect> {
+        if query == self.list.query() {
+            return Vec::new();
+        }
+        self.list.search(query);
+        self.look_into_files()
+    }
+
+    /// Titles have been searched; now the texts are.
+    fn look_into_files(&mut self) -> Vec<Effect> {
+        self.searching += 1;
+        let words = self.list.words();
+        self.searched = (!words.is_empty()).then_some((0, self.files.len()));
+        vec![Effect::Search(self.searching, words, self.files.clone())]
+    }
+
+    fn found(&mut self, found: Found) -> Vec<Effect> {
+        self.searched = (found.done < found.total).then_some((found.done, found.total));
+        if !found.places.is_empty() {
+            self.list.add_found(found.places);
+        }
+        Vec::new()
+    }
+
+    fn listed(&mut self, entries: Vec<Entry>, warning: Option<String>) -> Vec<Effect> {
+        self.listing = Reading::Done;
+        self.list.fill(entries);
+        self.files = self.list.files();
+        self.note = warning.or(self.note.take());
+        if self.list.query().is_empty() {
+            return Vec::new();
+        }
+        self.look_into_files()
+    }
+
+    fn ask(&mut self, question: impl Fn(&Entry) -> Question) {
+        if let Some(entry) = self.list.selected() {
+            self.mode = Mode::Asking(question(entry));
+        }
+    }
+
+    fn answer(&mut self, question: Question, key: Key) -> Vec<Effect> {
+        match question.answer(key) {
+            Answer::Open(question) => {
+                self.mode = Mode::Asking(question);
+                Vec::new()
+            }
+            Answer::No => Vec::new(),
+            Answer::Delete(path) => vec![Effect::Delete(path)],
+            Answer::Export { path, to } => vec![Effect::Export(path, to)],
+            Answer::Resume(it) => vec![Effect::Leave(Outcome::Resume(it))],
+        }
+    }
+
+    fn delete(&mut self) -> Vec<Effect> {
+        if self
+            .list
+            .selected()
+            .is_some_and(|entry| !entry.is_session())
+        {
+            return self.tell("only sessions are deleted from here".to_owned());
+        }
+        self.ask(Question::delete);
+        Vec::new()
+    }
+
+    fn resume(&mut self) -> Vec<Effect> {
+        if self
+            .list
+            .selected()
+            .is_some_and(|entry| !entry.is_session())
+        {
+            return self.tell("there is nothing in it to resume".to_owned());
+        }
+        self.ask(Question::resume);
+        Vec::new()
+    }
+
+    fn open(&mut self) -> Vec<Effect> {
+        let Some(entry) = self.list.selected() else {
+            return Vec::new();
+        };
+        let path = entry.path.clone();
+        self.mode = Mode::Open(Open {
+            title: entry.title.clone(),
+            query: self.list.query().to_owned(),
+            ..Open::default()
+        });
+        self.ticket += 1;
+        // The answer to what the preview asked for will not be taken any more.
+        if matches!(self.preview, Preview::Coming(_)) {
+            self.preview = Preview::Empty;
+        }
+        vec![Effect::Read(self.ticket, path, Extent::Whole)]
+    }
+
+    fn turn_pages(&mut self, mut open: Open, key: Key) -> Vec<Effect> {
+        let height = usize::from(Areas::page(self.setup.screen).1.height);
+        if open.is_typing {
+            open.type_search(key, height);
+        } else if matches!(key, Key::Esc | Key::Char('q')) {
+            self.ticket += 1; // what is still being read is not waited for
+            return Vec::new();
+        } else if let Some(note) = open.turn(key, height) {
+            self.note = Some(note);
+        }
+        self.mode = Mode::Open(open);
+        Vec::new()
+    }
+
+    fn read(&mut self, text: Result<Vec<String>, String>) -> Vec<Effect> {
+        if let Mode::Open(open) = &mut self.mode {
+            let width = usize::from(self.setup.screen.width);
+            let lines = text.unwrap_or_else(|error| vec![error]);
+            let mut document = Document::new(lines, width);
+            let height = usize::from(Areas::page(self.setup.screen).1.height);
+            document.find(&words(&open.query), Direction::Here, height);
+            open.document = Some(document);
+        } else if let Preview::Coming(path) = std::mem::take(&mut self.preview) {
+            self.preview = match text {
+                Ok(lines) => {
+                    let area = self.areas().preview;
+                    let mut document = Document::new(lines, usize::from(area.width));
+                    let height = usize::from(area.height);
+                    document.find(&self.list.words(), Direction::Here, height);
+                    Preview::Ready(path, document)
+                }
+                Err(error) => Preview::Failed(path, error),
+            };
+        }
+        Vec::new()
+    }
+
+    fn resize(&mut self, screen: Rect) -> Vec<Effect> {
+        self.setup.screen = screen;
+        if let Mode::Open(Open {
+            document: Some(document),
+            ..
+        }) = &mut self.mode
+        {
+            document.fit(usize::from(screen.width));
+        }
+        Vec::new()
+    }
+
+    /// Asks for the preview of what is under the cursor, if it is not there already.
+    fn look(&mut self) -> Option<Effect> {
+        let area = self.areas().preview;
+        if matches!(self.mode, Mode::Open(_)) || area.is_empty() {
+            return None;
+        }
+        let Some(entry) = self.list.selected() else {
+            self.preview = Preview::Empty;
+            return None;
+        };
+        if let Preview::Ready(path, document) = &mut self.preview
+            && *path == entry.path
+        {
+            document.fit(usize::from(area.width));
+        }
+        if self.preview.path() == Some(&entry.path) {
+            return None;
+        }
+        self.ticket += 1;
+        let path = entry.path.clone();
+        self.preview = Preview::Coming(path.clone());
+        Some(Effect::Read(self.ticket, path, Extent::Preview))
+    }
+
+    fn tell(&mut self, note: String) -> Vec<Effect> {
+        self.note = Some(note);
+        Vec::new()
+    }
+
+    /// What is gone is not shown, and not searched.
+    fn forget(&mut self, path: &Path) {
+        if self.preview.path().is_some_and(|shown| shown == path) {
+            self.preview = Preview::Empty;
+        }
+        self.files = self.list.files();
+    }
+}
+
+impl Open {
+    fn type_search(&mut self, key: Key, height: usize) {
+        match key {
+            Key::Esc => {
+                self.is_typing = false;
+                self.query.clear();
+            }
+            Key::Enter => {
+                self.is_typing = false;
+                self.find(Direction::Here, height);
+            }
+            key => {
+                key.edits(&mut self.query, LONGEST_QUERY);
+            }
+        }
+    }
+
+    /// Takes a key; returns what there is to be said about it.
+    fn turn(&mut self, key: Key, height: usize) -> Option<String> {
+        let document = self.document.as_mut()?;
+        if let Some(by) = key.motion(height) {
+            document.scroll(by, height);
+            return None;
+        }
+        let is_found = match key {
+            Key::Char('n') => self.find(Direction::Down, height),
+            Key::Char('N') => self.find(Direction::Up, height),
+            Key::Char('/') => {
+                self.is_typing = true;
+                self.query.clear();
+                true
+            }
+            _ => true,
+        };
+        (!is_found).then(|| "it is not in here".to_owned())
+    }
+
+    fn find(&mut self, direction: Direction, height: usize) -> bool {
+        let words = words(&self.query);
+        let document = self.document.as_mut();
+        document.is_some_and(|document| document.find(&words, direction, height))
+    }
+}
+
+impl Preview {
+    fn path(&self) -> Option<&PathBuf> {
+        match self {
+            Self::Empty => None,
+            Self::Coming(path) | Self::Ready(path, _) | Self::Failed(path, _) => Some(path),
+        }
+    }
+}
+
+/// What is searched, word by word, in lower case.
+pub(super) fn words(query: &str) -> Vec<String> {
+    let query = query.to_lowercase();
+    query.split_whitespace().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests;

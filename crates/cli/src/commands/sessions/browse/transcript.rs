@@ -1,0 +1,246 @@
+//! A session file as lines to scroll through: as much of it as anybody looks at.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
+use std::path::Path;
+
+use lapidary::normalize::Options;
+use lapidary::normalize::gemini::session_events;
+use lapidary::render::Renderer;
+use lapidary::render::live::Marks;
+use lapidary::render::text::{self, TextRenderer};
+use lapidary::wire::gemini::session::Log;
+
+use super::state::Extent;
+use super::text::lines;
+
+/// How much is read of a file, and how much is shown of what is in it.
+struct Limits {
+    /// A file of at most this size is read whole.
+    whole: u64,
+    /// Of a larger one its beginning and its end, so much of each.
+    ends: u64,
+    /// So much text is kept of the beginning and of the end.
+    text: usize,
+}
+
+const PREVIEW: Limits = Limits {
+    whole: 4 << 20,
+    ends: 512 << 10,
+    text: 64 << 10,
+};
+const WHOLE: Limits = Limits {
+    whole: 256 << 20,
+    ends: 32 << 20,
+    text: 2 << 20,
+};
+
+/// The lines of a session, harmless; or why there are none. Gives up when it is not wanted any more.
+pub(super) fn read(
+    path: &Path,
+    extent: Extent,
+    marks: Marks,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<Vec<String>, String> {
+    let limits = match extent {
+        Extent::Preview => PREVIEW,
+        Extent::Whole => WHOLE,
+    };
+    let (bytes, left_out) =
+        bounded(path, &limits).map_err(|error| format!("it cannot be read: {error}"))?;
+    if !is_wanted() {
+        return Ok(Vec::new());
+    }
+    let log = Log::read(&bytes);
+    if log.is_empty() && left_out > 0 {
+        return Err(format!(
+            "it is too large to be shown here: {}",
+            size(bytes.len() as u64 + left_out)
+        ));
+    }
+    let mut out = Ends::new(limits.text);
+    render(&log, &mut out, is_wanted).map_err(|error| error.to_string())?;
+    let mut shown = Vec::new();
+    if left_out > 0 {
+        let whole = size(bytes.len() as u64 + left_out);
+        let note = format!(
+            "(the middle of its {whole} is left out: `lapidary sessions show` has all of it)"
+        );
+        shown.extend([note, String::new()]);
+    }
+    let lines = out.lines(marks).into_iter();
+    // A preview stands under the id already.
+    let is_known = |at: usize, line: &str| {
+        extent == Extent::Preview && at == 0 && line.starts_with("session  ")
+    };
+    let lines = lines.enumerate().filter(|(at, line)| !is_known(*at, line));
+    shown.extend(lines.map(|(_, line)| line));
+    Ok(shown)
+}
+
+/// A file, or its beginning and its end; and how much is missing between them.
+fn bounded(path: &Path, limits: &Limits) -> io::Result<(Vec<u8>, u64)> {
+    let mut file = File::open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut bytes = Vec::new();
+    if about.len() <= limits.whole {
+        // It may grow while it is read.
+        file.take(limits.whole).read_to_end(&mut bytes)?;
+        return Ok((bytes, 0));
+    }
+    (&file).take(limits.ends).read_to_end(&mut bytes)?;
+    let whole_lines = bytes.iter().rposition(|byte| *byte == b'\n');
+    bytes.truncate(whole_lines.map_or(0, |at| at + 1));
+    let mut end = Vec::new();
+    file.seek(SeekFrom::Start(about.len() - limits.ends))?;
+    file.take(limits.ends).read_to_end(&mut end)?;
+    let from = end.iter().position(|byte| *byte == b'\n');
+    bytes.extend_from_slice(from.map_or(&[][..], |at| &end[at + 1..]));
+    let left_out = about.len().saturating_sub(bytes.len() as u64);
+    Ok((bytes, left_out))
+}
+
+fn render(log: &Log<'_>, out: &mut Ends, is_wanted: &dyn Fn() -> bool) -> io::Result<()> {
+    let mut options = Options::new("browse");
+    options.keep_raw = false;
+    let mut renderer = TextRenderer::new(text::Options { colour: false });
+    let mut written = Ok(());
+    session_events::events(log, &options, |event| {
+        if written.is_ok() && is_wanted() {
+            written = renderer.event(&event, out);
+        }
+    });
+    written?;
+    renderer.finish(out)
+}
+
+/// Keeps the beginning and the end of what is written.
+struct Ends {
+    most: usize,
+    start: Vec<u8>,
+    end: VecDeque<u8>,
+    left_out: u64,
+}
+
+impl Ends {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            start: Vec::new(),
+            end: VecDeque::new(),
+            left_out: 0,
+        }
+    }
+
+    fn lines(mut self, marks: Marks) -> Vec<String> {
+        let mut all = std::mem::take(&mut self.start);
+        if self.left_out > 0 {
+            let note = format!("\n\n… {} left out here …\n\n", size(self.left_out));
+            all.extend_from_slice(note.as_bytes());
+        }
+        all.extend(self.end);
+        lines(&String::from_utf8_lossy(&all), marks)
+    }
+}
+
+impl Write for Ends {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.most - self.start.len().min(self.most);
+        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        self.start.extend_from_slice(first);
+        self.end.extend(rest);
+        let gone = self.end.len().saturating_sub(self.most);
+        self.end.drain(..gone);
+        self.left_out += gone as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A size in words.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1000 => format!("{bytes} bytes"),
+        1000..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        _ => format!("{} MB", bytes.div_ceil(1_000_000)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(number: usize) -> String {
+        format!(
+            r#"{{"id":"m{number}","timestamp":"2026-11-15T18:15:00.000Z","type":"user","content":"message {number} {}"}}"#,
+            "x".repeat(1000)
+        )
+    }
+
+    fn session(count: usize) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        writeln!(
+            file,
+            r#"{{"sessionId":"s","projectHash":"p","startTime":"2026-11-15T18:15:00.000Z"}}"#
+        )
+        .unwrap();
+        for number in 0..count {
+            writeln!(file, "{}", message(number)).unwrap();
+        }
+        file
+    }
+
+    #[test]
+    fn a_huge_session_is_seen_from_both_ends_and_says_so() {
+        let file = session(6000);
+        let shown = read(file.path(), Extent::Preview, Marks::Unicode, &|| true).unwrap();
+        let text = shown.join("\n");
+        assert!(
+            text.starts_with("(the middle of its 7 MB is left out"),
+            "{}",
+            &text[..100]
+        );
+        assert!(text.contains("message 0 ") && text.contains("message 5999 "));
+        assert!(text.contains("left out here"));
+        assert!(text.len() < 4 * PREVIEW.text, "{}", text.len());
+        let whole = read(file.path(), Extent::Whole, Marks::Unicode, &|| true).unwrap();
+        assert!(whole.len() > shown.len());
+    }
+
+    #[test]
+    fn what_is_not_wanted_any_more_is_not_rendered() {
+        let file = session(100);
+        let shown = read(file.path(), Extent::Preview, Marks::Unicode, &|| false).unwrap();
+        assert!(shown.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_shown_says_why() {
+        let directory = tempfile::tempdir().unwrap();
+        let read = |path: &Path| read(path, Extent::Preview, Marks::Unicode, &|| true);
+        assert!(
+            read(directory.path())
+                .unwrap_err()
+                .contains("it is no file")
+        );
+        assert!(read(&directory.path().join("none")).is_err());
+        let document = directory.path().join("document.json");
+        let text = format!(
+            r#"{{"sessionId":"s","messages":["{}"]}}"#,
+            "x".repeat(5 << 20)
+        );
+        std::fs::write(&document, text).unwrap();
+        assert!(
+            read(&document)
+                .unwrap_err()
+                .contains("too large to be shown here: 6 MB")
+        );
+    }
+}

@@ -1,0 +1,280 @@
+//! The state, drawn. A function of the state and nothing else.
+
+mod ink;
+mod page;
+mod rows;
+
+use lapidary::render::live::Marks;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+
+use super::confirm::Question;
+use super::state::{Mode, Open, Preview, Reading, State};
+use super::text::{ascii, shortened, width};
+use super::transcript::size;
+use ink::Ink;
+
+/// Draws everything; returns where the cursor is to stand, if somebody types.
+pub(super) fn draw(state: &State, screen: &mut Buffer) -> Option<Position> {
+    // The state may be of another size for a moment: what is drawn is what there is.
+    let state_screen = state.setup.screen.intersection(screen.area);
+    if state_screen.is_empty() {
+        return None;
+    }
+    let mut brush = Brush {
+        screen,
+        ink: Ink {
+            colour: state.setup.colour,
+        },
+        marks: state.setup.marks,
+    };
+    match &state.mode {
+        Mode::Open(open) => page::transcript(state, open, &mut brush),
+        Mode::Help => page::help(state, &mut brush),
+        Mode::Browsing | Mode::Searching | Mode::Asking(_) => browser(state, &mut brush),
+    }
+}
+
+fn browser(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
+    let areas = state.areas();
+    head(state, areas.head, brush);
+    rows::columns(state, areas.columns, brush);
+    rows::list(state, areas.list, brush);
+    rule(state, areas.rule, brush);
+    preview(state, areas.preview, brush);
+    foot(state, areas.foot, brush)
+}
+
+fn head(state: &State, area: Rect, brush: &mut Brush<'_>) {
+    let (shown, all) = (state.list.len(), state.list.sessions());
+    let count = match state.listing {
+        Reading::At(_, 0) => brush.sign("reading …"),
+        Reading::At(done, total) => brush.sign(&format!("reading {done} of {total} …")),
+        Reading::Done if shown == all => match all {
+            1 => "1 session".to_owned(),
+            _ => format!("{all} sessions"),
+        },
+        Reading::Done => format!("{shown} of {all}"),
+    };
+    let order = state.list.sort.described(state.list.is_reversed);
+    let right = brush.sign(&format!("{count} · {order}"));
+    let place = state.list.project.as_ref().unwrap_or(&state.setup.place);
+    brush.both_ends(area, ("Sessions  ", place), &right);
+}
+
+/// What is under the cursor: its id, size and whereabouts; or where it says what is searched.
+fn rule(state: &State, area: Rect, brush: &mut Brush<'_>) {
+    if area.width == 1 {
+        for y in area.y..area.bottom() {
+            brush.put(
+                Rect {
+                    y,
+                    height: 1,
+                    ..area
+                },
+                "│",
+                Ink::DIM,
+            );
+        }
+        return;
+    }
+    brush.put(area, &"─".repeat(usize::from(area.width)), Ink::DIM);
+    let Some(entry) = state.list.selected() else {
+        return;
+    };
+    let inner = Rect {
+        x: area.x + 2,
+        width: area.width.saturating_sub(4),
+        ..area
+    };
+    if let Some(snippet) = state.list.selected_snippet() {
+        rows::snippet(snippet, inner, brush);
+        return;
+    }
+    let id = super::text::one_line(&entry.id, state.setup.marks);
+    let about = format!(" {id}  {} ", size(entry.size));
+    brush.put(inner, &about, Ink::DIM);
+}
+
+fn preview(state: &State, area: Rect, brush: &mut Brush<'_>) {
+    match &state.preview {
+        Preview::Ready(_, document) => {
+            page::lines(document, &state.list.words(), area, brush);
+        }
+        Preview::Failed(_, error) => brush.put(area, error, Ink::DIM),
+        Preview::Coming(_) => brush.put(area, &brush.sign("…"), Ink::DIM),
+        Preview::Empty => {}
+    }
+}
+
+/// A question, a search, a remark, or else the keys.
+fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
+    let progress = match state.searched {
+        Some((done, total)) => brush.sign(&format!("searching {done} of {total} …")),
+        None => String::new(),
+    };
+    match &state.mode {
+        Mode::Searching => return Some(brush.typed(area, "/", state.list.query(), &progress)),
+        Mode::Asking(Question::Export { name, .. }) => {
+            return Some(brush.typed(area, "export to: ", name, "Enter writes, Esc does not"));
+        }
+        Mode::Asking(Question::Resume { prompt, .. }) => {
+            return Some(brush.typed(area, "resume, saying: ", prompt, "Enter goes, Esc stays"));
+        }
+        Mode::Asking(Question::Delete { title, .. }) => {
+            let keys = " y deletes it, any other key does not";
+            let room = usize::from(area.width).saturating_sub(width(keys) + 12);
+            let title = shortened(title, room, brush.marks).into_owned();
+            brush.put(area, &format!("delete \"{title}\"?{keys}"), Ink::STRONG);
+        }
+        _ if state.note.is_some() => {
+            let note = state.note.as_deref().unwrap_or_default();
+            let note = super::text::one_line(note, brush.marks);
+            brush.put(area, &note, Ink::STRONG);
+        }
+        _ if !state.list.query().is_empty() => {
+            let query = format!("/{}", state.list.query());
+            brush.both_ends(
+                area,
+                (&query, ""),
+                &if progress.is_empty() {
+                    "Esc ends the search".to_owned()
+                } else {
+                    progress
+                },
+            );
+        }
+        _ => keys(state, area, brush),
+    }
+    None
+}
+
+/// The keys that there is room for, the most important first.
+fn keys(state: &State, area: Rect, brush: &mut Brush<'_>) {
+    const KEYS: &[&str] = &[
+        "? help",
+        "/ search",
+        "Enter read",
+        "r resume",
+        "e export",
+        "d delete",
+        "s sort",
+        "q leave",
+    ];
+    let keys = KEYS
+        .iter()
+        .filter(|key| state.setup.can_delete || !key.starts_with('d'));
+    let keys: Vec<&str> = keys.copied().collect();
+    brush.keys(area, &keys);
+}
+
+/// What draws: never outside of an area, never a sign that the terminal does not have.
+struct Brush<'b> {
+    screen: &'b mut Buffer,
+    ink: Ink,
+    marks: Marks,
+}
+
+impl Brush<'_> {
+    /// A sign of ours, or one in ASCII that looks like it.
+    fn sign(&self, text: &str) -> String {
+        match self.marks {
+            Marks::Unicode => text.to_owned(),
+            Marks::Ascii => ascii(text),
+        }
+    }
+
+    /// A text in the first row of an area, cut to fit.
+    fn put(&mut self, area: Rect, text: &str, style: Style) {
+        let area = area.intersection(self.screen.area);
+        if area.is_empty() {
+            return;
+        }
+        let text = self.sign(text);
+        let text = shortened(&text, usize::from(area.width), self.marks);
+        self.screen
+            .set_stringn(area.x, area.y, text, usize::from(area.width), style);
+    }
+
+    /// A text, and from there on another.
+    fn put_at(&mut self, area: Rect, offset: usize, text: &str, style: Style) {
+        let offset = u16::try_from(offset).unwrap_or(u16::MAX).min(area.width);
+        let rest = Rect {
+            x: area.x + offset,
+            width: area.width - offset,
+            ..area
+        };
+        self.put(rest, text, style);
+    }
+
+    /// Something strong and something plain on the left, something dim on the right if there is room.
+    fn both_ends(&mut self, area: Rect, left: (&str, &str), right: &str) {
+        let room = usize::from(area.width);
+        let needed = width(left.0) + width(left.1).min(room / 3) + width(right) + 2;
+        let at = if needed <= room {
+            room - width(right)
+        } else {
+            room
+        };
+        let start = Rect {
+            width: u16::try_from(at)
+                .unwrap_or(0)
+                .saturating_sub(u16::from(at < room)),
+            ..area
+        };
+        self.put(start, left.0, Ink::STRONG);
+        self.put_at(start, width(left.0), left.1, Style::new());
+        self.put_at(area, at, right, Ink::DIM);
+    }
+
+    /// A line that is being typed; returns where the cursor is to stand. The end of a long one is seen.
+    fn typed(&mut self, area: Rect, prompt: &str, line: &str, right: &str) -> Position {
+        let line = super::text::one_line(line, self.marks);
+        let room = usize::from(area.width).saturating_sub(width(prompt) + 1);
+        let mut shown = line.as_str();
+        while width(shown) > room {
+            shown = shown
+                .char_indices()
+                .nth(1)
+                .map_or("", |(at, _)| &shown[at..]);
+        }
+        self.put(area, prompt, Ink::STRONG);
+        self.put_at(area, width(prompt), shown, Style::new());
+        let end = width(prompt) + width(shown);
+        if end + 2 + width(right) <= usize::from(area.width) {
+            self.put_at(
+                area,
+                usize::from(area.width) - width(right),
+                right,
+                Ink::DIM,
+            );
+        }
+        let end = u16::try_from(end)
+            .unwrap_or(u16::MAX)
+            .min(area.width.saturating_sub(1));
+        Position::new(area.x + end, area.y)
+    }
+
+    /// Keys and what they do, as many as fit.
+    fn keys(&mut self, area: Rect, keys: &[&str]) {
+        let mut at = 0;
+        for key in keys {
+            if at + width(key) > usize::from(area.width) {
+                break;
+            }
+            let (name, does) = key.split_once(' ').unwrap_or((key, ""));
+            self.put_at(area, at, name, Ink::STRONG);
+            self.put_at(area, at + width(name) + 1, does, Ink::DIM);
+            at += width(key) + 2;
+        }
+    }
+}
+
+/// Where a transcript is searched, the words of that search; else of the list's.
+fn words_of(open: &Open) -> Vec<String> {
+    super::state::words(&open.query)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! What takes the whole screen: a transcript, the help.
+
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+
+use super::super::document::Document;
+use super::super::keys::HELP;
+use super::super::layout::Areas;
+use super::super::state::{Open, State};
+use super::super::text::width;
+use super::ink::Ink;
+use super::{Brush, words_of};
+
+pub(super) fn transcript(state: &State, open: &Open, brush: &mut Brush<'_>) -> Option<Position> {
+    let (head, body, foot) = Areas::page(state.setup.screen);
+    let height = usize::from(body.height);
+    let percent = open
+        .document
+        .as_ref()
+        .and_then(|document| document.percent(height));
+    let percent = percent.map_or_else(String::new, |percent| format!("{percent} %"));
+    brush.both_ends(head, (&open.title, ""), &percent);
+    match &open.document {
+        Some(document) => lines(document, &words_of(open), body, brush),
+        None => brush.put(body, &brush.sign("reading …"), Ink::DIM),
+    }
+    if open.is_typing {
+        return Some(brush.typed(foot, "/", &open.query, "Enter searches"));
+    }
+    match &state.note {
+        Some(note) => brush.put(foot, note, Ink::STRONG),
+        None => brush.keys(
+            foot,
+            &[
+                "q back",
+                "/ search",
+                "n next",
+                "N previous",
+                "Space page",
+                "G end",
+            ],
+        ),
+    }
+    None
+}
+
+/// The rows of a transcript, with what is searched marked.
+pub(super) fn lines(document: &Document, words: &[String], area: Rect, brush: &mut Brush<'_>) {
+    let rows = document.page(usize::from(area.height));
+    for (row, y) in rows.zip(area.y..area.bottom()) {
+        let area = Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        let style = style_of(row, brush);
+        brush.put(area, row, style);
+        mark(row, words, area, brush);
+    }
+}
+
+fn style_of(row: &str, brush: &Brush<'_>) -> Style {
+    let is_minor = ["  ", "session ", "● ", "* ", "(", "— ", "-- "];
+    if row.starts_with("> ") {
+        brush.ink.user()
+    } else if is_minor.iter().any(|start| row.starts_with(start)) {
+        Ink::DIM
+    } else {
+        Style::new()
+    }
+}
+
+fn mark(row: &str, words: &[String], area: Rect, brush: &mut Brush<'_>) {
+    let lower = row.to_lowercase();
+    // Otherwise places in one are no places in the other.
+    if lower.len() != row.len() {
+        return;
+    }
+    for word in words {
+        for (at, found) in lower.match_indices(word.as_str()) {
+            let (Some(before), Some(found)) = (row.get(..at), row.get(at..at + found.len())) else {
+                continue;
+            };
+            let style = brush.ink.found();
+            brush.put_at(area, width(before), found, style);
+        }
+    }
+}
+
+pub(super) fn help(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
+    let (head, body, foot) = Areas::page(state.setup.screen);
+    brush.both_ends(head, ("Keys", ""), "");
+    let keys = HELP.iter().filter(|(key, _)| {
+        (state.setup.can_delete || *key != "d") && (state.setup.is_everywhere || *key != "p")
+    });
+    for ((key, does), y) in keys.zip(body.y..body.bottom()) {
+        let area = Rect {
+            y,
+            height: 1,
+            ..body
+        };
+        brush.put_at(area, 2, key, Ink::STRONG);
+        let at = if area.width < 50 { width(key) + 4 } else { 18 };
+        brush.put_at(area, at, does, Style::new());
+    }
+    brush.put(foot, "any key goes back", Ink::DIM);
+    None
+}

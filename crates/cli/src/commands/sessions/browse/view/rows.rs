@@ -1,0 +1,191 @@
+//! The list: one row a session.
+
+use std::fmt::Write as _;
+
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::super::entry::Entry;
+use super::super::list::Snippet;
+use super::super::state::{Reading, State};
+use super::super::text::{shortened, width};
+use super::Brush;
+use super::ink::Ink;
+
+/// The columns before the title, by the room there is.
+struct Columns {
+    number: usize,
+    age: usize,
+    messages: usize,
+    project: usize,
+}
+
+impl Columns {
+    fn of(state: &State, width: u16) -> Self {
+        let most = state.list.entries.len().max(1);
+        let number = most.ilog10() as usize + 1;
+        let is_everywhere = state.setup.is_everywhere;
+        let narrow = width < 50;
+        Self {
+            number: number.max(3),
+            age: if width < 30 { 0 } else { 6 },
+            messages: if narrow { 0 } else { 5 },
+            project: if is_everywhere && !narrow {
+                let name = state.list.project_width.max(7);
+                name.min(usize::from(width) / 4)
+            } else {
+                0
+            },
+        }
+    }
+
+    /// Where each begins: age, messages, project, title. The number begins behind the mark.
+    fn places(&self) -> [usize; 4] {
+        let gap = |column: usize, space: usize| if column == 0 { 0 } else { column + space };
+        let age = 2 + self.number;
+        let messages = age + gap(self.age, 1);
+        let project = messages + gap(self.messages, 1) + 2;
+        [age, messages, project, project + gap(self.project, 2)]
+    }
+
+    /// Number, age and messages, right-aligned.
+    fn start(&self, number: &str, age: &str, messages: &str) -> String {
+        let mut start = format!("{number:>0$}", self.number);
+        if self.age > 0 {
+            let _ = write!(start, " {age:>0$}", self.age); // a string takes everything
+        }
+        if self.messages > 0 {
+            let _ = write!(start, " {messages:>0$}", self.messages);
+        }
+        start
+    }
+}
+
+pub(super) fn columns(state: &State, area: Rect, brush: &mut Brush<'_>) {
+    let columns = Columns::of(state, area.width);
+    let [_, _, project, title] = columns.places();
+    let dim = Ink::DIM;
+    brush.put_at(area, 2, &columns.start("#", "age", "msgs"), dim);
+    if columns.project > 0 {
+        brush.put_at(area, project, "project", dim);
+    }
+    brush.put_at(area, title, "title", dim);
+}
+
+pub(super) fn list(state: &State, area: Rect, brush: &mut Brush<'_>) {
+    if state.list.len() == 0 {
+        empty(state, area, brush);
+        return;
+    }
+    let columns = Columns::of(state, area.width);
+    let shown = state.list.rows().enumerate().skip(state.list.top());
+    for ((row, (place, entry)), y) in shown.zip(area.y..area.bottom()) {
+        let area = Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        let is_selected = row == state.list.cursor();
+        line(state, &columns, (place, entry), area, brush);
+        if is_selected {
+            brush.put(area, ">", Style::new());
+            let area = area.intersection(brush.screen.area);
+            let style = Ink::SELECTED;
+            brush.screen.set_style(area, style);
+        }
+    }
+}
+
+fn line(
+    state: &State,
+    columns: &Columns,
+    (place, entry): (usize, &Entry),
+    area: Rect,
+    brush: &mut Brush<'_>,
+) {
+    let [_, _, project, title] = columns.places();
+    let number = entry
+        .number
+        .map_or_else(|| "-".to_owned(), |number| number.to_string());
+    let messages = entry.messages.to_string();
+    let messages = if entry.is_session() { &messages } else { "" };
+    let start = columns.start(&number, &entry.age(state.setup.now), messages);
+    brush.put_at(area, 2, &start, Ink::DIM);
+    if columns.project > 0 {
+        let name = shortened(&entry.project, columns.project, brush.marks);
+        brush.put_at(area, project, &name, Style::new());
+    }
+    let room = usize::from(area.width).saturating_sub(title);
+    let snippet_of = state
+        .list
+        .snippet(place)
+        .filter(|_| !entry.says(&state.list.words()));
+    let needed = width(&entry.title) + 3;
+    // Where the title does not say what was searched, the text around it does.
+    let for_title = match snippet_of {
+        Some(_) => needed.min(room / 2),
+        None => room,
+    };
+    let name = shortened(
+        &entry.title,
+        for_title.saturating_sub(usize::from(snippet_of.is_some()) * 2),
+        brush.marks,
+    );
+    let style = if entry.is_session() {
+        Style::new()
+    } else {
+        Ink::DIM
+    };
+    brush.put_at(area, title, &name, style);
+    if let Some(found) = snippet_of {
+        let at = u16::try_from(title + for_title)
+            .unwrap_or(u16::MAX)
+            .min(area.width);
+        snippet(
+            found,
+            Rect {
+                x: area.x + at,
+                width: area.width - at,
+                ..area
+            },
+            brush,
+        );
+    }
+}
+
+/// What was found, and as much as fits of what stands around it.
+pub(super) fn snippet(found: &Snippet, area: Rect, brush: &mut Brush<'_>) {
+    let dots = brush.sign("…");
+    let room = usize::from(area.width).saturating_sub(width(&found.matched) + width(&dots) + 2);
+    let mut before = found.before.trim_start();
+    let mut cut = "";
+    while width(before) > room / 3 {
+        cut = &dots;
+        before = before
+            .char_indices()
+            .nth(1)
+            .map_or("", |(at, _)| &before[at..]);
+    }
+    let mut at = 0;
+    for (text, style) in [
+        (" ", Ink::DIM),
+        (cut, Ink::DIM),
+        (before, Ink::DIM),
+        (&found.matched, brush.ink.found()),
+        (&format!("{} ", found.after.trim_end()), Ink::DIM),
+    ] {
+        brush.put_at(area, at, text, style);
+        at += width(text);
+    }
+}
+
+fn empty(state: &State, area: Rect, brush: &mut Brush<'_>) {
+    let said = match state.listing {
+        Reading::At(..) => return,
+        Reading::Done if !state.list.query().is_empty() && state.searched.is_some() => return,
+        Reading::Done if !state.list.query().is_empty() => "nothing found",
+        Reading::Done if state.setup.is_everywhere => "no sessions recorded yet",
+        Reading::Done => "no sessions recorded here yet; --all shows those of other projects",
+    };
+    brush.put_at(area, 2, said, Ink::DIM);
+}

@@ -1,0 +1,229 @@
+//! What is drawn, on a screen that is not there.
+
+use std::time::{Duration, SystemTime};
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::{Color, Modifier};
+
+use super::super::entry::Entry;
+use super::super::keys::Key;
+use super::super::state::{Input, Setup};
+use super::*;
+
+const NOW_MS: u64 = 1_800_000_000_000;
+
+fn state(width: u16, height: u16) -> State {
+    let now = i64::try_from(NOW_MS).unwrap();
+    let mut state = State::new(Setup {
+        screen: Rect::new(0, 0, width, height),
+        marks: Marks::Unicode,
+        colour: false,
+        now: SystemTime::UNIX_EPOCH + Duration::from_millis(NOW_MS),
+        place: "~/work/shop".to_owned(),
+        is_everywhere: false,
+        can_delete: true,
+    });
+    let entries = vec![
+        Entry::sample(1, "Set up the database", 12, now - 3 * 86_400_000),
+        Entry::sample(
+            2,
+            "日本語のタイトルはとても長いのでここで切られるはずですがどうでしょうか、そうですね",
+            104,
+            now - 7_200_000,
+        ),
+        Entry::sample(3, "Fix the login page", 4, now - 1000),
+    ];
+    state.update(Input::Listed(entries, None));
+    let lines = [
+        "session  gemini-2.5-pro",
+        "> Fix the login page",
+        "It is fixed.",
+    ];
+    state.update(Input::Read(1, Ok(lines.map(str::to_owned).to_vec())));
+    state
+}
+
+fn drawn(state: &State) -> (String, TestBackend) {
+    let size = state.setup.screen;
+    let mut terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
+    terminal
+        .draw(|frame| {
+            draw(state, frame.buffer_mut());
+        })
+        .unwrap();
+    let buffer = terminal.backend().buffer().clone();
+    let mut text = String::new();
+    for y in 0..size.height {
+        let mut row = String::new();
+        let mut x = 0;
+        while x < size.width {
+            let symbol = buffer[(x, y)].symbol();
+            row += symbol;
+            x += u16::try_from(width(symbol).max(1)).unwrap();
+        }
+        text += row.trim_end();
+        text += "\n";
+    }
+    (text, terminal.backend().clone())
+}
+
+#[test]
+fn a_usual_terminal_shows_list_preview_and_keys() {
+    let (text, _) = drawn(&state(80, 16));
+    let expected = "\
+Sessions  ~/work/shop                                  3 sessions · newest first
+    #    age  msgs  title
+>   3    now     4  Fix the login page
+    2     2h   104  日本語のタイトルはとても長いのでここで切られるはずですがど…
+    1     3d    12  Set up the database
+
+
+── 00000003-0000-4000-8000-000000000000  1 kB ──────────────────────────────────
+session  gemini-2.5-pro
+> Fix the login page
+It is fixed.
+
+
+
+
+? help  / search  Enter read  r resume  e export  d delete  s sort  q leave
+";
+    assert_eq!(text, expected, "{text}");
+}
+
+#[test]
+fn the_cursor_is_seen_by_its_mark_and_by_reverse_video_and_nothing_has_a_colour() {
+    let mut state = state(80, 24);
+    state.update(Input::Key(Key::End));
+    let (text, backend) = drawn(&state);
+    let row = text.lines().position(|row| row.starts_with('>')).unwrap();
+    assert_eq!(row, 4);
+    let buffer = backend.buffer();
+    for x in 0..80 {
+        let cell = &buffer[(x, 4)];
+        assert!(cell.modifier.contains(Modifier::REVERSED), "{x}");
+    }
+    let cells = buffer.content().iter();
+    assert!(
+        cells
+            .clone()
+            .all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset)
+    );
+    state.setup.colour = true;
+    state.update(Input::Key(Key::Up));
+    state.update(Input::Read(3, Ok(vec!["> said".to_owned()])));
+    let (_, backend) = drawn(&state);
+    assert!(
+        backend
+            .buffer()
+            .content()
+            .iter()
+            .any(|cell| cell.fg != Color::Reset)
+    );
+}
+
+#[test]
+fn a_tiny_terminal_still_shows_the_list() {
+    let (text, _) = drawn(&state(20, 5));
+    assert_eq!(
+        text,
+        "\
+Sessions  ~/work/sh…
+>   3  Fix the logi…
+    2  日本語のタイ…
+    1  Set up the d…
+? help  / search
+"
+    );
+    for (width, height) in [(1, 1), (2, 2), (5, 3), (19, 4), (300, 1), (1, 100)] {
+        let mut state = state(width, height);
+        let (text, _) = drawn(&state);
+        assert!(text.contains('>'), "{width}x{height}: {text}");
+        for key in [
+            Key::Char('?'),
+            Key::Esc,
+            Key::Char('e'),
+            Key::Esc,
+            Key::Char('d'),
+            Key::Esc,
+            Key::Enter,
+        ] {
+            state.update(Input::Key(key));
+            drawn(&state);
+        }
+    }
+}
+
+#[test]
+fn where_the_locale_has_only_ascii_nothing_else_is_drawn() {
+    let mut state = state(80, 24);
+    state.setup.marks = Marks::Ascii;
+    for key in [
+        Key::Tab,
+        Key::Tab,
+        Key::Char('?'),
+        Key::Esc,
+        Key::Char('d'),
+        Key::Esc,
+        Key::Char('/'),
+        Key::Char('F'),
+    ] {
+        state.update(Input::Key(key));
+        let (text, _) = drawn(&state);
+        assert!(text.is_ascii(), "{text}");
+    }
+}
+
+#[test]
+fn a_wide_terminal_has_the_preview_beside_the_list() {
+    let (text, _) = drawn(&state(140, 14));
+    let row = text.lines().find(|row| row.starts_with('>')).unwrap();
+    assert!(
+        row.contains("Fix the login page") && row.contains("│ "),
+        "{text}"
+    );
+    assert!(
+        text.lines().any(|row| row.ends_with("│ It is fixed.")),
+        "{text}"
+    );
+}
+
+#[test]
+fn questions_and_searches_stand_at_the_foot() {
+    let mut state = state(80, 24);
+    state.update(Input::Key(Key::Char('d')));
+    let foot = |state: &State| drawn(state).0.lines().last().unwrap().to_owned();
+    assert_eq!(
+        foot(&state),
+        "delete \"Fix the login page\"? y deletes it, any other key does not"
+    );
+    state.update(Input::Key(Key::Esc));
+    state.update(Input::Key(Key::Char('e')));
+    assert!(foot(&state).starts_with("export to: 00000003-0000-4000-8000-000000000000.md"));
+    state.update(Input::Key(Key::Esc));
+    for key in "/data".chars() {
+        state.update(Input::Key(Key::Char(key)));
+    }
+    assert_eq!(foot(&state), format!("/data{:>75}", "searching 0 of 3 …"));
+    let (text, _) = drawn(&state);
+    assert!(text.contains("1 of 3 · newest first"), "{text}");
+}
+
+#[test]
+fn the_help_page_names_every_key() {
+    let mut state = state(80, 24);
+    state.update(Input::Key(Key::Char('?')));
+    let (text, _) = drawn(&state);
+    for key in [
+        "Enter",
+        "resume",
+        "export",
+        "delete",
+        "Tab",
+        "leave",
+        "any key goes back",
+    ] {
+        assert!(text.contains(key), "{key}: {text}");
+    }
+}

@@ -1,0 +1,99 @@
+//! `sessions delete`: sessions go, with all that belongs to them.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use lapidary::home::sessions::{Inventory, SelectError};
+use lapidary::vocab::removal::RemovalReason;
+
+use super::common::{Format, Place, Scope};
+use super::removal::{self, Going};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Delete sessions, with all that belongs to them
+///
+/// A session is named by its whole id or by its number in `sessions list`, and nothing else. All of its files go: every one in which its whole id stands, and the outputs of its tools, its log, its plans and its sub-agents. Sessions whose ids only begin alike stay. What goes is kept in the vault first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions delete 3
+  lapidary sessions delete 3 --dry-run
+  lapidary sessions delete 4f1c2b3a-5d6e-4f70-8192-a3b4c5d6e7f8 --yes
+
+On a terminal it shows what goes, and asks. Elsewhere it takes --yes.")]
+pub(crate) struct Args {
+    /// Numbers of the list, or whole ids
+    #[arg(value_name = "SESSION", required = true)]
+    sessions: Vec<String>,
+    /// The project's directory [default: here]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    /// Only show what would go
+    #[arg(short = 'n', long, conflicts_with = "yes")]
+    dry_run: bool,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open()?;
+    let format = Format::or_usual(args.format, out.is_terminal);
+    let scope = Scope {
+        project: args.project.clone(),
+        all: false,
+    };
+    let inventory = Inventory::read(place.projects(&scope)?, place.now);
+    let going = going(args, &inventory)?;
+    if args.dry_run {
+        going.preview(format, &place, out)?;
+        return Ok(Exit::Success);
+    }
+    if !args.yes && !is_confirmed(&going, &place)? {
+        out.note("nothing was deleted")?;
+        return Ok(Exit::Cancelled);
+    }
+    going.carry_out(format, &place, out)
+}
+
+/// All that is named, before anything goes: numbers change with what goes.
+fn going<'i>(args: &Args, inventory: &'i Inventory) -> Result<Going<'i>, Failure> {
+    let mut named = HashSet::new();
+    for identifier in &args.sessions {
+        named.insert(inventory.named(identifier).map_err(not_found)?);
+    }
+    let deletions = inventory.deletions(&named);
+    Ok(Going {
+        inventory,
+        deletions: deletions
+            .into_iter()
+            .map(|deletion| (deletion, RemovalReason::Asked))
+            .collect(),
+        warnings: inventory.listing.warnings.clone(),
+    })
+}
+
+fn is_confirmed(going: &Going<'_>, place: &Place) -> Result<bool, Failure> {
+    if !removal::can_ask() {
+        let failure = Failure::usage(anyhow!("there is no terminal to ask on"));
+        return Err(failure.with_hint("say --yes, or --dry-run to see what would go"));
+    }
+    going.list(place, &mut std::io::stderr())?;
+    Ok(removal::is_confirmed(&format!("delete {}?", going.sum()))?)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
+fn not_found(error: SelectError) -> Failure {
+    let hint = match &error {
+        SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
+        _ => "`lapidary sessions list` shows them: take a number or a whole id",
+    };
+    let code = error.code();
+    Failure::bad_input(anyhow!("{error} ({code})")).with_hint(hint)
+}

@@ -1,0 +1,195 @@
+//! `sessions prune`: what is too old, one too many, or nothing at all goes.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Write as _;
+
+use anyhow::anyhow;
+use lapidary::home::Vars;
+use lapidary::home::sessions::{
+    Deletion, Expiring, Inventory, Limits, Project, Retention, RetentionError, Why,
+};
+use lapidary::home::settings::{Settings, Workspace};
+use lapidary::home::trust::Trust;
+use lapidary::vocab::removal::RemovalReason;
+
+use super::common::{Format, Place, Scope};
+use super::removal::Going;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// Remove sessions that are too old or too many, and files without any session in them
+///
+/// Goes by Gemini CLI's own settings (`general.sessionRetention`: `maxAge`, 30d by default, `maxCount`, `minRetention`, 1d by default), or by what is said here: then only that counts. Shows what would go, and removes it only with --apply. Nothing goes that was written within `minRetention`, be it empty or broken; a session goes with all its files or with none; whole ids are compared.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions prune
+  lapidary sessions prune --all --apply
+  lapidary sessions prune --max-age 12w --max-count 200
+
+A period is a number and one of h (hours), d (days), w (weeks) and m (months of 30 days).")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    scope: Scope,
+    /// Keep sessions to which something was added within this period
+    #[arg(long, value_name = "PERIOD")]
+    max_age: Option<String>,
+    /// Keep the N most recently updated sessions of a project
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    max_count: Option<i64>,
+    /// Keep whatever was written within this period
+    #[arg(long, value_name = "PERIOD")]
+    min_retention: Option<String>,
+    /// Really remove it
+    #[arg(long, visible_alias = "yes", short_alias = 'y')]
+    apply: bool,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open()?;
+    let format = Format::or_usual(args.format, out.is_terminal);
+    let projects = place.projects(&args.scope)?;
+    let mut warnings = Vec::new();
+    let rules = rules(args, &place, &projects, &mut warnings)?;
+    let inventory = Inventory::read(projects, place.now);
+    warnings.extend(inventory.listing.warnings.iter().cloned());
+    let going = Going {
+        deletions: deletions(&inventory, &rules, &place),
+        inventory: &inventory,
+        warnings,
+    };
+    if format == Format::Text {
+        for warning in &going.warnings {
+            complain(&format!("warning: {warning}"));
+        }
+    }
+    if args.apply {
+        return going.carry_out(format, &place, out);
+    }
+    going.preview(format, &place, out)?;
+    if format == Format::Text {
+        writeln!(out, "{} would go", going.sum())?;
+        if !going.deletions.is_empty() {
+            out.note("nothing was removed; --apply removes it")?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// The rules of each project. One whose settings make no sense keeps everything; if it is the only one, the command fails.
+fn rules(
+    args: &Args,
+    place: &Place,
+    projects: &[Project],
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Option<Retention>>, Failure> {
+    let mut rules = Vec::new();
+    for project in projects {
+        let rule = limits(args, place, project).and_then(|limits| limits.checked());
+        match rule {
+            Ok(rule) => {
+                warnings.extend(rule.warnings.iter().cloned());
+                rules.push(Some(rule));
+            }
+            Err(error) if args.scope.all && !is_ours(args, &error) => {
+                warnings.push(format!("nothing of `{}` goes: {error}", project.id));
+                rules.push(None);
+            }
+            Err(error) => return Err(failure(args, error)),
+        }
+    }
+    Ok(rules)
+}
+
+fn limits(args: &Args, place: &Place, project: &Project) -> Result<Limits, RetentionError> {
+    let home = &place.store.home;
+    let settings = match &project.root {
+        Some(root) => Settings::read(home, root),
+        None => Settings::read(home, &home.home),
+    };
+    let vars = Vars::new(&place.environment.vars);
+    let workspace = project
+        .root
+        .as_deref()
+        .map_or(Workspace::IsIgnored, |root| {
+            Trust::with_settings(root, home, vars, &settings).workspace()
+        });
+    let settings = Limits::of(&settings, workspace)?;
+    let is_said_here = args.max_age.is_some() || args.max_count.is_some();
+    let (enabled, max_age, max_count) = if is_said_here {
+        (true, args.max_age.clone(), args.max_count.map(Into::into))
+    } else {
+        (settings.enabled, settings.max_age, settings.max_count)
+    };
+    let min_retention = args.min_retention.clone().or(settings.min_retention);
+    if let Some(named) = &args.min_retention {
+        named.parse::<lapidary::home::sessions::Period>()?;
+    }
+    Ok(Limits {
+        enabled,
+        max_age,
+        max_count,
+        min_retention,
+    })
+}
+
+/// True if it is the command line that makes no sense.
+fn is_ours(args: &Args, error: &RetentionError) -> bool {
+    match error {
+        RetentionError::BadPeriod(text) | RetentionError::NoPeriod(text) => {
+            [&args.max_age, &args.min_retention]
+                .into_iter()
+                .any(|said| said.as_ref() == Some(text))
+        }
+        RetentionError::BadCount => args.max_count.is_some(),
+        RetentionError::BelowMinimum(_) => args.max_age.is_some() || args.min_retention.is_some(),
+        _ => false,
+    }
+}
+
+fn failure(args: &Args, error: RetentionError) -> Failure {
+    if is_ours(args, &error) {
+        return Failure::usage(anyhow!(error));
+    }
+    let hint = match &error {
+        RetentionError::NotEnabled => "say what goes with --max-age or --max-count",
+        RetentionError::BadSettings { .. } => {
+            "it may say that everything is to be kept, so that nothing goes until it can be read"
+        }
+        _ => "`general.sessionRetention` in the settings says so",
+    };
+    Failure::bad_config(anyhow!(error)).with_hint(hint)
+}
+
+fn deletions(
+    inventory: &Inventory,
+    rules: &[Option<Retention>],
+    place: &Place,
+) -> Vec<(Deletion, RemovalReason)> {
+    let mut reasons: HashMap<(usize, String), Why> = HashMap::new();
+    let mut files = Vec::new();
+    for (project, rule) in rules.iter().enumerate() {
+        let Some(rule) = rule else { continue };
+        for expired in rule.expired(inventory, project, place.now) {
+            match expired.what {
+                Expiring::Session(id) => {
+                    reasons.insert((project, id.to_owned()), expired.reason);
+                }
+                Expiring::File(file) => {
+                    files.push((inventory.deletion_of_file(file), expired.reason.into()));
+                }
+            }
+        }
+    }
+    let going: HashSet<_> = reasons.keys().cloned().collect();
+    let sessions = inventory.deletions(&going).into_iter().map(|deletion| {
+        let id = deletion.id.clone().unwrap_or_default();
+        let why = reasons[&(deletion.project, id)];
+        (deletion, why.into())
+    });
+    sessions.chain(files).collect()
+}

@@ -1,0 +1,280 @@
+//! `sessions stats`: how much was said and done, and what it cost.
+
+mod chart;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use lapidary::drive::config::FILE_NAME;
+use lapidary::home::sessions::{Period, Prices, StatsRequest, stats};
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::line;
+use lapidary::vocab::stats::Stats;
+
+use super::super::directories;
+use super::common::{Format, Place, Scope};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::live::terminal;
+use crate::printer::{Printer, complain};
+
+/// Count sessions, turns, tools, tokens and what they cost
+///
+/// Every answer of a model counts once that stands anywhere in a file: rewound ones, those before a checkpoint and those of sub-agents, too, since they used tokens all the same. Days are UTC. Prices are those of a table with a date that comes with the program; what has no price there is counted as unpriced, never as free.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions stats
+  lapidary sessions stats --all --since 30d
+  lapidary sessions stats --all --model pro --format json | jq .cost
+
+Prices of your own, in US dollars for a million tokens, in your lapidary.toml or in a file for --prices:
+  [prices.\"gemini-2.5-pro\"]
+  input = 1.25
+  cached = 0.125
+  output = 10.0
+  long = { above = 200_000, input = 2.5, cached = 0.25, output = 15.0 }")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    scope: Scope,
+    /// Only from then on: a day (2026-01-31), a time (RFC 3339), or a period until now (12h, 7d, 4w, 6m)
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Only until then; a day counts whole
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+    /// Only models whose names contain this
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Prices that count before those of lapidary.toml and of the program
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open()?;
+    let request = StatsRequest {
+        since: when(args.since.as_deref(), &place, Bound::Since)?,
+        until: when(args.until.as_deref(), &place, Bound::Until)?,
+        model: args.model.clone(),
+    };
+    let prices = prices(args, &place)?;
+    let stats = stats(&place.projects(&args.scope)?, &request, &prices);
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => line::write(out, &stats)?,
+        Format::Text => text(&stats, out)?,
+    }
+    Ok(Exit::Success)
+}
+
+/// The program's prices, the user's over them, and what was named over both.
+fn prices(args: &Args, place: &Place) -> Result<Prices, Failure> {
+    let mut prices = Prices::shipped();
+    let own = directories::config(&place.environment).map(|folder| folder.join(FILE_NAME));
+    if let Some(own) = own.filter(|path| path.is_file()) {
+        prices = read(&own)?.over(prices);
+    }
+    match &args.prices {
+        Some(named) => Ok(read(named)?.over(prices)),
+        None => Ok(prices),
+    }
+}
+
+fn read(path: &Path) -> Result<Prices, Failure> {
+    let named = || format!("the prices in `{}` cannot be used", path.display());
+    let text = std::fs::read_to_string(path).with_context(named);
+    let text = text.map_err(Failure::bad_config)?;
+    let prices = Prices::from_toml(&text).with_context(named);
+    prices.map_err(Failure::bad_config)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    Since,
+    Until,
+}
+
+/// A time in milliseconds since 1970.
+fn when(said: Option<&str>, place: &Place, bound: Bound) -> Result<Option<i64>, Failure> {
+    let Some(said) = said else { return Ok(None) };
+    let ms = |time: Timestamp| Some(time.as_millisecond());
+    let ago = || {
+        let period: Period = said.parse().ok()?;
+        let then = place.now.checked_sub(period.duration())?;
+        Timestamp::try_from(then).ok().and_then(ms)
+    };
+    let time = || said.parse::<Timestamp>().ok().and_then(ms);
+    let day = || {
+        let day: Date = said.parse().ok()?;
+        let day = match bound {
+            Bound::Since => day,
+            Bound::Until => day.tomorrow().ok()?,
+        };
+        ms(day.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    };
+    let found = time().or_else(day).or_else(ago);
+    found.map(Some).ok_or_else(|| {
+        let failure = Failure::usage(anyhow!("`{said}` is no day, no time and no period"));
+        failure.with_hint("such as 2026-01-31, 2026-01-31T12:00:00Z, 12h, 7d, 4w or 6m")
+    })
+}
+
+fn text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
+    for warning in &stats.warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    if stats.messages == 0 {
+        out.note("nothing was recorded here, or nothing that was asked for")?;
+        return Ok(());
+    }
+    summary(stats, out)?;
+    models(stats, out)?;
+    tools(stats, out)?;
+    writeln!(out)?;
+    let width = if out.is_terminal {
+        usize::from(terminal::size().width)
+    } else {
+        80
+    };
+    chart::draw(stats, width, terminal::marks(), out)?;
+    Ok(())
+}
+
+fn summary(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{}, {}, {}, {} ({} failed)",
+        counted(stats.sessions, "session"),
+        counted(stats.turns, "turn"),
+        counted(stats.answers, "answer"),
+        counted(stats.tool_calls, "tool call"),
+        grouped(stats.tool_errors)
+    )?;
+    let tokens = &stats.tokens;
+    writeln!(
+        out,
+        "{} tokens: {} read ({} of them cached), {} written, {} thought",
+        grouped(tokens.total),
+        grouped(tokens.input.saturating_add(tokens.tool)),
+        grouped(tokens.cached),
+        grouped(tokens.output),
+        grouped(tokens.thoughts)
+    )?;
+    let cost = match stats.cost {
+        Some(cost) => format!("{} at the prices of {}", dollars(cost), stats.prices_as_of),
+        None => "nobody knows what that cost".to_owned(),
+    };
+    writeln!(out, "{}", sanitize(&cost))?;
+    if stats.unpriced_tokens > 0 {
+        let count = grouped(stats.unpriced_tokens);
+        writeln!(out, "without known prices, and not in it: {count} tokens")?;
+    }
+    if stats.answers_without_tokens > 0 {
+        let count = counted(stats.answers_without_tokens, "answer");
+        writeln!(out, "without a word on the tokens they used: {count}")?;
+    }
+    Ok(())
+}
+
+fn models(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    for model in &stats.models {
+        let name = sanitize(model.model.as_deref().unwrap_or("(no model named)"));
+        let answers = if model.answers == 1 {
+            "answer"
+        } else {
+            "answers"
+        };
+        let cost = model.cost.map_or_else(|| "?".to_owned(), dollars);
+        writeln!(
+            out,
+            "  {:<28} {:>6} {answers:<7} {:>14} tokens {cost:>9}",
+            super::list::shortened(&name, 28),
+            grouped(model.answers),
+            grouped(model.tokens.total)
+        )?;
+    }
+    Ok(())
+}
+
+fn tools(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
+    /// More tools than that are in the JSON.
+    const SHOWN: usize = 12;
+    if stats.tools.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    for tool in stats.tools.iter().take(SHOWN) {
+        let name = super::list::shortened(&sanitize(&tool.name), 28);
+        let calls = if tool.calls == 1 { "call" } else { "calls" };
+        let failed = match tool.errors {
+            0 => String::new(),
+            errors => format!(", {} failed", grouped(errors)),
+        };
+        writeln!(
+            out,
+            "  {name:<28} {:>6} {calls}{failed}",
+            grouped(tool.calls)
+        )?;
+    }
+    if let Some(more) = stats
+        .tools
+        .len()
+        .checked_sub(SHOWN)
+        .filter(|more| *more > 0)
+    {
+        writeln!(out, "  and {more} more")?;
+    }
+    Ok(())
+}
+
+/// A number of things.
+fn counted(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", grouped(number))
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Money: cents, or as much as it takes to see that it is something.
+fn dollars(amount: f64) -> String {
+    if amount > 0.0 && amount < 0.01 {
+        format!("${amount:.4}")
+    } else {
+        format!("${amount:.2}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_small_change_is_seen() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_000), "1,000");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(dollars(0.0), "$0.00");
+        assert_eq!(dollars(0.0012), "$0.0012");
+        assert_eq!(dollars(12.345), "$12.35");
+    }
+}

@@ -1,0 +1,219 @@
+//! Tokens by day as bars, or by week or month where there are too many days for a screen.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use jiff::ToSpan as _;
+use jiff::civil::Date;
+use lapidary::render::live::Marks;
+use lapidary::vocab::stats::{DayStats, Stats};
+
+use super::{dollars, grouped};
+
+/// No chart has more rows.
+const MOST_ROWS: usize = 31;
+
+/// What is in a row.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Row {
+    tokens: u64,
+    cost: Option<f64>,
+}
+
+/// What a row stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Span {
+    Day,
+    Week,
+    Month,
+}
+
+/// Draws the chart, no wider than that.
+pub(super) fn draw(
+    stats: &Stats,
+    width: usize,
+    marks: Marks,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (rows, span) = rows(&stats.days);
+    let Some(most) = rows.values().map(|row| row.tokens).max() else {
+        return Ok(());
+    };
+    writeln!(
+        out,
+        "tokens by {}",
+        match span {
+            Span::Day => "day",
+            Span::Week => "week (from Monday)",
+            Span::Month => "month",
+        }
+    )?;
+    let label = |date: Date| match span {
+        Span::Day | Span::Week => date.to_string(),
+        Span::Month => date.strftime("%Y-%m").to_string(),
+    };
+    let amounts: Vec<_> = rows.values().map(|row| grouped(row.tokens)).collect();
+    let costs: Vec<_> = rows
+        .values()
+        .map(|row| row.cost.map(dollars).unwrap_or_default())
+        .collect();
+    let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
+    let (amount_width, cost_width) = (widest(&amounts), widest(&costs));
+    let taken = 2 + 10 + 1 + 1 + amount_width + 1 + cost_width;
+    let room = width.saturating_sub(taken).clamp(4, 100);
+    for (((date, row), amount), cost) in rows.iter().zip(&amounts).zip(&costs) {
+        let bar = bar(row.tokens, most, room, marks);
+        let padding = " ".repeat(room.saturating_sub(bar.chars().count()));
+        let line = format!(
+            "  {:<10} {bar}{padding} {amount:>amount_width$} {cost:>cost_width$}",
+            label(*date)
+        );
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// The days as rows, those without anything between them included.
+fn rows(days: &[DayStats]) -> (BTreeMap<Date, Row>, Span) {
+    let dated: Vec<(Date, &DayStats)> = days
+        .iter()
+        .filter_map(|day| Some((day.date.parse().ok()?, day)))
+        .collect();
+    for span in [Span::Day, Span::Week] {
+        let rows = grouped_by(&dated, span);
+        if rows.len() <= MOST_ROWS {
+            return (with_gaps(rows, span), span);
+        }
+    }
+    let mut rows = grouped_by(&dated, Span::Month);
+    while rows.len() > MOST_ROWS {
+        rows.pop_first();
+    }
+    (rows, Span::Month)
+}
+
+fn grouped_by(days: &[(Date, &DayStats)], span: Span) -> BTreeMap<Date, Row> {
+    let mut rows: BTreeMap<Date, Row> = BTreeMap::new();
+    for (date, day) in days {
+        let row = rows.entry(start_of(*date, span)).or_default();
+        row.tokens = row.tokens.saturating_add(day.tokens.total);
+        if let Some(cost) = day.cost {
+            row.cost = Some(row.cost.unwrap_or(0.0) + cost);
+        }
+    }
+    rows
+}
+
+fn start_of(date: Date, span: Span) -> Date {
+    match span {
+        Span::Day => date,
+        Span::Week => {
+            let back = i64::from(date.weekday().to_monday_zero_offset());
+            date.checked_sub(back.days()).unwrap_or(date)
+        }
+        Span::Month => date.first_of_month(),
+    }
+}
+
+/// Rows of nothing where nothing happened, as long as they fit.
+fn with_gaps(rows: BTreeMap<Date, Row>, span: Span) -> BTreeMap<Date, Row> {
+    let (Some(first), Some(last)) = (rows.keys().next().copied(), rows.keys().last().copied())
+    else {
+        return rows;
+    };
+    let step = if span == Span::Day {
+        1.days()
+    } else {
+        7.days()
+    };
+    let mut all = rows.clone();
+    let mut at = first;
+    while at < last {
+        all.entry(at).or_default();
+        if all.len() > MOST_ROWS {
+            return rows;
+        }
+        match at.checked_add(step) {
+            Ok(next) => at = next,
+            Err(_) => break,
+        }
+    }
+    all
+}
+
+/// A bar. What is not nothing can be seen.
+fn bar(amount: u64, most: u64, room: usize, marks: Marks) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    if amount == 0 || most == 0 {
+        return String::new();
+    }
+    let eighths = u128::from(amount) * room as u128 * 8 / u128::from(most);
+    let eighths = usize::try_from(eighths).unwrap_or(0).max(1);
+    match marks {
+        Marks::Unicode => format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8]),
+        Marks::Ascii => "#".repeat(eighths.div_ceil(8).min(room)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lapidary::vocab::stats::TokenCounts;
+
+    fn stats(days: &[(&str, u64)]) -> Stats {
+        let days = days.iter().map(|(date, total)| DayStats {
+            date: (*date).to_owned(),
+            tokens: TokenCounts {
+                total: *total,
+                ..TokenCounts::default()
+            },
+            cost: Some(0.5),
+            ..DayStats::default()
+        });
+        Stats {
+            days: days.collect(),
+            ..Stats::default()
+        }
+    }
+
+    fn drawn(stats: &Stats, width: usize, marks: Marks) -> String {
+        let mut out = Vec::new();
+        draw(stats, width, marks, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn days_are_bars_and_a_day_without_anything_is_an_empty_one() {
+        let stats = stats(&[("2026-01-01", 1000), ("2026-01-03", 250), ("2026-01-04", 1)]);
+        assert_eq!(
+            drawn(&stats, 40, Marks::Ascii),
+            "tokens by day\n  2026-01-01 ############### 1,000 $0.50\n  2026-01-02                     0\n  2026-01-03 ####              250 $0.50\n  2026-01-04 #                   1 $0.50\n"
+        );
+        let unicode = drawn(&stats, 40, Marks::Unicode);
+        assert!(unicode.contains("2026-01-03 ███▊ "), "{unicode}");
+    }
+
+    #[test]
+    fn many_days_are_weeks_and_many_weeks_are_months_and_nothing_is_wider_than_the_screen() {
+        let start: Date = "2020-01-01".parse().unwrap();
+        for (count, expected) in [
+            (31, "tokens by day\n"),
+            (60, "tokens by week"),
+            (900, "tokens by month\n"),
+            (4000, "tokens by month\n"),
+        ] {
+            let days: Vec<_> = (0..count)
+                .map(|day: i64| start.checked_add(day.days()).unwrap().to_string())
+                .collect();
+            let days: Vec<_> = days.iter().map(|day| (day.as_str(), 123_456_789)).collect();
+            let text = drawn(&stats(&days), 80, Marks::Unicode);
+            assert!(text.starts_with(expected), "{text}");
+            assert!(text.lines().count() <= MOST_ROWS + 1);
+            assert!(
+                text.lines().all(|line| line.chars().count() <= 80),
+                "{text}"
+            );
+        }
+        assert_eq!(drawn(&stats(&[]), 80, Marks::Ascii), "");
+    }
+}

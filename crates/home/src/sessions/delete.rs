@@ -1,0 +1,240 @@
+//! Removing a session: every file that names its whole id, what belongs to it, and nothing else.
+//!
+//! First a [`Deletion`] says what would go. Carrying it out looks again: what has changed meanwhile stays. What goes is kept elsewhere
+//! first, if the caller has such a place; what cannot be kept is not removed.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::artefacts::{Artefact, ArtefactKind, Artefacts, file_name_of, stays_inside};
+use super::inventory::{Content, Held, Inventory};
+use super::projects::Project;
+use super::scan::Scanner;
+use super::select::SelectError;
+
+/// What would go.
+#[derive(Debug)]
+pub struct Deletion {
+    /// The session's id, whole. None for a file that names no session.
+    pub id: Option<String>,
+    /// Which of the projects it belongs to.
+    pub project: usize,
+    /// Its files.
+    pub files: Vec<Held>,
+    /// What else belongs to it.
+    pub artefacts: Vec<Artefact>,
+    /// What stays although it is called as if it belonged to it, a sentence each.
+    pub spared: Vec<String>,
+}
+
+/// Why something was not removed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeleteError {
+    /// It was written since somebody looked.
+    #[error("`{}` has changed meanwhile: nothing of its session was removed", .path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There was no keeping it.
+    #[error("`{}` could not be kept elsewhere, so that nothing of its session was removed", .path.display())]
+    NotKept {
+        /// The file.
+        path: PathBuf,
+        /// What was wrong.
+        source: io::Error,
+    },
+    /// The system does not let us.
+    #[error("`{}` cannot be removed", .path.display())]
+    Io {
+        /// What.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// Where files go before they go: called with each session's file, those of sub-agents included.
+pub type Keep<'k> = dyn FnMut(&Path) -> io::Result<()> + 'k;
+
+impl Inventory {
+    /// The whole id of the session that somebody means to remove: by its id, or by its number in the list. Nothing is guessed:
+    /// `1x`, `01`, `latest` and the beginning of an id name nothing here.
+    pub fn named(&self, identifier: &str) -> Result<(usize, String), SelectError> {
+        let by_id = self
+            .files
+            .iter()
+            .find(|file| file.content.id() == Some(identifier))
+            .map(|file| (file.project, identifier.to_owned()));
+        let by_number = || {
+            let number: u64 = identifier.parse().ok()?;
+            let sessions = &self.listing.sessions;
+            let found = sessions
+                .iter()
+                .find(|session| session.info.index == number && number.to_string() == identifier)?;
+            Some((found.project, found.info.id.clone()))
+        };
+        if let Some(found) = by_id.or_else(by_number) {
+            return Ok(found);
+        }
+        if self.listing.sessions.is_empty() {
+            return Err(SelectError::NoSessions);
+        }
+        let directories = self.projects.iter().flat_map(Project::chats);
+        Err(SelectError::Invalid {
+            identifier: identifier.to_owned(),
+            searched: directories.filter(|path| path.is_dir()).collect(),
+        })
+    }
+
+    /// What goes with these sessions, each named by its project and its whole id.
+    pub fn deletions(&self, going: &HashSet<(usize, String)>) -> Vec<Deletion> {
+        let mut ids: Vec<_> = going.iter().collect();
+        ids.sort();
+        let mut staying = vec![HashSet::new(); self.projects.len()];
+        for file in &self.files {
+            let Some(id) = file.content.id() else {
+                continue;
+            };
+            if !going.contains(&(file.project, id.to_owned())) {
+                staying[file.project].extend(file_name_of(id));
+            }
+        }
+        ids.into_iter()
+            .map(|(project, id)| self.deletion(*project, id, &staying[*project]))
+            .collect()
+    }
+
+    fn deletion(&self, project: usize, id: &str, staying: &HashSet<String>) -> Deletion {
+        let mut deletion = Deletion::of(project, self.files_of(project, id), self);
+        deletion.id = Some(id.to_owned());
+        for directory in &self.projects[project].directories {
+            let artefacts = Artefacts::of(directory, id, &|name| staying.contains(name));
+            deletion.artefacts.extend(artefacts.found);
+            deletion.spared.extend(artefacts.spared);
+        }
+        deletion
+    }
+
+    /// What goes with a file that names no session: itself.
+    pub fn deletion_of_file(&self, file: &Held) -> Deletion {
+        Deletion::of(file.project, std::iter::once(file), self)
+    }
+}
+
+impl Deletion {
+    fn of<'h>(
+        project: usize,
+        files: impl Iterator<Item = &'h Held>,
+        inventory: &Inventory,
+    ) -> Self {
+        let directories = &inventory.projects[project].directories;
+        let (ours, others): (Vec<_>, Vec<_>) = files.cloned().partition(|file| {
+            directories
+                .iter()
+                .any(|directory| stays_inside(directory, &file.path))
+        });
+        let spared = others.iter().map(|file| {
+            let way = "is reached through a link, and what a link leads to is left alone";
+            format!("`{}` {way}", file.path.display())
+        });
+        Self {
+            id: None,
+            project,
+            spared: spared.collect(),
+            files: ours,
+            artefacts: Vec::new(),
+        }
+    }
+
+    /// How many bytes would go.
+    pub fn bytes(&self) -> u64 {
+        let files = self.files.iter().map(|file| file.size);
+        let artefacts = self.artefacts.iter().map(|artefact| artefact.bytes);
+        files.chain(artefacts).sum()
+    }
+
+    /// The files of sessions that would go, those of sub-agents included.
+    pub fn sessions(&self) -> impl Iterator<Item = &Path> {
+        let files = self.files.iter().map(|file| file.path.as_path());
+        let artefacts = self.artefacts.iter();
+        let subagents = artefacts.flat_map(|artefact| &artefact.sessions);
+        files.chain(subagents.map(PathBuf::as_path))
+    }
+
+    /// Removes it. The session's own files go last, so that a session of which something could not be removed can still be found.
+    pub fn carry_out(&self, keep: &mut Keep<'_>) -> Result<(), Vec<DeleteError>> {
+        self.look_again().map_err(|error| vec![error])?;
+        self.keep_all(keep).map_err(|error| vec![error])?;
+        let gone = self.artefacts.iter().map(|artefact| {
+            removed(
+                &artefact.path,
+                match artefact.kind {
+                    ArtefactKind::Directory => fs::remove_dir_all(&artefact.path),
+                    ArtefactKind::File | ArtefactKind::Link => fs::remove_file(&artefact.path),
+                },
+            )
+        });
+        nothing_failed(gone)?;
+        let files = self.files.iter();
+        nothing_failed(files.map(|file| removed(&file.path, fs::remove_file(&file.path))))
+    }
+
+    /// Files are as they were, and still of this session: what was written meanwhile is worth more than an order given before.
+    fn look_again(&self) -> Result<(), DeleteError> {
+        let mut scanner = Scanner::default();
+        for file in &self.files {
+            let is_same = match fs::metadata(&file.path) {
+                Ok(about) => {
+                    about.len() == file.size && about.modified().ok() == Some(file.modified)
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(_) => false,
+            };
+            if !is_same || Content::of(&scanner.file(&file.path)) != file.content {
+                let path = file.path.clone();
+                return Err(DeleteError::Changed { path });
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_all(&self, keep: &mut Keep<'_>) -> Result<(), DeleteError> {
+        for path in self.sessions() {
+            match keep(path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => {
+                    let path = path.to_owned();
+                    return Err(DeleteError::NotKept { path, source });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is gone already need not be removed.
+fn removed(path: &Path, result: io::Result<()>) -> Result<(), DeleteError> {
+    match result {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(DeleteError::Io {
+            path: path.to_owned(),
+            source,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn nothing_failed(
+    results: impl Iterator<Item = Result<(), DeleteError>>,
+) -> Result<(), Vec<DeleteError>> {
+    let errors: Vec<_> = results.filter_map(Result::err).collect();
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(errors)
+    }
+}

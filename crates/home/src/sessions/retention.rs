@@ -1,0 +1,212 @@
+//! How long sessions are kept: Gemini CLI's own settings, and which sessions they let go.
+//!
+//! The CLI deletes at once whatever it cannot resume, and by the first eight letters of an id. Here whole ids are compared, a session goes
+//! with all its files or with none, and nothing that was written within `minRetention` goes at all.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, SystemTime};
+
+use lapidary_vocab::removal::RemovalReason;
+
+use super::inventory::{Content, Held, Inventory};
+
+mod limits;
+
+pub use limits::{Limits, Period, Retention, RetentionError};
+
+/// What a rule lets go, and why.
+#[derive(Debug, Clone, Copy)]
+pub struct Expired<'i> {
+    /// What goes.
+    pub what: Expiring<'i>,
+    /// Which of the projects it belongs to.
+    pub project: usize,
+    /// Why.
+    pub reason: Why,
+}
+
+/// What goes: a session with all its files, or a file that names none.
+#[derive(Debug, Clone, Copy)]
+pub enum Expiring<'i> {
+    /// A session, by its whole id.
+    Session(&'i str),
+    /// A file.
+    File(&'i Held),
+}
+
+/// Why something goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// Nothing was added to it for too long.
+    TooOld,
+    /// There are enough newer ones.
+    TooMany,
+    /// Nobody said anything in it.
+    NoContent,
+    /// It names no session.
+    NotASession,
+    /// It is empty.
+    Empty,
+    /// A sub-agent wrote it.
+    Subagent,
+}
+
+impl From<Why> for RemovalReason {
+    fn from(why: Why) -> Self {
+        match why {
+            Why::TooOld => Self::TooOld,
+            Why::TooMany => Self::TooMany,
+            Why::NoContent => Self::NoContent,
+            Why::NotASession => Self::NotASession,
+            Why::Empty => Self::Empty,
+            Why::Subagent => Self::Subagent,
+        }
+    }
+}
+
+/// A session of one project: all files that name its id.
+struct Group<'i> {
+    id: &'i str,
+    newest: SystemTime,
+    is_subagents: bool,
+}
+
+impl Retention {
+    /// What goes of a project by these limits.
+    pub fn expired<'i>(
+        &self,
+        inventory: &'i Inventory,
+        project: usize,
+        now: SystemTime,
+    ) -> Vec<Expired<'i>> {
+        let groups = groups(inventory, project);
+        let mut expired = self.sessions(inventory, project, &groups, now);
+        let listed: HashMap<_, _> = listed(inventory, project).collect();
+        for group in groups.values() {
+            let reason = if group.is_subagents {
+                Why::Subagent
+            } else {
+                Why::NoContent
+            };
+            if !listed.contains_key(group.id) && self.is_past_minimum(group.newest, now) {
+                let what = Expiring::Session(group.id);
+                expired.push(Expired {
+                    what,
+                    project,
+                    reason,
+                });
+            }
+        }
+        let files = inventory
+            .files
+            .iter()
+            .filter(|file| file.project == project);
+        expired.extend(files.filter_map(|file| {
+            let reason = self.unnamed(file, now)?;
+            let what = Expiring::File(file);
+            Some(Expired {
+                what,
+                project,
+                reason,
+            })
+        }));
+        expired
+    }
+
+    /// The sessions that are in the list, the newest first: too old, or one too many.
+    fn sessions<'i>(
+        &self,
+        inventory: &'i Inventory,
+        project: usize,
+        groups: &BTreeMap<&str, Group<'i>>,
+        now: SystemTime,
+    ) -> Vec<Expired<'i>> {
+        let mut newest_first: Vec<_> = listed(inventory, project).collect();
+        // A time that nobody can read is no reason to let go: such a session counts as new.
+        newest_first.sort_by_key(|(_, updated)| std::cmp::Reverse(updated.unwrap_or(i64::MAX)));
+        let gone = newest_first
+            .into_iter()
+            .enumerate()
+            .filter_map(|(place, (id, updated))| {
+                let updated = updated.map(time);
+                let is_old =
+                    |limit: Duration| updated.is_some_and(|then| is_older(then, limit, now));
+                let reason = if self.max_age.is_some_and(|age| is_old(age.duration())) {
+                    Why::TooOld
+                } else if self.max_count.is_some_and(|most| place as u64 >= most) {
+                    Why::TooMany
+                } else {
+                    return None;
+                };
+                let written = groups
+                    .get(id)
+                    .is_none_or(|group| self.is_past_minimum(group.newest, now));
+                let what = Expiring::Session(id);
+                (written && is_old(self.min_retention.duration())).then_some(Expired {
+                    what,
+                    project,
+                    reason,
+                })
+            });
+        gone.collect()
+    }
+
+    /// Why a file that names no session goes. What is in it may still be recovered, so it is kept as long as a session would be.
+    fn unnamed(&self, file: &Held, now: SystemTime) -> Option<Why> {
+        let (reason, age) = match file.content {
+            Content::Nothing => (Why::Empty, self.min_retention),
+            Content::NoSession => (Why::NotASession, self.max_age.unwrap_or(self.min_retention)),
+            _ => return None,
+        };
+        let is_due = is_older(file.modified, age.duration(), now);
+        (is_due && self.is_past_minimum(file.modified, now)).then_some(reason)
+    }
+
+    fn is_past_minimum(&self, written: SystemTime, now: SystemTime) -> bool {
+        is_older(written, self.min_retention.duration(), now)
+    }
+}
+
+/// True if a time lies further back than that. One that is yet to come does not.
+fn is_older(then: SystemTime, age: Duration, now: SystemTime) -> bool {
+    now.duration_since(then).is_ok_and(|passed| passed > age)
+}
+
+fn time(ms: i64) -> SystemTime {
+    let since = Duration::from_millis(ms.unsigned_abs());
+    let epoch = SystemTime::UNIX_EPOCH;
+    let time = if ms < 0 {
+        epoch.checked_sub(since)
+    } else {
+        epoch.checked_add(since)
+    };
+    time.unwrap_or(epoch)
+}
+
+fn listed(inventory: &Inventory, project: usize) -> impl Iterator<Item = (&str, Option<i64>)> {
+    let sessions = inventory.listing.sessions.iter();
+    sessions
+        .filter(move |session| session.project == project)
+        .map(|session| (session.info.id.as_str(), session.updated_ms))
+}
+
+fn groups(inventory: &Inventory, project: usize) -> BTreeMap<&str, Group<'_>> {
+    let mut groups = BTreeMap::new();
+    for file in inventory
+        .files
+        .iter()
+        .filter(|file| file.project == project)
+    {
+        let Some(id) = file.content.id() else {
+            continue;
+        };
+        let group = groups.entry(id).or_insert(Group {
+            id,
+            newest: file.modified,
+            is_subagents: false,
+        });
+        group.newest = group.newest.max(file.modified);
+        group.is_subagents |= matches!(file.content, Content::Subagent(_));
+    }
+    groups
+}

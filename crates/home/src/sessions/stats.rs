@@ -1,0 +1,69 @@
+//! How much was said and done in sessions, and what it cost.
+//!
+//! Tokens are used when a model answers, whatever becomes of the answer: every answer counts that stands anywhere in a file, rewound ones
+//! and those before a checkpoint included, and each counts once, however often it was written and in however many copies of the file.
+
+mod fold;
+mod notes;
+
+use std::collections::HashMap;
+
+use lapidary_vocab::stats::Stats;
+
+use super::candidates::{Candidate, candidates, subagents};
+use super::listing::each_file;
+use super::prices::Prices;
+use super::projects::Project;
+
+use fold::Fold;
+use notes::{Notes, Reader};
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct StatsRequest {
+    /// Only what was said from then on, in milliseconds since 1970.
+    pub since: Option<i64>,
+    /// Only what was said before, likewise.
+    pub until: Option<i64>,
+    /// Only models whose names contain this.
+    pub model: Option<String>,
+}
+
+/// Counts what is in the files of these projects.
+pub fn stats(projects: &[Project], request: &StatsRequest, prices: &Prices) -> Stats {
+    let (mut files, warnings) = candidates(projects);
+    files.extend(subagents(projects));
+    let mut fold = Fold::new(request, prices);
+    fold.warnings = warnings;
+    let readable: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
+    let read = each_file(&readable, Reader::default, |reader, file| {
+        reader.file(&file.path)
+    });
+    let mut sessions: HashMap<String, Notes> = HashMap::new();
+    for (file, notes) in readable.iter().zip(read) {
+        match notes {
+            Ok(Some(notes)) => put(&mut sessions, notes),
+            // A file that names no session has nothing in it that could be anybody's.
+            Ok(None) => {}
+            Err(error) => fold.warnings.push(unread(file, &error)),
+        }
+    }
+    for notes in sessions.into_values() {
+        fold.session(&notes);
+    }
+    fold.finish()
+}
+
+/// The same session in another file: what is the same message counts once.
+fn put(sessions: &mut HashMap<String, Notes>, notes: Notes) {
+    match sessions.get_mut(&notes.session) {
+        Some(known) => known.merge(notes),
+        None => {
+            sessions.insert(notes.session.clone(), notes);
+        }
+    }
+}
+
+fn unread(file: &Candidate, error: &std::io::Error) -> String {
+    format!("`{}` is not counted: {error}", file.path.display())
+}

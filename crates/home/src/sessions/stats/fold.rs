@@ -1,0 +1,181 @@
+//! Many sessions' notes, summed up.
+
+use std::collections::{BTreeMap, HashSet};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use lapidary_vocab::stats::{DayStats, ModelStats, STATS_SCHEMA, Stats, TokenCounts, ToolStats};
+
+use super::super::prices::{Prices, price};
+use super::StatsRequest;
+use super::notes::{Note, NoteKind, Notes};
+
+pub(super) struct Fold<'r> {
+    request: &'r StatsRequest,
+    prices: &'r Prices,
+    pub(super) warnings: Vec<String>,
+    stats: Stats,
+    models: BTreeMap<Option<String>, ModelStats>,
+    days: BTreeMap<String, DayStats>,
+    tools: BTreeMap<String, ToolStats>,
+}
+
+impl<'r> Fold<'r> {
+    pub(super) fn new(request: &'r StatsRequest, prices: &'r Prices) -> Self {
+        Self {
+            request,
+            prices,
+            warnings: Vec::new(),
+            stats: Stats {
+                schema: STATS_SCHEMA.to_owned(),
+                prices_as_of: prices.as_of.clone(),
+                ..Stats::default()
+            },
+            models: BTreeMap::new(),
+            days: BTreeMap::new(),
+            tools: BTreeMap::new(),
+        }
+    }
+
+    /// Counts a session, as far as it was asked for.
+    pub(super) fn session(&mut self, notes: &Notes) {
+        let asked = self.asked(notes);
+        if asked.is_empty() {
+            return;
+        }
+        if notes.is_subagent {
+            self.stats.subagents += 1;
+        } else {
+            self.stats.sessions += 1;
+        }
+        for note in &notes.messages {
+            if asked.contains(&note.id) {
+                self.message(note, notes);
+            }
+        }
+        for call in &notes.calls {
+            if !asked.contains(&call.message) {
+                continue;
+            }
+            let name = notes.named(call.tool);
+            let tool = self.tools.entry(name.to_owned()).or_default();
+            tool.calls += 1;
+            tool.errors += u64::from(call.is_error);
+            tool.cancelled += u64::from(call.is_cancelled);
+            self.stats.tool_calls += 1;
+            self.stats.tool_errors += u64::from(call.is_error);
+        }
+    }
+
+    /// The messages that are asked for. What a user says belongs to the model that answers it.
+    fn asked(&self, notes: &Notes) -> HashSet<u64> {
+        let mut model = None;
+        let mut asked = HashSet::new();
+        for note in notes.messages.iter().rev() {
+            if note.kind == NoteKind::Answer {
+                model = note.model.map(|model| notes.named(model));
+            }
+            if self.is_of_model(model) && self.is_in_time(note.time) {
+                asked.insert(note.id);
+            }
+        }
+        asked
+    }
+
+    fn is_of_model(&self, model: Option<&str>) -> bool {
+        let Some(wanted) = &self.request.model else {
+            return true;
+        };
+        let wanted = wanted.to_lowercase();
+        model.is_some_and(|model| model.to_lowercase().contains(&wanted))
+    }
+
+    fn is_in_time(&self, time: Option<i64>) -> bool {
+        let (since, until) = (self.request.since, self.request.until);
+        match time {
+            Some(time) => {
+                since.is_none_or(|since| time >= since) && until.is_none_or(|until| time < until)
+            }
+            None => since.is_none() && until.is_none(),
+        }
+    }
+
+    fn message(&mut self, note: &Note, notes: &Notes) {
+        let turn = u64::from(note.kind == NoteKind::Turn);
+        self.stats.messages += 1;
+        self.stats.turns += turn;
+        let model = note.model.map(|model| notes.named(model));
+        let cost = note.tokens.and_then(|tokens| {
+            let rate = self.prices.of(model?)?;
+            Some(price(&tokens, rate))
+        });
+        if note.kind == NoteKind::Answer {
+            self.answer(model, note.tokens, cost);
+        }
+        let Some(date) = note.time.and_then(date) else {
+            self.stats.undated += 1;
+            return;
+        };
+        let day = self.days.entry(date).or_default();
+        day.messages += 1;
+        day.turns += turn;
+        if note.kind == NoteKind::Answer {
+            day.tokens.add(&note.tokens.unwrap_or_default());
+            add_cost(&mut day.cost, cost);
+        }
+    }
+
+    fn answer(&mut self, model: Option<&str>, tokens: Option<TokenCounts>, cost: Option<f64>) {
+        let stats = self.models.entry(model.map(str::to_owned)).or_default();
+        self.stats.answers += 1;
+        stats.answers += 1;
+        let Some(tokens) = tokens else {
+            self.stats.answers_without_tokens += 1;
+            return;
+        };
+        stats.tokens.add(&tokens);
+        self.stats.tokens.add(&tokens);
+        add_cost(&mut stats.cost, cost);
+        add_cost(&mut self.stats.cost, cost);
+        if cost.is_none() {
+            let unpriced = &mut self.stats.unpriced_tokens;
+            *unpriced = unpriced.saturating_add(tokens.total);
+        }
+    }
+
+    pub(super) fn finish(self) -> Stats {
+        let mut stats = self.stats;
+        stats.warnings = self.warnings;
+        let models = self.models.into_iter();
+        stats.models = models
+            .map(|(model, stats)| ModelStats { model, ..stats })
+            .collect();
+        stats
+            .models
+            .sort_by_key(|model| std::cmp::Reverse(model.tokens.total));
+        let days = self.days.into_iter();
+        stats.days = days
+            .map(|(date, stats)| DayStats { date, ..stats })
+            .collect();
+        let tools = self.tools.into_iter();
+        stats.tools = tools
+            .map(|(name, stats)| ToolStats { name, ..stats })
+            .collect();
+        stats
+            .tools
+            .sort_by_key(|tool| std::cmp::Reverse(tool.calls));
+        stats
+    }
+}
+
+fn add_cost(sum: &mut Option<f64>, cost: Option<f64>) {
+    if let Some(cost) = cost {
+        *sum = Some(sum.unwrap_or(0.0) + cost);
+    }
+}
+
+/// The day of a time (UTC).
+fn date(ms: i64) -> Option<String> {
+    let time = Timestamp::from_millisecond(ms).ok()?;
+    Some(time.to_zoned(TimeZone::UTC).date().to_string())
+}

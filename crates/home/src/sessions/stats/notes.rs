@@ -1,0 +1,332 @@
+//! One session file, read for what it used: a few numbers for each message, nothing of what it says.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::path::Path;
+
+use lapidary_json::{Kind, Token, scan_object};
+use lapidary_vocab::stats::TokenCounts;
+
+use super::super::listing::epoch_ms;
+use super::super::scan::open;
+use super::super::speech;
+
+/// No record and no document may be longer.
+const LONGEST: u64 = 4 << 30;
+
+/// What a session used.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    pub(super) session: String,
+    pub(super) is_subagent: bool,
+    pub(super) messages: Vec<Note>,
+    pub(super) calls: Vec<Call>,
+    /// The names that messages and calls have by number.
+    pub(super) names: Vec<String>,
+    /// Where a message or a call is, by what its id hashes to.
+    places: HashMap<u64, usize>,
+    call_places: HashMap<u64, usize>,
+}
+
+/// A message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Note {
+    pub(super) id: u64,
+    pub(super) kind: NoteKind,
+    /// When it was said, in milliseconds since 1970.
+    pub(super) time: Option<i64>,
+    pub(super) model: Option<u32>,
+    pub(super) tokens: Option<TokenCounts>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoteKind {
+    /// Somebody asked for something.
+    Turn,
+    /// A model answered.
+    Answer,
+    /// Anything else.
+    Other,
+}
+
+/// A call of a tool, in a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    pub(super) id: u64,
+    pub(super) message: u64,
+    pub(super) tool: u32,
+    pub(super) is_error: bool,
+    pub(super) is_cancelled: bool,
+}
+
+/// Reads files one after the other, with the same memory.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    line: Vec<u8>,
+}
+
+impl Reader {
+    /// What a file used; none if it names no session.
+    pub(super) fn file(&mut self, path: &Path) -> io::Result<Option<Notes>> {
+        let mut file = BufReader::with_capacity(256 * 1024, open(path)?);
+        let mut notes = Notes::default();
+        self.next(&mut file)?;
+        if !self.is_record() {
+            // A document over many lines, or a torn log: both are read whole.
+            (&mut file).take(LONGEST).read_to_end(&mut self.line)?;
+            let text = text(&self.line);
+            if !notes.line(&text) {
+                for line in text.lines() {
+                    notes.line(line);
+                }
+            }
+            return Ok(notes.finish());
+        }
+        while !self.line.is_empty() {
+            notes.line(&text(&self.line));
+            self.next(&mut file)?;
+        }
+        Ok(notes.finish())
+    }
+
+    fn next(&mut self, file: &mut BufReader<File>) -> io::Result<()> {
+        self.line.clear();
+        file.take(LONGEST).read_until(b'\n', &mut self.line)?;
+        Ok(())
+    }
+
+    fn is_record(&self) -> bool {
+        let line = text(&self.line);
+        let line = line.trim();
+        line.is_empty() || Token::parse(line).is_ok()
+    }
+}
+
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    String::from_utf8_lossy(bytes)
+}
+
+/// The fields of a message that matter.
+#[derive(Default)]
+struct Fields<'a> {
+    id: Option<Token<'a>>,
+    kind: Option<Token<'a>>,
+    time: Option<Token<'a>>,
+    model: Option<Token<'a>>,
+    tokens: Option<Token<'a>>,
+    content: Option<Token<'a>>,
+    calls: Option<Token<'a>>,
+    patch: Option<Token<'a>>,
+    messages: Option<Token<'a>>,
+    session: Option<Token<'a>>,
+    agent: Option<Token<'a>>,
+}
+
+impl<'a> Fields<'a> {
+    fn of(message: Token<'a>) -> Self {
+        let mut fields = Self::default();
+        for (key, value) in message.members() {
+            fields.take(key, value);
+        }
+        fields
+    }
+
+    fn take(&mut self, key: Token<'a>, value: Token<'a>) {
+        let field = match key.as_str() {
+            "\"id\"" => &mut self.id,
+            "\"type\"" => &mut self.kind,
+            "\"timestamp\"" => &mut self.time,
+            "\"model\"" => &mut self.model,
+            "\"tokens\"" => &mut self.tokens,
+            "\"content\"" => &mut self.content,
+            "\"toolCalls\"" => &mut self.calls,
+            "\"$set\"" => &mut self.patch,
+            "\"messages\"" => &mut self.messages,
+            "\"sessionId\"" => &mut self.session,
+            "\"kind\"" => &mut self.agent,
+            _ => return,
+        };
+        *field = Some(value);
+    }
+}
+
+impl Notes {
+    /// Takes a record, or a whole document. False if it is neither.
+    fn line(&mut self, line: &str) -> bool {
+        let mut fields = Fields::default();
+        if scan_object(line, |key, value| fields.take(key, value)).is_err() {
+            return false;
+        }
+        if let Some(id) = fields.id.and_then(|id| id.of(Kind::String)) {
+            self.message(hash(id.as_str()), &fields);
+        } else if let Some(patch) = fields.patch.and_then(|patch| patch.of(Kind::Object)) {
+            self.metadata(&Fields::of(patch));
+        } else {
+            self.metadata(&fields);
+        }
+        true
+    }
+
+    fn metadata(&mut self, fields: &Fields<'_>) {
+        if let Some(id) = fields.session.and_then(Token::string) {
+            self.session = id.into_owned();
+        }
+        if let Some(kind) = fields.agent.and_then(Token::string) {
+            self.is_subagent = kind == "subagent";
+        }
+        let messages = fields.messages.and_then(|list| list.of(Kind::Array));
+        for message in messages.into_iter().flat_map(Token::elements) {
+            let fields = Fields::of(message);
+            // One without an id is itself.
+            let id = fields.id.filter(|id| id.kind() == Kind::String);
+            self.message(hash(id.unwrap_or(message).as_str()), &fields);
+        }
+    }
+
+    fn message(&mut self, id: u64, fields: &Fields<'_>) {
+        let kind = match fields.kind.and_then(Token::string).as_deref() {
+            Some("gemini") => NoteKind::Answer,
+            Some("user") if is_turn(fields) => NoteKind::Turn,
+            _ => NoteKind::Other,
+        };
+        let time = fields.time.and_then(Token::string);
+        let model = fields.model.and_then(Token::string);
+        let model = model.filter(|model| !model.is_empty());
+        let note = Note {
+            id,
+            kind,
+            time: time.as_deref().and_then(epoch_ms),
+            model: model.map(|model| self.name(&model)),
+            tokens: fields
+                .tokens
+                .and_then(|tokens| tokens.of(Kind::Object))
+                .map(counts),
+        };
+        self.put(note);
+        let calls = fields.calls.and_then(|list| list.of(Kind::Array));
+        for (place, call) in calls.into_iter().flat_map(Token::elements).enumerate() {
+            self.call(id, place, call);
+        }
+    }
+
+    /// A message that is written again says more, or the same.
+    fn put(&mut self, note: Note) {
+        let Some(&place) = self.places.get(&note.id) else {
+            self.places.insert(note.id, self.messages.len());
+            self.messages.push(note);
+            return;
+        };
+        let known = &mut self.messages[place];
+        known.time = known.time.or(note.time);
+        known.model = note.model.or(known.model);
+        known.tokens = note.tokens.or(known.tokens);
+    }
+
+    fn call(&mut self, message: u64, place: usize, call: Token<'_>) {
+        let mut id = None;
+        let mut name = None;
+        let mut status = None;
+        for (key, value) in call.members() {
+            match key.as_str() {
+                "\"id\"" => id = value.of(Kind::String),
+                "\"name\"" => name = value.string(),
+                "\"status\"" => status = value.string(),
+                _ => {}
+            }
+        }
+        let id = id.map_or_else(|| hash((message, place)), |id| hash((message, id.as_str())));
+        let call = Call {
+            id,
+            message,
+            tool: self.name(name.as_deref().unwrap_or_default()),
+            is_error: status.as_deref() == Some("error"),
+            is_cancelled: status.as_deref() == Some("cancelled"),
+        };
+        self.put_call(call);
+    }
+
+    fn put_call(&mut self, call: Call) {
+        if let Some(&place) = self.call_places.get(&call.id) {
+            self.calls[place] = call;
+        } else {
+            self.call_places.insert(call.id, self.calls.len());
+            self.calls.push(call);
+        }
+    }
+
+    fn name(&mut self, name: &str) -> u32 {
+        let known = self.names.iter().position(|known| known == name);
+        let place = known.unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        });
+        u32::try_from(place).unwrap_or(u32::MAX)
+    }
+
+    /// The name behind a number.
+    pub(super) fn named(&self, name: u32) -> &str {
+        self.names.get(name as usize).map_or("", String::as_str)
+    }
+
+    /// Takes what another file of the same session says.
+    pub(super) fn merge(&mut self, other: Self) {
+        let renamed: Vec<_> = other.names.iter().map(|name| self.name(name)).collect();
+        let rename = |name: u32| renamed.get(name as usize).copied().unwrap_or(name);
+        for note in other.messages {
+            let model = note.model.map(rename);
+            self.put(Note { model, ..note });
+        }
+        for call in other.calls {
+            let tool = rename(call.tool);
+            self.put_call(Call { tool, ..call });
+        }
+        self.is_subagent &= other.is_subagent;
+    }
+
+    fn finish(self) -> Option<Self> {
+        (!self.session.is_empty()).then_some(self)
+    }
+}
+
+/// True for what users say themselves: no command, no context, no answer of a tool.
+fn is_turn(fields: &Fields<'_>) -> bool {
+    let Some(content) = fields.content else {
+        return false;
+    };
+    let says = speech::says(content);
+    !says.trim().is_empty() && speech::is_resumable(Some("user"), Some(content), None, None)
+}
+
+fn counts(tokens: Token<'_>) -> TokenCounts {
+    let mut counts = TokenCounts::default();
+    let mut has_total = false;
+    for (key, value) in tokens.members() {
+        let field = match key.as_str() {
+            "\"input\"" => &mut counts.input,
+            "\"output\"" => &mut counts.output,
+            "\"cached\"" => &mut counts.cached,
+            "\"thoughts\"" => &mut counts.thoughts,
+            "\"tool\"" => &mut counts.tool,
+            "\"total\"" => &mut counts.total,
+            _ => continue,
+        };
+        let count = value.u64();
+        has_total |= key.as_str() == "\"total\"" && count.is_some();
+        *field = count.unwrap_or(0);
+    }
+    if !has_total {
+        let parts = [counts.input, counts.output, counts.thoughts, counts.tool];
+        counts.total = parts.into_iter().fold(0, u64::saturating_add);
+    }
+    counts
+}
+
+fn hash(of: impl std::hash::Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}

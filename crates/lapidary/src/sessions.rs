@@ -1,0 +1,171 @@
+//! Recorded sessions as messages: find one, read it, have it in Claude's shape.
+//!
+//! ```
+//! use lapidary::home::GeminiHome;
+//! use lapidary::sessions::{LoadError, LoadRequest, load_messages};
+//!
+//! let request = LoadRequest::new("gemini", "/srv/project", GeminiHome::at("/home/nobody/at/all"));
+//! let error = load_messages(&request).unwrap_err();
+//! assert!(matches!(error, LoadError::NotFound { .. }));
+//! assert_eq!(error.to_string(), "No Gemini session found for project: /srv/project");
+//!
+//! // Whoever prefers an empty list says so.
+//! assert_eq!(load_messages(&request.or_empty()).unwrap(), []);
+//! ```
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use lapidary_home::GeminiHome;
+use lapidary_home::sessions::{Content, Held, Inventory, Scanner, Store};
+use lapidary_normalize::gemini::session_messages;
+use lapidary_vocab::Message;
+use lapidary_wire::gemini::session::Log;
+
+/// Which session.
+#[derive(Debug, Clone)]
+pub struct LoadRequest {
+    /// Whose sessions: `gemini`.
+    pub tool: String,
+    /// The project's directory. A relative path counts from `dir`.
+    pub project: PathBuf,
+    /// The session's id, as it stands in its file. Without one it is the session to which something was added last.
+    pub session_id: Option<String>,
+    /// Where the sessions lie.
+    pub home: GeminiHome,
+    /// Where relative paths count from.
+    pub dir: PathBuf,
+    /// What it means if there is no such session.
+    pub absence: Absence,
+}
+
+/// What it means if there is no such session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Absence {
+    /// It is an error.
+    #[default]
+    IsAnError,
+    /// It is a list of nothing.
+    IsEmpty,
+}
+
+/// Why there are no messages.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// No session was recorded there, or none with that id.
+    #[error("No Gemini session found for project: {}", .project.display())]
+    NotFound {
+        /// The project, as it was named.
+        project: PathBuf,
+        /// The id that was looked for.
+        session_id: Option<String>,
+    },
+    /// Only Gemini's sessions can be read.
+    #[error("there is no reading the sessions of `{tool}`")]
+    UnknownTool {
+        /// The tool.
+        tool: String,
+    },
+    /// The session is there, but the system does not let us read it.
+    #[error("cannot read `{}`", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl LoadRequest {
+    /// The session of a project to which something was added last.
+    pub fn new(tool: impl Into<String>, project: impl Into<PathBuf>, home: GeminiHome) -> Self {
+        Self {
+            tool: tool.into(),
+            project: project.into(),
+            session_id: None,
+            home,
+            dir: PathBuf::from("/"),
+            absence: Absence::default(),
+        }
+    }
+
+    /// This session, wherever relative paths would count from.
+    #[must_use]
+    pub fn session(mut self, id: impl Into<String>) -> Self {
+        self.session_id = Some(id.into());
+        self
+    }
+
+    /// Relative paths count from here.
+    #[must_use]
+    pub fn in_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = dir.into();
+        self
+    }
+
+    /// No session is no error, but a list of nothing.
+    #[must_use]
+    pub fn or_empty(mut self) -> Self {
+        self.absence = Absence::IsEmpty;
+        self
+    }
+}
+
+/// The messages of a recorded session, in the order of its file. Files that cannot be read are passed over while it is looked for;
+/// nothing is written, and no model is asked.
+pub fn load_messages(request: &LoadRequest) -> Result<Vec<Message>, LoadError> {
+    if request.tool != "gemini" {
+        let tool = request.tool.clone();
+        return Err(LoadError::UnknownTool { tool });
+    }
+    let path = match (find(request), request.absence) {
+        (Some(path), _) => path,
+        (None, Absence::IsEmpty) => return Ok(Vec::new()),
+        (None, Absence::IsAnError) => {
+            return Err(LoadError::NotFound {
+                project: request.project.clone(),
+                session_id: request.session_id.clone(),
+            });
+        }
+    };
+    let bytes = fs::read(&path).map_err(|source| LoadError::Unreadable { path, source })?;
+    Ok(session_messages::messages(&Log::read(&bytes)).collect())
+}
+
+fn find(request: &LoadRequest) -> Option<PathBuf> {
+    let store = Store::new(request.home.clone());
+    let named = request.dir.join(&request.project);
+    let project = store.project(&named);
+    let project = match named.canonicalize() {
+        // The CLI goes by what the system calls a directory; a specification goes by what the user calls it.
+        Ok(real) if project.directories.is_empty() => store.project(&real),
+        _ => project,
+    };
+    // What has no time in its file counts as the oldest here, not as of now: nobody just wrote it.
+    let inventory = Inventory::read(vec![project], SystemTime::UNIX_EPOCH);
+    let sessions = &inventory.listing.sessions;
+    let listed = match &request.session_id {
+        Some(id) => sessions.iter().find(|session| session.info.id == *id),
+        None => inventory.listing.most_recent(),
+    };
+    match listed {
+        Some(session) => Some(session.path.clone()),
+        None => hidden(&inventory, request.session_id.as_deref()),
+    }
+}
+
+/// A session that no list shows: that of a sub-agent, or one without anything to resume.
+fn hidden(inventory: &Inventory, id: Option<&str>) -> Option<PathBuf> {
+    let is_it = |file: &&Held| match (&file.content, id) {
+        (content, Some(id)) => content.id() == Some(id),
+        (Content::Stub(_), None) => true,
+        (_, None) => false,
+    };
+    let updated = |path: &Path| Scanner::default().file(path).ok()?.last_updated;
+    let found = inventory.files.iter().filter(is_it);
+    let newest = found.max_by_key(|file| updated(&file.path));
+    newest.map(|file| file.path.clone())
+}

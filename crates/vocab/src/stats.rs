@@ -1,0 +1,129 @@
+//! What `lapidary sessions stats` prints: how much was said and done, and what it cost.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version that statistics carry in `schema`.
+pub const STATS_SCHEMA: &str = "lapidary.stats/1";
+
+/// How much was said and done.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    /// The vocabulary and its version, `lapidary.stats/1`. Derived.
+    pub schema: String,
+    /// Sessions in which anything was counted, each once however many files it has. Derived.
+    pub sessions: u64,
+    /// Sessions of sub-agents among the files that were read; what they said and used is counted, too. Derived.
+    pub subagents: u64,
+    /// Messages that users wrote, without commands and what the CLI says for them. Derived.
+    pub turns: u64,
+    /// Messages of any kind, each once. Derived.
+    pub messages: u64,
+    /// Answers of a model. Derived.
+    pub answers: u64,
+    /// Answers of which nobody knows how many tokens they used. Derived.
+    pub answers_without_tokens: u64,
+    /// Calls of tools. Derived.
+    pub tool_calls: u64,
+    /// Those of them that failed. Derived.
+    pub tool_errors: u64,
+    /// The tokens of all answers, rewound ones included: they were used, too. Upstream.
+    pub tokens: TokenCounts,
+    /// What the answers cost whose price is known, in US dollars. Absent if no price is. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Tokens of which nobody knows what they cost; they are not in `cost`. Derived.
+    pub unpriced_tokens: u64,
+    /// The day of which the prices are. Derived.
+    pub prices_as_of: String,
+    /// By model, the most used first. Derived.
+    pub models: Vec<ModelStats>,
+    /// By day (UTC), the earliest first. Derived.
+    pub days: Vec<DayStats>,
+    /// By tool, the most used first. Derived.
+    pub tools: Vec<ToolStats>,
+    /// Messages without a time, which are in no day. Derived.
+    pub undated: u64,
+    /// What was wrong beside that, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// How many tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenCounts {
+    /// Read, the cached ones included. Upstream.
+    pub input: u64,
+    /// Written, thoughts not included. Upstream.
+    pub output: u64,
+    /// Those read that were cached. Upstream.
+    pub cached: u64,
+    /// Thought. Upstream.
+    pub thoughts: u64,
+    /// Read of what tools of the API's own put out. Upstream.
+    pub tool: u64,
+    /// All together. Upstream.
+    pub total: u64,
+}
+
+/// What one model did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelStats {
+    /// The model; absent for answers that do not name theirs. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Its answers. Derived.
+    pub answers: u64,
+    /// Its tokens. Upstream.
+    pub tokens: TokenCounts,
+    /// What it cost in US dollars; absent if its price is not known. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+/// What happened on a day.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DayStats {
+    /// The day (UTC). Derived.
+    pub date: String,
+    /// Messages that users wrote. Derived.
+    pub turns: u64,
+    /// Messages of any kind. Derived.
+    pub messages: u64,
+    /// Tokens. Upstream.
+    pub tokens: TokenCounts,
+    /// What was paid in US dollars, where the price is known. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+/// What one tool was used for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolStats {
+    /// The tool's name. Upstream.
+    pub name: String,
+    /// How often it was called. Derived.
+    pub calls: u64,
+    /// How often it failed. Derived.
+    pub errors: u64,
+    /// How often a call was called off. Derived.
+    pub cancelled: u64,
+}
+
+impl TokenCounts {
+    /// Adds others.
+    pub fn add(&mut self, other: &Self) {
+        let sum = |one: &mut u64, other: u64| *one = one.saturating_add(other);
+        sum(&mut self.input, other.input);
+        sum(&mut self.output, other.output);
+        sum(&mut self.cached, other.cached);
+        sum(&mut self.thoughts, other.thoughts);
+        sum(&mut self.tool, other.tool);
+        sum(&mut self.total, other.total);
+    }
+}
