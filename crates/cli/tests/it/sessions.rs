@@ -9,6 +9,7 @@ mod pty;
 mod recover;
 mod stats;
 mod vault;
+mod vault_runs;
 
 use std::process::Command;
 

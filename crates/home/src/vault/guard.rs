@@ -16,11 +16,14 @@
 
 mod merge;
 mod repair;
+mod settings;
 pub(super) mod sweep;
+
+pub use settings::Retention;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde::Serialize;
 
@@ -38,15 +41,6 @@ pub struct GuardRequest {
     pub resume: Option<String>,
     /// What the user has the CLI delete, if anything.
     pub retention: Option<Retention>,
-}
-
-/// Which sessions the CLI's settings have it delete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Retention {
-    /// Those not written to for longer.
-    pub max_age: Option<Duration>,
-    /// All but so many.
-    pub max_count: Option<usize>,
 }
 
 /// Something that was done to the files, or not done.
