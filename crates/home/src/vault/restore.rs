@@ -212,7 +212,7 @@ pub(super) fn write_new(
     }
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut temp = temporary(folder)?;
-    temp.write_all(bytes).at("write", path)?;
+    temp.as_file_mut().write_all(bytes).at("write", path)?;
     if let Some(modified) = modified {
         let _ = temp.as_file().set_modified(modified);
     }

@@ -86,12 +86,12 @@ fn what_people_read_is_short_and_says_what_to_do_next() {
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), nothing));
     let ran = text(&home, &["add"]);
     assert!(
-        ran.stdout.ends_with("  2 files, 1.1 kB, 2 new\n"),
+        ran.stdout.ends_with("  2 files, 1.3 kB, 2 new\n"),
         "{ran:?}"
     );
     let ran = text(&home, &["add"]);
     assert!(
-        ran.stdout.ends_with("  2 files, 1.1 kB, as they were\n"),
+        ran.stdout.ends_with("  2 files, 1.3 kB, as they were\n"),
         "{ran:?}"
     );
     home.chat(
@@ -108,8 +108,8 @@ fn what_people_read_is_short_and_says_what_to_do_next() {
         (lines.len(), rest(lines[1]), rest(lines[2])),
         (
             3,
-            "  Just now           2 files, 1.1 kB,    2 new  added by hand".to_owned(),
-            "  Just now            1 file,  949 B,    1 new  added by hand".to_owned()
+            "  Just now           2 files, 1.3 kB,    2 new  added by hand".to_owned(),
+            "  Just now            1 file, 1.1 kB,    1 new  added by hand".to_owned()
         )
     );
     let ran = text(&home, &["log", "--session", "aaaa"]);
@@ -118,8 +118,8 @@ fn what_people_read_is_short_and_says_what_to_do_next() {
     assert_eq!(
         lines,
         [
-            format!("  Just now         549 B  {path}"),
-            format!("  Just now         949 B  {path}")
+            format!("  Just now         664 B  {path}"),
+            format!("  Just now        1.1 kB  {path}")
         ]
     );
     assert_eq!(
@@ -131,12 +131,12 @@ fn what_people_read_is_short_and_says_what_to_do_next() {
     let ran = text(&home, &["verify"]);
     assert_eq!(
         (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
-        (Some(0), "3 copies in 2 snapshots are sound, 2.0 kB\n", "")
+        (Some(0), "sound: 3 copies in 2 snapshots, 2.4 kB\n", "")
     );
     let ran = text(&home, &["restore", ONE]);
     assert_eq!(
         ran.stdout,
-        format!("{} (949 B): never gone\n", file(&home).display())
+        format!("{} (1.1 kB): never gone\n", file(&home).display())
     );
 }
 
@@ -250,7 +250,7 @@ fn damage_is_named_and_what_is_still_in_its_place_is_copied_again() {
     assert_eq!(
         ran.stdout,
         format!(
-            "the copy {sha256} is damaged:\n  {}\n  of session {ONE}\n1 copy in 1 snapshot are sound, 553 B\n",
+            "the copy {sha256} is damaged:\n  {}\n  of session {ONE}\nsound: 1 copy in 1 snapshot, 666 B\n",
             path.display()
         )
     );

@@ -59,7 +59,7 @@ fn assert_goes_on(told: &Told, why: &str) {
 
 /// A session that cannot be kept safe is not continued, and nothing is started.
 fn assert_refused(told: &Told, why: &str, world: &World) {
-    assert_eq!(told.end()["exitCode"], 1, "{told:?}");
+    assert_eq!(told.verdict(), ("internal", Some(1)), "{told:?}");
     assert!(told.message().contains(why), "{}", told.message());
     let said = format!("{:?} {}", told.end(), told.stderr);
     assert!(said.contains("--no-vault"), "{said}");

@@ -123,7 +123,7 @@ fn text(found: &Soundness, out: &mut Printer) -> Result<(), Failure> {
     };
     let snapshots = counted(count(found.snapshots), "snapshot");
     let size = size::short(found.bytes);
-    writeln!(out, "{contents} in {snapshots} are sound, {size}")?;
+    writeln!(out, "sound: {contents} in {snapshots}, {size}")?;
     if found.sound {
         return Ok(());
     }
