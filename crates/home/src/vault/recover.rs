@@ -183,7 +183,7 @@ impl Plan {
     pub fn apply(&self, vault: &Vault, now: SystemTime) -> Result<Recovered, VaultError> {
         let chats = self.path.parent().unwrap_or(Path::new("."));
         let project = guard::project_of(chats);
-        let look = || guard::look(vault, chats, project, "recover", now);
+        let look = || guard::look(vault, chats, project, "recovering", now);
         look()?;
         self.check_unchanged()?;
         fs::create_dir_all(chats).at("make", chats)?;

@@ -169,7 +169,7 @@ fn apply(survey: &Survey, vault: &Vault, place: &Place, told: &mut Told) {
         .collect();
     folders.dedup();
     for chats in folders {
-        match recover::disarm(vault, chats, "recover", place.now) {
+        match recover::disarm(vault, chats, "recovering", place.now) {
             Ok(actions) => told
                 .actions
                 .extend(actions.into_iter().map(|it| it.sentence)),

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use lapidary_testkit::recorded::{self, Recorded};
 use serde_json::Value;
 
-use super::{object, sessions};
+use super::{object, sessions, variables};
 use crate::support::Ran;
+use crate::usage::on_a_terminal;
 
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const OTHER: &str = "bbbbbbbb-0000-4000-8000-000000000002";
@@ -16,6 +17,10 @@ const START: &str = "2026-01-02T10:00:00.000Z";
 
 fn home() -> Recorded {
     let home = Recorded::new();
+    home.put(
+        "settings.json",
+        r#"{"general":{"sessionRetention":{"enabled":false}}}"#,
+    );
     home.session(ONE, START, &["first"]);
     home.session(OTHER, "2026-01-03T10:00:00.000Z", &["second"]);
     home
@@ -175,6 +180,22 @@ fn a_stub_does_not_take_away_what_is_back() {
     assert!(said.contains("went into the vault"), "{said}");
 }
 
+/// Otherwise it would be back for a moment only, and nobody would know why.
+#[test]
+fn who_gets_back_what_the_settings_delete_is_told() {
+    let home = home();
+    report(&home, &["add"]);
+    fs::remove_file(file(&home)).unwrap();
+    home.put(
+        "settings.json",
+        r#"{"general":{"sessionRetention":{"maxAge":"2d"}}}"#,
+    );
+    let ran = text(&home, &["restore", ONE]);
+    let said = format!("note: session {ONE} is older than your settings let sessions become");
+    assert!(ran.stderr.starts_with(&said), "{ran:?}");
+    assert!(file(&home).exists());
+}
+
 #[test]
 fn a_snapshot_can_be_put_elsewhere() {
     let home = home();
@@ -296,15 +317,22 @@ fn pruning_keeps_the_last_of_everything() {
     );
     report(&home, &["add"]);
     let foreseen = report(&home, &["prune"]);
+    let pruned = &foreseen["pruned"];
     assert_eq!(
-        (&foreseen["applied"], &foreseen["pruned"]["dropped"]),
-        (&false.into(), &0.into())
+        (
+            &foreseen["applied"],
+            &pruned["contained"],
+            &pruned["dropped"]
+        ),
+        (&false.into(), &1.into(), &0.into())
     );
     let ran = text(&home, &["prune"]);
-    assert!(
-        ran.stderr == "note: nothing was removed; --apply removes it\n"
-            || foreseen["pruned"]["freed"] == 0,
-        "{ran:?}"
+    assert_eq!(
+        (ran.stdout.as_str(), ran.stderr.as_str()),
+        (
+            "     1  that a newer copy begins with, and that can still be restored\n664 B would be freed, 2.9 kB would be left\n",
+            "note: nothing was removed; --apply removes it\n"
+        )
     );
     let size = ["prune", "--max-size", "0B", "--apply"];
     let done = report(&home, &size);
@@ -389,4 +417,31 @@ fn nothing_of_theirs_reaches_the_reader_unfiltered() {
             "{said:?}"
         );
     }
+}
+
+/// Somebody prunes meanwhile, which takes a while: who looks at a terminal sees what is being waited for, and no trace of it after.
+#[test]
+fn who_waits_on_a_terminal_is_told_what_for() {
+    let home = home();
+    let state = home.root().join("state");
+    fs::create_dir_all(state.join("vault")).unwrap();
+    let lock = fs::File::create(state.join("vault/lock")).unwrap();
+    lock.lock().unwrap();
+    let release = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(1200));
+        drop(lock);
+    });
+    let project = home.project();
+    let args = ["sessions", "vault", "add", "-C", project.to_str().unwrap()];
+    let env = variables(&home);
+    let env: Vec<_> = env
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    let (shown, code) = on_a_terminal(&args, &env, b"");
+    release.join().unwrap();
+    assert_eq!(code, Some(0), "{shown}");
+    let (waiting, rest) = shown.split_once("\r\u{1b}[K").unwrap();
+    assert!(waiting.starts_with("\rcopying sessions, 0 s"), "{shown:?}");
+    assert!(rest.ends_with("2 files, 1.3 kB, 2 new\r\n"), "{shown:?}");
 }

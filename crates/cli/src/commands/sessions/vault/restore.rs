@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use lapidary::home::vault::{Chosen, History, How, Restored, Vault, VaultError, What, recover};
+use lapidary::home::Vars;
+use lapidary::home::vault::{
+    Chosen, Facts, History, How, Restored, Retention, Vault, VaultError, What, recover,
+};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::vault::{RestoredFile, RestoredHow, VaultReport};
@@ -60,11 +63,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     };
     let restored = restored.map_err(failed)?;
     let is_home = args.to.is_none() && !args.dry_run;
-    let notes = if is_home {
-        disarm(&vault, &restored, &place)?
-    } else {
-        Vec::new()
-    };
+    let mut notes = Vec::new();
+    if is_home {
+        notes = disarm(&vault, &restored, &place)?;
+        notes.extend(short_lived(&restored, &chosen.project, &place));
+    }
     drop(patience);
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => {
@@ -119,6 +122,34 @@ fn disarm(vault: &Vault, restored: &[Restored], place: &Place) -> Result<Vec<Str
         notes.extend(actions.map_err(failed)?.into_iter().map(|it| it.sentence));
     }
     Ok(notes)
+}
+
+/// Sessions that are older than the user's settings let them become: the CLI's next start deletes them, as it is told to.
+fn short_lived(restored: &[Restored], directory: &Path, place: &Place) -> Vec<String> {
+    let mut projects = place.store.projects().into_iter();
+    let project = projects.find(|it| it.directories.iter().any(|it| it == directory));
+    let vars = Vars::new(&place.environment.vars);
+    let max_age = project.and_then(|project| {
+        let root = project.root?;
+        Retention::of_project(&place.store.home, &root, vars)?.max_age
+    });
+    let Some(limit) = max_age.and_then(|age| place.now.checked_sub(age)) else {
+        return Vec::new();
+    };
+    let is_old = |it: &&Restored| {
+        let facts = std::fs::read(&it.path).map(|bytes| Facts::of(&bytes));
+        let updated = facts.ok().and_then(|it| it.last_updated);
+        let updated = updated.and_then(|time| time.parse::<jiff::Timestamp>().ok());
+        it.entry.listed && updated.is_some_and(|time| std::time::SystemTime::from(time) < limit)
+    };
+    let old = restored.iter().filter(is_old);
+    old.map(|it| {
+        let id = it.entry.session_id.as_deref().unwrap_or_default();
+        format!(
+            "session {id} is older than your settings let sessions become, and Gemini CLI's next start deletes it again: continue it with `lapidary sessions resume`, or raise `general.sessionRetention.maxAge`"
+        )
+    })
+    .collect()
 }
 
 fn described(restored: &Restored) -> RestoredFile {
