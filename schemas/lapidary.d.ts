@@ -1692,6 +1692,8 @@ export interface SessionInfo {
   projectId: string;
   /** The size of the file in bytes. Derived. */
   size: number;
+  /** The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived. */
+  endangeredBy?: string;
 }
 
 /** A place where a search found something. */
@@ -1702,7 +1704,7 @@ export interface TextMatch {
   match: string;
   /** What stands behind it. Upstream. */
   after: string;
-  /** Who said it: `user`, `assistant`, `tool`, or `title`. Derived. */
+  /** Who said it: `user`, `assistant`, `tool`, `notice` (Gemini CLI itself), or `title`. Derived. */
   role: string;
   /** The tool, where it is a tool's input or output. Upstream. */
   tool?: string;
@@ -1750,6 +1752,46 @@ export type HiddenReason =
   | "link_outside"
   | "too_large"
   | (string & {});
+
+/** What `lapidary sessions search` prints. */
+export interface SearchResult {
+  /** The vocabulary and its version, `lapidary.search/1`. Derived. */
+  schema: string;
+  /** How many sessions were found, shown or not. Derived. */
+  total: number;
+  /** The sessions, the best first. Derived. */
+  hits: SearchHit[];
+  /** What was wrong beside that, a sentence each. Derived. */
+  warnings?: string[];
+}
+
+/** A session in which everything was found that was looked for. */
+export interface SearchHit {
+  /** The session's id, whole. Upstream. */
+  id: string;
+  /** What to call it: the summary, or else the first message. Derived. */
+  displayName: string;
+  /** The file's name. Upstream. */
+  fileName: string;
+  /** Where the file is. Derived. */
+  path: string;
+  /** When it began; where the file does not say, when it was looked for. Upstream. */
+  startTime: string;
+  /** When something was last added; where the file does not say, when it was looked for. Upstream. */
+  lastUpdated: string;
+  /** How many records of messages the file has since its last checkpoint. Derived. */
+  messageCount: number;
+  /** The project's directory, if it is known. Upstream. */
+  project?: string;
+  /** The name of the project's directory in `.gemini/tmp`. Upstream. */
+  projectId: string;
+  /** True if everything is in the title. Derived. */
+  isInTitle: boolean;
+  /** How many texts of the session have something of it: what was said, thought, told to a tool or answered by one. Derived. */
+  matchingTexts: number;
+  /** Some of the places. Derived. */
+  matchSnippets: TextMatch[];
+}
 
 /** A session, whole. */
 export interface SessionDocument {

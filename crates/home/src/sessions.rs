@@ -20,12 +20,15 @@ pub mod redact;
 mod artefacts;
 mod candidates;
 mod delete;
+#[cfg(feature = "index")]
+mod index;
 mod inventory;
 mod listing;
 mod prices;
 mod projects;
 mod retention;
 mod scan;
+pub mod search;
 mod select;
 mod speech;
 mod stats;
@@ -33,6 +36,8 @@ mod stats;
 pub use artefacts::{Artefact, ArtefactKind, Artefacts};
 pub use candidates::{Candidate, candidates};
 pub use delete::{DeleteError, Deletion, Keep};
+#[cfg(feature = "index")]
+pub use index::{Index, IndexError, Progress, Updated};
 pub use inventory::{Content, Held, Inventory};
 pub use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo, TextMatch};
 pub use listing::{FromFiles, Listed, Listing, Summaries};

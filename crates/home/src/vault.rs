@@ -22,7 +22,7 @@ mod content;
 mod error;
 mod gather;
 mod guard;
-mod names;
+pub(crate) mod names;
 mod prune;
 mod rebuild;
 pub mod recover;

@@ -33,6 +33,7 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::Checkup>("doctor", "what `lapidary doctor` prints"),
     published::<crate::PolicyReport>("policy", "what `lapidary policy test` prints"),
     published::<crate::session::SessionList>("sessions", "what `lapidary sessions list` prints"),
+    published::<crate::session::SearchResult>("search", "what `lapidary sessions search` prints"),
     published::<crate::session_document::SessionDocument>(
         "session",
         "what `lapidary sessions export --to json` writes",

@@ -70,6 +70,58 @@ pub struct SessionInfo {
     pub project_id: String,
     /// The size of the file in bytes. Derived.
     pub size: u64,
+    /// The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endangered_by: Option<String>,
+}
+
+/// The version that the result of a search carries in `schema`.
+pub const SEARCH_SCHEMA: &str = "lapidary.search/1";
+
+/// What `lapidary sessions search` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchResult {
+    /// The vocabulary and its version, `lapidary.search/1`. Derived.
+    pub schema: String,
+    /// How many sessions were found, shown or not. Derived.
+    pub total: u64,
+    /// The sessions, the best first. Derived.
+    pub hits: Vec<SearchHit>,
+    /// What was wrong beside that, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// A session in which everything was found that was looked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchHit {
+    /// The session's id, whole. Upstream.
+    pub id: String,
+    /// What to call it: the summary, or else the first message. Derived.
+    pub display_name: String,
+    /// The file's name. Upstream.
+    pub file_name: String,
+    /// Where the file is. Derived.
+    pub path: String,
+    /// When it began; where the file does not say, when it was looked for. Upstream.
+    pub start_time: String,
+    /// When something was last added; where the file does not say, when it was looked for. Upstream.
+    pub last_updated: String,
+    /// How many records of messages the file has since its last checkpoint. Derived.
+    pub message_count: u64,
+    /// The project's directory, if it is known. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The name of the project's directory in `.gemini/tmp`. Upstream.
+    pub project_id: String,
+    /// True if everything is in the title. Derived.
+    pub is_in_title: bool,
+    /// How many texts of the session have something of it: what was said, thought, told to a tool or answered by one. Derived.
+    pub matching_texts: u64,
+    /// Some of the places. Derived.
+    pub match_snippets: Vec<TextMatch>,
 }
 
 /// A place where a search found something.
@@ -83,7 +135,7 @@ pub struct TextMatch {
     pub matched: String,
     /// What stands behind it. Upstream.
     pub after: String,
-    /// Who said it: `user`, `assistant`, `tool`, or `title`. Derived.
+    /// Who said it: `user`, `assistant`, `tool`, `notice` (Gemini CLI itself), or `title`. Derived.
     pub role: String,
     /// The tool, where it is a tool's input or output. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]

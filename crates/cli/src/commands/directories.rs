@@ -14,6 +14,14 @@ pub(super) fn config(environment: &Environment) -> Option<PathBuf> {
     below(environment, "XDG_CONFIG_HOME", ".config")
 }
 
+/// What we can do without, and make again. None for users without a home.
+pub(super) fn cache(environment: &Environment) -> Option<PathBuf> {
+    let named = environment.vars.get(OsStr::new("LAPIDARY_CACHE_DIR"));
+    let named = named.filter(|value| !value.is_empty());
+    let named = named.map(|named| environment.dir.join(named));
+    named.or_else(|| below(environment, "XDG_CACHE_HOME", ".cache"))
+}
+
 /// What we keep. Nothing is made there yet: before that, ask for [`safe_state`].
 pub(super) fn state(environment: &Environment) -> PathBuf {
     own_state(environment).unwrap_or_else(shared_state)

@@ -6,15 +6,18 @@ mod common;
 mod delete;
 mod export;
 mod identify;
+mod index;
 mod list;
 mod patience;
 mod prune;
 mod recover;
 mod removal;
 mod resume;
+mod search;
 mod show;
 mod size;
 mod stats;
+mod time;
 mod vault;
 
 pub(super) use common::Place;
@@ -33,6 +36,7 @@ Examples:
   lapidary sessions browse
   lapidary sessions show
   lapidary sessions show 3 --format html > session.html
+  lapidary sessions search 'connection reset' --since 7d
   lapidary sessions delete 3
   lapidary sessions resume latest 'and now the documentation'
   lapidary sessions export --to html --redact -o session.html
@@ -48,6 +52,8 @@ enum Verb {
     List(list::Args),
     Browse(browse::Args),
     Show(show::Args),
+    Search(search::Args),
+    Index(index::Args),
     Delete(delete::Args),
     Prune(prune::Args),
     Stats(stats::Args),
@@ -62,6 +68,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Verb::List(args) => list::run(args, out),
         Verb::Browse(args) => browse::run(args, out),
         Verb::Show(args) => show::run(args, out),
+        Verb::Search(args) => search::run(args, out),
+        Verb::Index(args) => index::run(args, out),
         Verb::Delete(args) => delete::run(args, out),
         Verb::Prune(args) => prune::run(args, out),
         Verb::Stats(args) => stats::run(args, out),

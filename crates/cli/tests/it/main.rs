@@ -21,6 +21,7 @@ mod record;
 mod recordings;
 mod replay;
 mod run;
+mod search;
 mod sessions;
 mod streaming;
 mod support;

@@ -22,6 +22,8 @@ pub struct Candidate {
     pub size: u64,
     /// When it was last written.
     pub modified: SystemTime,
+    /// Its number in the file system, where there are such: another file of the same name has another.
+    pub inode: u64,
     /// Why it is not even opened, if it is not.
     pub refused: Option<(HiddenReason, String)>,
 }
@@ -109,12 +111,23 @@ fn candidate(directory: &Path, file_name: String, project: usize) -> Candidate {
         file_name,
         project,
         size: about.map_or(0, Metadata::len),
+        inode: about.map_or(0, inode),
         modified: about
             .and_then(|about| about.modified().ok())
             .unwrap_or(SystemTime::UNIX_EPOCH),
         path,
         refused,
     }
+}
+
+#[cfg(unix)]
+fn inode(about: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(about)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &Metadata) -> u64 {
+    0
 }
 
 type Refusal = (HiddenReason, String);

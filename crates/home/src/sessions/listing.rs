@@ -16,6 +16,7 @@ use super::candidates::{Candidate, candidates};
 use super::projects::Project;
 use super::scan::{Scanner, Summary, Unreadable};
 use super::speech;
+use crate::vault::names;
 
 /// The sessions of some projects.
 #[derive(Debug, Default)]
@@ -72,12 +73,21 @@ impl Listing {
     /// The same, with summaries from elsewhere.
     pub fn with(projects: &[Project], now: SystemTime, summaries: &mut dyn Summaries) -> Self {
         let (files, warnings) = candidates(projects);
+        let mut listing = Self::of_files(&files, projects, now, summaries);
+        listing.warnings = warnings;
+        listing
+    }
+
+    /// The same, of files that were found already.
+    pub(super) fn of_files(
+        files: &[Candidate],
+        projects: &[Project],
+        now: SystemTime,
+        summaries: &mut dyn Summaries,
+    ) -> Self {
         let (opened, refused): (Vec<_>, Vec<_>) =
             files.iter().partition(|file| file.refused.is_none());
-        let mut listing = Self {
-            warnings,
-            ..Self::default()
-        };
+        let mut listing = Self::default();
         for file in refused {
             let (reason, why) = file
                 .refused
@@ -92,6 +102,7 @@ impl Listing {
         }
         listing.keep_the_newest(projects);
         listing.number();
+        listing.mark_endangered();
         listing
     }
 
@@ -119,6 +130,25 @@ impl Listing {
             }
         }
         self.sessions = kept;
+    }
+
+    /// The CLI deletes what has no content at its next start, and with it whatever ends in the same eight characters.
+    fn mark_endangered(&mut self) {
+        let mut dangers: HashMap<(&str, &str), &str> = HashMap::new();
+        for file in &self.hidden {
+            let name = file.path.rsplit(std::path::is_separator).next();
+            let name = name.unwrap_or(&file.path);
+            if let (Some(short), true) = (names::short(name), is_deleted(&file.reason)) {
+                dangers.insert((&file.project_id, short), name);
+            }
+        }
+        for session in &mut self.sessions {
+            let info = &mut session.info;
+            let key = names::short(&info.file_name).map(|short| (info.project_id.as_str(), short));
+            info.endangered_by = key
+                .and_then(|key| dangers.get(&key))
+                .map(|&name| name.to_owned());
+        }
     }
 
     fn number(&mut self) {
@@ -192,6 +222,11 @@ impl Listing {
     }
 }
 
+/// True if the CLI deletes such a file at its next start.
+fn is_deleted(reason: &HiddenReason) -> bool {
+    !matches!(reason, HiddenReason::Duplicate | HiddenReason::NotAFile)
+}
+
 fn duplicate(older: &Listed, newer: &Listed, projects: &[Project]) -> HiddenFile {
     HiddenFile {
         path: older.info.path.clone(),
@@ -246,6 +281,7 @@ fn listed(file: &Candidate, summary: Summary, project: &Project, now: &str) -> L
                 .map(|root| root.to_string_lossy().into_owned()),
             project_id: project.id.clone(),
             size: file.size,
+            endangered_by: None,
             id: summary.id,
         },
         path: file.path.clone(),

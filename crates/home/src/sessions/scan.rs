@@ -478,3 +478,84 @@ fn count(message: Token<'_>, summary: &mut Summary, is_titled: &mut bool) {
         summary.first_user_message = (!said.is_empty()).then(|| said.into_owned());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Every line read to the letter.
+    fn to_the_letter(bytes: &[u8]) -> Option<Summary> {
+        let mut reading = Reading::default();
+        for line in bytes.split(|&byte| byte == b'\n') {
+            reading.line(&text(line));
+        }
+        reading.finish().ok()
+    }
+
+    fn record(id: u8, kind: &str, content: &str, rest: &str) -> String {
+        format!(
+            r#"{{"id":"m{id}","timestamp":"2026-11-16T00:00:00.000Z","type":"{kind}","content":{content}{rest}}}"#
+        )
+    }
+
+    fn records() -> impl Strategy<Value = String> {
+        let long = r"code \n and \\ and \u001b[0m and ".repeat(60);
+        let output = format!(r#""{long}""#);
+        let part =
+            format!(r#"[{{"functionResponse":{{"name":"x","response":{{"output":{output}}}}}}}]"#);
+        let call = format!(
+            r#","toolCalls":[{{"id":"c","name":"x","args":{{"id":"a","timestamp":"b"}},"result":{part}}}]"#
+        );
+        let tail = format!(r#","model":{output}"#);
+        let contents = vec![
+            output.clone(),
+            part,
+            format!(r#"[{{"text":{output}}}]"#),
+            format!(r#"" \n {}""#, " ".repeat(700)),
+            r#""/help""#.to_owned(),
+            r#"[{"text":"<session_context>"}]"#.to_owned(),
+            r#""""#.to_owned(),
+            "[]".to_owned(),
+        ];
+        let kinds = vec!["user", "gemini", "info", "other"];
+        let message = (
+            0..5_u8,
+            prop::sample::select(kinds),
+            prop::sample::select(contents),
+            prop::sample::select(vec![String::new(), call, tail]),
+        )
+            .prop_map(|(id, kind, content, rest)| record(id, kind, &content, &rest));
+        let other = prop::sample::select(vec![
+            r#"{"$rewindTo":"m2"}"#,
+            r#"{"$set":{"messages":[{"id":"m1","type":"user","content":"again"}]}}"#,
+            r#"{"$set":{"summary":"what it is about"}}"#,
+            r#"{"sessionId":"s","projectHash":"h","startTime":"t"}"#,
+            "garbage",
+        ]);
+        prop_oneof![5 => message, 1 => other.prop_map(str::to_owned)]
+    }
+
+    proptest! {
+        /// Torn records, followed by the next on the same line, are what crashes leave.
+        #[test]
+        fn a_glance_tells_what_reading_to_the_letter_tells(
+            records in prop::collection::vec((records(), prop::option::weighted(0.2, any::<prop::sample::Index>())), 1..12),
+        ) {
+            let mut log = String::from("{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n");
+            for (record, torn) in records {
+                match torn {
+                    Some(at) => log.push_str(&record[..at.index(record.len())]),
+                    None => {
+                        log.push_str(&record);
+                        log.push('\n');
+                    }
+                }
+            }
+            let mut read = Reading::default();
+            read.lines(log.as_bytes());
+            prop_assert_eq!(read.finish().ok(), to_the_letter(log.as_bytes()));
+        }
+    }
+}

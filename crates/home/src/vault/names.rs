@@ -21,7 +21,7 @@ pub(super) fn stem(name: &str) -> Option<&str> {
 }
 
 /// The short id that the CLI deletes files by.
-pub(super) fn short(name: &str) -> Option<&str> {
+pub(crate) fn short(name: &str) -> Option<&str> {
     let (_, short) = stem(name)?.rsplit_once('-')?;
     let is_short = short.len() == 8 && short.bytes().all(|byte| byte.is_ascii_alphanumeric());
     is_short.then_some(short)

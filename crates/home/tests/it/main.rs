@@ -9,6 +9,7 @@ mod machine;
 mod modules;
 mod peers;
 mod redact;
+mod search;
 mod sessions;
 mod trust;
 mod vault;

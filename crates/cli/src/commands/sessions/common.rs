@@ -8,9 +8,10 @@ use lapidary::drive::detect::Environment;
 use lapidary::home::GeminiHome;
 use lapidary::home::Vars;
 use lapidary::home::sessions::{
-    FromFiles, Listed, Listing, Project, SelectError, Selection, Store, Summaries, select,
+    Index, Listed, Listing, Project, SelectError, Selection, Store, select,
 };
 
+use super::super::directories;
 use crate::failure::Failure;
 
 /// Which projects.
@@ -22,6 +23,9 @@ pub(super) struct Scope {
     /// Every project
     #[arg(short, long)]
     pub(super) all: bool,
+    /// Read the files even if there is an index of them
+    #[arg(long)]
+    pub(super) no_index: bool,
 }
 
 /// How lists are printed.
@@ -89,11 +93,24 @@ impl Place {
 
     /// The sessions of those projects.
     pub(super) fn listing(&self, scope: &Scope) -> Result<Listing, Failure> {
-        self.listing_with(scope, &mut FromFiles)
+        let mut index = self.index(scope);
+        let mut listing = Listing::with(&self.projects(scope)?, self.now, &mut index);
+        listing.warnings.append(&mut index.warnings);
+        Ok(listing)
     }
 
-    fn listing_with(&self, scope: &Scope, from: &mut dyn Summaries) -> Result<Listing, Failure> {
-        Ok(Listing::with(&self.projects(scope)?, self.now, from))
+    /// The index of this home, if there is one and nobody minds.
+    pub(super) fn index(&self, scope: &Scope) -> Index {
+        match self.index_path() {
+            Some(path) if !scope.no_index => Index::open(&path, self.now),
+            path => Index::none(&path.unwrap_or_default(), self.now),
+        }
+    }
+
+    /// Where the index of this home is, or would be.
+    pub(super) fn index_path(&self) -> Option<PathBuf> {
+        let cache = directories::cache(&self.environment)?;
+        Some(Index::path(&cache, &self.store.home))
     }
 }
 

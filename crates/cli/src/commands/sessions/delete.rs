@@ -48,6 +48,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let scope = Scope {
         project: args.project.clone(),
         all: false,
+        no_index: true,
     };
     let inventory = Inventory::read(place.projects(&scope)?, place.now);
     let going = going(args, &inventory)?;

@@ -99,6 +99,22 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
     if args.hidden {
         hidden(&listing.hidden, out)?;
     }
+    let endangered = listing
+        .sessions
+        .iter()
+        .filter(|session| session.info.endangered_by.is_some())
+        .count();
+    if endangered > 0 {
+        let (they, are) = if endangered == 1 {
+            ("session", "is")
+        } else {
+            ("sessions", "are")
+        };
+        complain(&format!(
+            "warning: {endangered} {they} (marked `!`) {are} in danger: Gemini CLI's next start deletes what shares its eight characters with a file without content"
+        ));
+        complain("hint: `lapidary sessions recover --apply` puts such files into the vault");
+    }
     if listing.sessions.is_empty() {
         let where_else = if args.scope.all {
             ""
@@ -132,8 +148,13 @@ fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()>
         info.id.get(..8).unwrap_or(&info.id)
     };
     let age = age::long(session.updated_ms, place.now);
+    let mark = if info.endangered_by.is_some() {
+        '!'
+    } else {
+        ' '
+    };
     let start = format!(
-        "{:>4}  {age:<15} {:>4}  {}  ",
+        "{:>4}{mark} {age:<15} {:>4}  {}  ",
         info.index,
         info.message_count,
         sanitize(id)
@@ -146,7 +167,10 @@ fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()>
     writeln!(
         out,
         "{start}{}",
-        shortened(&sanitize(&info.display_name), room.min(100))
+        shortened(
+            &sanitize(&info.display_name).replace('\n', " "),
+            room.min(100)
+        )
     )
 }
 

@@ -43,6 +43,8 @@ fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
     let scope = Scope {
         project: Some(job.config.working_dir_in(&job.environment.dir)),
         all: false,
+        // What is about to be changed is read from the files.
+        no_index: true,
     };
     let listing = Place::open()?.listing(&scope)?;
     let found = selected(&listing, session, Selection::Strict)?;

@@ -1,0 +1,149 @@
+//! `sessions index`: what makes lists and searches fast.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use anyhow::{Context as _, anyhow};
+use lapidary::home::sessions::{Index, IndexError, Progress, candidates};
+use lapidary::render::plain::sanitize;
+
+use super::common::Place;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// Make or update the index that makes lists and searches fast
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions index
+  lapidary sessions index --status
+  lapidary sessions index --drop
+
+The index is made from the session files of every project and lies in the cache directory (LAPIDARY_CACHE_DIR, or else
+$XDG_CACHE_HOME/lapidary). Once there is one, `list` and `search` use it and keep it up to date; what they say is the same with
+and without it. Dropping it loses nothing.")]
+pub(crate) struct Args {
+    /// Say where it is and what is in it
+    #[arg(long)]
+    status: bool,
+    /// Delete it
+    #[arg(long, conflicts_with = "status")]
+    drop: bool,
+    /// Make it anew from the files
+    #[arg(long, conflicts_with_all = ["status", "drop"])]
+    rebuild: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open()?;
+    let Some(path) = place.index_path() else {
+        let failure = Failure::bad_input(anyhow!("there is no directory for an index"));
+        return Err(failure.with_hint("set LAPIDARY_CACHE_DIR"));
+    };
+    let failed = |error: IndexError| {
+        let what = format!("cannot use the index `{}`", path.display());
+        Failure::internal(anyhow!(error).context(what))
+    };
+    if args.status {
+        return status(&place, out);
+    }
+    if args.drop {
+        let was_there = Index::delete(&path).map_err(failed)?;
+        let said = if was_there {
+            "dropped"
+        } else {
+            "there was none"
+        };
+        out.note(&format!("the index `{}`: {said}", path.display()))?;
+        return Ok(Exit::Success);
+    }
+    let (files, warnings) = candidates(&place.store.projects());
+    for warning in &warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    let mut index = Index::open_or_make(&path, place.now).map_err(failed)?;
+    if args.rebuild {
+        index.clear().map_err(failed)?;
+    }
+    let mut meter = Meter::new();
+    let updated = index.update_all(&files, &mut |at| meter.show(at));
+    meter.clear();
+    match updated {
+        Ok(updated) => writeln!(
+            out,
+            "{} files in the index: {} read, {} as they were, {} gone{}",
+            updated.read + updated.known,
+            updated.read,
+            updated.known,
+            updated.gone,
+            if updated.left > 0 {
+                format!(
+                    "; {} left for later, unreadable or just written",
+                    updated.left
+                )
+            } else {
+                String::new()
+            }
+        )?,
+        Err(IndexError::Busy) => out.note("another process is updating the index already")?,
+        Err(error) => return Err(failed(error)),
+    }
+    Ok(Exit::Success)
+}
+
+fn status(place: &Place, out: &mut Printer) -> Result<Exit, Failure> {
+    let Some(path) = place.index_path().filter(|path| path.exists()) else {
+        out.note("there is no index; `lapidary sessions index` makes one")?;
+        return Ok(Exit::Success);
+    };
+    let (files, _) = candidates(&place.store.projects());
+    let mut index = Index::open(&path, place.now);
+    let known = index.count_known(&files);
+    for warning in &index.warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    let size = path.metadata().map(|about| about.len());
+    let size = size.with_context(|| format!("cannot look at `{}`", path.display()));
+    let size = size.map_err(Failure::internal)?;
+    let files = files.iter().filter(|file| file.refused.is_none()).count();
+    writeln!(
+        out,
+        "{}\n{size} bytes; {known} of {files} files are in it as they are now",
+        sanitize(&path.to_string_lossy())
+    )?;
+    Ok(Exit::Success)
+}
+
+/// How far it is, on a terminal.
+struct Meter {
+    is_shown: bool,
+    percent: Option<u64>,
+}
+
+impl Meter {
+    fn new() -> Self {
+        Self {
+            is_shown: std::io::stderr().is_terminal(),
+            percent: None,
+        }
+    }
+
+    fn show(&mut self, at: Progress) {
+        let percent = at.bytes * 100 / at.of_bytes.max(1);
+        if self.is_shown && self.percent.replace(percent) != Some(percent) {
+            // Nobody to tell is no reason to stop.
+            let _ = write!(
+                std::io::stderr(),
+                "\r{percent:>3} %  {} of {} files",
+                at.files,
+                at.of_files
+            );
+        }
+    }
+
+    fn clear(&self) {
+        if self.percent.is_some() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! `sessions search`: sessions by what was said and done in them.
+
+use std::io::{self, Write as _};
+use std::time::{Instant, SystemTime};
+
+use anstyle::{AnsiColor, Style};
+use anyhow::anyhow;
+use lapidary::home::sessions::search::{Filters, Found, Hit, Query, Role, Search};
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::line;
+use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch};
+
+use super::age;
+use super::common::{Format, Place, Scope};
+use super::list::shortened;
+use super::time;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::live::terminal;
+use crate::printer::{Printer, complain};
+
+/// From when on a search was slow enough to speak of an index.
+const SLOW_MS: u128 = 1500;
+
+/// Find sessions by what was said and done in them
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions search sqlite locked
+  lapidary sessions search '\"connection reset\" retr*' --all
+  lapidary sessions search --regex 'E[0-9]{4}' --role tool --tool run_shell_command
+  lapidary sessions search migration --since 7d --model flash
+  lapidary sessions search todo --format json | jq -r '.hits[].id'
+
+A session is found if all words are in it, in any case: in its title, in what the user, the model or a tool said, in what a tool
+was told. Sessions with everything in the title come first, then those with the most places, then the newest. That nothing is
+found is no error: the exit code is 0, and a note says so.")]
+pub(crate) struct Args {
+    /// Words, \"several words in a row\", or the beginning of a word with a star: begin*
+    #[arg(required = true, value_name = "WORD")]
+    words: Vec<String>,
+    /// Take what is looked for as one regular expression
+    #[arg(short = 'e', long)]
+    regex: bool,
+    #[command(flatten)]
+    scope: Scope,
+    /// Sessions to which something was added since: a date, a time (RFC 3339), or how long ago (12h, 7d, 4w, 6m)
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Sessions that began until then
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+    /// Look only in what this tool was told and answered
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Look only in what models did that have this in their name
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Look only in what one side said
+    #[arg(long, value_enum)]
+    role: Option<Side>,
+    /// How many sessions to show
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+/// Who said something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Side {
+    /// The session's summary, or the beginning of its first message
+    Title,
+    /// The user
+    User,
+    /// The model, thoughts included
+    Assistant,
+    /// Tools: what they were told, what they answered
+    Tool,
+    /// Gemini CLI itself: errors, warnings
+    Notice,
+}
+
+impl Side {
+    fn role(self) -> Role {
+        match self {
+            Self::Title => Role::Title,
+            Self::User => Role::User,
+            Self::Assistant => Role::Assistant,
+            Self::Tool => Role::Tool,
+            Self::Notice => Role::Notice,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open()?;
+    let search = search(args, place.now)?;
+    let projects = place.projects(&args.scope)?;
+    let mut index = place.index(&args.scope);
+    let is_indexed = index.is_open();
+    let begun = Instant::now();
+    let found = search.with(&mut index, &projects, place.now);
+    let was_slow = begun.elapsed().as_millis() > SLOW_MS;
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => json(found, out)?,
+        Format::Text => text(args, &found, &place, out)?,
+    }
+    if was_slow && !is_indexed && !args.regex && !args.scope.no_index {
+        out.note("`lapidary sessions index` makes searches like this one fast")?;
+    }
+    Ok(Exit::Success)
+}
+
+fn search(args: &Args, now: SystemTime) -> Result<Search, Failure> {
+    let text = args.words.join(" ");
+    let query = if args.regex {
+        Query::regex(&text)
+    } else {
+        Query::words(&text)
+    };
+    let query = query.map_err(|error| Failure::usage(anyhow!(error)))?;
+    let moment = |given: &Option<String>, end: time::End| match given {
+        Some(given) => time::moment(given, now, end).map(Some),
+        None => Ok(None),
+    };
+    Ok(Search {
+        query,
+        filters: Filters {
+            since_ms: moment(&args.since, time::End::Beginning)?,
+            until_ms: moment(&args.until, time::End::End)?,
+            tool: args.tool.clone(),
+            model: args.model.clone(),
+            role: args.role.map(Side::role),
+        },
+        limit: args.limit,
+    })
+}
+
+fn json(found: Found, out: &mut Printer) -> io::Result<()> {
+    let result = SearchResult {
+        schema: SEARCH_SCHEMA.to_owned(),
+        total: found.total as u64,
+        hits: found.hits.into_iter().map(published).collect(),
+        warnings: found.warnings,
+    };
+    line::write(out, &result)
+}
+
+fn published(hit: Hit) -> SearchHit {
+    let info = hit.session.info;
+    SearchHit {
+        id: info.id,
+        display_name: info.display_name,
+        file_name: info.file_name,
+        path: info.path,
+        start_time: info.start_time,
+        last_updated: info.last_updated,
+        message_count: info.message_count,
+        project: info.project,
+        project_id: info.project_id,
+        is_in_title: hit.in_title,
+        matching_texts: hit.matching_texts,
+        match_snippets: hit.snippets,
+    }
+}
+
+fn text(args: &Args, found: &Found, place: &Place, out: &mut Printer) -> Result<(), Failure> {
+    for warning in &found.warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    for (place_in_list, hit) in found.hits.iter().enumerate() {
+        if place_in_list > 0 {
+            writeln!(out)?;
+        }
+        heading(args, hit, place, out)?;
+        for snippet in &hit.snippets {
+            quote(snippet, out)?;
+        }
+    }
+    if found.hits.is_empty() {
+        let elsewhere = if args.scope.all {
+            ""
+        } else {
+            "; --all looks in every project"
+        };
+        out.note(&format!("nothing found{elsewhere}"))?;
+    } else if found.total > found.hits.len() {
+        let more = found.total - found.hits.len();
+        out.note(&format!("{more} more; --limit shows them"))?;
+    }
+    Ok(())
+}
+
+/// Id, age, title; and the project, where there are several.
+fn heading(args: &Args, hit: &Hit, place: &Place, out: &mut Printer) -> io::Result<()> {
+    let info = &hit.session.info;
+    let age = age::long(hit.session.updated_ms, place.now);
+    let width = usize::from(terminal::size().width);
+    let room = if out.is_terminal { width } else { 160 };
+    let start = format!("{}  {age}  ", sanitize(&info.id));
+    let left = room.saturating_sub(start.chars().count()).max(20);
+    let title = sanitize(&info.display_name).replace('\n', " ");
+    let bold = Style::new().bold();
+    let bold = if out.colour { bold } else { Style::new() };
+    writeln!(out, "{start}{bold}{}{bold:#}", shortened(&title, left))?;
+    if args.scope.all {
+        let project = info.project.as_deref().unwrap_or(&info.project_id);
+        writeln!(out, "    in {}", sanitize(project))?;
+    }
+    Ok(())
+}
+
+/// A place, with what was found in colour, or between marks where there is none.
+fn quote(snippet: &TextMatch, out: &mut Printer) -> io::Result<()> {
+    let who = match (&snippet.tool, snippet.message) {
+        (Some(tool), Some(message)) => format!("{message} {tool}"),
+        (_, Some(message)) => format!("{message} {}", snippet.role),
+        (_, None) => snippet.role.clone(),
+    };
+    let on_line = |text: &str| sanitize(text).replace('\n', " ");
+    let style = AnsiColor::Red.on_default().bold();
+    let (from, to) = if out.colour {
+        (format!("{style}"), format!("{style:#}"))
+    } else {
+        ("«".to_owned(), "»".to_owned())
+    };
+    writeln!(
+        out,
+        "    {}: {}{from}{}{to}{}",
+        on_line(&who),
+        on_line(snippet.before.trim_start()),
+        on_line(&snippet.matched),
+        on_line(snippet.after.trim_end())
+    )
+}

@@ -1,0 +1,92 @@
+//! The tables, and opening them.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{IndexError, PATIENCE};
+
+/// Changes whenever the tables do, or what is put into them: what a word is, what a summary says.
+pub(super) const VERSION: i64 = 1;
+
+/// Says that a database is one of ours.
+const APPLICATION: i64 = 0x6c61_7069;
+
+/// How texts are numbered: the file's number, then the text's within it.
+pub(super) const TEXTS_PER_FILE: i64 = 1 << 24;
+
+/// `words` holds each word of a text once and nothing else of it: whether words stand side by side, the file tells.
+const TABLES: &str = "
+    CREATE TABLE files (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        path BLOB NOT NULL UNIQUE,
+        size INTEGER NOT NULL,
+        modified INTEGER NOT NULL,
+        inode INTEGER NOT NULL,
+        problem TEXT,
+        session TEXT,
+        project_hash TEXT,
+        start_time TEXT,
+        last_updated TEXT,
+        summary TEXT,
+        kind TEXT,
+        message_count INTEGER,
+        user_message_count INTEGER,
+        is_resumable INTEGER,
+        unreadable_lines INTEGER,
+        first_user_message TEXT
+    ) STRICT;
+    CREATE TABLE texts (file INTEGER PRIMARY KEY, count INTEGER NOT NULL, list TEXT NOT NULL) STRICT;
+    CREATE VIRTUAL TABLE words USING fts5 (
+        text, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+    );
+    INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
+";
+
+/// Opens a database of ours.
+pub(super) fn open(path: &Path) -> Result<Connection, IndexError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    // Not even a database that somebody else put here runs anything.
+    connection.pragma_update(None, "trusted_schema", false)?;
+    match versions(&connection)? {
+        (APPLICATION, VERSION) => Ok(connection),
+        (_, found) => Err(IndexError::Version { found }),
+    }
+}
+
+/// Makes an empty one, if there is none: whole, under another name, before anybody can see it.
+pub(super) fn make(path: &Path) -> Result<(), IndexError> {
+    if path.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    let new = super::beside(path, "new");
+    super::remove(&new)?;
+    let mut connection = Connection::open(&new)?;
+    // What it answers is of no use: where WAL cannot be had, the journal is as safe.
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(TABLES)?;
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
+    connection.close().map_err(|(_, error)| error)?;
+    std::fs::rename(&new, path)?;
+    Ok(())
+}
+
+/// Makes the tables anew.
+pub(super) fn clear(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    transaction.execute_batch("DROP TABLE files; DROP TABLE texts; DROP TABLE words;")?;
+    transaction.execute_batch(TABLES)?;
+    transaction.commit()
+}
+
+fn versions(connection: &Connection) -> Result<(i64, i64), IndexError> {
+    let get = |name| connection.pragma_query_value(None, name, |row| row.get(0));
+    Ok((get("application_id")?, get("user_version")?))
+}

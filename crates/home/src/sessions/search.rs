@@ -1,0 +1,177 @@
+//! Finding sessions by what was said and done in them.
+//!
+//! Words, phrases or a regular expression, looked for in the state in which a session is at the end of its file, as `show` shows
+//! it. What is found, and in which order, does not depend on whether an index was asked: [`direct`] reads the files, and the
+//! index knows nothing that they do not say.
+
+pub(super) mod direct;
+pub(super) mod entries;
+pub(super) mod filters;
+pub(super) mod needle;
+mod prefilter;
+pub(super) mod query;
+mod snippet;
+pub(super) mod words;
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::SystemTime;
+
+use lapidary_vocab::session::TextMatch;
+
+pub use entries::Role;
+pub use filters::Filters;
+pub use query::{Query, QueryError};
+
+use self::filters::Score;
+use super::candidates::{Candidate, candidates};
+use super::listing::{Listed, Listing};
+use super::projects::Project;
+use super::scan::Scanner;
+
+/// What to look for, and where.
+#[derive(Debug, Clone)]
+pub struct Search {
+    /// What.
+    pub query: Query,
+    /// Where.
+    pub filters: Filters,
+    /// How many sessions at most, the best first.
+    pub limit: usize,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The best sessions, the best first.
+    pub hits: Vec<Hit>,
+    /// How many sessions there are in which everything was found.
+    pub total: usize,
+    /// How many bytes there were to look through.
+    pub searched_bytes: u64,
+    /// What was wrong, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// A session in which everything was found.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// The session. It has no number: that takes a list of them all.
+    pub session: Listed,
+    /// Whether everything is in its title.
+    pub in_title: bool,
+    /// How many of its texts have something of it.
+    pub matching_texts: u64,
+    /// Some of the places.
+    pub snippets: Vec<TextMatch>,
+}
+
+/// How well a file fits, and where, if that is known already.
+type Fit = (Score, Option<Vec<TextMatch>>);
+
+/// A session and how well it fits.
+type Matched = (Listed, Fit);
+
+impl Search {
+    /// Looks through the files of these projects.
+    pub fn of(&self, projects: &[Project], now: SystemTime) -> Found {
+        let (files, warnings) = candidates(projects);
+        let matched = direct::search(&files, projects, now, &self.query, &self.filters);
+        self.found(matched, &files, warnings)
+    }
+
+    /// The same, with the help of an index.
+    #[cfg(feature = "index")]
+    pub fn with(&self, index: &mut super::Index, projects: &[Project], now: SystemTime) -> Found {
+        let (files, mut warnings) = candidates(projects);
+        let opened: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
+        let looked = index.look(&opened, &self.query, &self.filters);
+        warnings.append(&mut index.warnings);
+        let Some(looked) = looked else {
+            let matched = direct::search(&files, projects, now, &self.query, &self.filters);
+            return self.found(matched, &files, warnings);
+        };
+        let opened: Vec<Candidate> = opened.into_iter().cloned().collect();
+        let (summaries, scores): (Vec<_>, Vec<_>) = looked.into_iter().unzip();
+        let listing = Listing::of_files(&opened, projects, now, &mut Given(summaries));
+        let fits = scores.into_iter().map(|score| Some((score?, None)));
+        let matched = matched(listing, &opened, fits.collect());
+        self.found(matched, &files, warnings)
+    }
+
+    /// The best of them, in order, with the places where it is.
+    fn found(
+        &self,
+        mut matched: Vec<Matched>,
+        files: &[Candidate],
+        warnings: Vec<String>,
+    ) -> Found {
+        matched.retain(|(session, _)| self.filters.take_time(session));
+        matched.sort_by(|(one, (score, _)), (other, (other_score, _))| {
+            let key =
+                |session: &Listed, score: Score| (Reverse(score), Reverse(session.updated_ms));
+            key(one, *score)
+                .cmp(&key(other, *other_score))
+                .then_with(|| one.info.id.cmp(&other.info.id))
+                .then_with(|| one.info.path.cmp(&other.info.path))
+        });
+        let total = matched.len();
+        matched.truncate(self.limit);
+        let hits = matched.into_iter().map(|(session, (score, snippets))| Hit {
+            snippets: snippets.unwrap_or_else(|| self.snippets(&session.path, session.info.size)),
+            session,
+            in_title: score.in_title,
+            matching_texts: score.any,
+        });
+        Found {
+            hits: hits.collect(),
+            total,
+            searched_bytes: files.iter().map(|file| file.size).sum(),
+            warnings,
+        }
+    }
+
+    /// What was found a moment ago. A file that has gone since has nothing to show.
+    fn snippets(&self, path: &Path, size: u64) -> Vec<TextMatch> {
+        let mut buffer = Vec::new();
+        let Ok(bytes) = direct::read(path, size, &mut buffer) else {
+            return Vec::new();
+        };
+        match Scanner::bytes(bytes) {
+            Ok(summary) => snippet::of(&self.query, &self.filters, &summary, bytes)
+                .map(|(_, snippets)| snippets)
+                .unwrap_or_default(),
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+/// Summaries that are there already.
+#[cfg(feature = "index")]
+struct Given(Vec<Result<super::scan::Summary, super::scan::Unreadable>>);
+
+#[cfg(feature = "index")]
+impl super::listing::Summaries for Given {
+    fn of(
+        &mut self,
+        _: &[&Candidate],
+    ) -> Vec<Result<super::scan::Summary, super::scan::Unreadable>> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+/// Those sessions of a list whose file has a score.
+fn matched(listing: Listing, files: &[Candidate], fits: Vec<Option<Fit>>) -> Vec<Matched> {
+    let mut fits: HashMap<&Path, Fit> = files
+        .iter()
+        .zip(fits)
+        .filter_map(|(file, fit)| Some((file.path.as_path(), fit?)))
+        .collect();
+    let matched = listing.sessions.into_iter().filter_map(|mut session| {
+        let fit = fits.remove(session.path.as_path())?;
+        session.info.index = 0;
+        Some((session, fit))
+    });
+    matched.collect()
+}

@@ -1,0 +1,114 @@
+//! Where something was found, with a little around it.
+
+use std::ops::Range;
+
+use lapidary_vocab::session::TextMatch;
+
+use super::entries::{self, Entry, Role};
+use super::filters::{Filters, Score, Tally};
+use super::query::Query;
+use crate::sessions::scan::Summary;
+
+/// How many places of a session are shown.
+const MOST: usize = 3;
+
+/// How many letters before a match, of it, and behind it.
+const BEFORE: usize = 50;
+const MATCHED: usize = 120;
+const BEHIND: usize = 90;
+
+/// How well a session fits, and the first places in it: those where everything is in one text before the others. None if not
+/// everything is in it.
+pub(super) fn of(
+    query: &Query,
+    filters: &Filters,
+    summary: &Summary,
+    bytes: &[u8],
+) -> Option<(Score, Vec<TextMatch>)> {
+    let everything = query.everything();
+    let mut tally = Tally::default();
+    let mut whole = Vec::new();
+    let mut others = Vec::new();
+    entries::each(summary, bytes, |entry| {
+        if !filters.take_entry(entry) {
+            return true;
+        }
+        let (mask, first) = query.look_at(&entry.text);
+        tally.add_text(entry.role == Role::Title, mask, everything);
+        let list = if mask == everything {
+            &mut whole
+        } else {
+            &mut others
+        };
+        if let Some(first) = first
+            && list.len() < MOST
+        {
+            list.push(excerpt(entry, first));
+        }
+        true
+    });
+    let score = tally.score(everything)?;
+    whole.extend(others);
+    whole.truncate(MOST);
+    Some((score, whole))
+}
+
+fn excerpt(entry: &Entry<'_>, at: Range<usize>) -> TextMatch {
+    let text = entry.text.as_ref();
+    TextMatch {
+        before: end_of(&text[..at.start]),
+        matched: start_of(&text[at.clone()], MATCHED),
+        after: start_of(&text[at.end..], BEHIND),
+        role: entry.role.as_str().to_owned(),
+        tool: entry.tool.as_deref().map(|tool| start_of(tool, MATCHED)),
+        message: entry.message,
+    }
+}
+
+/// The first letters, on one line, with a sign that there are more.
+fn start_of(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    let mut letters = one_line(text.chars());
+    line.extend(letters.by_ref().take(most));
+    if letters.next().is_some() {
+        line.push('…');
+    }
+    line
+}
+
+/// The last letters, likewise.
+fn end_of(text: &str) -> String {
+    let mut letters = one_line(text.chars().rev());
+    let mut line: Vec<char> = letters.by_ref().take(BEFORE).collect();
+    if letters.next().is_some() {
+        line.push('…');
+    }
+    line.into_iter().rev().collect()
+}
+
+/// Runs of white space as one blank each.
+fn one_line(letters: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
+    let mut was_space = false;
+    letters.filter_map(move |letter| {
+        let is_space = letter.is_whitespace();
+        let is_more = std::mem::replace(&mut was_space, is_space) && is_space;
+        (!is_more).then_some(if is_space { ' ' } else { letter })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn excerpts_are_short_and_on_one_line() {
+        assert_eq!(start_of(" a\n\n\tb ", 9), " a b ");
+        assert_eq!(start_of("äöü", 2), "äö…");
+        assert_eq!(end_of("a \n b"), "a b");
+        let long = "x".repeat(70) + " end";
+        let end = end_of(&long);
+        assert!(
+            end.starts_with('…') && end.ends_with("x end") && end.chars().count() == BEFORE + 1
+        );
+    }
+}
