@@ -123,8 +123,8 @@ impl Vault {
         let of_project = history.snapshots.iter().rev();
         let of_project = of_project.filter(|other| other.project == snapshot.project);
         for other in of_project.flat_map(|it| &it.files) {
-            let is_known = entries.iter().any(|entry| entry.path == other.path);
-            if !is_known && is_below(&other.path, id) {
+            let is_known = || entries.iter().any(|entry: &Entry| entry.path == other.path);
+            if is_below(&other.path, id) && !is_known() {
                 entries.push(other.clone());
             }
         }

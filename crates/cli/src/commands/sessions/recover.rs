@@ -2,12 +2,12 @@
 
 mod told;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use lapidary::home::sessions::Listing;
-use lapidary::home::vault::recover::{self, Depth, Plan, Recovered, Survey};
-use lapidary::home::vault::{Vault, VaultError};
+use lapidary::home::vault::recover::{self, Depth, Survey};
+use lapidary::home::vault::{Snapshot, Vault, VaultError};
 use lapidary::vocab::line;
 
 use self::told::Told;
@@ -134,33 +134,30 @@ fn unreadable(error: VaultError, path: &Path) -> Failure {
 fn only_in_vault(args: &Args, place: &Place, vault: &Vault) -> Result<Vec<String>, Failure> {
     let history = vault.log().unwrap_or_default();
     let projects = place.projects(&args.scope)?;
-    let listing: Listing = place.listing(&args.scope)?;
-    let is_there = |id: &str| {
-        let hidden = listing.hidden.iter();
-        let mut ids = hidden.filter_map(|file| file.session_id.as_deref());
-        listing.sessions.iter().any(|it| it.info.id == id) || ids.any(|it| it == id)
-    };
-    let mut found = Vec::new();
-    for snapshot in &history.snapshots {
-        let mut directories = projects.iter().flat_map(|it| &it.directories);
-        if !directories.any(|it| it == Path::new(&snapshot.project)) {
-            continue;
-        }
-        for entry in snapshot.files.iter().filter(|entry| entry.listed) {
-            let id = entry.session_id.clone().unwrap_or_default();
-            if !found.contains(&id) && !is_there(&id) {
-                found.push(id);
-            }
-        }
-    }
-    Ok(found)
+    let listing = place.listing(&args.scope)?;
+    let listed = listing.sessions.iter().map(|it| it.info.id.as_str());
+    let hidden = listing.hidden.iter();
+    let hidden = hidden.filter_map(|file| file.session_id.as_deref());
+    let mut known: HashSet<&str> = listed.chain(hidden).collect();
+    let directories: HashSet<&Path> = projects
+        .iter()
+        .flat_map(|project| &project.directories)
+        .map(PathBuf::as_path)
+        .collect();
+    let of_these = |it: &&Snapshot| directories.contains(Path::new(&it.project));
+    let snapshots = history.snapshots.iter().filter(of_these);
+    let entries = snapshots.flat_map(|it| &it.files).filter(|it| it.listed);
+    let ids = entries.filter_map(|entry| entry.session_id.as_deref());
+    Ok(ids
+        .filter(|id| known.insert(id))
+        .map(ToOwned::to_owned)
+        .collect())
 }
 
 /// Each on its own: one that cannot be written is no reason to leave the others.
 fn apply(survey: &Survey, vault: &Vault, place: &Place, told: &mut Told) {
     for plan in &survey.plans {
-        let done: Result<Recovered, _> = Plan::apply(plan, vault, place.now);
-        told.applied(plan, done);
+        told.applied(plan, plan.apply(vault, place.now));
     }
     let mut folders: Vec<_> = survey
         .dangers

@@ -445,3 +445,18 @@ fn who_waits_on_a_terminal_is_told_what_for() {
     assert!(waiting.starts_with("\rcopying sessions, 0 s"), "{shown:?}");
     assert!(rest.ends_with("2 files, 1.3 kB, 2 new\r\n"), "{shown:?}");
 }
+
+#[test]
+fn a_session_comes_with_what_its_subagents_wrote() {
+    let home = home();
+    let below = format!("{ONE}/helper.jsonl");
+    let helper = home.chat(&below, &recorded::log("helper", START, &["a part of it"]));
+    let added = report(&home, &["add", "1"]);
+    let files = only(&added["snapshots"])["files"].as_array().unwrap();
+    assert_eq!(files.len(), 2, "{files:?}");
+    fs::remove_dir_all(helper.parent().unwrap()).unwrap();
+    fs::remove_file(file(&home)).unwrap();
+    let done = report(&home, &["restore", ONE]);
+    assert_eq!(done["restored"].as_array().unwrap().len(), 2, "{done}");
+    assert!(helper.exists() && file(&home).exists());
+}
