@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use lapidary::home::sessions::Project;
 use lapidary::home::vault::recover::{self, Depth, Survey};
 use lapidary::home::vault::{Snapshot, Vault, VaultError};
 use lapidary::vocab::line;
@@ -54,12 +55,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let patience = Patience::with("reading sessions");
     let chats = chats(args, &place)?;
     let mut told = Told::default();
-    let survey = match &args.what {
-        Some(what) => one(what, args, &place, &vault, &chats)?,
-        None => {
-            told.only_in_vault = only_in_vault(args, &place, &vault)?;
-            recover::survey(&chats, depth(args))
-        }
+    let survey = if let Some(what) = &args.what {
+        one(what, args, &place, &vault, &chats)?
+    } else {
+        told.only_in_vault = only_in_vault(args, &place, &vault)?;
+        recover::survey(&chats, depth(args))
     };
     told.see(&survey);
     if args.apply {
@@ -88,7 +88,7 @@ fn depth(args: &Args) -> Depth {
 /// The directories that hold sessions.
 fn chats(args: &Args, place: &Place) -> Result<Vec<PathBuf>, Failure> {
     let projects = place.projects(&args.scope)?;
-    let chats = projects.iter().flat_map(|project| project.chats());
+    let chats = projects.iter().flat_map(Project::chats);
     Ok(chats.filter(|chats| chats.is_dir()).collect())
 }
 
