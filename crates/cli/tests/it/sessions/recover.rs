@@ -90,7 +90,7 @@ fn people_are_told_what_hides_where() {
     let lines: Vec<_> = ran.stdout.lines().collect();
     assert_eq!(lines[0], format!("session {id}"));
     assert!(
-        lines[1].starts_with("  in ") && lines[1].ends_with(".jsonl"),
+        lines[1].starts_with("  in ") && lines[1].contains("/chats/session-"),
         "{lines:?}"
     );
     assert!(
