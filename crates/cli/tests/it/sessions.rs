@@ -6,7 +6,10 @@ mod browse_many;
 mod delete;
 mod prune;
 mod pty;
+mod recover;
 mod stats;
+mod vault;
+mod vault_runs;
 
 use std::process::Command;
 
