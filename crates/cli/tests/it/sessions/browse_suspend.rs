@@ -38,7 +38,9 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_goes_on() {
     assert_eq!(titles(&screen), ["Translate the invoices"], "{screen}");
     pty.type_in("oices");
     pty.wait_for("/invoices");
-    pty.type_in("\r\u{1b}q");
+    pty.type_in("\r\u{1b}");
+    pty.wait_for("5 sessions");
+    pty.type_in("q");
     assert_eq!(pty.ended(), DONE);
 }
 
