@@ -9,7 +9,10 @@ mod browse_suspend;
 mod delete;
 mod prune;
 mod pty;
+mod recover;
 mod stats;
+mod vault;
+mod vault_runs;
 
 use std::process::Command;
 
