@@ -2,7 +2,10 @@
 
 mod bad_input;
 mod browse;
+mod browse_delete;
 mod browse_many;
+mod browse_search;
+mod browse_suspend;
 mod delete;
 mod prune;
 mod pty;
