@@ -35,10 +35,10 @@ mod verify;
 pub use add::{AddRequest, Added};
 pub use content::Facts;
 pub use error::VaultError;
-pub use gather::{Flaw, FlawKind, session_files};
+pub use gather::{Flaw, FlawKind, files_of, session_files};
 pub use guard::{Action, Did, Guard, GuardRequest, Repair, Retention};
 pub use prune::{PruneRequest, Pruned};
-pub use restore::{How, Restored, What};
+pub use restore::{Chosen, How, Restored, What};
 pub use snapshot::{Entry, History, SCHEMA, Snapshot};
 pub use verify::Verdict;
 

@@ -2,11 +2,17 @@
 
 mod bad_input;
 mod browse;
+mod browse_delete;
 mod browse_many;
+mod browse_search;
+mod browse_suspend;
 mod delete;
 mod prune;
 mod pty;
+mod recover;
 mod stats;
+mod vault;
+mod vault_runs;
 
 use std::process::Command;
 

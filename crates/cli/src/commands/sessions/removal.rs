@@ -52,6 +52,20 @@ impl Going<'_> {
         place: &Place,
         out: &mut Printer,
     ) -> Result<Exit, Failure> {
+        let outcome = Outcome {
+            is_applied: true,
+            failures: self.carry_out_silently(place)?,
+        };
+        self.print(format, &outcome, place, out)?;
+        if outcome.failures.is_empty() {
+            Ok(Exit::Success)
+        } else {
+            Ok(Exit::Internal)
+        }
+    }
+
+    /// Removes it all. What could not be removed is returned, a sentence each.
+    pub(super) fn carry_out_silently(&self, place: &Place) -> Result<Vec<String>, Failure> {
         let kept = self.keep(place)?;
         let mut keep = |path: &Path| {
             // Of a link only the link goes.
@@ -60,24 +74,16 @@ impl Going<'_> {
             }
             Err(io::Error::other("the vault has no copy of it"))
         };
-        let mut outcome = Outcome {
-            is_applied: true,
-            failures: Vec::new(),
-        };
+        let mut failures = Vec::new();
         for (deletion, _) in &self.deletions {
             if let Err(errors) = deletion.carry_out(&mut keep) {
                 let told = errors
                     .into_iter()
                     .map(|error| format!("{:#}", anyhow!(error)));
-                outcome.failures.extend(told);
+                failures.extend(told);
             }
         }
-        self.print(format, &outcome, place, out)?;
-        if outcome.failures.is_empty() {
-            Ok(Exit::Success)
-        } else {
-            Ok(Exit::Internal)
-        }
+        Ok(failures)
     }
 
     /// Puts the files of sessions that go into the vault, and says of which there is a copy now.

@@ -9,6 +9,7 @@ use super::texts::Owner;
 use crate::sessions::candidates::Candidate;
 use crate::sessions::listing::{FromFiles, Summaries as _};
 use crate::sessions::scan::{Summary, Unreadable};
+use crate::sessions::search::Watch;
 use crate::sessions::search::direct::{self, Look};
 use crate::sessions::search::filters::{Filters, Score, Tally};
 use crate::sessions::search::query::{Query, Term};
@@ -25,12 +26,14 @@ enum Said {
 }
 
 impl Index {
-    /// Looks through files: in the index as far as it knows them, in the files themselves else. None if it is of no use here.
+    /// Looks through files: in the index as far as it knows them, in the files themselves else. None if it is of no use here, or
+    /// somebody does not want to know any more.
     pub(in crate::sessions) fn look(
         &mut self,
         files: &[&Candidate],
         query: &Query,
         filters: &Filters,
+        watch: &Watch<'_>,
     ) -> Option<Vec<Looked>> {
         if !self.is_open() || query.has_regex() {
             return None;
@@ -41,7 +44,8 @@ impl Index {
             self.update_on_the_way(&changed);
             said = self.ask(files, query, filters)?;
         }
-        let mut looks = direct::look(&unknown(files, &said), query, filters).into_iter();
+        let unsure = unknown(files, &said);
+        let mut looks = direct::look(&unsure, query, filters, watch)?.into_iter();
         let mut results = Vec::with_capacity(files.len());
         for (file, said) in files.iter().zip(said) {
             results.push(match said {
