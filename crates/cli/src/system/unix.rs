@@ -58,6 +58,12 @@ pub(crate) fn stop() {
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TSTP);
 }
 
+/// True if stdin was a terminal that nobody is behind any more.
+pub(crate) fn is_terminal_gone() -> bool {
+    let stdin = rustix::stdio::stdin();
+    matches!(rustix::termios::tcgetattr(stdin), Err(rustix::io::Errno::IO))
+}
+
 /// The name of a directory of this user among everybody's files.
 pub(crate) fn private_name() -> String {
     format!("lapidary-{}", geteuid().as_raw())

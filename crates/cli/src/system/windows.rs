@@ -84,6 +84,11 @@ pub(crate) fn forget_what_was_typed() {}
 /// There are no jobs to be stopped.
 pub(crate) fn stop() {}
 
+/// A console does not go without its programs.
+pub(crate) fn is_terminal_gone() -> bool {
+    false
+}
+
 /// The terminal that somebody types at.
 pub(crate) fn terminal() -> std::io::Result<std::fs::File> {
     std::fs::File::open("CONIN$")

@@ -180,7 +180,8 @@ impl Browser {
     /// The next input. Nothing is done until there is one, except looking for signals now and then.
     fn wait(&self, is_ending: &AtomicBool) -> Input {
         loop {
-            if is_ending.load(Ordering::Relaxed) {
+            // A terminal that is gone sends no key, and its signal may have gone to somebody else.
+            if is_ending.load(Ordering::Relaxed) || system::is_terminal_gone() {
                 return Input::Terminated;
             }
             match self.inputs.recv_timeout(LOOK) {
