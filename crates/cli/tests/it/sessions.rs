@@ -4,6 +4,7 @@ mod bad_input;
 mod browse;
 mod browse_many;
 mod delete;
+mod guarded;
 mod prune;
 mod pty;
 mod stats;
