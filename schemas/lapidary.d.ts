@@ -1977,3 +1977,170 @@ export interface ToolStats {
   /** How often a call was called off. Derived. */
   cancelled: number;
 }
+
+/** What `lapidary sessions vault` prints, whatever it was asked to do. */
+export interface VaultReport {
+  /** The vocabulary and its version, `lapidary.vault/1`. Derived. */
+  schema: string;
+  /** Where the vault is. Derived. */
+  vault: string;
+  /** `add`, `log`, `verify`, `restore` or `prune`. Derived. */
+  verb: string;
+  /** False if this only says what would be done. Derived. */
+  applied: boolean;
+  /** The snapshots that were asked for, or taken, the oldest first. Derived. */
+  snapshots?: VaultSnapshot[];
+  /** What was brought back, or would be. Derived. */
+  restored?: RestoredFile[];
+  /** How sound it is, for `verify`. Derived. */
+  soundness?: Soundness;
+  /** What went, or would go, for `prune`. Derived. */
+  pruned?: PrunedContents;
+  /** What else was done, or was wrong, a sentence each. Derived. */
+  warnings?: string[];
+}
+
+/** Session files of one project at one time. */
+export interface VaultSnapshot {
+  /** What it is called. Derived. */
+  id: string;
+  /** When it was taken. Derived. */
+  time: string;
+  /** What for. Derived. */
+  reason: string;
+  /** The directory that the paths start from. Derived. */
+  project: string;
+  /** The files, by path. Derived. */
+  files: VaultFile[];
+}
+
+/** A file in a snapshot. */
+export interface VaultFile {
+  /** Where it lay, from the project's directory on. Derived. */
+  path: string;
+  /** Its size in bytes. Derived. */
+  size: number;
+  /** When it was last changed. Upstream. */
+  mtime: string;
+  /** The SHA-256 of its content. Derived. */
+  sha256: string;
+  /** The session's whole id, if it says one. Upstream. */
+  sessionId?: string;
+  /** True if Gemini CLI would have listed it. Derived. */
+  listed: boolean;
+}
+
+/** A file that was brought back, or would be. */
+export interface RestoredFile {
+  /** Where it is now. Derived. */
+  path: string;
+  /** What had to be done. Derived. */
+  how: RestoredHow;
+  /** What it was. Derived. */
+  file: VaultFile;
+}
+
+/**
+ * What had to be done to bring a file back. Open: readers must accept words that are not listed here.
+ * 
+ * - `written`: It was gone, and is back under its name.
+ * - `already_there`: It had never gone.
+ * - `beside`: Another content has its name now: it lies next to it.
+ */
+export type RestoredHow = "written" | "already_there" | "beside" | (string & {});
+
+/** Whether the vault holds what it says. */
+export interface Soundness {
+  /** True if everything that a snapshot names can be brought back. Derived. */
+  sound: boolean;
+  /** How many snapshots can be read. Derived. */
+  snapshots: number;
+  /** How many contents are sound. Derived. */
+  contents: number;
+  /** Their bytes in all. Derived. */
+  bytes: number;
+  /** Contents that are not what they were, or not there. Derived. */
+  damaged: DamagedContent[];
+  /** Snapshots that cannot be read. Derived. */
+  unreadable: string[];
+  /** How many contents no snapshot names. Derived. */
+  unreferenced: number;
+}
+
+/** A content that cannot be brought back. */
+export interface DamagedContent {
+  /** Its SHA-256. Derived. */
+  sha256: string;
+  /** True if it is not there at all. Derived. */
+  missing: boolean;
+  /** The files that had it, by where they lay. Derived. */
+  files: string[];
+  /** Their sessions. Derived. */
+  sessionIds: string[];
+}
+
+/** What went from the vault, or would go. */
+export interface PrunedContents {
+  /** Contents that a newer one of the same session begins with: they can still be brought back. Derived. */
+  contained: number;
+  /** Contents that were too old or too many. Derived. */
+  dropped: number;
+  /** Contents that no snapshot named. Derived. */
+  unreferenced: number;
+  /** Snapshots of which nothing was left. Derived. */
+  snapshots: number;
+  /** Bytes that are free then. Derived. */
+  freed: number;
+  /** Bytes that are left. Derived. */
+  left: number;
+}
+
+/** What `lapidary sessions recover` prints. */
+export interface RecoverReport {
+  /** The vocabulary and its version, `lapidary.recover/1`. Derived. */
+  schema: string;
+  /** False if this only says what would come back. Derived. */
+  applied: boolean;
+  /** How many files were looked at. Derived. */
+  looked: number;
+  /** What comes back, session by session. Derived. */
+  sessions: RecoveredSession[];
+  /** Files without content that Gemini CLI's next start would delete together with a conversation; they go into the vault. Derived. */
+  dangers?: string[];
+  /** What else was done, a sentence each. Derived. */
+  actions?: string[];
+  /** What was wrong, a sentence each. Derived. */
+  warnings?: string[];
+}
+
+/** A session of which something comes back. */
+export interface RecoveredSession {
+  /** Its whole id, or the one that it gets if nothing in it says one. Upstream. */
+  sessionId: string;
+  /** The file that hides it. Derived. */
+  path: string;
+  /** The file that it is in now. Derived. */
+  recoveredPath?: string;
+  /** True if the content is the vault's, since no file has anything left of it. Derived. */
+  fromVault: boolean;
+  /** How many messages Gemini CLI shows before. Derived. */
+  shown: number;
+  /** How many it has then. Derived. */
+  total: number;
+  /** Messages that get fields back, such as tokens and tool calls. Derived. */
+  poorer: number;
+  /** What hid them: `clobbered`, `unknown_rewind`, `torn_line`, `compressed`, `rewound` or `no_header`. Derived. */
+  causes: string[];
+  /** The messages that come back, in order. Derived. */
+  found: FoundMessage[];
+}
+
+/** A message that comes back. */
+export interface FoundMessage {
+  /** `user`, `gemini` and so on. Upstream. */
+  type: string;
+  /** When it was written. Upstream. */
+  timestamp?: string;
+  /** How it begins. Upstream. */
+  words: string;
+}

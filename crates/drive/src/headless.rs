@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use lapidary_home::sessions::{Listing, Selection, Store, select};
 use lapidary_home::trust::Trust;
+use lapidary_home::vault::Retention;
 use lapidary_home::{GeminiHome, Vars};
 use lapidary_normalize::Options;
 use lapidary_vocab::Json;
@@ -362,6 +363,7 @@ impl Job {
         let home = GeminiHome::from_vars(vars, environment.home.as_deref())?;
         let directory = self.config.working_dir_in(&self.environment.dir);
         let directory = directory.canonicalize().unwrap_or(directory);
+        let retention = Retention::of_project(&home, &directory, vars);
         let project = Store::new(home).project(&directory);
         let resume = self.resume.as_deref().map_or(Resume::Nothing, |named| {
             let listing = Listing::of(std::slice::from_ref(&project), SystemTime::now());
@@ -372,7 +374,7 @@ impl Job {
             vault,
             projects: vec![project],
             resume,
-            retention: None,
+            retention,
         })
     }
 

@@ -15,6 +15,7 @@
 //! | [`session_document`] | – | a recorded session, whole |
 //! | [`removal`] | – | sessions that go, and why |
 //! | [`stats`] | – | what sessions used |
+//! | [`vault`] | – | copies of sessions, and what can be recovered |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
 //! version. Every field's description ends in **Upstream** (the agent said it) or **Derived** (we inferred or added it).
@@ -43,6 +44,7 @@ pub mod session_document;
 pub mod stats;
 pub mod typescript;
 pub mod usage;
+pub mod vault;
 
 pub use capabilities::Capabilities;
 pub use doctor::Checkup;

@@ -43,6 +43,8 @@ pub const PUBLISHED: &[Published] = &[
         "what `lapidary sessions delete` and `lapidary sessions prune` print",
     ),
     published::<crate::stats::Stats>("stats", "what `lapidary sessions stats` prints"),
+    published::<crate::vault::VaultReport>("vault", "what `lapidary sessions vault` prints"),
+    published::<crate::vault::RecoverReport>("recover", "what `lapidary sessions recover` prints"),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

@@ -12,6 +12,9 @@ use lapidary::drive::process::{Command, Exit as Ending, StartError, Stdio, Super
 use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
 use lapidary::drive::recording::RecordError;
 use lapidary::drive::safekeeping::{Kept, Resume, Safekeeping};
+use lapidary::home::Vars;
+use lapidary::home::sessions::Project;
+use lapidary::home::vault::Retention;
 
 use super::job::{recorded_in, vault_in};
 use super::run::signals::Listener;
@@ -93,9 +96,9 @@ fn kept_safe(args: &Args) -> Result<Option<Kept>, Failure> {
     };
     let safekeeping = Safekeeping {
         vault: vault_in(&place.environment)?,
+        retention: agreed(&projects, &place),
         projects,
         resume: Resume::Nothing,
-        retention: None,
     };
     let kept = safekeeping.before();
     let kept = kept.map_err(|why| Failure::internal(anyhow!(why)))?;
@@ -119,6 +122,17 @@ fn assigned(command: &[OsString]) -> Vec<(OsString, OsString)> {
 /// True for what names the program itself.
 fn is_gemini(word: &str) -> bool {
     !word.contains('=') && word.contains("gemini")
+}
+
+/// What the user has the CLI delete, if that is the same everywhere. Where it is not, nothing counts as deleted on purpose.
+fn agreed(projects: &[Project], place: &Place) -> Option<Retention> {
+    let vars = Vars::new(&place.environment.vars);
+    let mut said = projects.iter().map(|project| {
+        let root = project.root.as_deref()?;
+        Retention::of_project(&place.store.home, root, vars)
+    });
+    let first = said.next()?;
+    said.all(|other| other == first).then_some(first)?
 }
 
 fn request(args: &Args) -> Result<Request, Failure> {

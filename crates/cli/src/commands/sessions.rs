@@ -5,9 +5,12 @@ mod browse;
 mod common;
 mod delete;
 mod export;
+mod identify;
 mod index;
 mod list;
+mod patience;
 mod prune;
+mod recover;
 mod removal;
 mod resume;
 mod search;
@@ -15,6 +18,7 @@ mod show;
 mod size;
 mod stats;
 mod time;
+mod vault;
 
 pub(super) use common::Place;
 
@@ -35,7 +39,9 @@ Examples:
   lapidary sessions search 'connection reset' --since 7d
   lapidary sessions delete 3
   lapidary sessions resume latest 'and now the documentation'
-  lapidary sessions export --to html --redact -o session.html")]
+  lapidary sessions export --to html --redact -o session.html
+  lapidary sessions vault add --all
+  lapidary sessions recover")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -53,6 +59,8 @@ enum Verb {
     Stats(stats::Args),
     Resume(Box<resume::Args>),
     Export(export::Args),
+    Vault(vault::Args),
+    Recover(recover::Args),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
@@ -67,5 +75,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Verb::Stats(args) => stats::run(args, out),
         Verb::Resume(args) => resume::run(args, out),
         Verb::Export(args) => export::run(args, out),
+        Verb::Vault(args) => vault::run(args, out),
+        Verb::Recover(args) => recover::run(args, out),
     }
 }

@@ -51,6 +51,13 @@ pub(crate) fn forget_what_was_typed() {
     }
 }
 
+/// Stops this job, as Ctrl-Z does where the terminal sees to it. Returns once the shell lets it go on.
+pub(crate) fn stop() {
+    // All of the job, as the terminal would: a script that waits for us stops as well.
+    let group = rustix::process::getpgrp();
+    let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TSTP);
+}
+
 /// The name of a directory of this user among everybody's files.
 pub(crate) fn private_name() -> String {
     format!("lapidary-{}", geteuid().as_raw())

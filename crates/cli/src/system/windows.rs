@@ -81,6 +81,9 @@ impl Interruptions {
 /// What was typed and not read yet cannot be told from what is typed now.
 pub(crate) fn forget_what_was_typed() {}
 
+/// There are no jobs to be stopped.
+pub(crate) fn stop() {}
+
 /// The terminal that somebody types at.
 pub(crate) fn terminal() -> std::io::Result<std::fs::File> {
     std::fs::File::open("CONIN$")

@@ -2,12 +2,18 @@
 
 mod bad_input;
 mod browse;
+mod browse_delete;
 mod browse_many;
+mod browse_search;
+mod browse_suspend;
 mod delete;
 mod guarded;
 mod prune;
 mod pty;
+mod recover;
 mod stats;
+mod vault;
+mod vault_runs;
 
 use std::process::Command;
 

@@ -545,12 +545,11 @@ mod tests {
         ) {
             let mut log = String::from("{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n");
             for (record, torn) in records {
-                match torn {
-                    Some(at) => log.push_str(&record[..at.index(record.len())]),
-                    None => {
-                        log.push_str(&record);
-                        log.push('\n');
-                    }
+                if let Some(at) = torn {
+                    log.push_str(&record[..at.index(record.len())]);
+                } else {
+                    log.push_str(&record);
+                    log.push('\n');
                 }
             }
             let mut read = Reading::default();

@@ -67,6 +67,9 @@ pub struct Hit {
     pub snippets: Vec<TextMatch>,
 }
 
+/// Is told how many files of how many were looked through, from several threads; says whether to go on.
+pub type Watch<'w> = dyn Fn(usize, usize) -> bool + Sync + 'w;
+
 /// How well a file fits, and where, if that is known already.
 type Fit = (Score, Option<Vec<TextMatch>>);
 
@@ -77,36 +80,97 @@ impl Search {
     /// Looks through the files of these projects.
     pub fn of(&self, projects: &[Project], now: SystemTime) -> Found {
         let (files, warnings) = candidates(projects);
-        let matched = direct::search(&files, projects, now, &self.query, &self.filters);
-        self.found(matched, &files, warnings)
+        let matched = self.in_files(&files, projects, now, &|_, _| true);
+        self.best(matched.unwrap_or_default(), &files, warnings)
     }
 
     /// The same, with the help of an index.
     #[cfg(feature = "index")]
     pub fn with(&self, index: &mut super::Index, projects: &[Project], now: SystemTime) -> Found {
         let (files, mut warnings) = candidates(projects);
-        let opened: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
-        let looked = index.look(&opened, &self.query, &self.filters);
+        let matched = self.in_index(index, &files, projects, now, &|_, _| true);
         warnings.append(&mut index.warnings);
-        let Some(looked) = looked else {
-            let matched = direct::search(&files, projects, now, &self.query, &self.filters);
-            return self.found(matched, &files, warnings);
+        self.best(matched.unwrap_or_default(), &files, warnings)
+    }
+
+    /// The same for somebody who waits: every session, however many; of those beyond the limit the places are not looked up where
+    /// that takes another look at the file. None if the watch did not want to go on.
+    #[cfg(feature = "index")]
+    pub fn watched(
+        &self,
+        index: &mut super::Index,
+        projects: &[Project],
+        now: SystemTime,
+        watch: &Watch<'_>,
+    ) -> Option<Found> {
+        let (files, mut warnings) = candidates(projects);
+        let matched = self.in_index(index, &files, projects, now, watch)?;
+        warnings.append(&mut index.warnings);
+        let matched = self.ranked(matched);
+        let mut found = Found {
+            total: matched.len(),
+            searched_bytes: files.iter().map(|file| file.size).sum(),
+            warnings,
+            ..Found::default()
+        };
+        for (rank, mut one) in matched.into_iter().enumerate() {
+            if !watch(files.len(), files.len()) {
+                return None;
+            }
+            if rank >= self.limit {
+                one.1.1.get_or_insert_default();
+            }
+            found.hits.push(self.hit(one));
+        }
+        Some(found)
+    }
+
+    fn in_files(
+        &self,
+        files: &[Candidate],
+        projects: &[Project],
+        now: SystemTime,
+        watch: &Watch<'_>,
+    ) -> Option<Vec<Matched>> {
+        direct::search(files, projects, now, &self.query, &self.filters, watch)
+    }
+
+    /// What the index says; or else the files, unless it was not wanted any more.
+    #[cfg(feature = "index")]
+    fn in_index(
+        &self,
+        index: &mut super::Index,
+        files: &[Candidate],
+        projects: &[Project],
+        now: SystemTime,
+        watch: &Watch<'_>,
+    ) -> Option<Vec<Matched>> {
+        let opened: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
+        let Some(looked) = index.look(&opened, &self.query, &self.filters, watch) else {
+            return self.in_files(files, projects, now, watch);
         };
         let opened: Vec<Candidate> = opened.into_iter().cloned().collect();
         let (summaries, scores): (Vec<_>, Vec<_>) = looked.into_iter().unzip();
         let listing = Listing::of_files(&opened, projects, now, &mut Given(summaries));
         let fits = scores.into_iter().map(|score| Some((score?, None)));
-        let matched = matched(listing, &opened, fits.collect());
-        self.found(matched, &files, warnings)
+        Some(matched(listing, &opened, fits.collect()))
     }
 
     /// The best of them, in order, with the places where it is.
-    fn found(
-        &self,
-        mut matched: Vec<Matched>,
-        files: &[Candidate],
-        warnings: Vec<String>,
-    ) -> Found {
+    fn best(&self, matched: Vec<Matched>, files: &[Candidate], warnings: Vec<String>) -> Found {
+        let mut matched = self.ranked(matched);
+        let total = matched.len();
+        matched.truncate(self.limit);
+        Found {
+            hits: matched.into_iter().map(|one| self.hit(one)).collect(),
+            total,
+            searched_bytes: files.iter().map(|file| file.size).sum(),
+            warnings,
+        }
+    }
+
+    /// Those of the time that is meant, the best first.
+    fn ranked(&self, mut matched: Vec<Matched>) -> Vec<Matched> {
         matched.retain(|(session, _)| self.filters.take_time(session));
         matched.sort_by(|(one, (score, _)), (other, (other_score, _))| {
             let key =
@@ -116,19 +180,15 @@ impl Search {
                 .then_with(|| one.info.id.cmp(&other.info.id))
                 .then_with(|| one.info.path.cmp(&other.info.path))
         });
-        let total = matched.len();
-        matched.truncate(self.limit);
-        let hits = matched.into_iter().map(|(session, (score, snippets))| Hit {
+        matched
+    }
+
+    fn hit(&self, (session, (score, snippets)): Matched) -> Hit {
+        Hit {
             snippets: snippets.unwrap_or_else(|| self.snippets(&session.path, session.info.size)),
             session,
             in_title: score.in_title,
             matching_texts: score.any,
-        });
-        Found {
-            hits: hits.collect(),
-            total,
-            searched_bytes: files.iter().map(|file| file.size).sum(),
-            warnings,
         }
     }
 

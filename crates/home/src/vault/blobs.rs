@@ -126,7 +126,9 @@ impl Vault {
             hasher.update(&buffer[..read]);
             size += read as u64;
             if !shares {
-                temp.write_all(&buffer[..read]).at("write", &place)?;
+                temp.as_file_mut()
+                    .write_all(&buffer[..read])
+                    .at("write", &place)?;
             }
         }
         Ok((temp.into_temp_path(), hex(&hasher.finalize()), size))
@@ -247,7 +249,7 @@ impl Vault {
     pub(super) fn write_whole(&self, path: &Path, bytes: &[u8]) -> Result<(), VaultError> {
         let folder = path.parent().unwrap_or(&self.dir);
         let mut temp = temporary(folder)?;
-        temp.write_all(bytes).at("write", path)?;
+        temp.as_file_mut().write_all(bytes).at("write", path)?;
         self.step("sync a record");
         temp.as_file().sync_all().at("write", path)?;
         self.step("name a record");

@@ -5,7 +5,7 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::names;
+use super::{Facts, names};
 
 /// Something that looks like a session and was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +57,23 @@ pub fn session_files(chats: &Path) -> (Vec<PathBuf>, Vec<Flaw>) {
     found.look(chats, Level::Main);
     found.files.sort();
     (found.files, found.flaws)
+}
+
+/// The files of these sessions, by whole ids, with what their subagents wrote.
+pub fn files_of(chats: &Path, ids: &[String]) -> (Vec<PathBuf>, Vec<Flaw>) {
+    let (mut files, flaws) = session_files(chats);
+    let folders: Vec<_> = ids.iter().map(|id| names::sanitised(id)).collect();
+    files.retain(|path| {
+        let folder = path.parent().filter(|parent| *parent != chats);
+        let folder = folder.and_then(Path::file_name);
+        let is_below = folder.is_some_and(|it| folders.contains(&it.to_string_lossy().into()));
+        is_below
+            || fs::read(path)
+                .ok()
+                .and_then(|bytes| Facts::of(&bytes).session_id)
+                .is_some_and(|id| ids.contains(&id))
+    });
+    (files, flaws)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -17,11 +17,14 @@
 mod merge;
 mod repair;
 mod resumed;
+mod settings;
 pub(super) mod sweep;
+
+pub use settings::Retention;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde::Serialize;
 
@@ -40,15 +43,6 @@ pub struct GuardRequest {
     pub resume: Option<String>,
     /// What the user has the CLI delete, if anything.
     pub retention: Option<Retention>,
-}
-
-/// Which sessions the CLI's settings have it delete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Retention {
-    /// Those not written to for longer.
-    pub max_age: Option<Duration>,
-    /// All but so many.
-    pub max_count: Option<usize>,
 }
 
 /// Something that was done to the files, or not done.
@@ -133,6 +127,27 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// A file as it is, of which the vault knows nothing.
+    pub(super) fn unkept(path: PathBuf, chats: &Path, facts: Facts) -> Self {
+        let entry = Entry {
+            path: path.to_string_lossy().into_owned(),
+            size: 0,
+            mtime: String::new(),
+            sha256: String::new(),
+            session_id: facts.session_id.clone(),
+            listed: facts.listed,
+            changing: false,
+            within: None,
+        };
+        let is_main = path.parent() == Some(chats);
+        Self {
+            entry,
+            facts,
+            path,
+            is_main,
+        }
+    }
+
     pub(super) fn is_listed(&self) -> bool {
         self.is_main && self.facts.listed
     }

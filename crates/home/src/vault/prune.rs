@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use super::blobs::TEMPORARY;
 use super::error::At as _;
-use super::{Entry, Snapshot, Vault, VaultError, stat, verify};
+use super::{Entry, Snapshot, Vault, VaultError, stat};
 
 /// How long a temporary file is left alone.
 const A_DAY: Duration = Duration::from_hours(24);
@@ -40,6 +41,8 @@ pub struct Pruned {
     pub freed: u64,
     /// Bytes that are left.
     pub left: u64,
+    /// Snapshots that cannot be read: what they name is unknown, so that nothing goes while they are there.
+    pub unreadable: Vec<PathBuf>,
 }
 
 impl Vault {
@@ -66,7 +69,11 @@ impl Vault {
             pruned.unreferenced = plan.sweep(self);
         } else {
             plan.gone.clear();
-            pruned = Pruned::default();
+            plan.dropped.clear();
+            pruned = Pruned {
+                unreadable: history.unreadable,
+                ..Pruned::default()
+            };
         }
         pruned.freed = plan.gone.values().sum();
         pruned.left = plan.total() - plan.freed_of_named();
@@ -95,9 +102,7 @@ impl Vault {
                 })?;
             }
         }
-        for cache in verify::children(&self.caches()) {
-            let _ = fs::remove_file(cache);
-        }
+        self.forget_caches();
         for sha256 in plan.gone.keys() {
             self.step("remove a content");
             let path = self.place(sha256);

@@ -24,6 +24,10 @@ use super::rebuild::{self, Header};
 use super::replay::{Message, Replay};
 use super::{Facts, Vault, VaultError, content, names, restore, session_files, stat};
 
+mod survey;
+
+pub use survey::{Danger, Survey, disarm, survey};
+
 /// How many characters of a message a plan shows.
 const WORDS: usize = 60;
 
@@ -132,16 +136,28 @@ impl Plan {
             shown.is_some_and(|shown| shown.record != it.record)
         };
         let kept = || replay.kept.list.iter();
+        // Such a file the CLI does not read, and shows nothing of it.
+        let has_header = Facts::of(&source).session_id.is_some();
+        let hidden = |it: &&Message<'_>| !has_header || hidden(it);
+        let is_poorer = |it: &&Message<'_>| has_header && is_poorer(it);
+        let mut causes = replay.causes.clone();
+        if !has_header {
+            causes.push(Cause::NoHeader);
+        }
         let id = replay.get("sessionId").and_then(Token::string);
         let id = id.filter(|id| !id.is_empty()).map(String::from);
         Self {
             session_id: id.unwrap_or_else(|| new_id(&path, &source)),
             from_vault: false,
-            shown: replay.shown.list.len(),
+            shown: if has_header {
+                replay.shown.list.len()
+            } else {
+                0
+            },
             total: replay.kept.list.len(),
             found: kept().filter(hidden).map(found).collect(),
             poorer: kept().filter(is_poorer).count(),
-            causes: replay.causes.clone(),
+            causes,
             unreadable: replay.unreadable,
             depth,
             path,
@@ -158,16 +174,16 @@ impl Plan {
         Replay::of(&self.source, self.depth).kept.has_content()
     }
 
-    /// True if anything would come back.
+    /// True if anything would come back that somebody said.
     pub fn is_needed(&self) -> bool {
-        !self.found.is_empty() || self.poorer > 0
+        (!self.found.is_empty() || self.poorer > 0) && self.has_content()
     }
 
     /// Writes the new file, and moves the old one, and stubs beside it, into the vault.
     pub fn apply(&self, vault: &Vault, now: SystemTime) -> Result<Recovered, VaultError> {
         let chats = self.path.parent().unwrap_or(Path::new("."));
         let project = guard::project_of(chats);
-        let look = || guard::look(vault, chats, project, "recover", now);
+        let look = || guard::look(vault, chats, project, "recovering", now);
         look()?;
         self.check_unchanged()?;
         fs::create_dir_all(chats).at("make", chats)?;

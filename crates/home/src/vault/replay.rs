@@ -38,6 +38,8 @@ pub enum Cause {
     Compressed,
     /// Somebody rewound the conversation.
     Rewound,
+    /// Nothing that can be read says which session it is, and the CLI passes over the file.
+    NoHeader,
 }
 
 /// One message of either reading.

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::blobs::{sha256, sync_folder, temporary};
 use super::error::At as _;
-use super::{Entry, Vault, VaultError, names, stat};
+use super::{Entry, History, Snapshot, Vault, VaultError, names, stat};
 
 /// What to bring back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,17 @@ pub enum What<'a> {
     Session(&'a str),
     /// All files of a snapshot, by its id or the beginning of it.
     Snapshot(&'a str),
+}
+
+/// Files of the vault that are to be brought back.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    /// The directory that they come from.
+    pub project: PathBuf,
+    /// The snapshot that has the newest of them.
+    pub snapshot: String,
+    /// The files.
+    pub entries: Vec<Entry>,
 }
 
 /// A file that was brought back.
@@ -48,30 +59,117 @@ impl Vault {
         project: &Path,
         now: SystemTime,
     ) -> Result<Vec<Restored>, VaultError> {
-        let entries = match what {
-            What::Session(id) => vec![self.newest_of(id)?],
-            What::Snapshot(id) => self.snapshot(id)?.files,
-        };
+        let chosen = self.choose(what)?;
+        self.put_back(&chosen, project, now)
+    }
+
+    /// Brings chosen files back into a project's directory. Nothing is overwritten.
+    pub fn put_back(
+        &self,
+        chosen: &Chosen,
+        project: &Path,
+        now: SystemTime,
+    ) -> Result<Vec<Restored>, VaultError> {
         let mut restored = Vec::new();
-        for entry in entries {
-            let bytes = self.read(&entry)?;
-            let (path, how) = put(&entry, &bytes, project, now)?;
+        for entry in &chosen.entries {
+            let bytes = self.read(entry)?;
+            let (path, how) = put(entry, &bytes, project, now)?;
+            let entry = entry.clone();
             restored.push(Restored { entry, path, how });
         }
         Ok(restored)
     }
 
+    /// What [`Vault::put_back`] would do. The contents are read, so that nothing is promised that is not there.
+    pub fn foresee(
+        &self,
+        chosen: &Chosen,
+        project: &Path,
+        now: SystemTime,
+    ) -> Result<Vec<Restored>, VaultError> {
+        let mut restored = Vec::new();
+        for entry in &chosen.entries {
+            self.read(entry)?;
+            let path = entry.below(project)?;
+            let (path, how) = if path.symlink_metadata().is_err() {
+                (path, How::Written)
+            } else if holds(&path, entry) {
+                (path, How::AlreadyThere)
+            } else {
+                (beside(&path, entry, now), How::Beside)
+            };
+            let entry = entry.clone();
+            restored.push(Restored { entry, path, how });
+        }
+        Ok(restored)
+    }
+
+    /// Finds what somebody wants back. A session comes with what its subagents wrote.
+    pub fn choose(&self, what: What<'_>) -> Result<Chosen, VaultError> {
+        let id = match what {
+            What::Session(id) => id,
+            What::Snapshot(id) => {
+                let snapshot = self.snapshot(id)?;
+                return Ok(Chosen {
+                    project: snapshot.project.into(),
+                    snapshot: snapshot.id,
+                    entries: snapshot.files,
+                });
+            }
+        };
+        let history = self.log()?;
+        let (snapshot, entry) = newest(&history, id)?;
+        let mut entries = vec![entry.clone()];
+        let of_project = history.snapshots.iter().rev();
+        let of_project = of_project.filter(|other| other.project == snapshot.project);
+        for other in of_project.flat_map(|it| &it.files) {
+            let is_known = || entries.iter().any(|entry: &Entry| entry.path == other.path);
+            if is_below(&other.path, id) && !is_known() {
+                entries.push(other.clone());
+            }
+        }
+        Ok(Chosen {
+            project: snapshot.project.clone().into(),
+            snapshot: snapshot.id.clone(),
+            entries,
+        })
+    }
+
     /// The newest content of a session that the CLI would list, or the newest of all.
     pub fn newest_of(&self, session: &str) -> Result<Entry, VaultError> {
         let history = self.log()?;
-        let all = history.snapshots.iter().rev().flat_map(|it| &it.files);
-        let mut of_session = all.filter(|entry| entry.session_id.as_deref() == Some(session));
-        let newest = of_session.clone().find(|entry| entry.listed);
-        newest
-            .or_else(|| of_session.next())
-            .cloned()
-            .ok_or_else(|| VaultError::NoSession(session.to_owned()))
+        newest(&history, session).map(|(_, entry)| entry.clone())
     }
+}
+
+fn newest<'h>(
+    history: &'h History,
+    session: &str,
+) -> Result<(&'h Snapshot, &'h Entry), VaultError> {
+    let snapshots = history.snapshots.iter().rev();
+    let all = snapshots.flat_map(|it| it.files.iter().map(move |entry| (it, entry)));
+    let mut of_session = all.filter(|it| it.1.session_id.as_deref() == Some(session));
+    let newest = of_session.clone().find(|it| it.1.listed);
+    newest
+        .or_else(|| of_session.next())
+        .ok_or_else(|| VaultError::NoSession(session.to_owned()))
+}
+
+/// True for what a session's subagents wrote: it lies in a directory that is called as the session.
+fn is_below(path: &str, session: &str) -> bool {
+    let folder = Path::new(path).parent().and_then(Path::file_name);
+    folder.is_some_and(|folder| folder.to_string_lossy() == names::sanitised(session))
+}
+
+fn holds(path: &Path, entry: &Entry) -> bool {
+    fs::read(path).is_ok_and(|there| sha256(&there) == entry.sha256)
+}
+
+/// A free name next to one that is taken.
+fn beside(path: &Path, entry: &Entry, now: SystemTime) -> PathBuf {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let like = path.file_name().unwrap_or_default().to_string_lossy();
+    names::free(folder, &like, entry.session_id.as_deref(), now)
 }
 
 /// Puts a content where it was, or next to it.
@@ -88,12 +186,11 @@ pub(super) fn put(
     if write_new(&path, bytes, time)? {
         return Ok((path, How::Written));
     }
-    if fs::read(&path).is_ok_and(|there| sha256(&there) == entry.sha256) {
+    if holds(&path, entry) {
         return Ok((path, How::AlreadyThere));
     }
-    let like = path.file_name().unwrap_or_default().to_string_lossy();
     loop {
-        let free = names::free(&folder, &like, entry.session_id.as_deref(), now);
+        let free = beside(&path, entry, now);
         if write_new(&free, bytes, time)? {
             return Ok((free, How::Beside));
         }
@@ -115,7 +212,7 @@ pub(super) fn write_new(
     }
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut temp = temporary(folder)?;
-    temp.write_all(bytes).at("write", path)?;
+    temp.as_file_mut().write_all(bytes).at("write", path)?;
     if let Some(modified) = modified {
         let _ = temp.as_file().set_modified(modified);
     }

@@ -12,7 +12,7 @@ use super::error::At as _;
 use super::{Vault, VaultError, stat};
 
 /// The name and version of the format.
-pub const SCHEMA: &str = "lapidary.vault/1";
+pub const SCHEMA: &str = "lapidary.snapshot/1";
 
 /// Session files of one project at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

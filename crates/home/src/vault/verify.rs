@@ -36,7 +36,7 @@ impl Verdict {
 }
 
 impl Vault {
-    /// Hashes every content.
+    /// Hashes every content. If one is damaged the next look at sessions reads every file again, and copies what is still there.
     pub fn verify(&self) -> Result<Verdict, VaultError> {
         let history = self.log()?;
         let mut verdict = Verdict {
@@ -70,7 +70,17 @@ impl Vault {
             there.insert(name);
         }
         verdict.missing = named.difference(&there).cloned().collect();
+        if !verdict.corrupt.is_empty() {
+            self.forget_caches();
+        }
         Ok(verdict)
+    }
+
+    /// What only saves time goes: files are read as if for the first time.
+    pub(super) fn forget_caches(&self) {
+        for cache in children(&self.caches()) {
+            let _ = fs::remove_file(cache);
+        }
     }
 
     /// All files below `blobs`, by name.

@@ -8,18 +8,22 @@
 //! ```
 
 mod confirm;
+mod deletion;
 mod document;
 mod entry;
 mod full_text;
 mod keys;
 mod layout;
 mod list;
+mod open;
 mod screen;
 mod seams;
+mod sources;
 mod state;
 mod text;
 mod transcript;
 mod view;
+mod words;
 mod worker;
 
 use std::io::IsTerminal as _;
@@ -38,6 +42,7 @@ use crate::live::terminal;
 use crate::printer::Printer;
 use crate::system;
 use screen::{Keyboard, Screen};
+use sources::Sources;
 use state::{Effect, Input, Outcome, Setup, State};
 use worker::Workers;
 
@@ -63,14 +68,18 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     refuse_without_a_terminal(out)?;
     let place = Place::open()?;
-    let projects = place.projects(&args.scope)?;
     let outcome = {
         let is_ending = system::is_ending().map_err(Failure::internal)?;
         let (sender, inputs) = channel(); // workers tell something some times a second, and a person types
+        let about = about(args, &place, out);
+        let sources = Sources::new(place, args.scope.clone())?;
         let screen = Screen::take().context("cannot use the terminal");
         let mut screen = screen.map_err(Failure::internal)?;
-        let setup = setup(args, &place, screen.area()?, out);
-        let workers = Workers::start(projects, setup.marks, sender.clone());
+        let setup = Setup {
+            screen: screen.area()?,
+            ..about
+        };
+        let workers = Workers::start(sources, setup.marks, sender.clone());
         let keyboard = Keyboard::listen(sender).map_err(Failure::internal)?;
         let mut browser = Browser {
             state: State::new(setup),
@@ -79,6 +88,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         };
         let outcome = browser.run(&mut screen, &is_ending);
         keyboard.stop();
+        browser.workers.finish();
         outcome?
     };
     leave(&outcome, out)
@@ -98,7 +108,8 @@ fn refuse_without_a_terminal(out: &Printer) -> Result<(), Failure> {
     Err(failure.with_hint("`lapidary sessions list` prints them"))
 }
 
-fn setup(args: &Args, place: &Place, screen: Rect, out: &Printer) -> Setup {
+/// What is known before the terminal is taken.
+fn about(args: &Args, place: &Place, out: &Printer) -> Setup {
     let marks = terminal::marks();
     let shown = if args.scope.all {
         "all projects".to_owned()
@@ -107,13 +118,12 @@ fn setup(args: &Args, place: &Place, screen: Rect, out: &Printer) -> Setup {
         below_home(&root.unwrap_or_default(), place)
     };
     Setup {
-        screen,
+        screen: Rect::ZERO,
         marks,
         colour: out.colour,
         now: place.now,
         place: text::one_line(&shown, marks),
         is_everywhere: args.scope.all,
-        can_delete: seams::CAN_DELETE,
     }
 }
 
@@ -146,13 +156,16 @@ struct Browser {
 impl Browser {
     /// Draws, waits for something to happen, and sees to what it asks for; until somebody leaves.
     fn run(&mut self, screen: &mut Screen, is_ending: &AtomicBool) -> Result<Outcome, Failure> {
-        self.workers.list(self.state.setup.now);
+        self.workers.list();
         loop {
             screen.draw(&self.state)?;
             let mut next = self.wait(is_ending);
             for _ in 0..AT_ONCE {
                 for effect in self.state.update(next) {
-                    if let Some(outcome) = self.perform(effect) {
+                    if effect == Effect::Suspend {
+                        let area = screen.suspend()?;
+                        self.state.update(Input::Resize(area));
+                    } else if let Some(outcome) = self.perform(effect) {
                         return Ok(outcome);
                     }
                 }
@@ -180,11 +193,13 @@ impl Browser {
 
     fn perform(&self, effect: Effect) -> Option<Outcome> {
         match effect {
-            Effect::List => self.workers.list(self.state.setup.now),
+            Effect::List => self.workers.list(),
             Effect::Read(ticket, path, extent) => self.workers.read(ticket, path, extent),
-            Effect::Search(ticket, words, files) => self.workers.search(ticket, words, files),
+            Effect::Search(ticket, query, files) => self.workers.search(ticket, query, files),
             Effect::Export(path, to) => self.workers.export(path, to),
+            Effect::Plan(path, size) => self.workers.plan(path, size),
             Effect::Delete(path) => self.workers.delete(path),
+            Effect::Suspend => {} // that is the screen's
             Effect::Leave(outcome) => return Some(outcome),
         }
         None

@@ -16,7 +16,7 @@ use super::super::directories;
 use crate::failure::Failure;
 
 /// Which projects.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(super) struct Scope {
     /// The project's directory [default: here]
     #[arg(short = 'C', long, value_name = "DIR", conflicts_with = "all")]

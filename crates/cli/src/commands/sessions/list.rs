@@ -113,7 +113,7 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
         complain(&format!(
             "warning: {endangered} {they} (marked `!`) {are} in danger: Gemini CLI's next start deletes what shares its eight characters with a file without content"
         ));
-        complain("hint: `lapidary sessions vault add` keeps copies, and sets such files aside");
+        complain("hint: `lapidary sessions recover --apply` puts such files into the vault");
     }
     if listing.sessions.is_empty() {
         let where_else = if args.scope.all {

@@ -53,6 +53,20 @@ impl Going<'_> {
         place: &Place,
         out: &mut Printer,
     ) -> Result<Exit, Failure> {
+        let outcome = Outcome {
+            is_applied: true,
+            failures: self.carry_out_silently(place)?,
+        };
+        self.print(format, &outcome, place, out)?;
+        if outcome.failures.is_empty() {
+            Ok(Exit::Success)
+        } else {
+            Ok(Exit::Internal)
+        }
+    }
+
+    /// Removes it all. What could not be removed is returned, a sentence each.
+    pub(super) fn carry_out_silently(&self, place: &Place) -> Result<Vec<String>, Failure> {
         let kept = self.keep(place)?;
         let mut keep = |path: &Path| {
             // Of a link only the link goes.
@@ -61,11 +75,8 @@ impl Going<'_> {
             }
             Err(io::Error::other("the vault has no copy of it"))
         };
-        let mut outcome = Outcome {
-            is_applied: true,
-            failures: Vec::new(),
-        };
         let vault = Vault::open(job::vault_in(&place.environment)?);
+        let mut failures = Vec::new();
         for (deletion, _) in &self.deletions {
             let id = deletion.id.as_deref().map(Removed::Session);
             let removed = || id.into_iter().chain(deletion.sessions().map(Removed::File));
@@ -78,15 +89,10 @@ impl Going<'_> {
                 let told = errors
                     .into_iter()
                     .map(|error| format!("{:#}", anyhow!(error)));
-                outcome.failures.extend(told);
+                failures.extend(told);
             }
         }
-        self.print(format, &outcome, place, out)?;
-        if outcome.failures.is_empty() {
-            Ok(Exit::Success)
-        } else {
-            Ok(Exit::Internal)
-        }
+        Ok(failures)
     }
 
     /// Puts the files of sessions that go into the vault, and says of which there is a copy now.

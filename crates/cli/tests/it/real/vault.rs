@@ -70,17 +70,23 @@ fn messages(real: &Real, id: &str) -> Vec<Value> {
 
 /// All that was said is there, and stays there, and the CLI can go on.
 fn assert_nothing_is_lost(real: &Real, id: &str) {
+    let said = [
+        "first question",
+        "First answer.",
+        "second question",
+        "Second answer.",
+    ];
+    assert_can_go_on(real, id, &said);
+}
+
+/// This is there, and stays there, and the CLI can go on with it.
+fn assert_can_go_on(real: &Real, id: &str, words: &[&str]) {
     // Any start of the CLI deletes what an earlier one endangered.
     let (code, listed, errors) = cli(real, &["--list-sessions"]);
     assert_eq!(code, Some(0), "{errors}");
     assert!(listed.contains(id), "{listed}{errors}");
     let said = Value::Array(messages(real, id)).to_string();
-    for words in [
-        "first question",
-        "First answer.",
-        "second question",
-        "Second answer.",
-    ] {
+    for words in words {
         assert!(said.contains(words), "`{words}` is lost: {said}");
     }
     let before = real.api.requests().len();
@@ -91,10 +97,9 @@ fn assert_nothing_is_lost(real: &Real, id: &str) {
     );
     assert_eq!(code, Some(0), "{stdout}{stderr}");
     let asked = format!("{:?}", &real.api.requests()[before..]);
-    assert!(
-        asked.contains("first question") && asked.contains("Second answer."),
-        "{asked}"
-    );
+    for words in words {
+        assert!(asked.contains(words), "`{words}` is not told: {asked}");
+    }
 }
 
 /// Files of the session in which nothing was said: the CLI would delete the session for them.
@@ -244,4 +249,55 @@ fn another_client_loses_nothing_if_it_starts_the_cli_through_us() {
     another_client(&real, &id, &[&recorded[..], &gemini_over_acp()].concat());
     assert!(stubs(&real, &id).is_empty());
     assert_nothing_is_lost(&real, &id);
+}
+
+/// Nobody stood between: what was in the vault before is all that is left.
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn what_another_client_lost_comes_back_from_the_vault() {
+    let (real, id) = begun();
+    let added = output(ours(&real, &["sessions", "vault", "add"]), b"");
+    assert!(added.status.success(), "{added:?}");
+    another_client(&real, &id, &gemini_over_acp());
+    // The next start of the CLI finishes it off.
+    let (_, listed, _) = cli(&real, &["--list-sessions"]);
+    assert!(!listed.contains(&id), "it does not lose it: {listed}");
+    let restored = output(ours(&real, &["sessions", "vault", "restore", &id]), b"");
+    assert!(restored.status.success(), "{restored:?}");
+    assert_can_go_on(&real, &id, &["first question", "First answer."]);
+}
+
+/// Loaded over ACP in the minute of its making, with nobody between. The conversation is hidden, and still in the file.
+fn hidden_by_a_load() -> (Real, String) {
+    // If a minute ends meanwhile, the CLI does something else.
+    for _ in 0..3 {
+        let script = ["First answer.", "Second answer.", "Third answer."];
+        let script = script.into_iter().fold(Script::new(), Script::stream);
+        let real = Real::new(V0_61_0, script);
+        let told = real.run(&["--no-vault", "first question"]);
+        let id = told.end()["sessionId"].as_str().unwrap().to_owned();
+        let load = ["--no-vault", "--transport", "acp", "--resume", &id];
+        real.run(&[&load[..], &["second question"]].concat());
+        let list = output(ours(&real, &["sessions", "list", "--format", "json"]), b"");
+        let list: Value = serde_json::from_slice(&list.stdout).unwrap();
+        if list["sessions"].as_array().unwrap().is_empty() {
+            return (real, id);
+        }
+    }
+    panic!("the CLI does not hide it any more");
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn what_a_load_in_the_same_minute_hid_is_recovered_from_the_file() {
+    let (real, id) = hidden_by_a_load();
+    let recovered = output(ours(&real, &["sessions", "recover", "--apply"]), b"");
+    assert!(recovered.status.success(), "{recovered:?}");
+    assert_can_go_on(&real, &id, &["first question", "First answer."]);
 }

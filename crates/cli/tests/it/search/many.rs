@@ -9,7 +9,7 @@ use crate::support::ended;
 const MANY: usize = 120;
 
 #[test]
-fn a_hundred_processes_list_search_and_index_without_an_error() {
+fn a_hundred_processes_list_search_index_and_vault_without_an_error() {
     let home = Home::new();
     for number in 0..30 {
         let said = format!(r#"{{"id":"1","type":"user","content":"a zebra and {number} gnus"}}"#);
@@ -28,6 +28,9 @@ fn a_hundred_processes_list_search_and_index_without_an_error() {
                 0 => &["index"],
                 1 if number % 3 == 0 => &["index", "--rebuild"],
                 2 if number % 5 == 0 => &["index", "--drop"],
+                3 => &["vault", "add", "--all"],
+                4 if number % 3 == 0 => &["vault", "verify"],
+                4 => &["stats"],
                 other => verbs[other % 3],
             };
             let mut command = home.command(verb);
@@ -54,7 +57,11 @@ fn a_hundred_processes_list_search_and_index_without_an_error() {
         }
         assert!(!stderr.contains("warning"), "{verb:?}: {stderr}");
     }
-    // What is left is an index as good as any.
+    // What is left is a vault without a flaw, in which everything is, and an index as good as any.
+    let verified = home.ran(&["vault", "verify"]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+    let kept = home.ran(&["vault", "log", "--session", "many-29"]);
+    assert!(kept.stdout.contains("many-29"), "{kept:?}");
     home.ran(&["index"]);
     let status = home.ran(&["index", "--status"]);
     assert!(status.stdout.contains("32 of 32 files"), "{status:?}");

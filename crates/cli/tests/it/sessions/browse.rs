@@ -119,9 +119,15 @@ impl Home {
     }
 
     pub(super) fn command(&self, args: &[&str]) -> Command {
-        let mut all = vec!["sessions", "browse"];
+        let mut all = vec!["browse"];
         all.extend(args);
-        let mut command = lapidary(all);
+        self.sessions(&all)
+    }
+
+    /// `lapidary sessions`, in this home.
+    pub(super) fn sessions(&self, args: &[&str]) -> Command {
+        let mut command = lapidary(["sessions"]);
+        command.args(args);
         command
             .current_dir(self.project())
             .env_clear()
@@ -138,7 +144,7 @@ impl Home {
     }
 }
 
-const DONE: Ended = Ended {
+pub(super) const DONE: Ended = Ended {
     code: 0,
     is_cooked: true,
 };
@@ -148,7 +154,7 @@ const INTERRUPTED: Ended = Ended {
 };
 
 /// The titles on the screen, top to bottom.
-fn titles(screen: &str) -> Vec<&str> {
+pub(super) fn titles(screen: &str) -> Vec<&str> {
     const ALL: [&str; 5] = [
         "Set up the database schema",
         "Why is the checkout so slow?",

@@ -12,6 +12,7 @@ use super::{Index, missing};
 use crate::sessions::candidates::Candidate;
 use crate::sessions::listing::{FromFiles, Summaries as _};
 use crate::sessions::scan::{Summary, Unreadable};
+use crate::sessions::search::Watch;
 use crate::sessions::search::direct::{self, Look};
 use crate::sessions::search::filters::{Filters, Score, Tally};
 use crate::sessions::search::query::{Query, Term};
@@ -30,12 +31,14 @@ enum Said {
 }
 
 impl Index {
-    /// Looks through files: in the index as far as it knows them, in the files themselves else. None if it is of no use here.
+    /// Looks through files: in the index as far as it knows them, in the files themselves else. None if it is of no use here, or
+    /// somebody does not want to know any more.
     pub(in crate::sessions) fn look(
         &mut self,
         files: &[&Candidate],
         query: &Query,
         filters: &Filters,
+        watch: &Watch<'_>,
     ) -> Option<Vec<Looked>> {
         if !self.is_open() || query.has_regex() {
             return None;
@@ -52,7 +55,7 @@ impl Index {
             .filter(|(_, said)| !matches!(said, Said::Known(..)))
             .map(|(file, _)| *file)
             .collect();
-        let mut looks = direct::look(&unsure, query, filters).into_iter();
+        let mut looks = direct::look(&unsure, query, filters, watch)?.into_iter();
         let mut results = Vec::with_capacity(files.len());
         for (file, said) in files.iter().zip(said) {
             results.push(match said {

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::SystemTime;
 
-use super::Matched;
 use super::filters::{Filters, Score};
 use super::prefilter::Prefilter;
 use super::query::Query;
 use super::snippet;
+use super::{Matched, Watch};
 use crate::sessions::candidates::Candidate;
 use crate::sessions::listing::{Listing, Summaries, each_file};
 use crate::sessions::projects::Project;
@@ -28,14 +29,22 @@ pub(in crate::sessions) enum Look {
     Odd,
 }
 
-/// Looks into files. Those that cannot be read are odd: a closer look tells why.
+/// Looks into files, until somebody does not want to know any more. Those that cannot be read are odd: a closer look tells why.
 pub(in crate::sessions) fn look(
     files: &[&Candidate],
     query: &Query,
     filters: &Filters,
-) -> Vec<Look> {
+    watch: &Watch<'_>,
+) -> Option<Vec<Look>> {
     let prefilter = Prefilter::of(query);
-    each_file(files, Vec::new, |buffer, file| {
+    let (done, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let looks = each_file(files, Vec::new, |buffer, file| {
+        if is_over.load(Ordering::Relaxed)
+            || !watch(done.fetch_add(1, Ordering::Relaxed), files.len())
+        {
+            is_over.store(true, Ordering::Relaxed);
+            return Look::Odd;
+        }
         let Ok(bytes) = read(&file.path, file.size, buffer) else {
             return Look::Odd;
         };
@@ -49,7 +58,8 @@ pub(in crate::sessions) fn look(
             Some(id) => Look::Miss(id.to_owned()),
             None => Look::Odd,
         }
-    })
+    });
+    (!is_over.into_inner()).then_some(looks)
 }
 
 /// A file's bytes, in memory that is used again. The size is what was last known: it may have grown.
@@ -86,11 +96,12 @@ pub(super) fn search(
     now: SystemTime,
     query: &Query,
     filters: &Filters,
-) -> Vec<Matched> {
+    watch: &Watch<'_>,
+) -> Option<Vec<Matched>> {
     let opened: Vec<&Candidate> = files.iter().filter(|file| file.refused.is_none()).collect();
-    let looks = look(&opened, query, filters);
+    let looks = look(&opened, query, filters, watch)?;
     if !looks.iter().any(|look| matches!(look, Look::Hit(..))) {
-        return Vec::new();
+        return Some(Vec::new());
     }
     let hit_ids: HashSet<(usize, String)> = ids_of_hits(&opened, &looks);
     let concerned: Vec<bool> = opened
@@ -118,7 +129,7 @@ pub(super) fn search(
         fits.push(fit);
     }
     let listing = Listing::of_files(&some, projects, now, &mut Known(summaries));
-    super::matched(listing, &some, fits)
+    Some(super::matched(listing, &some, fits))
 }
 
 fn ids_of_hits(files: &[&Candidate], looks: &[Look]) -> HashSet<(usize, String)> {

@@ -10,28 +10,53 @@ use crate::vault::{Flaw, Vault, VaultError, blobs, names};
 
 /// Moves such files into the vault, where the last look at them has put their content already.
 pub(in crate::vault) fn stubs(vault: &Vault, files: &[Seen], flaws: &[Flaw]) -> Vec<Action> {
-    let listed = || files.iter().filter(|file| file.is_listed());
-    let ids: HashSet<_> = listed()
-        .filter_map(|file| file.facts.session_id.clone())
+    let listed = Listed::of(files);
+    let mut actions: Vec<_> = listed
+        .endangered_by(files)
+        .map(|file| set_aside(vault, file))
         .collect();
-    let shorts: HashSet<_> = listed()
-        .filter_map(|file| names::short(&file.name()).map(String::from))
-        .collect();
-    let endangers = |name: &str| names::short(name).is_some_and(|short| shorts.contains(short));
-    let mut actions = Vec::new();
-    for file in files.iter().filter(|it| it.is_main && !it.facts.listed) {
-        let is_twin = file.facts.session_id.as_ref();
-        if is_twin.is_some_and(|id| ids.contains(id)) || endangers(&file.name()) {
-            actions.push(set_aside(vault, file));
-        }
-    }
     for flaw in flaws {
         let name = flaw.path.file_name().unwrap_or_default().to_string_lossy();
-        if names::is_session(&name) && endangers(&name) {
+        if names::is_session(&name) && listed.has_namesake(&name) {
             actions.push(warning(&flaw.path, &name));
         }
     }
     actions
+}
+
+/// What the CLI lists, by the names under which it deletes.
+pub(in crate::vault) struct Listed {
+    ids: HashSet<String>,
+    shorts: HashSet<String>,
+}
+
+impl Listed {
+    pub(in crate::vault) fn of(files: &[Seen]) -> Self {
+        let listed = || files.iter().filter(|file| file.is_listed());
+        let short = |file: &Seen| names::short(&file.name()).map(String::from);
+        Self {
+            ids: listed()
+                .filter_map(|file| file.facts.session_id.clone())
+                .collect(),
+            shorts: listed().filter_map(short).collect(),
+        }
+    }
+
+    /// The files without content whose deletion would take a session with them.
+    pub(in crate::vault) fn endangered_by<'f>(
+        &self,
+        files: &'f [Seen],
+    ) -> impl Iterator<Item = &'f Seen> {
+        files.iter().filter(|file| {
+            let id = file.facts.session_id.as_ref();
+            let is_twin = id.is_some_and(|id| self.ids.contains(id));
+            file.is_main && !file.facts.listed && (is_twin || self.has_namesake(&file.name()))
+        })
+    }
+
+    fn has_namesake(&self, name: &str) -> bool {
+        names::short(name).is_some_and(|short| self.shorts.contains(short))
+    }
 }
 
 fn set_aside(vault: &Vault, file: &Seen) -> Action {

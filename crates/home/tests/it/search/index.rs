@@ -279,3 +279,39 @@ fn dropping_it_loses_nothing() {
     assert_eq!(same(&path, &home), Vec::<String>::new());
     assert!(!path.exists(), "nobody asked for a new one");
 }
+
+#[test]
+fn who_watches_a_search_gets_every_session_or_gives_up() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let home = three();
+    let path = home.path().join("index.sqlite");
+    let now = SystemTime::UNIX_EPOCH;
+    let search = Search {
+        limit: 1,
+        ..search("zebra")
+    };
+    let all = Search {
+        limit: usize::MAX,
+        ..search.clone()
+    };
+    for is_indexed in [false, true] {
+        if is_indexed {
+            build(&path, &home);
+        }
+        let mut index = Index::open(&path, SystemTime::now());
+        assert_eq!(index.is_open(), is_indexed);
+        let projects = home.projects();
+        let watched = search.watched(&mut index, &projects, now, &|_, _| true);
+        let watched = watched.unwrap();
+        assert_eq!(outcome(&watched), outcome(&all.of(&projects, now)));
+        assert!(watched.hits.len() > 1);
+        assert!(!watched.hits[0].snippets.is_empty());
+        let asked = AtomicUsize::new(0);
+        let given_up = search.watched(&mut index, &projects, now, &|_, _| {
+            asked.fetch_add(1, Ordering::Relaxed);
+            false
+        });
+        assert!(given_up.is_none());
+        assert!(asked.into_inner() <= 8, "each thread asks once at most");
+    }
+}

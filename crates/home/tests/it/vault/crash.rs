@@ -104,9 +104,9 @@ fn a_crash_at_any_step_leaves_nothing_corrupt_and_the_next_add_works() {
 fn being_killed_leaves_nothing_corrupt() {
     let chats = Chats::new();
     let root = chats.project().parent().unwrap().to_owned();
-    for n in 0..200 {
+    for n in 0..60 {
         let name = format!("session-2026-11-16T04-40-{n:08}.jsonl");
-        let turns = vec!["one"; n];
+        let turns = vec!["one"; 3 * n];
         chats.write(&name, &session(&n.to_string(), &turns));
     }
     for round in 0..8 {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::deletion::Plan;
 use super::entry::Entry;
 use super::keys::Key;
 
@@ -15,7 +16,11 @@ const LONGEST_PROMPT: usize = 4000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Question {
     /// Whether a session is to be deleted.
-    Delete { path: PathBuf, title: String },
+    Delete {
+        path: PathBuf,
+        title: String,
+        plan: Plan,
+    },
     /// What a transcript is to be called.
     Export { path: PathBuf, name: String },
     /// What is to be said to a session that goes on.
@@ -51,10 +56,11 @@ pub(super) struct Resumption {
 }
 
 impl Question {
-    pub(super) fn delete(entry: &Entry) -> Self {
+    pub(super) fn delete(entry: &Entry, plan: Plan) -> Self {
         Self::Delete {
             path: entry.path.clone(),
             title: entry.title.clone(),
+            plan,
         }
     }
 
@@ -140,9 +146,10 @@ mod tests {
             Key::Char('d'),
             Key::Char(' '),
         ] {
-            assert_eq!(Question::delete(&entry).answer(key), Answer::No, "{key:?}");
+            let asked = Question::delete(&entry, Plan::sample());
+            assert_eq!(asked.answer(key), Answer::No, "{key:?}");
         }
-        let yes = Question::delete(&entry).answer(Key::Char('y'));
+        let yes = Question::delete(&entry, Plan::sample()).answer(Key::Char('y'));
         assert_eq!(yes, Answer::Delete(entry.path));
     }
 

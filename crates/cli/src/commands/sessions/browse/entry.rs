@@ -28,6 +28,8 @@ pub(super) struct Entry {
     pub(super) root: Option<PathBuf>,
     /// What to call the project: harmless, one line.
     pub(super) project: String,
+    /// The name of the file for which Gemini CLI's next start deletes it, if there is one: harmless, one line.
+    pub(super) endangered_by: Option<String>,
     /// Title, id, first message and project in lower case, for searching.
     words: String,
 }
@@ -57,6 +59,10 @@ impl Entry {
             size: info.size,
             root,
             project,
+            endangered_by: info
+                .endangered_by
+                .as_deref()
+                .map(|name| one_line(start_of(name), marks)),
             words,
         }
     }
@@ -77,6 +83,7 @@ impl Entry {
             size: file.size,
             root: None,
             project,
+            endangered_by: None,
         }
     }
 
@@ -138,8 +145,9 @@ impl Entry {
             updated_ms: Some(updated_ms),
             path: PathBuf::from(format!("/chats/session-{id}.jsonl")),
             size: 1000,
-            root: None,
+            root: Some(PathBuf::from("/work/project")),
             project: "project".to_owned(),
+            endangered_by: None,
             id,
         }
     }

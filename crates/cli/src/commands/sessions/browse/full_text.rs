@@ -1,103 +1,66 @@
-//! Searching the text of one file.
+//! Searching what was said and done, while somebody types.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::collections::HashMap;
 use std::path::Path;
 
-use lapidary::home::sessions::says;
+use lapidary::home::sessions::TextMatch;
+use lapidary::home::sessions::search::Watch;
 use lapidary::render::live::Marks;
-use lapidary::wire::gemini::session::{Log, MessageRecord};
 
-use super::list::Snippet;
+use super::list::{Files, Snippet};
+use super::sources::Sources;
 use super::text::one_line;
+use super::words::as_search;
 
-/// So much of a file is searched.
-const MOST: u64 = 256 << 20;
+/// Sessions, as places among the entries, and where each says it if that is known.
+pub(super) type Places = Vec<(usize, Option<Snippet>)>;
 
-/// So many characters are shown on either side.
-const AROUND: usize = 60;
-
-/// Where a file says all of these words (in lower case), if it does: what stands around the first of them.
-pub(super) fn find(path: &Path, words: &[String], marks: Marks) -> Option<Snippet> {
-    let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
-    file.take(MOST).read_to_end(&mut bytes).ok()?;
-    let log = Log::read(&bytes);
-    let mut missing: Vec<&String> = words.iter().collect();
-    let mut first = None;
-    for record in log.messages() {
-        let Some(content) = MessageRecord::of(record).content else {
-            continue;
-        };
-        let said = says(content);
-        let lower = said.to_lowercase();
-        missing.retain(|word| !lower.contains(word.as_str()));
-        if first.is_none() {
-            first = words
-                .iter()
-                .find_map(|word| snippet(&said, &lower, word, marks));
-        }
-        if missing.is_empty() {
-            return first;
-        }
-    }
-    None
+/// Where `sessions search` finds it, among files that are listed. None if it was given up.
+pub(super) fn find(
+    sources: &Sources,
+    query: &str,
+    files: &Files,
+    marks: Marks,
+    watch: &Watch<'_>,
+) -> Option<Places> {
+    let hits = sources.search(&as_search(query), watch)?;
+    let files = files.iter().map(|(place, path)| (path.as_path(), *place));
+    let places: HashMap<&Path, usize> = files.collect();
+    let found = hits.iter().filter_map(|hit| {
+        let place = places.get(hit.session.path.as_path())?;
+        let first = hit.snippets.first();
+        Some((*place, first.map(|first| snippet(first, marks))))
+    });
+    Some(found.collect())
 }
 
-/// What stands around a word. Lower case may be longer than what it is of: then the place is not exact, but on a character.
-fn snippet(said: &str, lower: &str, word: &str, marks: Marks) -> Option<Snippet> {
-    let at = lower.find(word)?;
-    let start = said.floor_char_boundary(at);
-    let end = said.ceil_char_boundary((at + word.len()).min(said.len()));
-    let before = said[..start].char_indices().rev().nth(AROUND);
-    let after = said[end..].char_indices().nth(AROUND);
-    let after = after.map_or(said.len(), |(at, _)| end + at);
-    Some(Snippet {
-        before: one_line(&said[before.map_or(0, |(at, _)| at)..start], marks),
-        matched: one_line(&said[start..end], marks),
-        after: one_line(&said[end..after], marks),
-    })
+fn snippet(found: &TextMatch, marks: Marks) -> Snippet {
+    Snippet {
+        before: one_line(&found.before, marks),
+        matched: one_line(&found.matched, marks),
+        after: one_line(&found.after, marks),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn found(content: &[&str], words: &[&str]) -> Option<Snippet> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let mut text = r#"{"sessionId":"s","projectHash":"p"}"#.to_owned();
-        for (number, content) in content.iter().enumerate() {
-            let id = format!("m{number}");
-            let message = serde_json::json!({ "id": id, "type": "user", "content": content });
-            text.extend(["\n", &message.to_string()]);
-        }
-        std::fs::write(file.path(), text).unwrap();
-        let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
-        find(file.path(), &words, Marks::Unicode)
-    }
-
     #[test]
-    fn all_words_are_in_the_session_but_not_all_in_one_message() {
-        let said = ["the Needle\nis here", "and hay"];
-        let snippet = found(&said, &["needle", "hay"]).unwrap();
+    fn what_is_found_is_harmless() {
+        let found = TextMatch {
+            before: "\u{1b}[2Ja ".to_owned(),
+            matched: "needle".to_owned(),
+            after: "\u{202e}\u{7}".to_owned(),
+            role: "user".to_owned(),
+            tool: None,
+            message: Some(1),
+        };
+        let snippet = snippet(&found, Marks::Unicode);
         assert_eq!(
             (snippet.before.as_str(), snippet.matched.as_str()),
-            ("the ", "Needle")
+            ("a ", "needle")
         );
-        assert_eq!(snippet.after, " is here");
-        assert_eq!(found(&said, &["needle", "straw"]), None);
-        assert_eq!(found(&[], &["needle"]), None);
-    }
-
-    #[test]
-    fn keys_of_the_file_are_no_text_and_what_is_found_is_harmless() {
-        assert_eq!(found(&["x"], &["sessionid"]), None);
-        let snippet = found(&["\u{1b}[2Ja needle\u{202e}\u{7}"], &["needle"]).unwrap();
-        assert_eq!(
-            (snippet.before.as_str(), snippet.after.as_str()),
-            ("a ", "\\u{202e}")
-        );
-        let snippet = found(&["İİİİ needle"], &["needle"]).unwrap();
-        assert!(!snippet.matched.is_empty());
+        assert_eq!(snippet.after, "\\u{202e}");
     }
 }

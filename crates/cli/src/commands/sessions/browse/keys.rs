@@ -96,7 +96,7 @@ pub(super) const HELP: &[(&str, &str)] = &[
     ),
     (
         "/",
-        "search titles, ids and texts; Enter keeps it, Esc ends it",
+        "search titles, ids and texts: words, \"a phrase\"; Esc ends it",
     ),
     ("Enter", "read the whole session"),
     ("r", "resume it: asks what to say, and leaves"),
@@ -109,7 +109,11 @@ pub(super) const HELP: &[(&str, &str)] = &[
     ("p", "only the project of this session, or all again"),
     ("h", "also the files that are no sessions, and why"),
     ("Tab", "preview on and off"),
-    ("q, Esc", "leave; Ctrl-C leaves from everywhere"),
+    (
+        "q, Esc",
+        "leave; Ctrl-C leaves from everywhere, Ctrl-Z for a while",
+    ),
+    ("!", "Gemini CLI's next start deletes this session"),
     ("", ""),
     (
         "While reading",

@@ -67,7 +67,7 @@ pub(super) struct List {
     top: usize,
     query: String,
     /// What was found in the texts of the files, by place in `entries`.
-    found: HashMap<usize, Snippet>,
+    found: HashMap<usize, Option<Snippet>>,
     pub(super) sort: Sort,
     pub(super) is_reversed: bool,
     pub(super) shows_hidden: bool,
@@ -134,18 +134,18 @@ impl List {
         &self.query
     }
 
-    /// What is searched, word by word, in lower case.
+    /// What is searched, term by term, in lower case.
     pub(super) fn words(&self) -> Vec<String> {
-        super::state::words(&self.query)
+        super::words::terms(&self.query)
     }
 
     pub(super) fn snippet(&self, place: usize) -> Option<&Snippet> {
-        self.found.get(&place)
+        self.found.get(&place)?.as_ref()
     }
 
     /// The snippet of what is under the cursor.
     pub(super) fn selected_snippet(&self) -> Option<&Snippet> {
-        self.found.get(self.rows.get(self.cursor)?)
+        self.snippet(*self.rows.get(self.cursor)?)
     }
 
     /// Searches for something else. What was found in files was found for other words.
@@ -158,7 +158,7 @@ impl List {
     }
 
     /// Takes what was found in files.
-    pub(super) fn add_found(&mut self, found: Vec<(usize, Snippet)>) {
+    pub(super) fn add_found(&mut self, found: super::full_text::Places) {
         self.found.extend(found);
         let place = self.rows.get(self.cursor).copied();
         self.arrange(place.filter(|_| self.is_placed));
@@ -309,7 +309,7 @@ mod tests {
             matched: "plan".to_owned(),
             after: String::new(),
         };
-        list.add_found(vec![(1, snippet)]);
+        list.add_found(vec![(1, Some(snippet))]);
         assert_eq!(numbers(&list), [Some(2), Some(3), Some(1)]);
         assert_eq!(list.cursor(), 0, "nobody has moved it");
         list.search("plans".to_owned());

@@ -21,6 +21,7 @@ use ratatui::layout::Rect;
 use super::keys::Key;
 use super::state::{Input, State};
 use super::view;
+use crate::system;
 
 /// So often the keyboard looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(100);
@@ -28,25 +29,17 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The terminal is ours: raw, on its other screen.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
+type Backend = CrosstermBackend<BufWriter<Stdout>>;
+
 /// A terminal that is drawn on. Dropping it gives the terminal back.
 pub(super) struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    terminal: Terminal<Backend>,
 }
 
 impl Screen {
     pub(super) fn take() -> io::Result<Self> {
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(64 * 1024, io::stdout()));
         give_back_in_panic();
-        TAKEN.store(true, Ordering::SeqCst);
-        let taken = enable_raw_mode().and_then(|()| {
-            execute!(
-                io::stdout(),
-                EnterAlternateScreen,
-                EnableBracketedPaste,
-                Hide
-            )?;
-            Terminal::new(backend)
-        });
+        let taken = take().and_then(|()| Terminal::new(backend()));
         match taken {
             Ok(terminal) => Ok(Self { terminal }),
             Err(error) => {
@@ -59,6 +52,16 @@ impl Screen {
     pub(super) fn area(&self) -> io::Result<Rect> {
         let size = self.terminal.size()?;
         Ok(Rect::new(0, 0, size.width, size.height))
+    }
+
+    /// Gives the terminal to the shell until that lets us go on; returns its size then.
+    pub(super) fn suspend(&mut self) -> io::Result<Rect> {
+        give_back();
+        system::stop();
+        take()?;
+        // A new one knows that the screen is empty now.
+        self.terminal = Terminal::new(backend())?;
+        self.area()
     }
 
     pub(super) fn draw(&mut self, state: &State) -> io::Result<()> {
@@ -79,6 +82,22 @@ impl Drop for Screen {
             drop(panic::take_hook());
         }
     }
+}
+
+fn backend() -> Backend {
+    CrosstermBackend::new(BufWriter::with_capacity(64 * 1024, io::stdout()))
+}
+
+/// Makes the terminal ours.
+fn take() -> io::Result<()> {
+    TAKEN.store(true, Ordering::SeqCst);
+    enable_raw_mode()?;
+    execute!(
+        io::stdout(),
+        EnterAlternateScreen,
+        EnableBracketedPaste,
+        Hide
+    )
 }
 
 /// Leaves the terminal as it was, once.

@@ -1,10 +1,9 @@
-//! Where other commands are called: what `sessions export`, `sessions delete` and `sessions resume` do, done from here.
+//! Where other commands are called: what `sessions export` and `sessions resume` do, done from here.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use clap::Parser as _;
-use lapidary::home::sessions::Project;
 
 use super::super::{export, resume};
 use super::confirm::Resumption;
@@ -12,17 +11,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Whether sessions can be deleted from here.
-pub(super) const CAN_DELETE: bool = false;
-
 /// Writes a transcript in Markdown. A file that is there stays as it is.
 pub(super) fn export(path: &Path, to: &Path) -> anyhow::Result<()> {
     export::markdown(path, to).map_err(|failure| failure.error)
-}
-
-/// Deletes a session; says what was deleted.
-pub(super) fn delete(_projects: &[Project], _path: &Path) -> anyhow::Result<String> {
-    anyhow::bail!("this is not built in")
 }
 
 /// Goes on with a session, as `sessions resume` does.

@@ -8,14 +8,17 @@ use lapidary::render::live::Marks;
 use ratatui::layout::Rect;
 
 use super::confirm::{Answer, Question, Resumption};
+use super::deletion::Plan;
 use super::document::{Direction, Document};
 use super::entry::Entry;
+use super::full_text::Places;
 use super::keys::Key;
 use super::layout::Areas;
-use super::list::{Files, List, Snippet};
+use super::list::{Files, List};
+use super::open::Open;
 
 /// A search may be so long.
-const LONGEST_QUERY: usize = 200;
+pub(super) const LONGEST_QUERY: usize = 200;
 
 /// What is known from the beginning.
 #[derive(Debug, Clone)]
@@ -28,8 +31,6 @@ pub(super) struct Setup {
     pub(super) place: String,
     /// Sessions of several projects are shown.
     pub(super) is_everywhere: bool,
-    /// Sessions can be deleted from here.
-    pub(super) can_delete: bool,
 }
 
 /// All that is on the screen.
@@ -46,6 +47,8 @@ pub(super) struct State {
     /// How many files have been searched, and of how many, while it goes on.
     pub(super) searched: Option<(usize, usize)>,
     files: Files,
+    /// It is being looked up what goes with the session in this file.
+    planning: Option<PathBuf>,
     /// Counts what was asked of others: an answer to what was asked before is of no use.
     ticket: u64,
     searching: u64,
@@ -69,17 +72,6 @@ pub(super) enum Mode {
     Open(Open),
     Help,
     Asking(Question),
-}
-
-/// A transcript that takes the whole screen.
-#[derive(Debug, Default)]
-pub(super) struct Open {
-    pub(super) title: String,
-    /// Until it is there, nothing.
-    pub(super) document: Option<Document>,
-    pub(super) query: String,
-    /// The search is being typed.
-    pub(super) is_typing: bool,
 }
 
 /// The preview of what is under the cursor.
@@ -109,6 +101,10 @@ pub(super) enum Input {
     Found(u64, Found),
     /// A remark about what was done.
     Told(String),
+    /// What would go with the session in this file.
+    Planned(PathBuf, Plan),
+    /// What was to be done to a file was not, and why: it may not be as it was listed.
+    Refused(String),
     /// This file is gone.
     Deleted(PathBuf, String),
     /// Somebody wants us to end.
@@ -118,7 +114,7 @@ pub(super) enum Input {
 /// What a search has found since it was last told.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    pub(super) places: Vec<(usize, Snippet)>,
+    pub(super) places: Places,
     pub(super) done: usize,
     pub(super) total: usize,
 }
@@ -130,10 +126,15 @@ pub(super) enum Effect {
     List,
     /// Read a transcript. Whatever was to be read before is not needed any more.
     Read(u64, PathBuf, Extent),
-    /// Search files for words. Whatever was searched before is not needed any more; without words nothing is.
-    Search(u64, Vec<String>, Files),
+    /// Search files. Whatever was searched before is not needed any more; without words nothing is.
+    Search(u64, String, Files),
     Export(PathBuf, PathBuf),
+    /// Look up what goes with the session in a file that was listed with this size.
+    Plan(PathBuf, u64),
+    /// Delete what was looked up for this file.
     Delete(PathBuf),
+    /// Stop until the shell lets us go on.
+    Suspend,
     Leave(Outcome),
 }
 
@@ -168,6 +169,7 @@ impl State {
             note: None,
             searched: None,
             files: Arc::new([]),
+            planning: None,
             ticket: 0,
             searching: 0,
         }
@@ -183,6 +185,7 @@ impl State {
             Input::Key(Key::Ctrl('c')) | Input::Terminated => {
                 vec![Effect::Leave(Outcome::Interrupted)]
             }
+            Input::Key(Key::Ctrl('z')) => vec![Effect::Suspend],
             Input::Key(key) => self.key(key),
             Input::Paste(text) => self.paste(&text),
             Input::Resize(screen) => self.resize(screen),
@@ -195,6 +198,12 @@ impl State {
             Input::Found(ticket, found) if ticket == self.searching => self.found(found),
             Input::Read(..) | Input::Found(..) => Vec::new(),
             Input::Told(note) => self.tell(note),
+            Input::Planned(path, plan) => self.planned(&path, plan),
+            Input::Refused(note) => {
+                self.planning = None;
+                self.note = Some(note);
+                vec![Effect::List]
+            }
             Input::Deleted(path, note) => {
                 self.list.remove(&path);
                 self.forget(&path);
@@ -209,6 +218,7 @@ impl State {
 
     fn key(&mut self, key: Key) -> Vec<Effect> {
         self.note = None;
+        self.planning = None;
         match std::mem::replace(&mut self.mode, Mode::Browsing) {
             Mode::Browsing => self.browse(key),
             Mode::Searching => self.type_search(key),
@@ -237,7 +247,7 @@ impl State {
             Key::Enter => return self.open(),
             Key::Char('r') => return self.resume(),
             Key::Char('e') => self.ask(Question::export),
-            Key::Char('d') if self.setup.can_delete => return self.delete(),
+            Key::Char('d') => return self.delete(),
             _ => {}
         }
         Vec::new()
@@ -296,9 +306,10 @@ impl State {
     /// Titles have been searched; now the texts are.
     fn look_into_files(&mut self) -> Vec<Effect> {
         self.searching += 1;
-        let words = self.list.words();
-        self.searched = (!words.is_empty()).then_some((0, self.files.len()));
-        vec![Effect::Search(self.searching, words, self.files.clone())]
+        let is_something = !self.list.words().is_empty();
+        self.searched = is_something.then_some((0, self.files.len()));
+        let query = self.list.query().to_owned();
+        vec![Effect::Search(self.searching, query, self.files.clone())]
     }
 
     fn found(&mut self, found: Found) -> Vec<Effect> {
@@ -320,7 +331,7 @@ impl State {
         self.look_into_files()
     }
 
-    fn ask(&mut self, question: impl Fn(&Entry) -> Question) {
+    fn ask(&mut self, question: impl FnOnce(&Entry) -> Question) {
         if let Some(entry) = self.list.selected() {
             self.mode = Mode::Asking(question(entry));
         }
@@ -333,31 +344,56 @@ impl State {
                 Vec::new()
             }
             Answer::No => Vec::new(),
-            Answer::Delete(path) => vec![Effect::Delete(path)],
+            Answer::Delete(path) => {
+                self.note = Some("deleting it".to_owned());
+                vec![Effect::Delete(path)]
+            }
             Answer::Export { path, to } => vec![Effect::Export(path, to)],
             Answer::Resume(it) => vec![Effect::Leave(Outcome::Resume(it))],
         }
     }
 
+    /// What else goes is looked up first: that is part of the question.
     fn delete(&mut self) -> Vec<Effect> {
-        if self
-            .list
-            .selected()
-            .is_some_and(|entry| !entry.is_session())
-        {
+        let Some(entry) = self.list.selected() else {
+            return Vec::new();
+        };
+        if !entry.is_session() {
             return self.tell("only sessions are deleted from here".to_owned());
         }
-        self.ask(Question::delete);
+        let (path, size) = (entry.path.clone(), entry.size);
+        self.planning = Some(path.clone());
+        self.note = Some("looking what belongs to it".to_owned());
+        vec![Effect::Plan(path, size)]
+    }
+
+    /// Asks, unless somebody has gone on to something else.
+    fn planned(&mut self, path: &Path, plan: Plan) -> Vec<Effect> {
+        let selected = self.list.selected().map(|entry| entry.path.as_path());
+        if self
+            .planning
+            .take()
+            .is_some_and(|planning| planning == path)
+            && selected == Some(path)
+        {
+            self.note = None;
+            self.ask(|entry| Question::delete(entry, plan));
+        }
         Vec::new()
     }
 
     fn resume(&mut self) -> Vec<Effect> {
-        if self
-            .list
-            .selected()
-            .is_some_and(|entry| !entry.is_session())
-        {
+        let Some(entry) = self.list.selected() else {
+            return Vec::new();
+        };
+        if !entry.is_session() {
             return self.tell("there is nothing in it to resume".to_owned());
+        }
+        // An agent works where it is started: better nowhere than in a directory that has nothing to do with it.
+        if entry.root.is_none() {
+            let why =
+                "nothing says where its project is: go there, and say `lapidary sessions resume`";
+            return self.tell(why.to_owned());
         }
         self.ask(Question::resume);
         Vec::new()
@@ -398,11 +434,8 @@ impl State {
     fn read(&mut self, text: Result<Vec<String>, String>) -> Vec<Effect> {
         if let Mode::Open(open) = &mut self.mode {
             let width = usize::from(self.setup.screen.width);
-            let lines = text.unwrap_or_else(|error| vec![error]);
-            let mut document = Document::new(lines, width);
             let height = usize::from(Areas::page(self.setup.screen).1.height);
-            document.find(&words(&open.query), Direction::Here, height);
-            open.document = Some(document);
+            open.fill(text.unwrap_or_else(|error| vec![error]), width, height);
         } else if let Preview::Coming(path) = std::mem::take(&mut self.preview) {
             self.preview = match text {
                 Ok(lines) => {
@@ -468,50 +501,6 @@ impl State {
     }
 }
 
-impl Open {
-    fn type_search(&mut self, key: Key, height: usize) {
-        match key {
-            Key::Esc => {
-                self.is_typing = false;
-                self.query.clear();
-            }
-            Key::Enter => {
-                self.is_typing = false;
-                self.find(Direction::Here, height);
-            }
-            key => {
-                key.edits(&mut self.query, LONGEST_QUERY);
-            }
-        }
-    }
-
-    /// Takes a key; returns what there is to be said about it.
-    fn turn(&mut self, key: Key, height: usize) -> Option<String> {
-        let document = self.document.as_mut()?;
-        if let Some(by) = key.motion(height) {
-            document.scroll(by, height);
-            return None;
-        }
-        let is_found = match key {
-            Key::Char('n') => self.find(Direction::Down, height),
-            Key::Char('N') => self.find(Direction::Up, height),
-            Key::Char('/') => {
-                self.is_typing = true;
-                self.query.clear();
-                true
-            }
-            _ => true,
-        };
-        (!is_found).then(|| "it is not in here".to_owned())
-    }
-
-    fn find(&mut self, direction: Direction, height: usize) -> bool {
-        let words = words(&self.query);
-        let document = self.document.as_mut();
-        document.is_some_and(|document| document.find(&words, direction, height))
-    }
-}
-
 impl Preview {
     fn path(&self) -> Option<&PathBuf> {
         match self {
@@ -519,12 +508,6 @@ impl Preview {
             Self::Coming(path) | Self::Ready(path, _) | Self::Failed(path, _) => Some(path),
         }
     }
-}
-
-/// What is searched, word by word, in lower case.
-pub(super) fn words(query: &str) -> Vec<String> {
-    let query = query.to_lowercase();
-    query.split_whitespace().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
+use super::super::size;
 use super::confirm::Question;
-use super::state::{Mode, Open, Preview, Reading, State};
-use super::text::{ascii, shortened, width};
-use super::transcript::size;
+use super::open::Open;
+use super::state::{Mode, Preview, Reading, State};
+use super::text::{ascii, shortened, width, wrap};
 use ink::Ink;
 
 /// Draws everything; returns where the cursor is to stand, if somebody types.
@@ -93,11 +94,24 @@ fn rule(state: &State, area: Rect, brush: &mut Brush<'_>) {
         return;
     }
     let id = super::text::one_line(&entry.id, state.setup.marks);
-    let about = format!(" {id}  {} ", size(entry.size));
+    let about = format!(" {id}  {} ", super::transcript::size(entry.size));
     brush.put(inner, &about, Ink::DIM);
 }
 
-fn preview(state: &State, area: Rect, brush: &mut Brush<'_>) {
+fn preview(state: &State, mut area: Rect, brush: &mut Brush<'_>) {
+    if let Mode::Asking(Question::Delete { plan, .. }) = &state.mode {
+        let title = "This goes, once a copy is in the vault:";
+        let lines = std::iter::once(title).chain(plan.lines.iter().map(String::as_str));
+        paragraph(lines, &mut area, Style::new(), brush);
+        return;
+    }
+    let selected = state.list.selected();
+    if let Some(file) = selected.and_then(|entry| entry.endangered_by.as_deref()) {
+        let why = format!(
+            "! in danger: Gemini CLI's next start deletes it, because its name ends like that of {file}, which has no content. `lapidary sessions vault add` prevents it."
+        );
+        paragraph([why.as_str()], &mut area, Ink::STRONG, brush);
+    }
     match &state.preview {
         Preview::Ready(_, document) => {
             page::lines(document, &state.list.words(), area, brush);
@@ -105,6 +119,24 @@ fn preview(state: &State, area: Rect, brush: &mut Brush<'_>) {
         Preview::Failed(_, error) => brush.put(area, error, Ink::DIM),
         Preview::Coming(_) => brush.put(area, &brush.sign("…"), Ink::DIM),
         Preview::Empty => {}
+    }
+}
+
+/// Lines, broken where they end, as far as there is room; takes the rows away from the area.
+fn paragraph<'t>(
+    lines: impl IntoIterator<Item = &'t str>,
+    area: &mut Rect,
+    style: Style,
+    brush: &mut Brush<'_>,
+) {
+    for line in lines {
+        wrap(line, usize::from(area.width), |row| {
+            if area.height > 0 {
+                brush.put(Rect { height: 1, ..*area }, row, style);
+                area.y += 1;
+                area.height -= 1;
+            }
+        });
     }
 }
 
@@ -122,11 +154,13 @@ fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
         Mode::Asking(Question::Resume { prompt, .. }) => {
             return Some(brush.typed(area, "resume, saying: ", prompt, "Enter goes, Esc stays"));
         }
-        Mode::Asking(Question::Delete { title, .. }) => {
-            let keys = " y deletes it, any other key does not";
-            let room = usize::from(area.width).saturating_sub(width(keys) + 12);
+        Mode::Asking(Question::Delete { title, plan, .. }) => {
+            let things = if plan.count == 1 { "file" } else { "files" };
+            let sum = format!("{} {things}, {}", plan.count, size::short(plan.bytes));
+            let rest = format!(" ({sum})? y deletes it, no other key");
+            let room = usize::from(area.width).saturating_sub(width(&rest) + 9);
             let title = shortened(title, room, brush.marks).into_owned();
-            brush.put(area, &format!("delete \"{title}\"?{keys}"), Ink::STRONG);
+            brush.put(area, &format!("delete \"{title}\"{rest}"), Ink::STRONG);
         }
         _ if state.note.is_some() => {
             let note = state.note.as_deref().unwrap_or_default();
@@ -145,13 +179,13 @@ fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
                 },
             );
         }
-        _ => keys(state, area, brush),
+        _ => keys(area, brush),
     }
     None
 }
 
 /// The keys that there is room for, the most important first.
-fn keys(state: &State, area: Rect, brush: &mut Brush<'_>) {
+fn keys(area: Rect, brush: &mut Brush<'_>) {
     const KEYS: &[&str] = &[
         "? help",
         "/ search",
@@ -162,11 +196,7 @@ fn keys(state: &State, area: Rect, brush: &mut Brush<'_>) {
         "s sort",
         "q leave",
     ];
-    let keys = KEYS
-        .iter()
-        .filter(|key| state.setup.can_delete || !key.starts_with('d'));
-    let keys: Vec<&str> = keys.copied().collect();
-    brush.keys(area, &keys);
+    brush.keys(area, KEYS);
 }
 
 /// What draws: never outside of an area, never a sign that the terminal does not have.
@@ -273,7 +303,7 @@ impl Brush<'_> {
 
 /// Where a transcript is searched, the words of that search; else of the list's.
 fn words_of(open: &Open) -> Vec<String> {
-    super::state::words(&open.query)
+    super::words::terms(&open.query)
 }
 
 #[cfg(test)]

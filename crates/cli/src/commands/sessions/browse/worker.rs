@@ -3,42 +3,51 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::home::sessions::{
-    Candidate, FromFiles, Listing, Project, Summaries, Summary, Unreadable,
-};
+use lapidary::home::sessions::Listing;
 use lapidary::render::live::Marks;
 
+use super::deletion::Planned;
 use super::entry::Entry;
 use super::list::Files;
+use super::sources::Sources;
 use super::state::{Extent, Found, Input};
+use super::words::terms;
 use super::{full_text, seams, transcript};
-
-/// So many files are listed before it is told how far it is.
-const BATCH: usize = 256;
 
 /// While somebody types on, files are not searched.
 const PAUSE: Duration = Duration::from_millis(120);
 
-/// What was found is told so often.
-const TELL: Duration = Duration::from_millis(100);
+/// How far a search is is told after so many files.
+const TELL: usize = 256;
+
+/// So long what is being written may take once somebody has left.
+const LAST: Duration = Duration::from_secs(30);
+
+/// Says whether the answer is still of use.
+type IsWanted<'w> = dyn Fn() -> bool + Sync + 'w;
 
 /// Those who do the work.
 pub(super) struct Workers {
     inputs: Sender<Input>,
     marks: Marks,
-    projects: Arc<[Project]>,
+    sources: Arc<Sources>,
     reads: Newest<(PathBuf, Extent)>,
-    searches: Newest<(Vec<String>, Files)>,
+    searches: Newest<(String, Files)>,
+    /// What would go, once somebody says yes.
+    planned: Arc<Mutex<Option<Planned>>>,
+    /// How many are writing or deleting something just now.
+    writing: Arc<AtomicUsize>,
 }
 
 impl Workers {
-    pub(super) fn start(projects: Vec<Project>, marks: Marks, inputs: Sender<Input>) -> Self {
+    pub(super) fn start(sources: Sources, marks: Marks, inputs: Sender<Input>) -> Self {
+        let sources = Arc::new(sources);
         let told = inputs.clone();
         let reads = Newest::start(
             "read",
@@ -49,29 +58,39 @@ impl Workers {
                 let _ = told.send(Input::Read(ticket, read)); // nobody listens any more
             },
         );
-        let told = inputs.clone();
+        let (told, where_from) = (inputs.clone(), sources.clone());
         let searches = Newest::start(
             "search",
             PAUSE,
-            move |ticket, (words, files): (Vec<String>, Files), is_wanted| {
-                guarded(|| search(ticket, &words, &files, marks, &told, is_wanted));
+            move |ticket, (query, files): (String, Files), is_wanted| {
+                search(
+                    &where_from,
+                    (ticket, &query, &files),
+                    marks,
+                    &told,
+                    is_wanted,
+                );
             },
         );
         Self {
             inputs,
             marks,
-            projects: projects.into(),
+            sources,
             reads,
             searches,
+            planned: Arc::default(),
+            writing: Arc::default(),
         }
     }
 
     /// Lists the sessions.
-    pub(super) fn list(&self, now: std::time::SystemTime) {
-        let (projects, marks, told) = (self.projects.clone(), self.marks, self.inputs.clone());
+    pub(super) fn list(&self) {
+        let (sources, marks, told) = (self.sources.clone(), self.marks, self.inputs.clone());
         self.once("list", move || {
-            let mut counting = Counting { told: &told };
-            let listing = guarded(|| Listing::with(&projects, now, &mut counting));
+            let count = |done, total| {
+                let _ = told.send(Input::Counted(done, total)); // nobody listens any more
+            };
+            let listing = guarded(|| sources.listing(&count));
             let listing = listing.unwrap_or_else(|| Listing {
                 warnings: vec!["the sessions cannot be listed".to_owned()],
                 ..Listing::default()
@@ -89,12 +108,12 @@ impl Workers {
         self.reads.ask(ticket, (path, extent));
     }
 
-    pub(super) fn search(&self, ticket: u64, words: Vec<String>, files: Files) {
-        self.searches.ask(ticket, (words, files));
+    pub(super) fn search(&self, ticket: u64, query: String, files: Files) {
+        self.searches.ask(ticket, (query, files));
     }
 
     pub(super) fn export(&self, path: PathBuf, to: PathBuf) {
-        self.once("export", move || {
+        self.write("export", move || {
             Input::Told(match guarded(|| seams::export(&path, &to)) {
                 Some(Ok(())) => format!("written: {}", to.display()),
                 Some(Err(error)) => format!("not written: {error:#}"),
@@ -103,14 +122,50 @@ impl Workers {
         });
     }
 
-    pub(super) fn delete(&self, path: PathBuf) {
-        let projects = self.projects.clone();
-        self.once("delete", move || {
-            match guarded(|| seams::delete(&projects, &path)) {
-                Some(Ok(told)) => Input::Deleted(path, told),
-                Some(Err(error)) => Input::Told(format!("not deleted: {error:#}")),
-                None => Input::Told("not deleted".to_owned()),
+    /// Looks up what would go with a session, and holds it.
+    pub(super) fn plan(&self, path: PathBuf, size: u64) {
+        let (sources, marks, slot) = (self.sources.clone(), self.marks, self.planned.clone());
+        self.once("plan", move || {
+            match guarded(|| Planned::new(&sources.projects, &path, size)) {
+                Some(Ok(planned)) => {
+                    let plan = planned.plan(marks);
+                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(planned);
+                    Input::Planned(path, plan)
+                }
+                Some(Err(error)) => Input::Refused(format!("not deleted: {error:#}")),
+                None => Input::Refused("not deleted: it cannot be read".to_owned()),
             }
+        });
+    }
+
+    /// Deletes what was looked up for this file.
+    pub(super) fn delete(&self, path: PathBuf) {
+        let slot = &self.planned;
+        let planned = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.write("delete", move || {
+            let planned = planned.filter(|planned| planned.is_of(&path));
+            match guarded(|| planned.map(Planned::carry_out)).flatten() {
+                Some(Ok(told)) => Input::Deleted(path, told),
+                Some(Err(error)) => Input::Refused(format!("not deleted: {error:#}")),
+                None => Input::Refused("not deleted".to_owned()),
+            }
+        });
+    }
+
+    /// Waits until what is being written is written: nobody wants half of it.
+    pub(super) fn finish(&self) {
+        let last = Instant::now() + LAST;
+        while self.writing.load(Ordering::SeqCst) > 0 && Instant::now() < last {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn write(&self, name: &str, work: impl FnOnce() -> Input + Send + 'static) {
+        let writing = Counted::new(&self.writing);
+        self.once(name, move || {
+            let input = work();
+            drop(writing);
+            input
         });
     }
 
@@ -127,6 +182,22 @@ impl Workers {
     }
 }
 
+/// One who writes, until it is dropped.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(all: &Arc<AtomicUsize>) -> Self {
+        all.fetch_add(1, Ordering::SeqCst);
+        Self(all.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// A thread that does the newest of what it was asked.
 struct Newest<Job> {
     jobs: Sender<(u64, Job)>,
@@ -138,7 +209,7 @@ impl<Job: Send + 'static> Newest<Job> {
     fn start(
         name: &str,
         pause: Duration,
-        work: impl Fn(u64, Job, &dyn Fn() -> bool) + Send + 'static,
+        work: impl Fn(u64, Job, &IsWanted<'_>) + Send + 'static,
     ) -> Self {
         let (jobs, asked) = channel::<(u64, Job)>(); // a job is asked for by a key: people type no faster
         let wanted = Arc::new(AtomicU64::new(0));
@@ -173,55 +244,32 @@ fn next<Job>(asked: &Receiver<Job>, pause: Duration) -> Option<Job> {
     }
 }
 
-/// Summaries from the files, telling how far it is.
-struct Counting<'t> {
-    told: &'t Sender<Input>,
-}
-
-impl Summaries for Counting<'_> {
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>> {
-        let mut read = Vec::with_capacity(files.len());
-        for batch in files.chunks(BATCH) {
-            let _ = self.told.send(Input::Counted(read.len(), files.len()));
-            read.extend(FromFiles.of(batch));
-        }
-        read
-    }
-}
-
+/// Searches, telling how far it is until somebody wants to know something else.
 fn search(
-    ticket: u64,
-    words: &[String],
-    files: &[(usize, PathBuf)],
+    sources: &Sources,
+    (ticket, query, files): (u64, &str, &Files),
     marks: Marks,
     told: &Sender<Input>,
-    is_wanted: &dyn Fn() -> bool,
+    is_wanted: &IsWanted<'_>,
 ) {
-    if words.is_empty() {
+    if terms(query).is_empty() {
         return;
     }
-    let mut last = Instant::now();
-    let mut found = Found {
-        total: files.len(),
-        ..Found::default()
+    let tell = |places, done, total| {
+        let found = Found {
+            places,
+            done,
+            total,
+        };
+        told.send(Input::Found(ticket, found)).is_ok()
     };
-    for (done, (place, file)) in files.iter().enumerate() {
-        if !is_wanted() {
-            return;
-        }
-        let snippet = guarded(|| full_text::find(file, words, marks)).flatten();
-        found
-            .places
-            .extend(snippet.map(|snippet| (*place, snippet)));
-        found.done = done + 1;
-        if last.elapsed() >= TELL || found.done == found.total {
-            last = Instant::now();
-            let places = std::mem::take(&mut found.places);
-            let news = Found { places, ..found };
-            if told.send(Input::Found(ticket, news)).is_err() {
-                return;
-            }
-        }
+    let watch = |done: usize, total: usize| {
+        let is_time = done > 0 && done < total && done.is_multiple_of(TELL);
+        is_wanted() && (!is_time || tell(Vec::new(), done, total))
+    };
+    let found = guarded(|| full_text::find(sources, query, files, marks, &watch)).flatten();
+    if is_wanted() {
+        tell(found.unwrap_or_default(), files.len(), files.len());
     }
 }
 

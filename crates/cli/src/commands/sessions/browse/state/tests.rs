@@ -1,5 +1,6 @@
 //! What keys do, without a terminal and without files.
 
+use super::super::list::Snippet;
 use super::*;
 
 fn setup() -> Setup {
@@ -10,7 +11,6 @@ fn setup() -> Setup {
         now: SystemTime::UNIX_EPOCH,
         place: "~/work".to_owned(),
         is_everywhere: false,
-        can_delete: true,
     }
 }
 
@@ -84,7 +84,7 @@ fn typing_a_search_filters_at_once_and_asks_for_the_texts() {
     let searches: Vec<_> = effects
         .iter()
         .filter_map(|effect| match effect {
-            Effect::Search(ticket, words, files) => Some((*ticket, words.join(" "), files.len())),
+            Effect::Search(ticket, words, files) => Some((*ticket, words.clone(), files.len())),
             _ => None,
         })
         .collect();
@@ -97,7 +97,7 @@ fn typing_a_search_filters_at_once_and_asks_for_the_texts() {
         after: String::new(),
     };
     let found = |done| Found {
-        places: vec![(1, snippet.clone())],
+        places: vec![(1, Some(snippet.clone()))],
         done,
         total: 4,
     };
@@ -141,24 +141,50 @@ fn ctrl_c_leaves_from_everywhere() {
 #[test]
 fn deleting_asks_first_and_the_rest_is_numbered_anew() {
     let mut state = browsing();
-    press(&mut state, Key::Char('d'));
+    let path = entries()[1].path.clone();
+    let plan = Effect::Plan(path.clone(), 1000);
+    assert_eq!(typed(&mut state, "d"), std::slice::from_ref(&plan));
+    assert!(is_browsing(&state), "what goes is not known yet");
+    let planned = || Input::Planned(path.clone(), Plan::sample());
+    state.update(planned());
     assert!(
         matches!(&state.mode, Mode::Asking(Question::Delete { title, .. }) if title == "second")
     );
     assert_eq!(press(&mut state, Key::Enter), [], "only a yes is one");
     assert!(is_browsing(&state));
-    let path = entries()[1].path.clone();
-    assert_eq!(typed(&mut state, "dy"), [Effect::Delete(path.clone())]);
+    assert_eq!(typed(&mut state, "dy"), [plan], "nothing was asked yet");
+    state.update(planned());
+    assert!(is_browsing(&state), "somebody has gone on");
+    typed(&mut state, "d");
+    state.update(planned());
+    assert_eq!(typed(&mut state, "y"), [Effect::Delete(path.clone())]);
     let effects = state.update(Input::Deleted(path, "gone".to_owned()));
     assert_eq!(effects[0], Effect::List);
     assert_eq!(state.list.len(), 2);
     assert_eq!(state.note.as_deref(), Some("gone"));
-    state.setup.can_delete = false;
+    let refused = state.update(Input::Refused("changed".to_owned()));
+    assert_eq!(refused, [Effect::List]);
+    assert_eq!(state.note.as_deref(), Some("changed"));
+}
+
+#[test]
+fn what_else_goes_is_asked_only_about_what_is_under_the_cursor() {
+    let mut state = browsing();
     typed(&mut state, "d");
-    assert!(
-        is_browsing(&state),
-        "where nothing can be deleted, nothing is asked"
-    );
+    // It is not where it was: the list was read anew meanwhile.
+    state.update(Input::Listed(vec![entries().remove(0)], None));
+    let path = entries()[1].path.clone();
+    state.update(Input::Planned(path, Plan::sample()));
+    assert!(is_browsing(&state));
+}
+
+#[test]
+fn ctrl_z_changes_nothing() {
+    let mut state = browsing();
+    typed(&mut state, "/pl");
+    assert_eq!(press(&mut state, Key::Ctrl('z')), [Effect::Suspend]);
+    assert!(matches!(state.mode, Mode::Searching));
+    assert_eq!(state.list.query(), "pl");
 }
 
 #[test]
@@ -169,7 +195,8 @@ fn what_is_resumed_is_what_is_under_the_cursor_if_it_can_be() {
     assert_eq!(press(&mut state, Key::Enter), [], "nothing is said yet");
     typed(&mut state, "go on");
     let prompt = "go on".to_owned();
-    let root = None;
+    let root = entries()[1].root.clone();
+    assert!(root.is_some());
     let expected = Effect::Leave(Outcome::Resume(Resumption { id, root, prompt }));
     assert_eq!(press(&mut state, Key::Enter), [expected]);
     let effects = typed(&mut state, "hGr");
@@ -181,6 +208,18 @@ fn what_is_resumed_is_what_is_under_the_cursor_if_it_can_be() {
         state.note.as_deref(),
         Some("there is nothing in it to resume")
     );
+}
+
+#[test]
+fn a_session_whose_project_is_unknown_is_not_resumed_somewhere_else() {
+    let mut entries = entries();
+    entries[1].root = None;
+    let mut state = State::new(setup());
+    state.update(Input::Listed(entries, None));
+    assert_eq!(typed(&mut state, "r"), []);
+    assert!(is_browsing(&state));
+    let note = state.note.unwrap();
+    assert!(note.starts_with("nothing says where its project is"));
 }
 
 #[test]
@@ -249,6 +288,10 @@ proptest::proptest! {
                 0..16 => Input::Key(Key::Char(char::from(letters[usize::from(key)]))),
                 16 => Input::Key(Key::Enter),
                 17 => Input::Key(Key::Esc),
+                18 if width % 2 == 0 => match &state.planning {
+                    Some(path) => Input::Planned(path.clone(), Plan::sample()),
+                    None => continue,
+                },
                 18 => Input::Read(state.ticket, Ok(vec!["x y".repeat(50)])),
                 _ => Input::Resize(Rect::new(0, 0, width, height)),
             };

@@ -6,7 +6,8 @@ use ratatui::style::Style;
 use super::super::document::Document;
 use super::super::keys::HELP;
 use super::super::layout::Areas;
-use super::super::state::{Open, State};
+use super::super::open::Open;
+use super::super::state::State;
 use super::super::text::width;
 use super::ink::Ink;
 use super::{Brush, words_of};
@@ -90,9 +91,9 @@ fn mark(row: &str, words: &[String], area: Rect, brush: &mut Brush<'_>) {
 pub(super) fn help(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
     let (head, body, foot) = Areas::page(state.setup.screen);
     brush.both_ends(head, ("Keys", ""), "");
-    let keys = HELP.iter().filter(|(key, _)| {
-        (state.setup.can_delete || *key != "d") && (state.setup.is_everywhere || *key != "p")
-    });
+    let keys = HELP
+        .iter()
+        .filter(|(key, _)| state.setup.is_everywhere || *key != "p");
     for ((key, does), y) in keys.zip(body.y..body.bottom()) {
         let area = Rect {
             y,

@@ -111,6 +111,9 @@ fn line(
     let messages = if entry.is_session() { &messages } else { "" };
     let start = columns.start(&number, &entry.age(state.setup.now), messages);
     brush.put_at(area, 2, &start, Ink::DIM);
+    if entry.endangered_by.is_some() {
+        brush.put_at(area, 1, "!", Ink::STRONG);
+    }
     if columns.project > 0 {
         let name = shortened(&entry.project, columns.project, brush.marks);
         brush.put_at(area, project, &name, Style::new());

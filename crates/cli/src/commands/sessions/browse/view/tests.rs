@@ -6,6 +6,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::{Color, Modifier};
 
+use super::super::deletion::Plan;
 use super::super::entry::Entry;
 use super::super::keys::Key;
 use super::super::state::{Input, Setup};
@@ -22,7 +23,6 @@ fn state(width: u16, height: u16) -> State {
         now: SystemTime::UNIX_EPOCH + Duration::from_millis(NOW_MS),
         place: "~/work/shop".to_owned(),
         is_everywhere: false,
-        can_delete: true,
     });
     let entries = vec![
         Entry::sample(1, "Set up the database", 12, now - 3 * 86_400_000),
@@ -152,6 +152,9 @@ Sessions  ~/work/sh…
             state.update(Input::Key(key));
             drawn(&state);
         }
+        state.update(Input::Key(Key::Esc));
+        ask_to_delete(&mut state);
+        drawn(&state);
     }
 }
 
@@ -173,6 +176,9 @@ fn where_the_locale_has_only_ascii_nothing_else_is_drawn() {
         let (text, _) = drawn(&state);
         assert!(text.is_ascii(), "{text}");
     }
+    state.update(Input::Key(Key::Enter));
+    ask_to_delete(&mut state);
+    assert!(drawn(&state).0.is_ascii());
 }
 
 #[test]
@@ -189,14 +195,44 @@ fn a_wide_terminal_has_the_preview_beside_the_list() {
     );
 }
 
+fn ask_to_delete(state: &mut State) {
+    state.update(Input::Key(Key::Char('d')));
+    let path = state.list.selected().unwrap().path.clone();
+    state.update(Input::Planned(path, Plan::sample()));
+}
+
+#[test]
+fn a_session_in_danger_has_a_mark_and_the_preview_says_why() {
+    for width in [80, 140] {
+        let mut state = state(width, 24);
+        assert!(!drawn(&state).0.contains('!'));
+        state.list.entries[2].endangered_by = Some("session-x.jsonl".to_owned());
+        let (text, _) = drawn(&state);
+        assert!(text.contains(">!  3 "), "{text}");
+        assert!(text.contains("! in danger: Gemini CLI's next"), "{text}");
+        assert!(text.contains("session-x.jsonl"), "{text}");
+        assert!(text.contains("It is fixed."), "{text}");
+        state.update(Input::Key(Key::Down));
+        let (text, _) = drawn(&state);
+        assert!(text.contains(" !  3 ") && !text.contains("in danger"));
+    }
+}
+
 #[test]
 fn questions_and_searches_stand_at_the_foot() {
     let mut state = state(80, 24);
-    state.update(Input::Key(Key::Char('d')));
+    ask_to_delete(&mut state);
     let foot = |state: &State| drawn(state).0.lines().last().unwrap().to_owned();
     assert_eq!(
         foot(&state),
-        "delete \"Fix the login page\"? y deletes it, any other key does not"
+        "delete \"Fix the login page\" (2 files, 1.2 kB)? y deletes it, no other key"
+    );
+    let (text, _) = drawn(&state);
+    assert!(
+        text.contains(
+            "This goes, once a copy is in the vault:\nchats/one.jsonl\ntool-outputs/session-1\n\n"
+        ),
+        "{text}"
     );
     state.update(Input::Key(Key::Esc));
     state.update(Input::Key(Key::Char('e')));

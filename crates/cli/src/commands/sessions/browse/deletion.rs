@@ -1,0 +1,118 @@
+//! Deleting a session from the browser: first what would go is looked up, then somebody says yes, then just that goes.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context as _, bail};
+use lapidary::home::sessions::{Deletion, Inventory, Project};
+use lapidary::render::live::Marks;
+use lapidary::vocab::removal::RemovalReason;
+
+use super::super::common::Place;
+use super::super::removal::Going;
+use super::text::one_line;
+
+/// What would go, held until somebody says yes. What is written until then is not deleted.
+pub(super) struct Planned {
+    path: PathBuf,
+    inventory: Inventory,
+    deletion: Deletion,
+}
+
+/// What would go, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// How many files and directories.
+    pub(super) count: usize,
+    pub(super) bytes: u64,
+    /// What goes and what stays, a line each.
+    pub(super) lines: Vec<String>,
+}
+
+impl Planned {
+    /// Looks up what goes with the session in a file that had this size when it was listed.
+    pub(super) fn new(projects: &[Project], path: &Path, size: u64) -> anyhow::Result<Self> {
+        let is_of = |project: &&Project| {
+            let mut directories = project.directories.iter();
+            directories.any(|directory| path.starts_with(directory))
+        };
+        let project = projects.iter().find(is_of).context("it is gone")?;
+        let inventory = Inventory::read(vec![project.clone()], SystemTime::now());
+        let held = inventory.files.iter().find(|file| file.path == path);
+        let held = held.context("it is gone")?;
+        let Some(id) = held.content.id().filter(|_| held.size == size) else {
+            bail!("it has changed since it was listed");
+        };
+        let named = HashSet::from([(held.project, id.to_owned())]);
+        let deletion = inventory.deletions(&named).pop();
+        Ok(Self {
+            path: path.to_owned(),
+            deletion: deletion.context("it is gone")?,
+            inventory,
+        })
+    }
+
+    pub(super) fn is_of(&self, path: &Path) -> bool {
+        self.path == path
+    }
+
+    pub(super) fn plan(&self, marks: Marks) -> Plan {
+        let deletion = &self.deletion;
+        let files = deletion.files.iter().map(|file| &file.path);
+        let artefacts = deletion.artefacts.iter().map(|artefact| &artefact.path);
+        let going = files.chain(artefacts).map(|path| self.below_project(path));
+        let staying = deletion.spared.iter().map(|why| format!("stays: {why}"));
+        Plan {
+            count: deletion.files.len() + deletion.artefacts.len(),
+            bytes: deletion.bytes(),
+            lines: going
+                .chain(staying)
+                .map(|line| one_line(&line, marks))
+                .collect(),
+        }
+    }
+
+    /// A path from the project's directory on: what is before it is the same for all.
+    fn below_project(&self, path: &Path) -> String {
+        let project = &self.inventory.projects[self.deletion.project];
+        let mut directories = project.directories.iter();
+        let below = directories.find_map(|directory| path.strip_prefix(directory).ok());
+        below.unwrap_or(path).display().to_string()
+    }
+
+    /// Removes it, after a copy was put into the vault; says what was removed.
+    pub(super) fn carry_out(self) -> anyhow::Result<String> {
+        let place = Place::open().map_err(|failure| failure.error)?;
+        let going = Going {
+            inventory: &self.inventory,
+            deletions: vec![(self.deletion, RemovalReason::Asked)],
+            warnings: Vec::new(),
+        };
+        let failures = going.carry_out_silently(&place);
+        let failures = failures.map_err(|failure| failure.error)?;
+        // There is one line to say it on, and whose file it is is known.
+        let itself = format!("`{}`", self.path.display());
+        let short = |failure: &String| failure.replace(&itself, "it");
+        match &failures[..] {
+            [] => Ok(format!("removed {}; the vault has a copy", going.sum())),
+            [one] => bail!("{}", short(one)),
+            [one, more @ ..] => bail!("{} (and {} more)", short(one), more.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Plan {
+    /// A file and its tools' outputs, to try things with.
+    pub(super) fn sample() -> Self {
+        Self {
+            count: 2,
+            bytes: 1234,
+            lines: vec![
+                "chats/one.jsonl".to_owned(),
+                "tool-outputs/session-1".to_owned(),
+            ],
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Which session somebody means, if it need not be in the list: it may be hidden, or in the vault only.
+
+use std::collections::BTreeSet;
+
+use anyhow::anyhow;
+use lapidary::home::sessions::{Listing, SelectError, Selection, select};
+use lapidary::home::vault::History;
+
+use super::common::not_found;
+use crate::failure::Failure;
+
+/// The shortest beginning of an id that counts as one.
+const SHORTEST_PREFIX: usize = 4;
+
+/// Every session that the vault has something of.
+pub(super) fn kept_ids(history: &History) -> BTreeSet<&str> {
+    let files = history.snapshots.iter().flat_map(|it| &it.files);
+    files
+        .filter_map(|file| file.session_id.as_deref())
+        .collect()
+}
+
+/// The whole id of a session: as `select` has it, or that of a hidden file, or one that only the vault knows.
+pub(super) fn whole_id(
+    named: &str,
+    listing: &Listing,
+    kept: &BTreeSet<&str>,
+) -> Result<String, Failure> {
+    let hidden = listing.hidden.iter();
+    let mut others: BTreeSet<&str> = hidden.filter_map(|it| it.session_id.as_deref()).collect();
+    others.extend(kept);
+    if others.contains(named) {
+        return Ok(named.to_owned());
+    }
+    let error = match select(listing, named, Selection::Generous) {
+        Ok(found) => return Ok(found.info.id.clone()),
+        Err(error @ SelectError::Ambiguous { .. }) => return Err(not_found(error)),
+        Err(error) => error,
+    };
+    match beginning_with(named, &others)?.as_slice() {
+        [only] => Ok((*only).to_owned()),
+        _ => Err(not_found(error)),
+    }
+}
+
+/// The one id that begins so, or none; several are an error.
+pub(super) fn beginning_with<'i>(
+    named: &str,
+    ids: &BTreeSet<&'i str>,
+) -> Result<Vec<&'i str>, Failure> {
+    let is_long = named.len() >= SHORTEST_PREFIX;
+    let begins = ids.iter().filter(|id| is_long && id.starts_with(named));
+    let begins: Vec<&str> = begins.copied().collect();
+    if begins.len() < 2 {
+        return Ok(begins);
+    }
+    let count = begins.len();
+    let error = anyhow!(
+        "{count} sessions begin with `{named}`: {}",
+        begins.join(", ")
+    );
+    Err(Failure::bad_input(error).with_hint("write more of the id"))
+}

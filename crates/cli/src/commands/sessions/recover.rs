@@ -1,0 +1,176 @@
+//! `sessions recover`: brings back what session files hide.
+
+mod told;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use lapidary::home::sessions::Project;
+use lapidary::home::vault::recover::{self, Depth, Survey};
+use lapidary::home::vault::{Snapshot, Vault, VaultError};
+use lapidary::vocab::line;
+
+use self::told::Told;
+use super::common::{Format, Place, Scope};
+use super::identify::{kept_ids, whole_id};
+use super::patience::Patience;
+use super::vault::{failed, opened};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Bring back messages that are still in a session's file, or in the vault, but that Gemini CLI does not show
+///
+/// Loading a session in the minute in which it was made, a write that was cut short or a rewind to nowhere hide a conversation that is still in its file. This looks at every file of the project, hidden ones too, or at one session, and says what could come back. With --apply it writes a new file of the same session, and moves the old one into the vault.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions recover
+  lapidary sessions recover --apply
+  lapidary sessions recover 4f1c2b3a --everything
+  lapidary sessions recover ~/.gemini/tmp/project/chats/session-2026-11-15T18-24-aff58d5c.jsonl --apply
+
+A session of which no file is left comes from the vault, if it was ever there. Exits with 13 if there is no such session or file.")]
+pub(crate) struct Args {
+    /// A file, `latest`, a number of the list, an id or the beginning of one [default: every file of the project]
+    #[arg(value_name = "SESSION|FILE", conflicts_with = "all")]
+    what: Option<String>,
+    /// Also what was left out on purpose: by compression, or by a rewind
+    #[arg(long)]
+    everything: bool,
+    /// Write it
+    #[arg(long, visible_alias = "yes", short_alias = 'y')]
+    apply: bool,
+    #[command(flatten)]
+    scope: Scope,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open()?;
+    let vault = opened(&place)?;
+    let patience = Patience::with("reading sessions");
+    let chats = chats(args, &place)?;
+    let mut told = Told::default();
+    let survey = if let Some(what) = &args.what {
+        one(what, args, &place, &vault, &chats)?
+    } else {
+        told.only_in_vault = only_in_vault(args, &place, &vault)?;
+        recover::survey(&chats, depth(args))
+    };
+    told.see(&survey);
+    if args.apply {
+        apply(&survey, &vault, &place, &mut told);
+    }
+    drop(patience);
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => line::write(out, &told.report(args.apply))?,
+        Format::Text => told.print(args.apply, out)?,
+    }
+    Ok(if told.failures.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Internal
+    })
+}
+
+fn depth(args: &Args) -> Depth {
+    if args.everything {
+        Depth::Everything
+    } else {
+        Depth::Hidden
+    }
+}
+
+/// The directories that hold sessions.
+fn chats(args: &Args, place: &Place) -> Result<Vec<PathBuf>, Failure> {
+    let projects = place.projects(&args.scope)?;
+    let chats = projects.iter().flat_map(Project::chats);
+    Ok(chats.filter(|chats| chats.is_dir()).collect())
+}
+
+/// What one file or session hides.
+fn one(
+    what: &str,
+    args: &Args,
+    place: &Place,
+    vault: &Vault,
+    chats: &[PathBuf],
+) -> Result<Survey, Failure> {
+    let path = place.environment.dir.join(what);
+    let plan = if is_path(what) || path.is_file() {
+        recover::plan(&path, depth(args)).map_err(|error| unreadable(error, &path))?
+    } else {
+        let history = vault.log().unwrap_or_default();
+        let listing = place.listing(&args.scope)?;
+        let id = whole_id(what, &listing, &kept_ids(&history))?;
+        recover::plan_session(vault, chats, &id, depth(args)).map_err(failed)?
+    };
+    let is_needed = plan.is_needed() || plan.from_vault;
+    Ok(Survey {
+        looked: 1,
+        plans: is_needed.then_some(plan).into_iter().collect(),
+        ..Survey::default()
+    })
+}
+
+fn is_path(what: &str) -> bool {
+    let extension = Path::new(what).extension();
+    what.contains(std::path::MAIN_SEPARATOR)
+        || extension.is_some_and(|it| it == "json" || it == "jsonl")
+}
+
+fn unreadable(error: VaultError, path: &Path) -> Failure {
+    if path.exists() {
+        return Failure::bad_input(error);
+    }
+    Failure::bad_input(anyhow!("there is no `{}`", path.display()))
+}
+
+/// Sessions that could be listed once, and of which no file names the id now.
+fn only_in_vault(args: &Args, place: &Place, vault: &Vault) -> Result<Vec<String>, Failure> {
+    let history = vault.log().unwrap_or_default();
+    let projects = place.projects(&args.scope)?;
+    let listing = place.listing(&args.scope)?;
+    let listed = listing.sessions.iter().map(|it| it.info.id.as_str());
+    let hidden = listing.hidden.iter();
+    let hidden = hidden.filter_map(|file| file.session_id.as_deref());
+    let mut known: HashSet<&str> = listed.chain(hidden).collect();
+    let directories: HashSet<&Path> = projects
+        .iter()
+        .flat_map(|project| &project.directories)
+        .map(PathBuf::as_path)
+        .collect();
+    let of_these = |it: &&Snapshot| directories.contains(Path::new(&it.project));
+    let snapshots = history.snapshots.iter().filter(of_these);
+    let entries = snapshots.flat_map(|it| &it.files).filter(|it| it.listed);
+    let ids = entries.filter_map(|entry| entry.session_id.as_deref());
+    Ok(ids
+        .filter(|id| known.insert(id))
+        .map(ToOwned::to_owned)
+        .collect())
+}
+
+/// Each on its own: one that cannot be written is no reason to leave the others.
+fn apply(survey: &Survey, vault: &Vault, place: &Place, told: &mut Told) {
+    for plan in &survey.plans {
+        told.applied(plan, plan.apply(vault, place.now));
+    }
+    let mut folders: Vec<_> = survey
+        .dangers
+        .iter()
+        .filter_map(|it| it.path.parent())
+        .collect();
+    folders.dedup();
+    for chats in folders {
+        match recover::disarm(vault, chats, "recovering", place.now) {
+            Ok(actions) => told
+                .actions
+                .extend(actions.into_iter().map(|it| it.sentence)),
+            Err(error) => told.failures.push(format!("{:#}", anyhow!(error))),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `sessions vault`: copies of sessions that nobody else touches.
+
+mod add;
+mod log;
+mod prune;
+mod restore;
+mod verify;
+
+use lapidary::home::vault::{Entry, Snapshot, Vault, VaultError};
+use lapidary::vocab::vault::{VAULT_SCHEMA, VaultFile, VaultReport, VaultSnapshot};
+
+use super::super::job;
+use super::common::Place;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Keep copies of sessions, look through them, bring them back
+///
+/// Gemini CLI 0.61 loses conversations that it resumes. Whatever starts it here (`run`, `connect`, `record`, `sessions resume`) copies the project's sessions into the vault before, and puts back what is missing after. What is in the vault is never changed, and `prune` never removes the last copy of a session.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions vault add --all
+  lapidary sessions vault log
+  lapidary sessions vault log --session 4f1c2b3a
+  lapidary sessions vault restore 4f1c2b3a
+  lapidary sessions vault verify
+
+The vault is in `$XDG_STATE_HOME/lapidary/vault`, or where LAPIDARY_STATE_DIR says.")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    Add(add::Args),
+    Log(log::Args),
+    Verify(verify::Args),
+    Restore(restore::Args),
+    Prune(prune::Args),
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    match &args.verb {
+        Verb::Add(args) => add::run(args, out),
+        Verb::Log(args) => log::run(args, out),
+        Verb::Verify(args) => verify::run(args, out),
+        Verb::Restore(args) => restore::run(args, out),
+        Verb::Prune(args) => prune::run(args, out),
+    }
+}
+
+/// The vault that is ours.
+pub(super) fn opened(place: &Place) -> Result<Vault, Failure> {
+    Ok(Vault::open(job::vault_in(&place.environment)?))
+}
+
+/// What is not there was named wrongly; all else is a fault of the vault or of the disk.
+pub(super) fn failed(error: VaultError) -> Failure {
+    match error {
+        VaultError::NoSession(_) | VaultError::NoSnapshot(_) | VaultError::Ambiguous(_) => {
+            let hint = "`lapidary sessions vault log --all` shows what is there";
+            Failure::bad_input(error).with_hint(hint)
+        }
+        VaultError::Missing { .. } | VaultError::Corrupt { .. } => {
+            let hint = "`lapidary sessions vault verify` says what else is damaged; an older snapshot may have what is needed";
+            Failure::internal(error).with_hint(hint)
+        }
+        _ => Failure::internal(error),
+    }
+}
+
+/// A report that says nothing yet.
+fn report(vault: &Vault, verb: &str) -> VaultReport {
+    VaultReport {
+        schema: VAULT_SCHEMA.to_owned(),
+        vault: vault.dir().to_string_lossy().into_owned(),
+        verb: verb.to_owned(),
+        applied: true,
+        snapshots: Vec::new(),
+        restored: Vec::new(),
+        soundness: None,
+        pruned: None,
+        warnings: Vec::new(),
+    }
+}
+
+fn snapshot(snapshot: &Snapshot) -> VaultSnapshot {
+    VaultSnapshot {
+        id: snapshot.id.clone(),
+        time: snapshot.time.clone(),
+        reason: snapshot.reason.clone(),
+        project: snapshot.project.clone(),
+        files: snapshot.files.iter().map(file).collect(),
+    }
+}
+
+fn file(entry: &Entry) -> VaultFile {
+    VaultFile {
+        path: entry.path.clone(),
+        size: entry.size,
+        mtime: entry.mtime.clone(),
+        sha256: entry.sha256.clone(),
+        session_id: entry.session_id.clone(),
+        listed: entry.listed,
+    }
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}

@@ -1,0 +1,134 @@
+//! `sessions vault add`: takes sessions in.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use lapidary::home::sessions::Project;
+use lapidary::home::vault::{AddRequest, Added, Vault, files_of, session_files};
+use lapidary::vocab::line;
+use lapidary::vocab::vault::VaultReport;
+
+use super::super::common::{Format, Place, Scope};
+use super::super::identify::whole_id;
+use super::super::patience::Patience;
+use super::super::size;
+use super::{counted, failed, opened, report, snapshot};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// Copy sessions into the vault
+///
+/// All files of the project's sessions, those that Gemini CLI hides too, or only those that are named. What has not changed costs a look and no space.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions vault add
+  lapidary sessions vault add --all
+  lapidary sessions vault add latest 4f1c2b3a
+
+Exits with 13 if there is no such session, and with 1 if nothing could be kept.")]
+pub(crate) struct Args {
+    /// `latest`, a number of the list, an id or the beginning of one [default: all]
+    #[arg(value_name = "SESSION", conflicts_with = "all")]
+    sessions: Vec<String>,
+    #[command(flatten)]
+    scope: Scope,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open()?;
+    let vault = opened(&place)?;
+    let patience = Patience::with("copying sessions");
+    let ids = named(args, &place)?;
+    let mut taken = Vec::new();
+    let mut warnings = Vec::new();
+    for project in place.projects(&args.scope)? {
+        for (folder, files) in places(&project, &ids, &mut warnings) {
+            let request = AddRequest {
+                project: folder,
+                files: &files,
+                reason: "added by hand",
+                now: place.now,
+            };
+            taken.push(vault.add(&request).map_err(failed)?);
+        }
+    }
+    for added in &taken {
+        warnings.extend(added.flaws.iter().map(ToString::to_string));
+    }
+    drop(patience);
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => line::write(out, &as_report(&vault, &taken, warnings))?,
+        Format::Text => text(&taken, &warnings, out)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn named(args: &Args, place: &Place) -> Result<Vec<String>, Failure> {
+    if args.sessions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let listing = place.listing(&args.scope)?;
+    let kept = std::collections::BTreeSet::new();
+    let ids = args.sessions.iter();
+    ids.map(|name| whole_id(name, &listing, &kept)).collect()
+}
+
+/// The directories of a project, each with the files in it that are meant.
+fn places<'p>(
+    project: &'p Project,
+    ids: &[String],
+    warnings: &mut Vec<String>,
+) -> Vec<(&'p Path, Vec<PathBuf>)> {
+    let mut places = Vec::new();
+    for directory in &project.directories {
+        for chats in [directory.join("chats"), directory.clone()] {
+            let (files, flaws) = if ids.is_empty() {
+                session_files(&chats)
+            } else {
+                files_of(&chats, ids)
+            };
+            warnings.extend(flaws.iter().map(ToString::to_string));
+            if !files.is_empty() {
+                places.push((directory.as_path(), files));
+            }
+        }
+    }
+    places
+}
+
+fn as_report(vault: &Vault, taken: &[Added], warnings: Vec<String>) -> VaultReport {
+    VaultReport {
+        snapshots: taken
+            .iter()
+            .map(|added| snapshot(&added.snapshot))
+            .collect(),
+        warnings,
+        ..report(vault, "add")
+    }
+}
+
+fn text(taken: &[Added], warnings: &[String], out: &mut Printer) -> Result<(), Failure> {
+    for warning in warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    for added in taken {
+        let files = &added.snapshot.files;
+        let bytes = files.iter().map(|file| file.size).sum();
+        let what = format!("{}, {}", counted(files.len(), "file"), size::short(bytes));
+        let id = &added.snapshot.id;
+        if added.changed {
+            writeln!(out, "{id}  {what}, {} new", added.new)?;
+        } else {
+            writeln!(out, "{id}  {what}, as they were")?;
+        }
+    }
+    if taken.is_empty() {
+        out.note("no sessions recorded here yet; --all takes in those of other projects")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! `sessions vault log`: what the vault has, and since when.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use jiff::Timestamp;
+use lapidary::home::vault::{Entry, History, Snapshot};
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::line;
+use lapidary::vocab::vault::VaultReport;
+
+use super::super::common::{Format, Place, Scope};
+use super::super::identify::{kept_ids, whole_id};
+use super::super::patience::Patience;
+use super::super::{age, size};
+use super::{counted, failed, opened, report, snapshot};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// Show what the vault has, the oldest first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions vault log
+  lapidary sessions vault log --all
+  lapidary sessions vault log --session 4f1c2b3a
+  lapidary sessions vault log --all --format json | jq -r '.snapshots[].id'
+
+Each line is a snapshot: what it is called, how old it is, how many files it has, how many of them were new, and what it was taken for.")]
+pub(crate) struct Args {
+    /// Show only the contents of this session: an id or the beginning of one. It may be of any project, and gone
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    #[command(flatten)]
+    scope: Scope,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open()?;
+    let vault = opened(&place)?;
+    let patience = Patience::with("reading the vault");
+    let mut history = vault.log().map_err(failed)?;
+    let id = args.session.as_deref();
+    let id = id.map(|named| session(named, &history, args, &place));
+    let id = id.transpose()?;
+    match &id {
+        Some(id) => keep_session(&mut history, id),
+        None => keep_projects(&mut history, args, &place)?,
+    }
+    drop(patience);
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => {
+            let found = VaultReport {
+                snapshots: history.snapshots.iter().map(snapshot).collect(),
+                warnings: warnings(&history),
+                ..report(&vault, "log")
+            };
+            line::write(out, &found)?;
+        }
+        Format::Text => text(&history, id.as_deref(), &place, out)?,
+    }
+    Ok(Exit::Success)
+}
+
+/// The vault is asked first: what is in it need not be anywhere else.
+fn session(named: &str, history: &History, args: &Args, place: &Place) -> Result<String, Failure> {
+    let kept = kept_ids(history);
+    if kept.contains(named) {
+        return Ok(named.to_owned());
+    }
+    let id = whole_id(named, &place.listing(&args.scope)?, &kept)?;
+    if kept.contains(id.as_str()) {
+        return Ok(id);
+    }
+    Err(failed(lapidary::home::vault::VaultError::NoSession(id)))
+}
+
+fn keep_projects(history: &mut History, args: &Args, place: &Place) -> Result<(), Failure> {
+    if args.scope.all {
+        // Project by project, as lists are; each the oldest first, as they are already.
+        history.snapshots.sort_by(|a, b| a.project.cmp(&b.project));
+        return Ok(());
+    }
+    let projects = place.projects(&args.scope)?;
+    let directories: Vec<_> = projects.iter().flat_map(|it| &it.directories).collect();
+    let is_meant = |it: &Snapshot| directories.iter().any(|dir| *dir == Path::new(&it.project));
+    history.snapshots.retain(is_meant);
+    Ok(())
+}
+
+/// Leaves each content of a session once, where it first was.
+fn keep_session(history: &mut History, id: &str) {
+    let mut known = HashSet::new();
+    for snapshot in &mut history.snapshots {
+        snapshot.files.retain(|file| {
+            file.session_id.as_deref() == Some(id)
+                && known.insert((file.path.clone(), file.sha256.clone()))
+        });
+    }
+    history.snapshots.retain(|it| !it.files.is_empty());
+}
+
+fn warnings(history: &History) -> Vec<String> {
+    let unreadable = history.unreadable.iter();
+    unreadable
+        .map(|path| format!("the snapshot `{}` cannot be read", path.display()))
+        .collect()
+}
+
+fn text(
+    history: &History,
+    session: Option<&str>,
+    place: &Place,
+    out: &mut Printer,
+) -> Result<(), Failure> {
+    for warning in warnings(history) {
+        complain(&format!("warning: {warning}"));
+    }
+    if history.snapshots.is_empty() {
+        out.note("the vault has nothing of this project; --all shows what else it has")?;
+    }
+    if let Some(id) = session {
+        contents(history, place, out)?;
+        let id = sanitize(id);
+        out.note(&format!(
+            "`lapidary sessions vault restore {id}` brings back the newest that can be resumed"
+        ))?;
+        return Ok(());
+    }
+    Ok(snapshots(history, place, out)?)
+}
+
+fn snapshots(history: &History, place: &Place, out: &mut Printer) -> io::Result<()> {
+    let mut project = "";
+    let mut known: HashMap<&str, &str> = HashMap::new();
+    for snapshot in &history.snapshots {
+        if snapshot.project != project {
+            project = &snapshot.project;
+            known.clear();
+            writeln!(out, "{}", sanitize(project))?;
+        }
+        let is_new = |file: &&Entry| known.get(file.path.as_str()) != Some(&file.sha256.as_str());
+        let new = snapshot.files.iter().filter(is_new).count();
+        known = snapshot
+            .files
+            .iter()
+            .map(|file| (file.path.as_str(), file.sha256.as_str()))
+            .collect();
+        let bytes = snapshot.files.iter().map(|file| file.size).sum();
+        writeln!(
+            out,
+            "  {}  {:<15} {:>10}, {:>6}, {new:>4} new  {}",
+            sanitize(&snapshot.id),
+            ago(&snapshot.time, place),
+            counted(snapshot.files.len(), "file"),
+            size::short(bytes),
+            sanitize(&snapshot.reason)
+        )?;
+    }
+    Ok(())
+}
+
+fn contents(history: &History, place: &Place, out: &mut Printer) -> io::Result<()> {
+    for snapshot in &history.snapshots {
+        for file in &snapshot.files {
+            let remark = if file.listed {
+                ""
+            } else {
+                "  (nothing to resume)"
+            };
+            writeln!(
+                out,
+                "  {}  {:<15} {:>6}  {}{remark}",
+                sanitize(&snapshot.id),
+                ago(&snapshot.time, place),
+                size::short(file.size),
+                sanitize(&file.path)
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// How long ago a time was that is written down.
+pub(super) fn ago(time: &str, place: &Place) -> String {
+    let time = time.parse::<Timestamp>().ok();
+    age::long(time.map(Timestamp::as_millisecond), place.now)
+}

@@ -1,0 +1,192 @@
+//! `sessions vault restore`: brings sessions back.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use lapidary::home::Vars;
+use lapidary::home::vault::{
+    Chosen, Facts, History, How, Restored, Retention, Vault, VaultError, What, recover,
+};
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::line;
+use lapidary::vocab::vault::{RestoredFile, RestoredHow, VaultReport};
+
+use super::super::common::{Format, Place};
+use super::super::identify::{beginning_with, kept_ids};
+use super::super::patience::Patience;
+use super::super::size;
+use super::{failed, file, opened, report};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Bring a session, or all of a snapshot, back where it was
+///
+/// Of a session the newest copy that can be resumed comes back, and what its sub-agents wrote. Nothing is overwritten: what is there under the same name stays, and the copy gets a name beside it. Files without content that would make Gemini CLI delete it again go into the vault.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions vault restore 4f1c2b3a-5d6e-4f70-8a9b-0c1d2e3f4a5b
+  lapidary sessions vault restore 4f1c2b3a --dry-run
+  lapidary sessions vault restore 20261116T044012.123Z-ab12cd34 --to /tmp/as-it-was
+
+Exits with 13 if the vault has no such session or snapshot.")]
+pub(crate) struct Args {
+    /// An id of a session or of a snapshot, or the beginning of one
+    #[arg(value_name = "SESSION|SNAPSHOT")]
+    what: String,
+    /// Put it below this directory instead
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open()?;
+    let vault = opened(&place)?;
+    let patience = Patience::with("reading the vault");
+    let chosen = chosen(&vault, &args.what)?;
+    let to = match &args.to {
+        Some(directory) => place.environment.dir.join(directory),
+        None => chosen.project.clone(),
+    };
+    let restored = if args.dry_run {
+        vault.foresee(&chosen, &to, place.now)
+    } else {
+        vault.put_back(&chosen, &to, place.now)
+    };
+    let restored = restored.map_err(failed)?;
+    let is_home = args.to.is_none() && !args.dry_run;
+    let mut notes = Vec::new();
+    if is_home {
+        notes = disarm(&vault, &restored, &place)?;
+        notes.extend(short_lived(&restored, &chosen.project, &place));
+    }
+    drop(patience);
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => {
+            let done = VaultReport {
+                applied: !args.dry_run,
+                restored: restored.iter().map(described).collect(),
+                warnings: notes,
+                ..report(&vault, "restore")
+            };
+            line::write(out, &done)?;
+        }
+        Format::Text => text(args, &restored, &notes, out)?,
+    }
+    Ok(Exit::Success)
+}
+
+/// A whole id of a session, then a snapshot, then the beginning of a session's id.
+fn chosen(vault: &Vault, named: &str) -> Result<Chosen, Failure> {
+    let history = vault.log().map_err(failed)?;
+    let kept = kept_ids(&history);
+    let what = if kept.contains(named) {
+        What::Session(named)
+    } else if is_snapshot(named, &history) {
+        What::Snapshot(named)
+    } else {
+        match beginning_with(named, &kept)?.as_slice() {
+            [only] => What::Session(only),
+            _ => return Err(failed(VaultError::NoSession(named.to_owned()))),
+        }
+    };
+    vault.choose(what).map_err(failed)
+}
+
+/// Snapshots are called by their time, and no session's id begins with one.
+fn is_snapshot(named: &str, history: &History) -> bool {
+    let is_long = named.len() > "20261116T".len();
+    let mut ids = history.snapshots.iter().map(|it| it.id.as_str());
+    is_long && ids.any(|id| id.starts_with(named))
+}
+
+/// What endangers the sessions that are back goes into the vault.
+fn disarm(vault: &Vault, restored: &[Restored], place: &Place) -> Result<Vec<String>, Failure> {
+    let is_main = |it: &&Restored| Path::new(&it.entry.path).components().count() <= 2;
+    let folders: BTreeSet<&Path> = restored
+        .iter()
+        .filter(is_main)
+        .filter_map(|it| it.path.parent())
+        .collect();
+    let mut notes = Vec::new();
+    for chats in folders {
+        let actions = recover::disarm(vault, chats, "after restoring", place.now);
+        notes.extend(actions.map_err(failed)?.into_iter().map(|it| it.sentence));
+    }
+    Ok(notes)
+}
+
+/// Sessions that are older than the user's settings let them become: the CLI's next start deletes them, as it is told to.
+fn short_lived(restored: &[Restored], directory: &Path, place: &Place) -> Vec<String> {
+    let mut projects = place.store.projects().into_iter();
+    let project = projects.find(|it| it.directories.iter().any(|it| it == directory));
+    let vars = Vars::new(&place.environment.vars);
+    let max_age = project.and_then(|project| {
+        let root = project.root?;
+        Retention::of_project(&place.store.home, &root, vars)?.max_age
+    });
+    let Some(limit) = max_age.and_then(|age| place.now.checked_sub(age)) else {
+        return Vec::new();
+    };
+    let is_old = |it: &&Restored| {
+        let facts = std::fs::read(&it.path).map(|bytes| Facts::of(&bytes));
+        let updated = facts.ok().and_then(|it| it.last_updated);
+        let updated = updated.and_then(|time| time.parse::<jiff::Timestamp>().ok());
+        it.entry.listed && updated.is_some_and(|time| std::time::SystemTime::from(time) < limit)
+    };
+    let old = restored.iter().filter(is_old);
+    old.map(|it| {
+        let id = it.entry.session_id.as_deref().unwrap_or_default();
+        format!(
+            "session {id} is older than your settings let sessions become, and Gemini CLI's next start deletes it again: continue it with `lapidary sessions resume`, or raise `general.sessionRetention.maxAge`"
+        )
+    })
+    .collect()
+}
+
+fn described(restored: &Restored) -> RestoredFile {
+    RestoredFile {
+        path: restored.path.to_string_lossy().into_owned(),
+        how: match restored.how {
+            How::Written => RestoredHow::Written,
+            How::AlreadyThere => RestoredHow::AlreadyThere,
+            How::Beside => RestoredHow::Beside,
+        },
+        file: file(&restored.entry),
+    }
+}
+
+fn text(
+    args: &Args,
+    restored: &[Restored],
+    notes: &[String],
+    out: &mut Printer,
+) -> Result<(), Failure> {
+    for one in restored {
+        let done = match (one.how, args.dry_run) {
+            (How::Written, false) => "back",
+            (How::Written, true) => "would be back",
+            (How::AlreadyThere, _) => "never gone",
+            (How::Beside, false) => "back, beside another of its name",
+            (How::Beside, true) => "would be back, beside another of its name",
+        };
+        let path = one.path.to_string_lossy();
+        let size = size::short(one.entry.size);
+        writeln!(out, "{} ({size}): {done}", sanitize(&path))?;
+    }
+    for note in notes {
+        out.note(note)?;
+    }
+    if args.dry_run {
+        out.note("nothing was written; without --dry-run it is")?;
+    }
+    Ok(())
+}

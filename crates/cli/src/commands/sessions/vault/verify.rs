@@ -1,0 +1,132 @@
+//! `sessions vault verify`: whether the vault holds what it says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+
+use lapidary::home::vault::{History, Verdict};
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::line;
+use lapidary::vocab::vault::{DamagedContent, Soundness, VaultReport};
+
+use super::super::common::{Format, Place};
+use super::super::patience::Patience;
+use super::super::size;
+use super::{counted, failed, opened, report};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Read every copy in the vault and compare it with its hash
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary sessions vault verify
+  lapidary sessions vault verify --format json | jq .soundness.sound
+
+Exits with 1 if anything is damaged, missing or unreadable.")]
+pub(crate) struct Args {
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open()?;
+    let vault = opened(&place)?;
+    let patience = Patience::with("reading every copy in the vault");
+    let history = vault.log().map_err(failed)?;
+    let verdict = vault.verify().map_err(failed)?;
+    drop(patience);
+    let soundness = soundness(&verdict, &history);
+    let is_sound = soundness.sound;
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => {
+            let found = VaultReport {
+                soundness: Some(soundness),
+                ..report(&vault, "verify")
+            };
+            line::write(out, &found)?;
+        }
+        Format::Text => text(&soundness, out)?,
+    }
+    Ok(if is_sound {
+        Exit::Success
+    } else {
+        Exit::Internal
+    })
+}
+
+fn soundness(verdict: &Verdict, history: &History) -> Soundness {
+    let mut damaged: BTreeMap<&str, bool> = BTreeMap::new();
+    damaged.extend(verdict.corrupt.iter().map(|name| (name.as_str(), false)));
+    damaged.extend(verdict.missing.iter().map(|name| (name.as_str(), true)));
+    Soundness {
+        sound: verdict.is_sound(),
+        snapshots: verdict.snapshots as u64,
+        contents: verdict.sound as u64,
+        bytes: verdict.bytes,
+        damaged: damaged
+            .into_iter()
+            .map(|(name, missing)| whose(name, missing, history))
+            .collect(),
+        unreadable: verdict
+            .unreadable
+            .iter()
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect(),
+        unreferenced: verdict.unreferenced.len() as u64,
+    }
+}
+
+/// Which files are lost with a content.
+fn whose(sha256: &str, missing: bool, history: &History) -> DamagedContent {
+    let mut files = BTreeSet::new();
+    let mut session_ids = BTreeSet::new();
+    for snapshot in &history.snapshots {
+        for entry in &snapshot.files {
+            if entry.sha256 == sha256 || entry.within.as_deref() == Some(sha256) {
+                files.insert(format!("{}/{}", snapshot.project, entry.path));
+                session_ids.extend(entry.session_id.clone());
+            }
+        }
+    }
+    DamagedContent {
+        sha256: sha256.to_owned(),
+        missing,
+        files: files.into_iter().collect(),
+        session_ids: session_ids.into_iter().collect(),
+    }
+}
+
+fn text(found: &Soundness, out: &mut Printer) -> Result<(), Failure> {
+    for content in &found.damaged {
+        let what = if content.missing {
+            "is missing"
+        } else {
+            "is damaged"
+        };
+        writeln!(out, "the copy {} {what}:", content.sha256)?;
+        for file in &content.files {
+            writeln!(out, "  {}", sanitize(file))?;
+        }
+        for id in &content.session_ids {
+            writeln!(out, "  of session {}", sanitize(id))?;
+        }
+    }
+    for path in &found.unreadable {
+        writeln!(out, "the snapshot {} cannot be read", sanitize(path))?;
+    }
+    let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let contents = match found.contents {
+        1 => "1 copy".to_owned(),
+        number => format!("{number} copies"),
+    };
+    let snapshots = counted(count(found.snapshots), "snapshot");
+    let size = size::short(found.bytes);
+    writeln!(out, "sound: {contents} in {snapshots}, {size}")?;
+    if found.sound {
+        return Ok(());
+    }
+    out.note("not all of the vault is sound: `lapidary sessions vault log --session ID` shows what else it has of a session; `lapidary sessions vault add` copies what is still in its place once more")?;
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! A look at every file of a project, the hidden ones too.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::super::guard::sweep::Listed;
+use super::super::{Flaw, FlawKind};
+use super::{Action, Depth, Facts, Plan, Replay, Seen, Vault, VaultError};
+use super::{guard, session_files, sweep};
+
+/// What a project's files hide, and what endangers them.
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    /// How many files were looked at.
+    pub looked: usize,
+    /// What could come back, by file.
+    pub plans: Vec<Plan>,
+    /// Files that the CLI's next start would delete, and a conversation with them.
+    pub dangers: Vec<Danger>,
+    /// What could not be looked at.
+    pub flaws: Vec<Flaw>,
+}
+
+/// A file without content that would take a session with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Danger {
+    /// The file.
+    pub path: PathBuf,
+    /// The session that it names.
+    pub session_id: Option<String>,
+}
+
+/// Looks at every session file of these directories. Nothing is written.
+pub fn survey(chats: &[PathBuf], depth: Depth) -> Survey {
+    let mut survey = Survey::default();
+    for chats in chats {
+        survey.look(chats, depth);
+    }
+    survey
+}
+
+/// Moves files without content that endanger a session into the vault.
+pub fn disarm(
+    vault: &Vault,
+    chats: &Path,
+    reason: &str,
+    now: SystemTime,
+) -> Result<Vec<Action>, VaultError> {
+    let project = guard::project_of(chats);
+    let (added, flaws) = guard::look(vault, chats, project, reason, now)?;
+    let files = guard::seen(&added, project, chats);
+    Ok(sweep::stubs(vault, &files, &flaws))
+}
+
+impl Survey {
+    fn look(&mut self, chats: &Path, depth: Depth) {
+        let (files, flaws) = session_files(chats);
+        self.flaws.extend(flaws);
+        let mut seen = Vec::new();
+        let mut plans = Vec::new();
+        for path in files {
+            let bytes = match fs::read(&path) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    let kind = FlawKind::Unreadable(error.to_string());
+                    self.flaws.push(Flaw { path, kind });
+                    continue;
+                }
+            };
+            self.looked += 1;
+            let file = Seen::unkept(path, chats, Facts::of(&bytes));
+            // What a subagent wrote is resumed by nobody.
+            if file.path.parent() == Some(chats) && !file.facts.subagent {
+                let plan = Plan::of(file.path.clone(), bytes, depth);
+                plans.extend(plan.is_needed().then_some(plan));
+            }
+            seen.push(file);
+        }
+        plans.retain(|plan| !is_elsewhere(plan, &seen));
+        let is_planned = |file: &Seen| plans.iter().any(|plan: &Plan| plan.path == file.path);
+        let dangers = Listed::of(&seen);
+        let dangers = dangers.endangered_by(&seen);
+        let dangers = dangers.filter(|file| !is_planned(file)).map(|file| Danger {
+            path: file.path.clone(),
+            session_id: file.facts.session_id.clone(),
+        });
+        self.dangers.extend(dangers);
+        self.plans.extend(plans);
+    }
+}
+
+/// True if another file of the session shows all that this one hides.
+fn is_elsewhere(plan: &Plan, files: &[Seen]) -> bool {
+    let ours = Replay::of(&plan.source, plan.depth);
+    let of_session = |file: &&Seen| {
+        file.path != plan.path
+            && file.is_listed()
+            && file.facts.session_id.as_ref() == Some(&plan.session_id)
+    };
+    files.iter().filter(of_session).any(|file| {
+        let Ok(bytes) = fs::read(&file.path) else {
+            return false;
+        };
+        let theirs = Replay::of(&bytes, plan.depth);
+        let mut keys = ours.kept.list.iter().map(|message| message.key);
+        keys.all(|key| theirs.shown.get(key).is_some())
+    })
+}

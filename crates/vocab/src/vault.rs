@@ -1,0 +1,214 @@
+//! The vault, and what can be recovered: what `lapidary sessions vault` and `lapidary sessions recover` print.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::open_enum::open_enum;
+
+/// The version that a report on the vault carries in `schema`.
+pub const VAULT_SCHEMA: &str = "lapidary.vault/1";
+
+/// The version that a report on recovering carries in `schema`.
+pub const RECOVER_SCHEMA: &str = "lapidary.recover/1";
+
+/// What `lapidary sessions vault` prints, whatever it was asked to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VaultReport {
+    /// The vocabulary and its version, `lapidary.vault/1`. Derived.
+    pub schema: String,
+    /// Where the vault is. Derived.
+    pub vault: String,
+    /// `add`, `log`, `verify`, `restore` or `prune`. Derived.
+    pub verb: String,
+    /// False if this only says what would be done. Derived.
+    pub applied: bool,
+    /// The snapshots that were asked for, or taken, the oldest first. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub snapshots: Vec<VaultSnapshot>,
+    /// What was brought back, or would be. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restored: Vec<RestoredFile>,
+    /// How sound it is, for `verify`. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soundness: Option<Soundness>,
+    /// What went, or would go, for `prune`. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pruned: Option<PrunedContents>,
+    /// What else was done, or was wrong, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// Session files of one project at one time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VaultSnapshot {
+    /// What it is called. Derived.
+    pub id: String,
+    /// When it was taken. Derived.
+    pub time: String,
+    /// What for. Derived.
+    pub reason: String,
+    /// The directory that the paths start from. Derived.
+    pub project: String,
+    /// The files, by path. Derived.
+    pub files: Vec<VaultFile>,
+}
+
+/// A file in a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VaultFile {
+    /// Where it lay, from the project's directory on. Derived.
+    pub path: String,
+    /// Its size in bytes. Derived.
+    pub size: u64,
+    /// When it was last changed. Upstream.
+    pub mtime: String,
+    /// The SHA-256 of its content. Derived.
+    pub sha256: String,
+    /// The session's whole id, if it says one. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// True if Gemini CLI would have listed it. Derived.
+    pub listed: bool,
+}
+
+/// A file that was brought back, or would be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RestoredFile {
+    /// Where it is now. Derived.
+    pub path: String,
+    /// What had to be done. Derived.
+    pub how: RestoredHow,
+    /// What it was. Derived.
+    pub file: VaultFile,
+}
+
+open_enum! {
+    /// What had to be done to bring a file back.
+    pub enum RestoredHow {
+        /// It was gone, and is back under its name.
+        Written = "written",
+        /// It had never gone.
+        AlreadyThere = "already_there",
+        /// Another content has its name now: it lies next to it.
+        Beside = "beside",
+    }
+}
+
+/// Whether the vault holds what it says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Soundness {
+    /// True if everything that a snapshot names can be brought back. Derived.
+    pub sound: bool,
+    /// How many snapshots can be read. Derived.
+    pub snapshots: u64,
+    /// How many contents are sound. Derived.
+    pub contents: u64,
+    /// Their bytes in all. Derived.
+    pub bytes: u64,
+    /// Contents that are not what they were, or not there. Derived.
+    pub damaged: Vec<DamagedContent>,
+    /// Snapshots that cannot be read. Derived.
+    pub unreadable: Vec<String>,
+    /// How many contents no snapshot names. Derived.
+    pub unreferenced: u64,
+}
+
+/// A content that cannot be brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DamagedContent {
+    /// Its SHA-256. Derived.
+    pub sha256: String,
+    /// True if it is not there at all. Derived.
+    pub missing: bool,
+    /// The files that had it, by where they lay. Derived.
+    pub files: Vec<String>,
+    /// Their sessions. Derived.
+    pub session_ids: Vec<String>,
+}
+
+/// What went from the vault, or would go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PrunedContents {
+    /// Contents that a newer one of the same session begins with: they can still be brought back. Derived.
+    pub contained: u64,
+    /// Contents that were too old or too many. Derived.
+    pub dropped: u64,
+    /// Contents that no snapshot named. Derived.
+    pub unreferenced: u64,
+    /// Snapshots of which nothing was left. Derived.
+    pub snapshots: u64,
+    /// Bytes that are free then. Derived.
+    pub freed: u64,
+    /// Bytes that are left. Derived.
+    pub left: u64,
+}
+
+/// What `lapidary sessions recover` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecoverReport {
+    /// The vocabulary and its version, `lapidary.recover/1`. Derived.
+    pub schema: String,
+    /// False if this only says what would come back. Derived.
+    pub applied: bool,
+    /// How many files were looked at. Derived.
+    pub looked: u64,
+    /// What comes back, session by session. Derived.
+    pub sessions: Vec<RecoveredSession>,
+    /// Files without content that Gemini CLI's next start would delete together with a conversation; they go into the vault. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dangers: Vec<String>,
+    /// What else was done, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<String>,
+    /// What was wrong, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// A session of which something comes back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecoveredSession {
+    /// Its whole id, or the one that it gets if nothing in it says one. Upstream.
+    pub session_id: String,
+    /// The file that hides it. Derived.
+    pub path: String,
+    /// The file that it is in now. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovered_path: Option<String>,
+    /// True if the content is the vault's, since no file has anything left of it. Derived.
+    pub from_vault: bool,
+    /// How many messages Gemini CLI shows before. Derived.
+    pub shown: u64,
+    /// How many it has then. Derived.
+    pub total: u64,
+    /// Messages that get fields back, such as tokens and tool calls. Derived.
+    pub poorer: u64,
+    /// What hid them: `clobbered`, `unknown_rewind`, `torn_line`, `compressed`, `rewound` or `no_header`. Derived.
+    pub causes: Vec<String>,
+    /// The messages that come back, in order. Derived.
+    pub found: Vec<FoundMessage>,
+}
+
+/// A message that comes back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundMessage {
+    /// `user`, `gemini` and so on. Upstream.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// When it was written. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    /// How it begins. Upstream.
+    pub words: String,
+}
