@@ -28,7 +28,7 @@ use crate::policy::Rules;
 use crate::process::{Command, Supervisor};
 use crate::recording::{self, PromptDirectory, RecordError};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
-use crate::safekeeping::Safekeeping;
+use crate::safekeeping::{Resume, Safekeeping};
 use crate::talk::{self, Attendant, Conversation};
 use crate::{Host, fresh_run};
 
@@ -163,6 +163,9 @@ impl Job {
         // It takes as long as somebody wants it, unless they have said how long.
         request.run.timeouts.total = self.config.timeout;
         request.attendant = Attendant::Peer;
+        if let Some(safekeeping) = &mut request.run.safekeeping {
+            safekeeping.resume = Resume::Any;
+        }
         Ok(talk::connect(request))
     }
 
@@ -355,16 +358,17 @@ impl Job {
             Agent::Standin { .. } => false,
         };
         let vault = self.vault.clone().filter(|_| is_gemini)?;
-        let vars = Vars::new(&self.environment.vars);
-        let home = GeminiHome::from_vars(vars, self.environment.home.as_deref())?;
+        let environment = self.environment_of_agent();
+        let vars = Vars::new(&environment.vars);
+        let home = GeminiHome::from_vars(vars, environment.home.as_deref())?;
         let directory = self.config.working_dir_in(&self.environment.dir);
         let directory = directory.canonicalize().unwrap_or(directory);
         let retention = Retention::of_project(&home, &directory, vars);
         let project = Store::new(home).project(&directory);
-        let resume = self.resume.as_deref().map(|named| {
+        let resume = self.resume.as_deref().map_or(Resume::Nothing, |named| {
             let listing = Listing::of(std::slice::from_ref(&project), SystemTime::now());
             let found = select(&listing, named, Selection::Strict);
-            found.map_or_else(|_| named.to_owned(), |found| found.info.id.clone())
+            Resume::One(found.map_or_else(|_| named.to_owned(), |found| found.info.id.clone()))
         });
         Some(Safekeeping {
             vault,
@@ -372,6 +376,17 @@ impl Job {
             resume,
             retention,
         })
+    }
+
+    /// What the agent sees, which may have another home than we have.
+    fn environment_of_agent(&self) -> Environment {
+        let mut vars = self.environment.vars.clone();
+        if let Agent::Acp(agent) = &self.agent {
+            vars.extend(agent.environment.iter().cloned());
+        }
+        let seen = Environment::from_vars(vars, &self.environment.dir);
+        let home = seen.home.clone().or(self.environment.home.clone());
+        Environment { home, ..seen }
     }
 
     /// Where the agent may read it: it gets a directory for itself.

@@ -17,6 +17,7 @@
 pub(crate) mod attempt;
 pub(crate) mod course;
 pub(crate) mod ending;
+mod keeping;
 pub(crate) mod oversee;
 mod request;
 mod retry;

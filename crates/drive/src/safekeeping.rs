@@ -8,7 +8,10 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use lapidary_home::sessions::Project;
-use lapidary_home::vault::{Guard, GuardRequest, Retention, Vault};
+use lapidary_home::vault::{Did, Guard, GuardRequest, Retention, Vault, session_files};
+
+/// What the vault has not.
+const ONLY_SESSIONS: &str = "The vault has sessions and what their sub-agents said, but neither the outputs of their tools nor their plans and logs: where the CLI deleted those with a session, they are gone.";
 
 /// What is to be kept safe, and where.
 #[derive(Debug, Clone)]
@@ -17,10 +20,22 @@ pub struct Safekeeping {
     pub vault: PathBuf,
     /// The projects whose sessions the agent may touch.
     pub projects: Vec<Project>,
-    /// The whole id of the session that will be continued.
-    pub resume: Option<String>,
+    /// What will be continued.
+    pub resume: Resume,
     /// What the user has the agent delete.
     pub retention: Option<Retention>,
+}
+
+/// Which session an agent continues.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Resume {
+    /// None.
+    #[default]
+    Nothing,
+    /// The one with this whole id.
+    One(String),
+    /// Whichever somebody asks it to load, at any time.
+    Any,
 }
 
 /// Sessions that are being watched over.
@@ -34,29 +49,30 @@ pub struct Kept {
 impl Safekeeping {
     /// Copies what is there. An error means that the agent must not start.
     pub fn before(&self) -> Result<Kept, String> {
-        let chats = self
-            .projects
-            .iter()
-            .flat_map(|project| &project.directories);
-        let chats: Vec<_> = chats
-            .map(|directory| directory.join("chats"))
-            .filter(|chats| chats.is_dir())
-            .collect();
+        let chats = self.chats();
         if chats.is_empty() {
             return Ok(Kept::nothing());
         }
         let request = GuardRequest {
             chats,
             now: SystemTime::now(),
-            resume: self.resume.clone(),
+            resume: match &self.resume {
+                Resume::One(id) => Some(id.clone()),
+                Resume::Nothing | Resume::Any => None,
+            },
             retention: self.retention,
         };
-        match Guard::before(&Vault::open(&self.vault), request) {
+        let vault = Vault::open(&self.vault);
+        let guard = match &self.resume {
+            Resume::Any => Guard::before_any(&vault, request),
+            Resume::Nothing | Resume::One(_) => Guard::before(&vault, request),
+        };
+        match guard {
             Ok(guard) => Ok(Kept {
                 notices: sentences(&guard),
                 guard: Some(guard),
             }),
-            Err(error) if self.resume.is_some() => Err(told(&error)),
+            Err(error) if matches!(self.resume, Resume::One(_)) => Err(told(&error)),
             Err(error) => Ok(Kept {
                 guard: None,
                 notices: vec![format!(
@@ -65,6 +81,21 @@ impl Safekeeping {
                 )],
             }),
         }
+    }
+
+    /// How many files of sessions there are.
+    pub fn count(&self) -> usize {
+        let chats = self.chats();
+        let files = chats.iter().map(|chats| session_files(chats).0.len());
+        files.sum()
+    }
+
+    fn chats(&self) -> Vec<PathBuf> {
+        let directories = self.projects.iter().flat_map(|it| &it.directories);
+        directories
+            .map(|directory| directory.join("chats"))
+            .filter(|chats| chats.is_dir())
+            .collect()
     }
 }
 
@@ -82,11 +113,12 @@ impl Kept {
             return Vec::new();
         };
         match guard.after(SystemTime::now()) {
-            Ok(repair) => repair
-                .actions
-                .into_iter()
-                .map(|action| action.sentence)
-                .collect(),
+            Ok(repair) => {
+                let is_back = repair.actions.iter().any(|it| it.did == Did::PutBack);
+                let told = repair.actions.into_iter().map(|action| action.sentence);
+                told.chain(is_back.then(|| ONLY_SESSIONS.to_owned()))
+                    .collect()
+            }
             Err(error) => vec![format!(
                 "sessions could not be checked after the run: {}; `lapidary sessions vault log` has them as they were before",
                 told(&error)

@@ -9,6 +9,10 @@
 //! vault/blobs/ab/<sha256>            a content, named by its SHA-256; never changed, never a hard link (the CLI appends in place)
 //! vault/snapshots/<time>-<8>.json    which file had which content when ([`Snapshot`])
 //! vault/cache/<project>.json         what an unchanged file was known to hold, so that it costs a look and no reading
+//! vault/within/<sha256>              the content that a content is the beginning of, where only that one is still kept
+//! vault/open-guards/<8>.json         runs that are not over: whoever finds one whose process is gone finishes it
+//! vault/tombstones/<sha256>.json     what was removed on purpose, and when
+//! vault/sequence                     how many snapshots were written
 //! vault/lock                         shared by who adds, exclusive to who prunes
 //! ```
 //!
@@ -23,6 +27,7 @@ mod error;
 mod gather;
 mod guard;
 pub(crate) mod names;
+mod open;
 mod prune;
 mod rebuild;
 pub mod recover;
@@ -30,7 +35,9 @@ mod replay;
 mod restore;
 mod snapshot;
 mod stat;
+mod tombstones;
 mod verify;
+mod within;
 
 pub use add::{AddRequest, Added};
 pub use content::Facts;
@@ -40,6 +47,7 @@ pub use guard::{Action, Did, Guard, GuardRequest, Repair, Retention};
 pub use prune::{PruneRequest, Pruned};
 pub use restore::{Chosen, How, Restored, What};
 pub use snapshot::{Entry, History, SCHEMA, Snapshot};
+pub use tombstones::Removed;
 pub use verify::Verdict;
 
 use std::fs::{self, File, OpenOptions};

@@ -11,7 +11,7 @@ use lapidary::drive::detect::Environment;
 use lapidary::drive::process::{Command, Exit as Ending, StartError, Stdio, Supervisor};
 use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
 use lapidary::drive::recording::RecordError;
-use lapidary::drive::safekeeping::{Kept, Safekeeping};
+use lapidary::drive::safekeeping::{Kept, Resume, Safekeeping};
 use lapidary::home::Vars;
 use lapidary::home::sessions::Project;
 use lapidary::home::vault::Retention;
@@ -88,7 +88,7 @@ fn kept_safe(args: &Args) -> Result<Option<Kept>, Failure> {
     if args.no_vault || !says("gemini") {
         return Ok(None);
     }
-    let place = Place::open()?;
+    let place = Place::seen_with(&assigned(&args.command))?;
     let projects = if says("acp") {
         place.store.projects()
     } else {
@@ -98,7 +98,7 @@ fn kept_safe(args: &Args) -> Result<Option<Kept>, Failure> {
         vault: vault_in(&place.environment)?,
         retention: agreed(&projects, &place),
         projects,
-        resume: None,
+        resume: Resume::Nothing,
     };
     let kept = safekeeping.before();
     let kept = kept.map_err(|why| Failure::internal(anyhow!(why)))?;
@@ -106,6 +106,22 @@ fn kept_safe(args: &Args) -> Result<Option<Kept>, Failure> {
         complain(&format!("note: {sentence}"));
     }
     Ok(Some(kept))
+}
+
+/// The variables that the program gets from `env` or the like: it may have another home than we have.
+fn assigned(command: &[OsString]) -> Vec<(OsString, OsString)> {
+    let words = command.iter().filter_map(|word| word.to_str());
+    let words = words.take_while(|word| !is_gemini(word));
+    let pairs = words.filter_map(|word| word.split_once('='));
+    pairs
+        .filter(|(name, _)| ["GEMINI_CLI_HOME", "HOME", "USERPROFILE"].contains(name))
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
+}
+
+/// True for what names the program itself.
+fn is_gemini(word: &str) -> bool {
+    !word.contains('=') && word.contains("gemini")
 }
 
 /// What the user has the CLI delete, if that is the same everywhere. Where it is not, nothing counts as deleted on purpose.

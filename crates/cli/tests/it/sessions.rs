@@ -7,6 +7,7 @@ mod browse_many;
 mod browse_search;
 mod browse_suspend;
 mod delete;
+mod guarded;
 mod prune;
 mod pty;
 mod recover;

@@ -13,12 +13,12 @@ use tokio::time::{Instant, sleep};
 
 use super::attempt::{Attempt, Tried};
 use super::ending::cancelled;
+use super::keeping::{kept_safe, put_back};
 use super::oversee::later;
 use super::request::{Request, Speech};
 use super::stop::Urgency;
 use super::translate::{Batch, now};
 use crate::recording;
-use crate::safekeeping::Kept;
 
 /// The extension of `run_end` that says where the recording is.
 const RECORDING: &str = "lapidary.recording";
@@ -49,20 +49,8 @@ pub(super) async fn run(
         normalizer.note(DiagnosticKind::Notice, notice, &now(), &mut first.events);
     }
     let began = Instant::now();
-    let kept = kept_safe(&request, |notice| {
-        normalizer.note(DiagnosticKind::Notice, notice, &now(), &mut first.events);
-    });
     // That nobody listens any more is no reason to stop: whoever wants that says so.
     let _ = batches.send(first).await;
-    let kept = match kept {
-        Ok(kept) => kept,
-        Err(ending) => {
-            clear_prompt(&request);
-            let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
-            let _ = batches.send(last(finish, *ending, None)).await;
-            return;
-        }
-    };
     let mut effort = Headless {
         request: &request,
         normalizer: &mut normalizer,
@@ -73,56 +61,10 @@ pub(super) async fn run(
     let (mut ending, recording) = attempts(&request, &mut effort, &stops, &batches, began).await;
     ending.duration.get_or_insert_with(|| began.elapsed());
     clear_prompt(&request);
-    put_back(kept, &batches, |notice, events| {
-        normalizer.note(DiagnosticKind::Notice, notice, &now(), events);
-    })
-    .await;
     let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
     let _ = batches
         .send(last(finish, ending, recording.as_deref()))
         .await;
-}
-
-/// Sees to it that the agent destroys no sessions. An ending means that it must not start.
-pub(crate) fn kept_safe(
-    request: &Request,
-    note: impl FnMut(String),
-) -> Result<Option<Kept>, Box<Ending>> {
-    let Some(safekeeping) = &request.safekeeping else {
-        return Ok(None);
-    };
-    match safekeeping.before() {
-        Ok(kept) => {
-            kept.notices.iter().cloned().for_each(note);
-            Ok(Some(kept))
-        }
-        Err(why) => {
-            let stopped = Stopped {
-                cause: Cause::Internal,
-                message: format!("the session cannot be kept safe while it is continued: {why}"),
-                hint: Some("make room, or go without protection: --no-vault".to_owned()),
-            };
-            Err(Box::new(Ending {
-                stopped: Some(stopped),
-                ..Ending::default()
-            }))
-        }
-    }
-}
-
-/// Puts back what the agent has destroyed, and says so.
-pub(crate) async fn put_back(
-    kept: Option<Kept>,
-    batches: &mpsc::Sender<Batch>,
-    mut note: impl FnMut(String, &mut Events),
-) {
-    let mut batch = Batch::default();
-    for notice in kept.map(Kept::after).unwrap_or_default() {
-        note(notice, &mut batch.events);
-    }
-    if !batch.events.is_empty() {
-        let _ = batches.send(batch).await;
-    }
 }
 
 /// What can be tried more than once.
@@ -131,6 +73,8 @@ pub(crate) trait Effort {
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried;
     /// Says that it is tried again, and forgets what was said before.
     fn start_over(&mut self, message: String, events: &mut Events);
+    /// Says something beside the run.
+    fn notice(&mut self, message: String, events: &mut Events);
 }
 
 /// An agent that writes, and is not spoken to.
@@ -160,9 +104,15 @@ impl Effort for Headless<'_> {
         self.normalizer
             .note(DiagnosticKind::Retry, message, &now(), events);
     }
+
+    fn notice(&mut self, message: String, events: &mut Events) {
+        self.normalizer
+            .note(DiagnosticKind::Notice, message, &now(), events);
+    }
 }
 
-/// Tries until it works, or until there is no point in trying again.
+/// Tries until it works, or until there is no point in trying again. Sessions are looked after before and after each attempt: what
+/// one leaves behind may make the next one delete a conversation.
 pub(crate) async fn attempts(
     request: &Request,
     effort: &mut impl Effort,
@@ -172,8 +122,14 @@ pub(crate) async fn attempts(
 ) -> (Ending, Option<PathBuf>) {
     let must_end = request.timeouts.total.map(|total| later(began, total));
     let mut number = 1;
+    let mut recording = None;
     loop {
+        let kept = match kept_safe(request, effort, batches).await {
+            Ok(kept) => kept,
+            Err(ending) => return (*ending, recording),
+        };
         let mut tried = effort.make(number, must_end).await;
+        put_back(kept, effort, request, batches).await;
         let Some(pause) = tried.pause(request, number) else {
             return (tried.ending, tried.recording);
         };
@@ -192,6 +148,7 @@ pub(crate) async fn attempts(
             };
             return (ending, tried.recording);
         }
+        recording = tried.recording;
         number += 1;
     }
 }

@@ -27,7 +27,7 @@ use crate::acp::{
 use crate::process::Ended;
 use crate::recording::{self, Manifest, Recorder, STDOUT};
 use crate::run::attempt::{Tried, begin, manifest};
-use crate::run::course::{Effort, attempts, kept_safe, last, put_back};
+use crate::run::course::{Effort, attempts, last};
 use crate::run::ending::{cannot_record, ending, recorded_end};
 use crate::run::stop::Urgency;
 use crate::run::{Batch, now, stderr_tail};
@@ -86,19 +86,8 @@ async fn talk(
         normalizer.note(kind, notice, &now(), &mut first.events);
     }
     let began = Instant::now();
-    let kept = kept_safe(&request.run, |notice| {
-        normalizer.note(DiagnosticKind::Notice, notice, &now(), &mut first.events);
-    });
     // That nobody listens any more is no reason to stop: whoever wants that says so.
     let _ = batches.send(first).await;
-    let kept = match kept {
-        Ok(kept) => kept,
-        Err(ending) => {
-            let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
-            let _ = batches.send(last(finish, *ending, None)).await;
-            return;
-        }
-    };
     let mut effort = Talking {
         request: &request,
         script,
@@ -118,10 +107,6 @@ async fn talk(
         let _ = batches.send(batch).await;
     }
     ending.duration.get_or_insert_with(|| began.elapsed());
-    put_back(kept, &batches, |notice, events| {
-        normalizer.note(DiagnosticKind::Notice, notice, &now(), events);
-    })
-    .await;
     let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
     let _ = batches
         .send(last(finish, ending, recording.as_deref()))
@@ -157,6 +142,11 @@ impl Effort for Talking<'_> {
         self.normalizer.restart(events);
         self.normalizer
             .note(DiagnosticKind::Retry, message, &now(), events);
+    }
+
+    fn notice(&mut self, message: String, events: &mut Events) {
+        self.normalizer
+            .note(DiagnosticKind::Notice, message, &now(), events);
     }
 }
 

@@ -151,12 +151,15 @@ impl Intake<'_> {
         vault.settle(std::mem::take(&mut self.pending))?;
         let files = self.entries();
         let last = old.snapshot.and_then(|id| vault.snapshot(&id).ok());
-        let same = last.filter(|last| is_same(&last.files, &files));
+        let is_last = |last: &&Snapshot| is_same(&last.files, &files);
+        let same = last.as_ref().filter(is_last).cloned();
         let changed = same.is_none();
-        let snapshot = same
+        let mut snapshot = same
             .unwrap_or_else(|| Snapshot::new(request.project, request.reason, request.now, files));
         if changed {
+            snapshot.sequence = vault.next_sequence()?;
             vault.write_snapshot(&snapshot)?;
+            fold(vault, last.as_ref(), &snapshot);
         }
         let facts = self.known.files.iter();
         let facts = facts.map(|(name, known)| (name.clone(), known.facts.clone()));
@@ -190,6 +193,17 @@ impl Intake<'_> {
             within: None,
         };
         self.known.files.iter().map(entry).collect()
+    }
+}
+
+/// What has only grown since the last snapshot is kept once.
+fn fold(vault: &Vault, last: Option<&Snapshot>, new: &Snapshot) {
+    for old in last.iter().flat_map(|last| &last.files) {
+        let found = new.files.binary_search_by(|it| it.path.cmp(&old.path));
+        if let Ok(at) = found {
+            // It saves room and nothing else.
+            let _ = vault.fold(old, &new.files[at]);
+        }
     }
 }
 

@@ -40,7 +40,31 @@ impl Cache {
     }
 }
 
+/// How many bytes of contents that nothing points at are hashed before a run.
+const ROTA: u64 = 8 << 20;
+
 impl Vault {
+    /// Hashes the contents of one session, and of some others, in turn. What is damaged is forgotten, and so copied again.
+    pub(super) fn doubt(
+        &self,
+        folder: &Path,
+        session: Option<&str>,
+        now: SystemTime,
+    ) -> Result<(), VaultError> {
+        let mut cache = self.cache(folder);
+        let damaged: Vec<String> = due(&cache, session, now)
+            .filter(|(_, known)| self.check(&known.sha256).is_err())
+            .map(|(name, _)| name.clone())
+            .collect();
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        for name in &damaged {
+            cache.files.remove(name);
+        }
+        self.write_cache(folder, &cache)
+    }
+
     fn cache_path(&self, folder: &Path) -> PathBuf {
         let name = sha256(folder.to_string_lossy().as_bytes());
         self.caches().join(format!("{}.json", &name[..16]))
@@ -57,4 +81,33 @@ impl Vault {
         let bytes = serde_json::to_vec(cache).expect("its fields are text and numbers");
         self.write_whole(&self.cache_path(folder), &bytes)
     }
+}
+
+/// What is hashed this time. Who comes first among the others depends on the time, so that all have their turn.
+fn due<'c>(
+    cache: &'c Cache,
+    session: Option<&str>,
+    now: SystemTime,
+) -> impl Iterator<Item = (&'c String, &'c Known)> {
+    let is_meant =
+        move |known: &Known| session.is_some() && known.facts.session_id.as_deref() == session;
+    let (meant, others): (Vec<_>, Vec<_>) = cache.files.iter().partition(|it| is_meant(it.1));
+    let time = now
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let count = u64::try_from(others.len().max(1)).unwrap_or(1);
+    let first = usize::try_from(time.as_secs() % count).unwrap_or(0);
+    let mut left = ROTA;
+    let in_turn = others
+        .into_iter()
+        .cycle()
+        .skip(first)
+        .take(cache.files.len() - meant.len());
+    let some = in_turn.take_while(move |(_, known)| {
+        let fits = known.stat.size <= left;
+        left = left.saturating_sub(known.stat.size);
+        fits
+    });
+    let some: Vec<_> = some.collect();
+    meant.into_iter().chain(some)
 }

@@ -16,6 +16,7 @@
 
 mod merge;
 mod repair;
+mod resumed;
 mod settings;
 pub(super) mod sweep;
 
@@ -28,6 +29,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 
 use super::error::At as _;
+use super::open::Open;
 use super::{AddRequest, Added, Entry, Facts, Flaw, Vault, VaultError, names, session_files, stat};
 
 /// What to watch over.
@@ -73,6 +75,8 @@ pub enum Did {
     SetAside,
     /// A file is gone because of the user's settings.
     LeftToRetention,
+    /// A file is gone because somebody removed it on purpose.
+    LeftRemoved,
     /// A file is gone that the CLI never listed.
     LeftUnlisted,
     /// Something that endangers a session could not be moved.
@@ -98,6 +102,8 @@ pub struct Guard {
     pub actions: Vec<Action>,
     /// What could not be kept.
     pub flaws: Vec<Flaw>,
+    /// What others find if this process is killed.
+    open: Option<Open>,
 }
 
 /// One directory of sessions.
@@ -105,6 +111,8 @@ pub struct Guard {
 struct Place {
     chats: PathBuf,
     project: PathBuf,
+    /// The snapshot that says what was there before.
+    snapshot: String,
     before: Vec<Seen>,
 }
 
@@ -161,15 +169,26 @@ impl Seen {
 impl Guard {
     /// Takes a snapshot of all sessions and moves what is in danger out of its way. If that is impossible the agent should not be started.
     pub fn before(vault: &Vault, request: GuardRequest) -> Result<Self, VaultError> {
+        Self::begin(vault, request, false)
+    }
+
+    /// The same where any session may be loaded at any time.
+    pub fn before_any(vault: &Vault, request: GuardRequest) -> Result<Self, VaultError> {
+        Self::begin(vault, request, true)
+    }
+
+    fn begin(vault: &Vault, request: GuardRequest, any: bool) -> Result<Self, VaultError> {
         let mut guard = Self {
             vault: vault.clone(),
             places: Vec::new(),
-            actions: Vec::new(),
+            actions: resumed::finish_abandoned(vault, request.now),
             flaws: Vec::new(),
+            open: None,
             request,
         };
         for chats in guard.request.chats.clone() {
             let (project, now) = (project_of(&chats).to_owned(), guard.request.now);
+            vault.doubt(&chats, guard.request.resume.as_deref(), now)?;
             let (added, flaws) = look(vault, &chats, &project, "before a run", now)?;
             let mut before = seen(&added, &project, &chats);
             let swept = sweep::stubs(vault, &before, &flaws);
@@ -180,22 +199,25 @@ impl Guard {
                     .any(|it| it.did == Did::SetAside && it.path == file.path)
             });
             guard.actions.extend(swept);
-            guard.move_earlier(&mut before)?;
+            guard.move_earlier(&mut before, any)?;
             guard.places.push(Place {
                 chats,
                 project,
+                snapshot: added.snapshot.id,
                 before,
             });
+        }
+        if guard.places.iter().any(|place| !place.before.is_empty()) {
+            guard.open = vault.open_guard(&guard.record())?;
         }
         Ok(guard)
     }
 
     /// A file whose name the CLI would choose again is the one that it would destroy.
-    fn move_earlier(&mut self, files: &mut [Seen]) -> Result<(), VaultError> {
-        let (Some(id), now) = (self.request.resume.clone(), self.request.now) else {
-            return Ok(());
-        };
-        for file in files.iter_mut().filter(|it| it.is_main && it.is_of(&id)) {
+    fn move_earlier(&mut self, files: &mut [Seen], any: bool) -> Result<(), VaultError> {
+        let (id, now) = (self.request.resume.clone(), self.request.now);
+        let is_loaded = |it: &Seen| any || id.as_deref().is_some_and(|id| it.is_of(id));
+        for file in files.iter_mut().filter(|it| it.is_main && is_loaded(it)) {
             let name = file.name();
             if !names::may_be_taken(&name, now) {
                 continue;
@@ -209,7 +231,7 @@ impl Guard {
             );
             self.actions.push(Action {
                 did: Did::MovedEarlier,
-                session_id: Some(id.clone()),
+                session_id: file.facts.session_id.clone(),
                 path: free.clone(),
                 sentence,
             });
@@ -219,7 +241,7 @@ impl Guard {
     }
 
     /// Puts back what is missing now, and says what was done. What stands there now is in the vault before anything is changed.
-    pub fn after(self, now: SystemTime) -> Result<Repair, VaultError> {
+    pub fn after(mut self, now: SystemTime) -> Result<Repair, VaultError> {
         self.vault.make()?;
         let lock = self.vault.dir.join("repair.lock");
         let lock = fs::File::create(&lock).at("open", &lock)?;
@@ -227,6 +249,10 @@ impl Guard {
         let mut repair = Repair::default();
         for place in &self.places {
             repair::place(&self, place, now, &mut repair)?;
+        }
+        // Only now: who fails, or is killed, leaves the rest to the next.
+        if let Some(open) = self.open.take() {
+            open.close();
         }
         Ok(repair)
     }

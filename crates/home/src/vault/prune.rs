@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -55,7 +56,11 @@ impl Vault {
         let history = self.log()?;
         // What an unreadable snapshot names is unknown, and may be anything.
         let knows_all = history.unreadable.is_empty();
-        let mut plan = Plan::of(history.snapshots);
+        let mut snapshots = history.snapshots;
+        for entry in snapshots.iter_mut().flat_map(|it| &mut it.files) {
+            self.located(entry);
+        }
+        let mut plan = Plan::of(snapshots);
         plan.contain(self);
         plan.age(request);
         plan.shrink(request);
@@ -101,8 +106,12 @@ impl Vault {
         for sha256 in plan.gone.keys() {
             self.step("remove a content");
             let path = self.place(sha256);
-            fs::remove_file(&path).at("remove", &path)?;
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed.at("remove", &path)?,
+            }
         }
+        self.forget_notes();
         self.remove_temporary(now);
         Ok(())
     }
@@ -199,9 +208,10 @@ impl Plan {
             for name in names.iter() {
                 let size = self.contents[*name].size;
                 let begins = |whole: &&&String| {
-                    vault
-                        .hash_of_start(whole, size)
-                        .is_ok_and(|hash| hash == **name)
+                    vault.may_begin_with(whole, name, size)
+                        && vault
+                            .hash_of_start(whole, size)
+                            .is_ok_and(|hash| hash == **name)
                 };
                 match wholes.iter().find(begins) {
                     Some(whole) => found.push(((*name).clone(), (*whole).clone())),

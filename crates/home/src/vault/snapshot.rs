@@ -22,6 +22,9 @@ pub struct Snapshot {
     pub schema: String,
     /// What it is called: its time and eight characters.
     pub id: String,
+    /// Which one it is of all in the vault, counted: clocks are set back.
+    #[serde(default)]
+    pub sequence: u64,
     /// When it was taken (RFC 3339, UTC).
     pub time: String,
     /// What for: `guard`, `added` and the like.
@@ -77,6 +80,7 @@ impl Snapshot {
         let mut snapshot = Self {
             schema: SCHEMA.to_owned(),
             id: String::new(),
+            sequence: 0,
             time: stat::rfc3339(now),
             reason: reason.to_owned(),
             project: project.to_string_lossy().into_owned(),
@@ -116,7 +120,7 @@ impl Vault {
         }
         history
             .snapshots
-            .sort_by(|a, b| (&a.time, &a.id).cmp(&(&b.time, &b.id)));
+            .sort_by(|a, b| (a.sequence, &a.time, &a.id).cmp(&(b.sequence, &b.time, &b.id)));
         Ok(history)
     }
 
@@ -152,6 +156,19 @@ impl Vault {
             .collect();
         paths.sort();
         Ok(paths)
+    }
+
+    /// The number of the next snapshot. Two that are taken at the same time may have the same.
+    pub(super) fn next_sequence(&self) -> Result<u64, VaultError> {
+        let path = self.dir.join("sequence");
+        let said = fs::read_to_string(&path).ok();
+        let last = match said.and_then(|text| text.trim().parse().ok()) {
+            Some(last) => last,
+            None => self.log()?.snapshots.last().map_or(0, |it| it.sequence),
+        };
+        let next = u64::saturating_add(last, 1);
+        self.write_whole(&path, next.to_string().as_bytes())?;
+        Ok(next)
     }
 
     pub(super) fn snapshot_path(&self, id: &str) -> PathBuf {

@@ -48,6 +48,7 @@ impl Vault {
         let named: BTreeSet<String> = entries
             .map(|entry| entry.within.as_ref().unwrap_or(&entry.sha256).clone())
             .collect();
+        let named: BTreeSet<String> = named.iter().map(|name| self.bytes_of(name).of).collect();
         let mut there = BTreeSet::new();
         for path in self.blob_files() {
             let name = path.file_name().unwrap_or_default();

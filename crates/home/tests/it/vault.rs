@@ -5,6 +5,7 @@ mod chats;
 mod crash;
 mod full_disk;
 mod guard;
+mod kept;
 mod many;
 mod properties;
 mod prune;

@@ -1,5 +1,6 @@
 //! What every verb can be told: whose sessions, and of which projects.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -54,8 +55,16 @@ pub(in crate::commands) struct Place {
 
 impl Place {
     pub(in crate::commands) fn open() -> Result<Self, Failure> {
+        Self::seen_with(&[])
+    }
+
+    /// The same with some variables set otherwise.
+    pub(in crate::commands) fn seen_with(
+        assigned: &[(OsString, OsString)],
+    ) -> Result<Self, Failure> {
         let here = std::env::current_dir().unwrap_or_default();
-        let environment = Environment::from_vars(std::env::vars_os(), here);
+        let vars = std::env::vars_os().chain(assigned.iter().cloned());
+        let environment = Environment::from_vars(vars, here);
         let home = GeminiHome::from_vars(Vars::new(&environment.vars), environment.home.as_deref());
         let Some(home) = home else {
             let failure = Failure::bad_input(anyhow!("there is no home to look for sessions in"));

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use jiff::Timestamp;
 use lapidary::home::sessions::{Deletion, Inventory};
-use lapidary::home::vault::{AddRequest, Vault};
+use lapidary::home::vault::{AddRequest, Removed, Vault};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::removal::{REMOVAL_SCHEMA, Removal, RemovalReason, RemovedSession};
@@ -74,9 +75,17 @@ impl Going<'_> {
             }
             Err(io::Error::other("the vault has no copy of it"))
         };
+        let vault = Vault::open(job::vault_in(&place.environment)?);
         let mut failures = Vec::new();
         for (deletion, _) in &self.deletions {
+            let id = deletion.id.as_deref().map(Removed::Session);
+            let removed = || id.into_iter().chain(deletion.sessions().map(Removed::File));
+            // A run that is under way would take it for lost. That it might is no reason not to remove it.
+            for what in removed() {
+                let _ = vault.bury(what, SystemTime::now());
+            }
             if let Err(errors) = deletion.carry_out(&mut keep) {
+                removed().for_each(|what| vault.exhume(what));
                 let told = errors
                     .into_iter()
                     .map(|error| format!("{:#}", anyhow!(error)));

@@ -11,7 +11,7 @@ use crate::vault::error::At as _;
 use crate::vault::rebuild::{self, Header};
 use crate::vault::replay::{Depth, Replay};
 use crate::vault::restore::{self, How};
-use crate::vault::{VaultError, blobs, names, stat};
+use crate::vault::{Removed, VaultError, blobs, names, stat};
 
 /// How often a file is merged that changes meanwhile.
 const TRIES: usize = 5;
@@ -93,6 +93,11 @@ impl Job<'_> {
     }
 
     fn put_back(&mut self, old: &Seen) -> Result<(), VaultError> {
+        if self.is_buried(old) {
+            let why = "was removed during the run and stays so; it is still in the vault";
+            self.act(Did::LeftRemoved, old, old.path.clone(), why);
+            return Ok(());
+        }
         let bytes = self.guard.vault.read(&old.entry)?;
         let mut entry = old.entry.clone();
         let place = old.path.strip_prefix(&self.place.project);
@@ -108,6 +113,14 @@ impl Job<'_> {
             }
         }
         Ok(())
+    }
+
+    /// True if somebody removed it on purpose meanwhile.
+    fn is_buried(&self, file: &Seen) -> bool {
+        let (vault, since) = (&self.guard.vault, self.guard.request.now);
+        let id = file.facts.session_id.as_deref();
+        id.is_some_and(|id| vault.is_buried(Removed::Session(id), since))
+            || vault.is_buried(Removed::File(&file.path), since)
     }
 
     /// Writes what was there together with what is newer, if anything is missing.

@@ -73,6 +73,8 @@ fn a_crash_at_any_step_leaves_nothing_corrupt_and_the_next_add_works() {
         std::fs::create_dir_all(&folder).unwrap();
         let file = |n: usize| folder.join(format!("session-2026-11-16T04-40-{n:08}.jsonl"));
         std::fs::write(file(0), session("0", &["before"])).unwrap();
+        // This one only grows.
+        std::fs::write(file(1), session("1", &[])).unwrap();
         add(&vault, root.path());
         for n in 0..3 {
             std::fs::write(file(n), session(&n.to_string(), &["one"])).unwrap();

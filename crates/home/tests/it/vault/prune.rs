@@ -27,8 +27,11 @@ fn what_a_newer_content_begins_with_takes_no_room_and_is_not_lost() {
         .iter()
         .enumerate()
     {
+        // Under the same name it would have been kept once from the start.
+        let name = format!("session-2026-11-16T04-4{minute}-aaaaaaaa.jsonl");
+        std::fs::remove_dir_all(chats.dir()).unwrap();
         texts.push(session(ID, turns));
-        chats.write(A, texts.last().unwrap());
+        chats.write(&name, texts.last().unwrap());
         chats.add(later(minute as u64));
     }
     let request = PruneRequest {

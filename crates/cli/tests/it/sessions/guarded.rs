@@ -1,0 +1,160 @@
+//! What happens to sessions while an agent runs: it crashes and is tried again, we are killed, somebody deletes, it has another home.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use lapidary_testkit::recorded::Recorded;
+
+use crate::run::world::{Told, World};
+use crate::support::{ended, output};
+
+const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const START: &str = "2026-01-02T10:00:00.000Z";
+const STUB: &str = "session-2026-01-02T11-00-aaaaaaaa.jsonl";
+
+/// A command in a world whose agent works in the project of a home.
+fn command(world: &World, home: &Recorded, args: &[&str]) -> Command {
+    let mut command = world.lapidary(args);
+    command.current_dir(home.project()).env("HOME", home.home());
+    command
+}
+
+fn begun() -> (Recorded, PathBuf, String) {
+    let home = Recorded::new();
+    let path = home.session(ONE, START, &["first"]);
+    let text = fs::read_to_string(&path).unwrap();
+    (home, path, text)
+}
+
+fn chats(home: &Recorded) -> String {
+    home.folder().join("chats").display().to_string()
+}
+
+/// As the CLI: a start that finds a stub deletes all of its eight characters, and one that resumes leaves a stub.
+#[test]
+fn an_agent_that_crashes_finds_no_stub_when_it_is_tried_again() {
+    let (home, path, text) = begun();
+    let world = World::with_agent("");
+    let (chats, calls) = (chats(&home), world.path("calls"));
+    world.agent(&format!(
+        r#"echo start >> '{calls}'
+if [ -e '{chats}/{STUB}' ]; then rm -f '{chats}'/*aaaaaaaa*; fi
+[ -e '{path}' ] || {{ echo 'Invalid session identifier' >&2; exit 42; }}
+echo '{{"sessionId":"{ONE}","projectHash":"h","startTime":"{START}","lastUpdated":"{START}","kind":"main"}}' > '{chats}/{STUB}'
+[ "$(wc -l < '{calls}')" -ge 2 ] || kill -SEGV $$
+init; user; say hello; success"#,
+        calls = calls.display(),
+        path = path.display(),
+    ));
+    let args = ["sessions", "resume", ONE, "--retries", "1", "go"];
+    let told = Told::by(command(&world, &home, &args));
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+    assert_eq!(fs::read_to_string(calls).unwrap().lines().count(), 2);
+    assert_eq!(fs::read_to_string(path).unwrap(), text);
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn what_is_lost_when_we_are_killed_the_next_run_puts_back() {
+    let (home, path, text) = begun();
+    let world = World::with_agent("");
+    let (chats, gone) = (chats(&home), world.path("gone"));
+    let gone = gone.display();
+    world.agent(&format!(
+        "rm -f '{chats}'/*aaaaaaaa*; : > '{gone}'; sleep 60"
+    ));
+    let gemini = world.path("gemini").display().to_string();
+    for args in [&["run", "go"][..], &["record", "--", &gemini, "-p", "x"]] {
+        let mut killed = command(&world, &home, args);
+        killed.stdin(Stdio::null()).stdout(Stdio::null());
+        let mut killed = killed.stderr(Stdio::null()).spawn().unwrap();
+        world.wait_for("gone");
+        killed.kill().unwrap();
+        ended(killed);
+        world.assert_nothing_is_left();
+        assert!(!path.exists());
+        world.agent("init; user; say hello; success");
+        let told = Told::by(command(&world, &home, &["run", "go"]));
+        assert!(told.stdout.contains("was gone and is back"), "{told:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        fs::remove_file(world.path("gone")).unwrap();
+        world.agent(&format!(
+            "rm -f '{chats}'/*aaaaaaaa*; : > '{gone}'; sleep 60"
+        ));
+    }
+}
+
+#[test]
+fn what_is_deleted_during_a_run_stays_deleted() {
+    let (home, path, _) = begun();
+    let world = World::with_agent("");
+    let own = env!("CARGO_BIN_EXE_lapidary");
+    world.agent(&format!(
+        "'{own}' sessions delete {ONE} --yes >&2 || exit 9; init; user; say hello; success"
+    ));
+    let told = Told::by(command(&world, &home, &["run", "go"]));
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+    assert!(!path.exists(), "{told:?}");
+    assert!(
+        told.stdout.contains("was removed during the run"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn the_home_that_the_program_gets_is_the_one_that_is_watched() {
+    let (home, path, text) = begun();
+    let world = World::with_agent("");
+    world.agent(r#"rm -f "$GEMINI_CLI_HOME"/.gemini/tmp/project/chats/*"#);
+    let gemini = world.path("gemini").display().to_string();
+    let assigned = format!("GEMINI_CLI_HOME={}", home.home().display());
+    let mut command = world.lapidary(&["record", "--", "env", &assigned, &gemini]);
+    command.current_dir(home.project());
+    let done = output(command, b"");
+    assert!(done.status.success(), "{done:?}");
+    assert_eq!(fs::read_to_string(path).unwrap(), text, "{done:?}");
+}
+
+#[test]
+fn so_is_the_home_that_the_configuration_gives_an_agent() {
+    let (home, path, text) = begun();
+    let world = World::with_agent("");
+    world.agent(r#"rm -f "$GEMINI_CLI_HOME"/.gemini/tmp/project/chats/*"#);
+    let config = format!(
+        "[agents.mine]\nfamily = 'gemini'\ncommand = ['{}']\nenv = {{ GEMINI_CLI_HOME = '{}' }}\n",
+        world.path("gemini").display(),
+        home.home().display()
+    );
+    fs::write(world.path("config.toml"), config).unwrap();
+    let config = world.path("config.toml").display().to_string();
+    let args = ["run", "--config", &config, "--agent", "mine", "go"];
+    let mut command = world.lapidary(&args);
+    command.current_dir(home.project());
+    let told = Told::by(command);
+    assert_eq!(fs::read_to_string(path).unwrap(), text, "{told:?}");
+    assert!(told.stdout.contains("was gone and is back"), "{told:?}");
+}
+
+/// Somebody else has the vault for a while: the reader is told why nothing happens.
+#[test]
+fn who_waits_for_the_vault_is_told() {
+    let (home, path, text) = begun();
+    let world = World::with_agent("init; user; say hello; success");
+    fs::create_dir_all(world.path("state/vault")).unwrap();
+    let lock = fs::File::create(world.path("state/vault/lock")).unwrap();
+    lock.lock().unwrap();
+    let mut waiting = command(&world, &home, &["run", "go"]);
+    waiting.stdin(Stdio::null()).stderr(Stdio::piped());
+    let waiting = waiting.stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    lock.unlock().unwrap();
+    let told = Told::of(ended(waiting), Duration::ZERO);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+    assert!(
+        told.stdout.contains("looking after 1 session first"),
+        "{told:?}"
+    );
+    assert_eq!(fs::read_to_string(path).unwrap(), text);
+}

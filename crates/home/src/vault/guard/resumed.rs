@@ -1,0 +1,108 @@
+//! What a guard leaves for others to finish, and what it finishes of others.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use super::{Action, Did, Guard, GuardRequest, Place, Repair, Retention, Seen};
+use crate::vault::open::{Record, RecordedPlace};
+use crate::vault::{Facts, Vault, VaultError, stat};
+
+impl Guard {
+    /// All that somebody else needs to put back what this one has seen.
+    pub(super) fn record(&self) -> Record {
+        let retention = self.request.retention;
+        Record {
+            since: stat::rfc3339(self.request.now),
+            resume: self.request.resume.clone(),
+            max_age: retention.and_then(|it| it.max_age),
+            max_count: retention.and_then(|it| it.max_count),
+            has_retention: retention.is_some(),
+            places: self.places.iter().map(recorded).collect(),
+        }
+    }
+
+    fn of_record(vault: &Vault, record: &Record) -> Self {
+        let retention = record.has_retention.then_some(Retention {
+            max_age: record.max_age,
+            max_count: record.max_count,
+        });
+        let places = record.places.iter();
+        Self {
+            vault: vault.clone(),
+            request: GuardRequest {
+                chats: record.places.iter().map(|it| it.chats.clone()).collect(),
+                now: record.since(),
+                resume: record.resume.clone(),
+                retention,
+            },
+            places: places.map(|place| as_it_was(vault, place)).collect(),
+            actions: Vec::new(),
+            flaws: Vec::new(),
+            open: None,
+        }
+    }
+}
+
+/// Finishes what was begun by those that were killed. What cannot be finished stays for the next.
+pub(super) fn finish_abandoned(vault: &Vault, now: SystemTime) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for (open, record) in vault.abandoned() {
+        match Guard::of_record(vault, &record).after(now) {
+            Ok(Repair { actions: done, .. }) => {
+                actions.extend(done);
+                open.close();
+            }
+            Err(error) => actions.push(unfinished(&record, &error)),
+        }
+    }
+    actions
+}
+
+fn unfinished(record: &Record, error: &VaultError) -> Action {
+    let path = record.places.first().map(|it| it.chats.clone());
+    Action {
+        did: Did::Warned,
+        session_id: None,
+        path: path.unwrap_or_default(),
+        sentence: format!(
+            "An earlier run was killed, and what it lost could not be put back yet: {error}."
+        ),
+    }
+}
+
+fn recorded(place: &Place) -> RecordedPlace {
+    let file = |seen: &Seen| (seen.entry.path.clone(), seen.path.clone());
+    RecordedPlace {
+        chats: place.chats.clone(),
+        project: place.project.clone(),
+        snapshot: place.snapshot.clone(),
+        files: place.before.iter().map(file).collect(),
+    }
+}
+
+/// A snapshot that is gone had nothing, or nothing that was worth keeping.
+fn as_it_was(vault: &Vault, place: &RecordedPlace) -> Place {
+    let entries = vault.snapshot(&place.snapshot).map(|it| it.files);
+    let entries = entries.unwrap_or_default().into_iter();
+    let paths: HashMap<&str, &PathBuf> = place
+        .files
+        .iter()
+        .map(|(name, path)| (&**name, path))
+        .collect();
+    let before = entries.filter_map(|entry| {
+        let path = (*paths.get(&*entry.path)?).clone();
+        Some(Seen {
+            facts: Facts::of(&vault.read(&entry).ok()?),
+            is_main: path.parent() == Some(&place.chats),
+            path,
+            entry,
+        })
+    });
+    Place {
+        before: before.collect(),
+        chats: place.chats.clone(),
+        project: place.project.clone(),
+        snapshot: place.snapshot.clone(),
+    }
+}

@@ -1,0 +1,112 @@
+//! Guards whose run is not over. One that died with its process is finished by the next.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use super::blobs::{sha256, sync_folder, temporary};
+use super::error::At as _;
+use super::{Vault, VaultError, make_private, stat, verify};
+
+/// What is needed to finish what a guard began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// When the run began (RFC 3339, UTC).
+    pub(super) since: String,
+    pub(super) resume: Option<String>,
+    pub(super) max_age: Option<Duration>,
+    pub(super) max_count: Option<usize>,
+    pub(super) has_retention: bool,
+    pub(super) places: Vec<RecordedPlace>,
+}
+
+/// One directory of sessions as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RecordedPlace {
+    pub(super) chats: PathBuf,
+    pub(super) project: PathBuf,
+    /// The snapshot that was taken before the run.
+    pub(super) snapshot: String,
+    /// Which files of it had which path when the run began: some were renamed, and some set aside.
+    pub(super) files: Vec<(String, PathBuf)>,
+}
+
+/// A guard that others can see. Its file is locked as long as its process lives.
+#[derive(Debug)]
+pub(super) struct Open {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Open {
+    /// It is over: nobody has to finish it.
+    pub(super) fn close(self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Record {
+    pub(super) fn since(&self) -> SystemTime {
+        stat::parse(&self.since).unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+}
+
+impl Vault {
+    /// Says that a guard has begun. None if that cannot be written down, for instance because a path is no text.
+    pub(super) fn open_guard(&self, record: &Record) -> Result<Option<Open>, VaultError> {
+        let Ok(bytes) = serde_json::to_vec(record) else {
+            return Ok(None);
+        };
+        let folder = self.open_guards();
+        make_private(&folder)?;
+        let mut temp = temporary(&folder)?;
+        let unique = format!("{} {}", std::process::id(), temp.path().display());
+        let path = folder.join(format!("{}.json", &sha256(unique.as_bytes())[..16]));
+        // Locked before it has its name: nobody sees it without an owner.
+        if temp.as_file().try_lock().is_err() {
+            return Ok(None);
+        }
+        temp.as_file_mut().write_all(&bytes).at("write", &path)?;
+        temp.as_file().sync_all().at("write", &path)?;
+        self.step("name an open guard");
+        let lock = temp.persist(&path).map_err(|refused| refused.error);
+        let lock = lock.at("write", &path)?;
+        sync_folder(&folder);
+        Ok(Some(Open { path, _lock: lock }))
+    }
+
+    /// Guards whose process is gone.
+    pub(super) fn abandoned(&self) -> Vec<(Open, Record)> {
+        let paths = verify::children(&self.open_guards());
+        let named = paths
+            .iter()
+            .filter(|it| it.extension().is_some_and(|it| it == "json"));
+        named.filter_map(|path| abandoned_at(path)).collect()
+    }
+
+    fn open_guards(&self) -> PathBuf {
+        self.dir.join("open-guards")
+    }
+}
+
+fn abandoned_at(path: &Path) -> Option<(Open, Record)> {
+    let mut file = File::options().read(true).write(true).open(path).ok()?;
+    file.try_lock().ok()?;
+    // Somebody else may have finished it before we had the lock.
+    path.symlink_metadata().ok()?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    let record = serde_json::from_slice(&bytes).ok();
+    let open = Open {
+        path: path.to_owned(),
+        _lock: file,
+    };
+    let Some(record) = record else {
+        open.close();
+        return None;
+    };
+    Some((open, record))
+}

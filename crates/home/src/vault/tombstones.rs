@@ -1,0 +1,73 @@
+//! What somebody removed on purpose while an agent ran: it must not come back because it is missing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::blobs::sha256;
+use super::{Vault, VaultError, make_private, stat};
+
+/// What was removed: a session, or one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removed<'a> {
+    /// The session of this whole id.
+    Session(&'a str),
+    /// The file of this path.
+    File(&'a Path),
+}
+
+/// When something was removed.
+#[derive(Debug, Serialize, Deserialize)]
+struct Tombstone {
+    /// What, in words.
+    removed: String,
+    /// When (RFC 3339, UTC).
+    time: String,
+}
+
+impl Removed<'_> {
+    fn words(self) -> String {
+        match self {
+            Self::Session(id) => format!("session {id}"),
+            Self::File(path) => format!("file {}", path.display()),
+        }
+    }
+}
+
+impl Vault {
+    /// Says that something is removed now. To be called before it is, so that nobody puts it back in between.
+    pub fn bury(&self, removed: Removed<'_>, now: SystemTime) -> Result<(), VaultError> {
+        make_private(&self.dir)?;
+        make_private(&self.tombstones())?;
+        let tombstone = Tombstone {
+            removed: removed.words(),
+            time: stat::rfc3339(now),
+        };
+        let bytes = serde_json::to_vec(&tombstone).expect("its fields are text");
+        self.write_whole(&self.tombstone(removed), &bytes)
+    }
+
+    /// Says that it was not removed after all.
+    pub fn exhume(&self, removed: Removed<'_>) {
+        let _ = fs::remove_file(self.tombstone(removed));
+    }
+
+    /// True if it was removed on purpose at that time or later.
+    pub(super) fn is_buried(&self, removed: Removed<'_>, since: SystemTime) -> bool {
+        let bytes = fs::read(self.tombstone(removed)).unwrap_or_default();
+        let tombstone: Option<Tombstone> = serde_json::from_slice(&bytes).ok();
+        let time = tombstone.and_then(|it| stat::parse(&it.time));
+        time.is_some_and(|time| time >= since)
+    }
+
+    fn tombstones(&self) -> PathBuf {
+        self.dir.join("tombstones")
+    }
+
+    fn tombstone(&self, removed: Removed<'_>) -> PathBuf {
+        let name = sha256(removed.words().as_bytes());
+        self.tombstones().join(format!("{name}.json"))
+    }
+}
