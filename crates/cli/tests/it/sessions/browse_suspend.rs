@@ -5,6 +5,29 @@ use std::process::Command;
 
 use super::browse::{DONE, Home, titles};
 use super::pty::Pty;
+use crate::run::world::{MARK, Mark};
+
+/// Below a shell with jobs, where the signal that the terminal is gone reaches the shell and not the job.
+#[test]
+fn it_ends_with_its_terminal() {
+    let home = Home::shop();
+    let browse = home.command(&[]);
+    let mark = Mark::fresh();
+    let mut shell = Command::new("bash");
+    shell
+        .args(["--norc", "-c", r#"set -m; trap '' HUP; "$@"; true"#, "bash"])
+        .arg(browse.get_program())
+        .args(browse.get_args())
+        .current_dir(browse.get_current_dir().unwrap());
+    for (name, value) in browse.get_envs() {
+        shell.env(name, value.unwrap());
+    }
+    shell.env(MARK, mark.value());
+    let mut pty = Pty::spawn(&shell, (80, 24));
+    pty.wait_for("Seven crates");
+    drop(pty);
+    mark.assert_nothing_is_left();
+}
 
 #[test]
 fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_goes_on() {
