@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use jiff::Timestamp;
-use lapidary::home::sessions::{Deletion, Inventory};
+use lapidary::home::sessions::{DeleteError, Deletion, Index, Inventory};
 use lapidary::home::vault::{AddRequest, Vault};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
@@ -25,12 +25,16 @@ pub(super) struct Going<'i> {
     pub(super) inventory: &'i Inventory,
     pub(super) deletions: Vec<(Deletion, RemovalReason)>,
     pub(super) warnings: Vec<String>,
+    /// Whether what goes is kept in the vault first.
+    pub(super) keeps_copies: bool,
 }
 
 /// What was removed, and what could not be.
 #[derive(Default)]
 struct Outcome {
     is_applied: bool,
+    /// Which of the deletions were carried out, by their place.
+    gone: HashSet<usize>,
     failures: Vec<String>,
 }
 
@@ -52,31 +56,62 @@ impl Going<'_> {
         place: &Place,
         out: &mut Printer,
     ) -> Result<Exit, Failure> {
-        let kept = self.keep(place)?;
+        let kept = if self.keeps_copies {
+            self.keep(place)?
+        } else {
+            HashSet::new()
+        };
         let mut keep = |path: &Path| {
             // Of a link only the link goes.
-            if kept.contains(path) || path.is_symlink() {
+            if !self.keeps_copies || kept.contains(path) || path.is_symlink() {
                 return Ok(());
             }
             Err(io::Error::other("the vault has no copy of it"))
         };
         let mut outcome = Outcome {
             is_applied: true,
-            failures: Vec::new(),
+            ..Outcome::default()
         };
-        for (deletion, _) in &self.deletions {
-            if let Err(errors) = deletion.carry_out(&mut keep) {
-                let told = errors
-                    .into_iter()
-                    .map(|error| format!("{:#}", anyhow!(error)));
-                outcome.failures.extend(told);
+        for (place, (deletion, _)) in self.deletions.iter().enumerate() {
+            // A session whose files all stay keeps the rest, too.
+            if deletion.files.is_empty() {
+                outcome.failures.extend(deletion.spared.iter().cloned());
+                continue;
+            }
+            match deletion.carry_out(&mut keep) {
+                Ok(()) => {
+                    outcome.gone.insert(place);
+                }
+                Err(errors) => outcome.failures.extend(told(errors)),
             }
         }
+        self.forget(&outcome, place);
         self.print(format, &outcome, place, out)?;
         if outcome.failures.is_empty() {
             Ok(Exit::Success)
         } else {
             Ok(Exit::Internal)
+        }
+    }
+
+    /// What is gone is gone from the index, too.
+    fn forget(&self, outcome: &Outcome, place: &Place) {
+        let gone = self.counted(outcome).into_iter();
+        let gone: Vec<PathBuf> = gone
+            .flat_map(|(deletion, _)| deletion.sessions())
+            .map(Path::to_owned)
+            .collect();
+        let Some(path) = place.index_path().filter(|_| !gone.is_empty()) else {
+            return;
+        };
+        let mut index = Index::open(&path, place.now);
+        if index.is_open()
+            && let Err(error) = index.forget(&gone)
+        {
+            complain(&format!(
+                "warning: the index `{}` still knows what was removed: {error}",
+                path.display()
+            ));
         }
     }
 
@@ -134,21 +169,33 @@ impl Going<'_> {
         }
         if !outcome.is_applied {
             self.list(place, out)?;
+            return Ok(());
         }
         for failure in &outcome.failures {
             complain(&format!("warning: {failure}"));
         }
-        if outcome.is_applied {
-            let failed = outcome.failures.len();
-            let left = if failed == 0 {
-                String::new()
-            } else {
-                format!("; {failed} could not be removed")
-            };
-            let sum = self.sum();
-            writeln!(out, "removed {sum}{left}")?;
+        for spared in self.spared() {
+            if !outcome.failures.contains(&spared) {
+                complain(&format!("warning: it stays: {spared}"));
+            }
         }
+        let failed = self.deletions.len() - outcome.gone.len();
+        let left = if failed == 0 {
+            String::new()
+        } else {
+            format!("; {failed} could not be removed")
+        };
+        writeln!(out, "removed {}{left}", sum(&self.counted(outcome)))?;
         Ok(())
+    }
+
+    /// What went, or what would go if nothing was tried yet.
+    fn counted(&self, outcome: &Outcome) -> Vec<&(Deletion, RemovalReason)> {
+        let deletions = self.deletions.iter().enumerate();
+        deletions
+            .filter(|(place, _)| !outcome.is_applied || outcome.gone.contains(place))
+            .map(|(_, deletion)| deletion)
+            .collect()
     }
 
     /// What goes, for people: a line each, and the paths below it.
@@ -181,16 +228,7 @@ impl Going<'_> {
 
     /// How much goes, in words.
     pub(super) fn sum(&self) -> String {
-        let count = self.deletions.len();
-        let plural = if count == 1 { "" } else { "s" };
-        format!("{count} session{plural}, {}", size::short(self.bytes()))
-    }
-
-    fn bytes(&self) -> u64 {
-        self.deletions
-            .iter()
-            .map(|(deletion, _)| deletion.bytes())
-            .sum()
+        sum(&self.deletions.iter().collect::<Vec<_>>())
     }
 
     fn spared(&self) -> Vec<String> {
@@ -199,9 +237,8 @@ impl Going<'_> {
     }
 
     fn removal(&self, outcome: &Outcome) -> Removal {
-        let removed = self.deletions.iter();
-        let going: HashSet<_> = self
-            .deletions
+        let removed = self.counted(outcome);
+        let going: HashSet<_> = removed
             .iter()
             .filter_map(|(deletion, _)| Some((deletion.project, deletion.id.as_deref()?)))
             .collect();
@@ -215,8 +252,9 @@ impl Going<'_> {
             schema: REMOVAL_SCHEMA.to_owned(),
             applied: outcome.is_applied,
             kept: kept.count() as u64,
-            bytes: self.bytes(),
+            bytes: bytes(&removed),
             removed: removed
+                .iter()
                 .map(|(deletion, reason)| self.entry(deletion, reason))
                 .collect(),
             failures: outcome.failures.clone(),
@@ -250,6 +288,24 @@ impl Going<'_> {
             bytes: deletion.bytes(),
         }
     }
+}
+
+/// How much that is, in words.
+fn sum(deletions: &[&(Deletion, RemovalReason)]) -> String {
+    let count = deletions.len();
+    let plural = if count == 1 { "" } else { "s" };
+    let size = size::short(bytes(deletions));
+    format!("{count} session{plural}, {size}")
+}
+
+fn bytes(deletions: &[&(Deletion, RemovalReason)]) -> u64 {
+    deletions.iter().map(|(deletion, _)| deletion.bytes()).sum()
+}
+
+fn told(errors: Vec<DeleteError>) -> impl Iterator<Item = String> {
+    errors
+        .into_iter()
+        .map(|error| format!("{:#}", anyhow!(error)))
 }
 
 fn words(reason: &RemovalReason) -> &str {
