@@ -5,7 +5,7 @@ use lapidary_vocab::{Outcome, Text};
 
 use super::escape::escape;
 use crate::plain;
-use crate::transcript::{Item, Transcript};
+use crate::transcript::Transcript;
 use crate::words;
 
 /// With fewer prompts a list of them would only repeat the page.

@@ -21,7 +21,7 @@ const PATTERNS: [(SecretKind, &str, &str); 24] = [
         // Cut off, it goes to the end of what it stands in.
         SecretKind::PrivateKey,
         "",
-        r#"(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\s|\\+[rn]|["'+,])*(?:[A-Za-z-]+: [^"\r\n\\]*(?:\s|\\+[rn])+)*[A-Za-z0-9+/=]{24,}(?:[^"\\]|\\+[nrt])*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\\*"|\z))"#,
+        r#"(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\s|\\+[rn]|["'+,])*(?:[A-Za-z-]+: [^"\r\n\\]*(?:\s|\\+[rn])+)*[A-Za-z0-9+/=]{24,}(?:(?:[^"\\]|\\+[nrt])*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?:[^"\\]|\\+[nrt])*))"#,
     ),
     (SecretKind::GoogleApiKey, LEFT, r"(AIza[0-9A-Za-z_-]{35})"),
     (
