@@ -230,7 +230,8 @@ pub(super) fn forget_all(
     let mut count = 0;
     for file in files {
         let is_known = "SELECT EXISTS (SELECT 1 FROM files WHERE path = ?1)";
-        let is_known: bool = transaction.query_row(is_known, params![key(file)], |row| row.get(0))?;
+        let is_known: bool =
+            transaction.query_row(is_known, params![key(file)], |row| row.get(0))?;
         if is_known {
             forget(&transaction, key(file))?;
             count += 1;
