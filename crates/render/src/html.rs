@@ -57,7 +57,7 @@ impl HtmlRenderer {
     }
 
     fn begin(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
-        match &mut self.ahead {
+        match &self.ahead {
             Some(ahead) if ahead.has_begun() => Ok(()),
             Some(ahead) => page::begin(&ahead.transcript, out),
             None => page::begin(&self.transcript, out),

@@ -39,7 +39,7 @@ impl MarkdownRenderer {
     }
 
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let transcript = match &mut self.ahead {
+        let transcript = match &self.ahead {
             Some(ahead) if ahead.has_begun() => return Ok(()),
             Some(ahead) => &ahead.transcript,
             None => &self.transcript,

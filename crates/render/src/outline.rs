@@ -1,6 +1,8 @@
 //! What a header tells and only the end knows, for renderers that are to write before the end: whoever can have the events twice
 //! takes an outline first, and nothing has to be held.
 
+use std::cell::Cell;
+
 use lapidary_vocab::Event;
 
 use crate::transcript::Transcript;
@@ -23,19 +25,19 @@ impl Outline {
 #[derive(Debug)]
 pub(crate) struct Ahead {
     pub(crate) transcript: Transcript,
-    has_begun: bool,
+    has_begun: Cell<bool>,
 }
 
 impl Ahead {
     pub(crate) fn of(outline: Outline) -> Self {
         Self {
             transcript: outline.transcript,
-            has_begun: false,
+            has_begun: Cell::new(false),
         }
     }
 
     /// False the first time.
-    pub(crate) fn has_begun(&mut self) -> bool {
-        std::mem::replace(&mut self.has_begun, true)
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun.replace(true)
     }
 }
