@@ -25,21 +25,61 @@ use std::io;
 use lapidary_vocab::Event;
 
 use crate::Renderer;
-use crate::transcript::Transcript;
+use crate::outline::{Ahead, Outline};
+use crate::transcript::{Item, Transcript};
+use item::Items;
 
-/// Writes a transcript as an HTML page when it is finished: the header tells what only the end knows.
+/// Writes a transcript as an HTML page when it is finished: the header tells what only the end knows. Given an [`Outline`], it
+/// writes as it goes.
 #[derive(Debug, Default)]
 pub struct HtmlRenderer {
     transcript: Transcript,
+    ahead: Option<Ahead>,
+    items: Items,
+    has_written: bool,
 }
 
-impl Renderer for HtmlRenderer {
-    fn event(&mut self, event: &Event, _out: &mut dyn io::Write) -> io::Result<()> {
-        self.transcript.push(event);
+impl HtmlRenderer {
+    /// One that knows how it will end.
+    pub fn knowing(outline: Outline) -> Self {
+        Self {
+            ahead: Some(Ahead::of(outline)),
+            ..Self::default()
+        }
+    }
+
+    fn items(&mut self, items: &[Item], out: &mut dyn io::Write) -> io::Result<()> {
+        for item in items {
+            self.has_written = true;
+            page::item(&mut self.items, item, out)?;
+        }
         Ok(())
     }
 
+    fn begin(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
+        match &self.ahead {
+            Some(ahead) if ahead.has_begun() => Ok(()),
+            Some(ahead) => page::begin(&ahead.transcript, out),
+            None => page::begin(&self.transcript, out),
+        }
+    }
+}
+
+impl Renderer for HtmlRenderer {
+    fn event(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()> {
+        self.transcript.push(event);
+        if self.ahead.is_none() {
+            return Ok(());
+        }
+        self.begin(out)?;
+        let finished = self.transcript.finished();
+        self.items(&finished, out)
+    }
+
     fn finish(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
-        page::write(&self.transcript, out)
+        self.begin(out)?;
+        let rest = std::mem::take(&mut self.transcript.items);
+        self.items(&rest, out)?;
+        page::end(&self.transcript, !self.has_written, out)
     }
 }

@@ -38,6 +38,7 @@ mod words;
 pub mod html;
 pub mod live;
 pub mod markdown;
+pub mod outline;
 pub mod plain;
 pub mod text;
 

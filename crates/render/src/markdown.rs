@@ -14,6 +14,7 @@ use lapidary_vocab::Event;
 
 use crate::Renderer;
 use crate::notice::{Level, Notice};
+use crate::outline::{Ahead, Outline};
 use crate::plain;
 use crate::transcript::{Item, Prose, Transcript, TurnEnd, User};
 use crate::words;
@@ -21,32 +22,61 @@ use block::{details, escape, fence, quote, write_fence};
 use frame::{footer, header};
 use tool::tool_block;
 
-/// Writes a transcript as Markdown when it is finished.
+/// Writes a transcript as Markdown when it is finished. Given an [`Outline`], it writes as it goes.
 #[derive(Debug, Default)]
 pub struct MarkdownRenderer {
     transcript: Transcript,
+    ahead: Option<Ahead>,
+}
+
+impl MarkdownRenderer {
+    /// One that knows how it will end.
+    pub fn knowing(outline: Outline) -> Self {
+        Self {
+            ahead: Some(Ahead::of(outline)),
+            ..Self::default()
+        }
+    }
+
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let transcript = match &self.ahead {
+            Some(ahead) if ahead.has_begun() => return Ok(()),
+            Some(ahead) => &ahead.transcript,
+            None => &self.transcript,
+        };
+        out.write_all(header(transcript).as_bytes())
+    }
 }
 
 impl Renderer for MarkdownRenderer {
-    fn event(&mut self, event: &Event, _out: &mut dyn Write) -> io::Result<()> {
+    fn event(&mut self, event: &Event, out: &mut dyn Write) -> io::Result<()> {
         self.transcript.push(event);
-        Ok(())
+        if self.ahead.is_none() {
+            return Ok(());
+        }
+        self.begin(out)?;
+        write_items(&self.transcript.finished(), out)
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(header(&self.transcript).as_bytes())?;
-        for item in &self.transcript.items {
-            // A blank line before each block: whatever stood above ends there.
-            match item {
-                Item::Prose(prose) if let Some(text) = prose.long_answer() => {
-                    out.write_all(b"\n")?;
-                    write_fence(&text, out)?;
-                }
-                _ => write!(out, "\n{}\n", item_block(item).trim_end())?,
-            }
-        }
+        self.begin(out)?;
+        write_items(&self.transcript.items, out)?;
         out.write_all(footer(&self.transcript).as_bytes())
     }
+}
+
+fn write_items(items: &[Item], out: &mut dyn Write) -> io::Result<()> {
+    for item in items {
+        // A blank line before each block: whatever stood above ends there.
+        match item {
+            Item::Prose(prose) if let Some(text) = prose.long_answer() => {
+                out.write_all(b"\n")?;
+                write_fence(&text, out)?;
+            }
+            _ => write!(out, "\n{}\n", item_block(item).trim_end())?,
+        }
+    }
+    Ok(())
 }
 
 fn item_block(item: &Item) -> String {

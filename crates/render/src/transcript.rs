@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use lapidary_vocab::event::{
     RunEnd, SessionInit, StreamDeltaKind, TextEvent, ToolCompletion, ToolInvocation, TurnComplete,
+    UserInput,
 };
 use lapidary_vocab::{Body, Event, Text, TextBuilder};
 
@@ -19,6 +20,9 @@ use crate::words;
 /// How long a text may be to be read as Markdown. Parsing takes many times a text's size, and nobody writes a megabyte of prose.
 pub(crate) const MOST_PROSE: usize = 1024 * 1024;
 
+/// How much of a prompt a title shows.
+const LONGEST_TITLE: usize = 80;
+
 /// A conversation and what is known about it.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
@@ -26,6 +30,9 @@ pub(crate) struct Transcript {
     pub(crate) items: Vec<Item>,
     pub(crate) totals: Totals,
     pub(crate) end: Option<RunEnd>,
+    /// The first line of each prompt.
+    pub(crate) prompts: Vec<String>,
+    turns: usize,
     echo: Echo,
     open_calls: HashMap<String, usize>,
     /// True if the last item is a text that the next chunk may continue.
@@ -162,12 +169,7 @@ impl Transcript {
             ),
             // Tool results on their way back to the model: the calls show them.
             Body::UserInput(input) if input.is_synthetic && input.text.is_empty() => {}
-            Body::UserInput(input) => self.items.push(Item::User(User {
-                text: input.text.clone(),
-                images: input.images.len(),
-                is_synthetic: input.is_synthetic,
-                at: timestamp(event),
-            })),
+            Body::UserInput(input) => self.input(input, event),
             Body::ToolInvocation(call) => self.call(call, event),
             Body::ToolCompletion(done) => self.complete(done, event),
             Body::TurnComplete(turn) => self.end_turn(turn, event),
@@ -175,6 +177,32 @@ impl Transcript {
             // The header, the totals and notices have taken the rest.
             _ => self.is_speaking = was_speaking,
         }
+    }
+
+    fn input(&mut self, input: &UserInput, event: &Event) {
+        if !input.is_synthetic {
+            let prompt = plain::first_line(&input.text.to_str(), LONGEST_TITLE);
+            self.prompts.push(prompt);
+        }
+        self.items.push(Item::User(User {
+            text: input.text.clone(),
+            images: input.images.len(),
+            is_synthetic: input.is_synthetic,
+            at: timestamp(event),
+        }));
+    }
+
+    /// Hands over the items that nothing will change any more.
+    pub(crate) fn finished(&mut self) -> Vec<Item> {
+        let open = self.open_calls.values().min().copied();
+        // Chunks may follow, and the end of a run takes back that of its only turn.
+        let is_open = self.is_speaking || matches!(self.items.last(), Some(Item::TurnEnd(_)));
+        let count = self.items.len() - usize::from(is_open && !self.items.is_empty());
+        let count = open.map_or(count, |open| count.min(open));
+        for at in self.open_calls.values_mut() {
+            *at -= count;
+        }
+        self.items.drain(..count).collect()
     }
 
     fn note_session(&mut self, event: &Event) {
@@ -252,6 +280,7 @@ impl Transcript {
         }
         self.has_answered = false;
         self.is_speaking = false;
+        self.turns += 1;
         let mut own = Totals::default();
         own.note(event);
         self.items.push(Item::TurnEnd(Box::new(TurnEnd {
@@ -263,14 +292,9 @@ impl Transcript {
 
     fn end_run(&mut self, end: &RunEnd) {
         self.end = Some(end.clone());
-        let turns = self
-            .items
-            .iter()
-            .filter(|item| matches!(item, Item::TurnEnd(_)))
-            .count();
         // The accounts of a single turn are those of the run, which follow.
         if let Some(Item::TurnEnd(turn)) = self.items.last()
-            && turns == 1
+            && self.turns == 1
             && turn.errors.is_empty()
         {
             self.items.pop();
@@ -278,13 +302,8 @@ impl Transcript {
     }
 
     /// The first words a person said, for a title.
-    pub(crate) fn title(&self, limit: usize) -> Option<String> {
-        self.items.iter().find_map(|item| match item {
-            Item::User(user) if !user.is_synthetic => {
-                Some(plain::first_line(&user.text.to_str(), limit))
-            }
-            _ => None,
-        })
+    pub(crate) fn title(&self) -> Option<&str> {
+        self.prompts.first().map(String::as_str)
     }
 }
 

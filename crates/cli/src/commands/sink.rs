@@ -9,6 +9,7 @@ use lapidary::normalize::{Deltas, Options};
 use lapidary::render::Renderer;
 use lapidary::render::html::HtmlRenderer;
 use lapidary::render::markdown::MarkdownRenderer;
+use lapidary::render::outline::Outline;
 use lapidary::render::text::{self, TextRenderer};
 use lapidary::vocab::event::{Body, DiagnosticKind, Event};
 use lapidary::vocab::line;
@@ -99,6 +100,20 @@ impl Sink {
             extract_data,
             oddities: 0,
         }
+    }
+
+    /// The same for events that can be had twice: those that have to be known to their end are looked through first, not held.
+    pub(super) fn knowing(format: Format, outline: impl FnOnce() -> Outline) -> Option<Self> {
+        let renderer: Box<dyn Renderer> = match format {
+            Format::Markdown => Box::new(MarkdownRenderer::knowing(outline())),
+            Format::Html => Box::new(HtmlRenderer::knowing(outline())),
+            _ => return None,
+        };
+        Some(Self {
+            target: Target::People(renderer),
+            extract_data: false,
+            oddities: 0,
+        })
     }
 
     /// Prints events, and empties the list for the next ones.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use lapidary::normalize::gemini::stream::StreamNormalizer;
 use lapidary::normalize::gemini::{output, session_events, session_messages};
 use lapidary::normalize::{Ending, Options};
+use lapidary::render::outline::Outline;
 use lapidary::vocab::line;
 use lapidary::wire::detect::Format as Source;
 use lapidary::wire::gemini::session::{Log, MessageRecord};
@@ -257,7 +258,13 @@ fn session(
             out.note(&format!("records that could not be read: {left_out}"))?;
         }
     } else {
-        let mut sink = Sink::new(format, &args.run_id, args.extract_data, out);
+        let outline = || {
+            let mut outline = Outline::default();
+            session_events::events(&log, &args.options(format), |event| outline.event(&event));
+            outline
+        };
+        let mut sink = Sink::knowing(format, outline)
+            .unwrap_or_else(|| Sink::new(format, &args.run_id, args.extract_data, out));
         let mut written = Ok(());
         session_events::events(&log, &args.options(format), |event| {
             if written.is_ok() {

@@ -118,7 +118,7 @@ impl Index {
     /// The index at a path, made if there is none.
     pub fn open_or_make(path: &Path, now: SystemTime) -> Result<Self, IndexError> {
         if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory)?;
+            make_private(directory)?;
         }
         if path.symlink_metadata().is_err() {
             let _lock = wait_for_lock(path)?;
@@ -177,6 +177,13 @@ impl Index {
         let _lock = wait_for_lock(&self.path)?;
         let connection = self.connection.as_mut().ok_or(IndexError::Busy)?;
         Ok(schema::clear(connection)?)
+    }
+
+    /// Forgets these files, so that nothing of them is left in it, not even where it has room to spare. Returns of how many it knew.
+    pub fn forget(&mut self, files: &[PathBuf]) -> Result<usize, IndexError> {
+        let _lock = wait_for_lock(&self.path)?;
+        let connection = self.connection.as_mut().ok_or(IndexError::Busy)?;
+        update::forget_all(connection, files)
     }
 
     fn connect(&mut self) {
@@ -334,6 +341,15 @@ fn wait_until<T>(mut get: impl FnMut() -> io::Result<Option<T>>) -> Result<T, In
         left = less;
         std::thread::sleep(STEP);
     }
+}
+
+/// Makes a directory that nobody else can look into: words of conversations are in it.
+fn make_private(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
 }
 
 /// What tells one file at a path from the next.

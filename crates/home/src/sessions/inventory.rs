@@ -32,6 +32,8 @@ pub struct Held {
     pub modified: SystemTime,
     /// What is in it.
     pub content: Content,
+    /// Whether there is more in it than the CLI shows, which can be recovered.
+    pub hides_content: bool,
 }
 
 /// What is in a file.
@@ -113,6 +115,7 @@ impl Summaries for Noting {
             size: file.size,
             modified: file.modified,
             content: Content::of(read),
+            hides_content: read.as_ref().is_ok_and(Summary::hides_content),
         });
         self.files.extend(held);
         read

@@ -185,7 +185,10 @@ impl Listing {
                 return self.hide(file, projects, reason, error.to_string(), None);
             }
         };
-        let hidden = if !summary.is_resumable {
+        let hidden = if summary.hides_content() {
+            let why = "what was said in it is hidden: `lapidary sessions recover` brings it back";
+            Some((HiddenReason::NoContent, why))
+        } else if !summary.is_resumable {
             let why = "nobody said anything in it that could be resumed";
             Some((HiddenReason::NoContent, why))
         } else if summary.kind.as_deref() == Some("subagent") {

@@ -25,6 +25,7 @@ mod places;
 mod report;
 mod strings;
 mod tally;
+mod variables;
 
 pub use report::{Finding, Report, SecretKind};
 
@@ -48,6 +49,7 @@ pub struct Whose {
 pub struct Redactor {
     known: known::Detector,
     assigned: assigned::Detector,
+    variables: variables::Detector,
     paths: paths::Detector,
 }
 
@@ -67,6 +69,7 @@ impl Redactor {
         Self {
             known: known::Detector::new(),
             assigned: assigned::Detector::new(),
+            variables: variables::Detector::new(),
             paths: paths::Detector::new(whose.home.as_deref()),
         }
     }
@@ -111,6 +114,7 @@ impl Redactor {
         }
         let mut hits = self.known.hits(text);
         hits.extend(self.assigned.hits(text));
+        hits.extend(self.variables.hits(text));
         hits.extend(piece.key().and_then(|key| self.assigned.member(&key, text)));
         hits.extend(self.paths.hits(text));
         hits

@@ -69,6 +69,7 @@ struct Group<'i> {
     id: &'i str,
     newest: SystemTime,
     is_subagents: bool,
+    hides_content: bool,
 }
 
 impl Retention {
@@ -83,10 +84,8 @@ impl Retention {
         let mut expired = self.sessions(inventory, project, &groups, now);
         let listed: HashMap<_, _> = listed(inventory, project).collect();
         for group in groups.values() {
-            let reason = if group.is_subagents {
-                Why::Subagent
-            } else {
-                Why::NoContent
+            let Some(reason) = self.unlisted(group, now) else {
+                continue;
             };
             if !listed.contains_key(group.id) && self.is_past_minimum(group.newest, now) {
                 let what = Expiring::Session(group.id);
@@ -151,6 +150,18 @@ impl Retention {
         gone.collect()
     }
 
+    /// Why a session goes that is not in the list. What can be recovered from it is kept as long as a session would be.
+    fn unlisted(&self, group: &Group<'_>, now: SystemTime) -> Option<Why> {
+        if group.is_subagents {
+            return Some(Why::Subagent);
+        }
+        if !group.hides_content {
+            return Some(Why::NoContent);
+        }
+        let is_old = |age: Period| is_older(group.newest, age.duration(), now);
+        self.max_age.is_some_and(is_old).then_some(Why::TooOld)
+    }
+
     /// Why a file that names no session goes. What is in it may still be recovered, so it is kept as long as a session would be.
     fn unnamed(&self, file: &Held, now: SystemTime) -> Option<Why> {
         let (reason, age) = match file.content {
@@ -204,7 +215,9 @@ fn groups(inventory: &Inventory, project: usize) -> BTreeMap<&str, Group<'_>> {
             id,
             newest: file.modified,
             is_subagents: false,
+            hides_content: false,
         });
+        group.hides_content |= file.hides_content;
         group.newest = group.newest.max(file.modified);
         group.is_subagents |= matches!(file.content, Content::Subagent(_));
     }

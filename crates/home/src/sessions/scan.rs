@@ -11,6 +11,7 @@ use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lapidary_json::{Kind, Token, scan_object, scan_object_and_list};
 
@@ -21,7 +22,13 @@ pub(super) use glance::Glance;
 const PIECE: usize = 256 * 1024;
 
 /// No record and no document may be longer.
-const LONGEST: usize = 4 << 30;
+const LONGEST: usize = 1 << 30;
+
+/// What takes more memory than this is read by one thread at a time.
+const MUCH: usize = 64 << 20;
+
+/// Whoever reads something long.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// What a list says about a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,6 +57,14 @@ pub struct Summary {
     pub unreadable_lines: u64,
 }
 
+impl Summary {
+    /// True if nothing can be resumed although something was said: a checkpoint or a rewind hides it, or a line is torn. Such a
+    /// conversation can be recovered.
+    pub fn hides_content(&self) -> bool {
+        !self.is_resumable && (self.first_user_message.is_some() || self.unreadable_lines > 0)
+    }
+}
+
 /// Why a file has no [`Summary`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -64,7 +79,7 @@ pub enum Unreadable {
     #[error("it names no session")]
     NotASession,
     /// Nobody has that much memory to spare for a list.
-    #[error("a record of it is longer than 4 GiB")]
+    #[error("a record of it is longer than 1 GiB")]
     TooLarge,
 }
 
@@ -73,21 +88,55 @@ pub enum Unreadable {
 pub struct Scanner {
     buffer: Vec<u8>,
     filled: usize,
+    turn: Option<MutexGuard<'static, ()>>,
 }
 
 impl Scanner {
     /// Reads a file.
     pub fn file(&mut self, path: &Path) -> Result<Summary, Unreadable> {
-        let mut file = open(path)?;
+        let summary = self.read(&mut open(path)?);
+        if self.turn.take().is_some() {
+            self.buffer = Vec::new();
+        }
+        summary
+    }
+
+    fn read(&mut self, file: &mut File) -> Result<Summary, Unreadable> {
         self.filled = 0;
-        if !self.more(&mut file)? {
+        if !self.more(file)? {
             return Err(Unreadable::Empty);
         }
-        if self.begins_with_a_record() {
-            return self.log(&mut file);
+        if !self.begins_with_an_object(file)? {
+            // Records may follow on a line that was torn. A disk that was full leaves other things, and much of them.
+            return if memchr::memmem::find(&self.buffer[..self.filled], b"\n{").is_some() {
+                self.log(file)
+            } else {
+                Err(Unreadable::NotASession)
+            };
         }
-        while self.more(&mut file)? {}
+        if self.begins_with_a_record() {
+            return self.log(file);
+        }
+        while self.more(file)? {}
         self.whole()
+    }
+
+    /// Skips what is blank, however much that is, and reads on until there is a line or a piece.
+    fn begins_with_an_object(&mut self, file: &mut File) -> Result<bool, Unreadable> {
+        loop {
+            let bytes = &self.buffer[..self.filled];
+            let begun = without_mark(bytes).trim_ascii_start();
+            let is_enough = begun.len() >= PIECE || begun.contains(&b'\n');
+            match begun.first() {
+                Some(b'{') => return Ok(true),
+                Some(_) if is_enough => return Ok(false),
+                Some(_) => {}
+                None => self.filled = 0,
+            }
+            if !self.more(file)? {
+                return Ok(false);
+            }
+        }
     }
 
     /// Reads what is in memory already.
@@ -95,6 +144,7 @@ impl Scanner {
         let mut scanner = Self {
             buffer: bytes.to_vec(),
             filled: bytes.len(),
+            turn: None,
         };
         if bytes.is_empty() {
             return Err(Unreadable::Empty);
@@ -108,8 +158,12 @@ impl Scanner {
             return Err(Unreadable::TooLarge);
         }
         if self.buffer.len() - self.filled < PIECE {
-            let room = (self.filled + PIECE).max(self.buffer.len().saturating_mul(2));
-            self.buffer.resize(room, 0);
+            let len = self.buffer.len();
+            let room = if len < MUCH { 2 * len } else { len + len / 4 };
+            self.buffer.resize(room.max(self.filled + PIECE), 0);
+            if self.buffer.len() > MUCH && self.turn.is_none() {
+                self.turn = Some(TURN.lock().unwrap_or_else(PoisonError::into_inner));
+            }
         }
         loop {
             match file.read(&mut self.buffer[self.filled..]) {
@@ -224,6 +278,8 @@ struct Reading {
     count: u64,
     /// The messages since the last checkpoint: every record of one, by what its id hashes to.
     records: Vec<u64>,
+    /// Where each id stands first among them: known once somebody rewound.
+    places: Option<HashMap<u64, usize>>,
     glance: Glance,
     messages: HashMap<u64, Counts>,
 }
@@ -313,9 +369,7 @@ impl Reading {
         if titles && self.summary.first_user_message.is_none() {
             return false;
         }
-        let id = hash(seen.id);
-        self.records.push(id);
-        self.messages.insert(id, seen.counts);
+        self.note(hash(seen.id), seen.counts);
         true
     }
 
@@ -345,6 +399,7 @@ impl Reading {
         {
             if let Some(messages) = patch.get("messages").and_then(|list| list.of(Kind::Array)) {
                 self.records.clear();
+                self.places = None;
                 self.messages.clear();
                 self.all(messages);
             }
@@ -368,9 +423,7 @@ impl Reading {
             return;
         };
         let counts = fields.counts();
-        let id = hash(id.as_str());
-        self.records.push(id);
-        self.messages.insert(id, counts);
+        self.note(hash(id.as_str()), counts);
         let titled = self.summary.first_user_message.is_some();
         if counts.is_user && counts.is_resumable && !titled {
             let said = fields.content.map(speech::says).unwrap_or_default();
@@ -378,11 +431,28 @@ impl Reading {
         }
     }
 
+    fn note(&mut self, id: u64, counts: Counts) {
+        if let Some(places) = &mut self.places {
+            places.entry(id).or_insert(self.records.len());
+        }
+        self.records.push(id);
+        self.messages.insert(id, counts);
+    }
+
     fn rewind(&mut self, id: Token<'_>) {
-        let id = hash(id.as_str());
-        let from = self.records.iter().position(|record| *record == id);
-        for removed in self.records.drain(from.unwrap_or(0)..) {
+        let records = &self.records;
+        let places = self.places.get_or_insert_with(|| {
+            // From behind, so that the first of each stays.
+            let records = records.iter().enumerate().rev();
+            records.map(|(place, id)| (*id, place)).collect()
+        });
+        let from = places.get(&hash(id.as_str())).copied();
+        let first = from.unwrap_or(0);
+        for removed in self.records.drain(first..) {
             self.messages.remove(&removed);
+            if places.get(&removed).is_some_and(|place| *place >= first) {
+                places.remove(&removed);
+            }
         }
         if from.is_none() {
             self.messages.clear();
@@ -492,6 +562,72 @@ mod tests {
             reading.line(&text(line));
         }
         reading.finish().ok()
+    }
+
+    #[test]
+    fn many_rewinds_take_as_long_as_many_records() {
+        let count = 60_000;
+        let mut log = String::from("{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n");
+        for place in 0..count {
+            log.push_str(&format!(
+                "{{\"id\":\"m{place}\",\"type\":\"user\",\"content\":\"x\"}}\n"
+            ));
+        }
+        for _ in 0..count {
+            let last = count - 1;
+            log.push_str(&format!("{{\"$rewindTo\":\"m{last}\"}}\n"));
+            log.push_str(&format!(
+                "{{\"id\":\"m{last}\",\"type\":\"user\",\"content\":\"x\"}}\n"
+            ));
+        }
+        let began = std::time::Instant::now();
+        let summary = Scanner::bytes(log.as_bytes()).unwrap();
+        // Looking each of them up from the beginning took most of a minute.
+        assert!(began.elapsed() < std::time::Duration::from_secs(8));
+        assert_eq!(summary.message_count, count);
+    }
+
+    #[test]
+    fn what_begins_with_no_object_is_not_read_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session-x.jsonl");
+        let file = File::create(&path).unwrap();
+        // Sparse: read whole it would be too large for any list.
+        file.set_len(3 << 30).unwrap();
+        let mut scanner = Scanner::default();
+        assert!(matches!(scanner.file(&path), Err(Unreadable::NotASession)));
+        assert!(scanner.buffer.len() < 8 * PIECE);
+        // A torn line, a mark and blanks in front hide nothing.
+        let record = "{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n";
+        for before in [
+            "torn\n",
+            "\u{feff}",
+            "\u{feff} \n\n",
+            &" \n".repeat(PIECE),
+            "\0\0\n",
+        ] {
+            std::fs::write(&path, format!("{before}{record}")).unwrap();
+            assert_eq!(scanner.file(&path).unwrap().id, "s", "{}", before.len());
+        }
+    }
+
+    #[test]
+    fn a_record_of_more_than_a_gibibyte_is_too_long_and_its_memory_is_given_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session-x.jsonl");
+        std::fs::write(&path, "{\"id\":\"").unwrap();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len((1 << 30) + 9)
+            .unwrap();
+        let mut scanner = Scanner::default();
+        assert!(matches!(scanner.file(&path), Err(Unreadable::TooLarge)));
+        assert_eq!(
+            (scanner.buffer.capacity(), scanner.turn.is_none()),
+            (0, true)
+        );
     }
 
     fn record(id: u8, kind: &str, content: &str, rest: &str) -> String {

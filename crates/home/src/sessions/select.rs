@@ -31,6 +31,14 @@ pub enum SelectError {
         /// Where.
         searched: Vec<PathBuf>,
     },
+    /// Several projects have a session with that number.
+    #[error("{} projects have a session {number}: {}", .candidates.len(), .candidates.join(", "))]
+    SeveralProjects {
+        /// The number.
+        number: u64,
+        /// Whole ids.
+        candidates: Vec<String>,
+    },
     /// Several begin so.
     #[error("{} sessions begin with `{identifier}`: {}", .candidates.len(), .candidates.join(", "))]
     Ambiguous {
@@ -46,13 +54,15 @@ impl SelectError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoSessions => "NO_SESSIONS_FOUND",
-            Self::Invalid { .. } | Self::Ambiguous { .. } => "INVALID_SESSION_IDENTIFIER",
+            Self::Invalid { .. } | Self::SeveralProjects { .. } | Self::Ambiguous { .. } => {
+                "INVALID_SESSION_IDENTIFIER"
+            }
         }
     }
 }
 
 /// Finds a session: `latest` is the one that began last, as `--resume latest` has it; then whole ids, then numbers, then
-/// beginnings of ids. Numbers need a list of one project.
+/// beginnings of ids. A number that several projects have names none of them.
 pub fn select<'l>(
     listing: &'l Listing,
     identifier: &str,
@@ -70,14 +80,10 @@ pub fn select<'l>(
     let by_id = sessions
         .iter()
         .find(|session| session.info.id == identifier);
-    let by_number = || {
-        let number: u64 = identifier.parse().ok()?;
-        let is_written_so = number.to_string() == identifier;
-        sessions
-            .iter()
-            .find(|session| is_written_so && session.info.index == number)
-    };
-    if let Some(found) = by_id.or_else(by_number) {
+    if let Some(found) = by_id {
+        return Ok(found);
+    }
+    if let Some(found) = by_number(sessions, identifier)? {
         return Ok(found);
     }
     if selection == Selection::Generous && identifier.len() >= SHORTEST_PREFIX {
@@ -109,6 +115,32 @@ pub fn select<'l>(
         identifier: identifier.to_owned(),
         searched,
     })
+}
+
+/// The session with that number in the list, if it is written as one.
+fn by_number<'l>(
+    sessions: &'l [Listed],
+    identifier: &str,
+) -> Result<Option<&'l Listed>, SelectError> {
+    let number = identifier.parse::<u64>().ok();
+    let Some(number) = number.filter(|number| number.to_string() == identifier) else {
+        return Ok(None);
+    };
+    let numbered = sessions.iter();
+    let numbered: Vec<_> = numbered
+        .filter(|session| session.info.index == number)
+        .collect();
+    match numbered[..] {
+        [] => Ok(None),
+        [only] => Ok(Some(only)),
+        _ => Err(SelectError::SeveralProjects {
+            number,
+            candidates: numbered
+                .iter()
+                .map(|session| session.info.id.clone())
+                .collect(),
+        }),
+    }
 }
 
 impl Listing {

@@ -71,9 +71,13 @@ pub(super) fn free(folder: &Path, like: &str, id: Option<&str>, now: SystemTime)
     }
 }
 
+/// As the CLI writes an id into names: JavaScript sees two characters where one is beyond 16 bits.
 pub(super) fn sanitised(id: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    id.chars().map(|c| if safe(c) { c } else { '_' }).collect()
+    let shown = |c: char| if safe(c) { c } else { '_' };
+    id.chars()
+        .flat_map(|c| std::iter::repeat_n(shown(c), c.len_utf16()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -91,6 +95,7 @@ mod tests {
             Some("9d94e204")
         );
         assert_eq!(short("session-2026-11-16T04-44-skills_l.jsonl"), None);
+        assert_eq!(sanitised("a.\u{1f600}-é"), "a___-_");
         assert!(is_session("session-x.json"));
         assert!(!is_session("session-x.jsonl.unreadable-1"));
     }

@@ -231,6 +231,113 @@ fn what_is_called_a_secret_goes_from_every_place() {
 }
 
 #[test]
+fn secrets_that_look_like_words_go_where_their_place_gives_them_away() {
+    let password = SecretKind::Password;
+    let secret = SecretKind::Secret;
+    let hex = "0123456789abcdef".repeat(8);
+    for (kind, text, value) in [
+        (
+            password,
+            "DB_PASSWORD=correcthorsebattery",
+            "correcthorsebattery",
+        ),
+        (
+            password,
+            "export MYSQL_PASSWORD=SuperSecretPass",
+            "SuperSecretPass",
+        ),
+        (password, "PGPASSWORD='letmein' psql", "letmein"),
+        (
+            password,
+            r#"password: "hunter hunter two""#,
+            "hunter hunter two",
+        ),
+        (
+            password,
+            "curl -u admin:letmein https://x.example",
+            "letmein",
+        ),
+        (
+            password,
+            "curl -s --user 'admin:letmein' https://x.example",
+            "letmein",
+        ),
+        (password, "mysql -u root -pletmein shop", "letmein"),
+        (
+            password,
+            "machine x.example login ada password letmein",
+            "letmein",
+        ),
+        (secret, &format!("SECRET_KEY_BASE={hex}"), &hex),
+        (secret, "DEPLOY_TOKEN=opensesame", "opensesame"),
+        (
+            SecretKind::BearerToken,
+            "Authorization: Bearer abcdefghijklmnopqrstuvwx",
+            "abcdefghijklmnopqrstuvwx",
+        ),
+    ] {
+        check(kind, text, value);
+    }
+}
+
+#[test]
+fn tokens_go_however_long_they_are_and_whoever_gave_them_out() {
+    let text = |length: usize| "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD".repeat(20)[..length].to_owned();
+    for (kind, secret) in [
+        (SecretKind::GoogleToken, format!("ya{}.{}", 29, text(400))),
+        (
+            SecretKind::AnthropicKey,
+            format!("sk-{}-{}", "ant", text(400)),
+        ),
+        (
+            SecretKind::TelegramToken,
+            format!("123456789:{}{}", "AA", text(33)),
+        ),
+        (
+            SecretKind::DiscordToken,
+            format!("M{}.{}.{}", text(23), text(6), text(38)),
+        ),
+    ] {
+        check(kind, &format!("use {secret} here"), &secret);
+    }
+    let hook = text(68);
+    let url = format!("https://discord.com/api/webhooks/123456789012345678/{hook}");
+    check(SecretKind::DiscordToken, &url, &hook);
+}
+
+#[test]
+fn a_private_key_that_was_cut_off_goes_as_far_as_it_is_there() {
+    let dashes = "-".repeat(5);
+    let body = "MIIEaB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cDaB3dE5gH7jK9mN1pQ2sT4vW6xY8z";
+    let begin = format!("{dashes}BEGIN RSA PRIVATE KEY{dashes}");
+    let key = format!("{begin}\n{body}\n... [truncated 20 lines] ...\nlastlinesofit");
+    check(SecretKind::PrivateKey, &key, body);
+    let (after, _) = redacted(&session(&key));
+    assert!(!after.contains("lastlinesofit"), "{after}");
+    let file =
+        json!({"content": format!("a key begins with {begin} and then come its lines, you know")});
+    let file = file.to_string();
+    assert_eq!(redacted(file.as_bytes()).0, file);
+}
+
+#[test]
+fn what_only_stands_for_a_secret_stays() {
+    for text in [
+        "DB_PASSWORD=$SECRET_OF_MINE DB_PASSWORD=changeme TOKEN=<token> API_KEY=xxxxxxxx",
+        "export MAX_TOKEN=8192 SSH_KEY=/etc/ssh/key API_KEY=get_key()",
+        "curl -u $USER:$PASS https://x.example; mysql -p shop; mysql -P 3306",
+        r#"password: "Enter your password""#,
+        "Bearer tokens are authentication-related-things",
+        "machine learning needs no login and no password at all",
+        "const STORAGE_KEY = 'theme'",
+    ] {
+        let file = json!({"id": "1", "content": text}).to_string();
+        let (after, report) = redacted(file.as_bytes());
+        assert_eq!(after, file, "{report:?}");
+    }
+}
+
+#[test]
 fn members_of_objects_are_assignments() {
     for (key, value, goes) in [
         ("password", "hunter2", true),

@@ -5,7 +5,7 @@ use lapidary_vocab::{Outcome, Text};
 
 use super::escape::escape;
 use crate::plain;
-use crate::transcript::{Item, Transcript};
+use crate::transcript::Transcript;
 use crate::words;
 
 /// With fewer prompts a list of them would only repeat the page.
@@ -111,16 +111,7 @@ fn moment(timestamp: &str) -> String {
 
 /// The prompts of a long session, to jump to.
 pub(super) fn contents(transcript: &Transcript) -> String {
-    let prompts: Vec<_> = transcript
-        .items
-        .iter()
-        .filter_map(|item| match item {
-            Item::User(user) if !user.is_synthetic => {
-                Some(plain::first_line(&user.text.to_str(), 80))
-            }
-            _ => None,
-        })
-        .collect();
+    let prompts = &transcript.prompts;
     if prompts.len() < PROMPTS_WORTH_LISTING {
         return String::new();
     }

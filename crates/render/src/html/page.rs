@@ -14,10 +14,11 @@ const STYLE: &str = include_str!("style.css");
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-pub(super) fn write(transcript: &Transcript, out: &mut dyn Write) -> io::Result<()> {
+/// All that stands above the conversation.
+pub(super) fn begin(transcript: &Transcript, out: &mut dyn Write) -> io::Result<()> {
     let title = transcript
-        .title(80)
-        .map_or_else(|| "Session transcript".to_owned(), |title| escape(&title));
+        .title()
+        .map_or_else(|| "Session transcript".to_owned(), escape);
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -29,19 +30,23 @@ pub(super) fn write(transcript: &Transcript, out: &mut dyn Write) -> io::Result<
     )?;
     out.write_all(header(transcript, &title).as_bytes())?;
     out.write_all(contents(transcript).as_bytes())?;
-    out.write_all(b"<main id=\"transcript\">\n")?;
-    let mut items = Items::default();
-    for item in &transcript.items {
-        match item {
-            Item::Prose(prose) if let Some(text) = prose.long_answer() => {
-                out.write_all(b"<div class=\"answer prose\" dir=\"auto\">\n<pre>")?;
-                write_escaped(&text, out)?;
-                out.write_all(b"</pre>\n</div>\n")?;
-            }
-            _ => out.write_all(items.html(item).as_bytes())?,
+    out.write_all(b"<main id=\"transcript\">\n")
+}
+
+pub(super) fn item(items: &mut Items, item: &Item, out: &mut dyn Write) -> io::Result<()> {
+    match item {
+        Item::Prose(prose) if let Some(text) = prose.long_answer() => {
+            out.write_all(b"<div class=\"answer prose\" dir=\"auto\">\n<pre>")?;
+            write_escaped(&text, out)?;
+            out.write_all(b"</pre>\n</div>\n")
         }
+        _ => out.write_all(items.html(item).as_bytes()),
     }
-    if transcript.items.is_empty() {
+}
+
+/// All that stands below it.
+pub(super) fn end(transcript: &Transcript, is_empty: bool, out: &mut dyn Write) -> io::Result<()> {
+    if is_empty {
         out.write_all(b"<p class=\"note\">Nothing was said.</p>\n")?;
     }
     out.write_all(b"</main>\n")?;

@@ -10,8 +10,8 @@ use crate::words;
 /// The title and the facts.
 pub(super) fn header(transcript: &Transcript) -> String {
     let title = transcript
-        .title(80)
-        .map_or_else(|| "Session".to_owned(), |title| escape(&title));
+        .title()
+        .map_or_else(|| "Session".to_owned(), escape);
     let init = &transcript.session.init;
     let shown = |text: &Option<Text>| text.as_ref().map(|text| code(&text.to_str()));
     let provider =

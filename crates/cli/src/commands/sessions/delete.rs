@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use lapidary::home::sessions::{Inventory, SelectError};
 use lapidary::vocab::removal::RemovalReason;
 
-use super::common::{Format, Place, Scope};
+use super::common::{Format, Place, Scope, not_found};
 use super::removal::{self, Going};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use crate::printer::Printer;
 
 /// Delete sessions, with all that belongs to them
 ///
-/// A session is named by its whole id or by its number in `sessions list`, and nothing else. All of its files go: every one in which its whole id stands, and the outputs of its tools, its log, its plans and its sub-agents. Sessions whose ids only begin alike stay. What goes is kept in the vault first.
+/// A session is named by its whole id or by its number in `sessions list`, and nothing else. All of its files go: every one in which its whole id stands, and the outputs of its tools, its log, its plans and its sub-agents. Sessions whose ids only begin alike stay. What goes is kept in the vault first, unless you say --no-vault.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,6 +34,11 @@ pub(crate) struct Args {
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
+    /// Keep no copy in the vault of what goes
+    ///
+    /// Nothing brings it back then. Copies that the vault has from earlier runs stay there.
+    #[arg(long)]
+    no_vault: bool,
     /// Only show what would go
     #[arg(short = 'n', long, conflicts_with = "yes")]
     dry_run: bool,
@@ -67,7 +72,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 fn going<'i>(args: &Args, inventory: &'i Inventory) -> Result<Going<'i>, Failure> {
     let mut named = HashSet::new();
     for identifier in &args.sessions {
-        named.insert(inventory.named(identifier).map_err(not_found)?);
+        named.insert(named_by(inventory, identifier)?);
     }
     let deletions = inventory.deletions(&named);
     Ok(Going {
@@ -77,6 +82,7 @@ fn going<'i>(args: &Args, inventory: &'i Inventory) -> Result<Going<'i>, Failure
             .map(|deletion| (deletion, RemovalReason::Asked))
             .collect(),
         warnings: inventory.listing.warnings.clone(),
+        keeps_copies: !args.no_vault,
     })
 }
 
@@ -89,12 +95,15 @@ fn is_confirmed(going: &Going<'_>, place: &Place) -> Result<bool, Failure> {
     Ok(removal::is_confirmed(&format!("delete {}?", going.sum()))?)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
-fn not_found(error: SelectError) -> Failure {
-    let hint = match &error {
-        SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
-        _ => "`lapidary sessions list` shows them: take a number or a whole id",
-    };
-    let code = error.code();
-    Failure::bad_input(anyhow!("{error} ({code})")).with_hint(hint)
+/// What is deleted is not guessed: `latest` and beginnings of ids are no names here.
+fn named_by(inventory: &Inventory, identifier: &str) -> Result<(usize, String), Failure> {
+    inventory.named(identifier).map_err(|error| {
+        let is_none_like_it = matches!(error, SelectError::Invalid { .. });
+        let failure = not_found(error);
+        if is_none_like_it {
+            let hint = "`lapidary sessions list` shows them: take a number or a whole id";
+            return failure.with_hint(hint);
+        }
+        failure
+    })
 }

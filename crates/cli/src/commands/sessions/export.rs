@@ -16,6 +16,7 @@ use lapidary::normalize::gemini::{session_document, session_events};
 use lapidary::render::Renderer;
 use lapidary::render::html::HtmlRenderer;
 use lapidary::render::markdown::MarkdownRenderer;
+use lapidary::render::outline::Outline;
 use lapidary::wire::gemini::session::Log;
 
 use super::common::{Place, Scope, not_found, selected};
@@ -186,8 +187,8 @@ fn written(args: &Args, session: &Wanted, bytes: &[u8], path: &Path) -> Result<(
 fn write(args: &Args, path: &Path, bytes: &[u8], out: &mut impl Write) -> Result<(), Failure> {
     let log = log(path, bytes)?;
     match args.to {
-        To::Markdown => render(&log, &mut MarkdownRenderer::default(), out)?,
-        To::Html => render(&log, &mut HtmlRenderer::default(), out)?,
+        To::Markdown => render(&log, &mut MarkdownRenderer::knowing(outline(&log)), out)?,
+        To::Html => render(&log, &mut HtmlRenderer::knowing(outline(&log)), out)?,
         To::Json => session_document::write(&log, args.redact, out)?,
         To::Session => log.write(out)?,
     }
@@ -203,7 +204,8 @@ pub(super) fn markdown(from: &Path, to: &Path) -> Result<(), Failure> {
         replaces: false,
     };
     file::write(to, manner, |out| {
-        Ok(render(&log, &mut MarkdownRenderer::default(), out)?)
+        let mut renderer = MarkdownRenderer::knowing(outline(&log));
+        Ok(render(&log, &mut renderer, out)?)
     })
 }
 
@@ -216,11 +218,21 @@ fn log<'b>(path: &Path, bytes: &'b [u8]) -> Result<Log<'b>, Failure> {
     Ok(log)
 }
 
-fn render(log: &Log<'_>, renderer: &mut dyn Renderer, out: &mut impl Write) -> io::Result<()> {
+fn options() -> Options {
     let mut options = Options::new("exported");
     options.keep_raw = false;
+    options
+}
+
+fn outline(log: &Log<'_>) -> Outline {
+    let mut outline = Outline::default();
+    session_events::events(log, &options(), |event| outline.event(&event));
+    outline
+}
+
+fn render(log: &Log<'_>, renderer: &mut dyn Renderer, out: &mut impl Write) -> io::Result<()> {
     let mut result = Ok(());
-    session_events::events(log, &options, |event| {
+    session_events::events(log, &options(), |event| {
         if result.is_ok() {
             result = renderer.event(&event, out);
         }

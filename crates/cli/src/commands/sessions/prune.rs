@@ -61,6 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         deletions: deletions(&inventory, &rules, &place),
         inventory: &inventory,
         warnings,
+        keeps_copies: true,
     };
     if format == Format::Text {
         for warning in &going.warnings {

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use jiff::Timestamp;
-use lapidary::home::sessions::{Deletion, Inventory};
+use lapidary::home::sessions::{DeleteError, Deletion, Index, Inventory};
 use lapidary::home::vault::{AddRequest, Removed, Vault};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
@@ -26,12 +26,16 @@ pub(super) struct Going<'i> {
     pub(super) inventory: &'i Inventory,
     pub(super) deletions: Vec<(Deletion, RemovalReason)>,
     pub(super) warnings: Vec<String>,
+    /// Whether what goes is kept in the vault first.
+    pub(super) keeps_copies: bool,
 }
 
 /// What was removed, and what could not be.
 #[derive(Default)]
 struct Outcome {
     is_applied: bool,
+    /// Which of the deletions were carried out, by their place.
+    gone: HashSet<usize>,
     failures: Vec<String>,
 }
 
@@ -53,10 +57,7 @@ impl Going<'_> {
         place: &Place,
         out: &mut Printer,
     ) -> Result<Exit, Failure> {
-        let outcome = Outcome {
-            is_applied: true,
-            failures: self.carry_out_silently(place)?,
-        };
+        let outcome = self.removed(place)?;
         self.print(format, &outcome, place, out)?;
         if outcome.failures.is_empty() {
             Ok(Exit::Success)
@@ -67,32 +68,63 @@ impl Going<'_> {
 
     /// Removes it all. What could not be removed is returned, a sentence each.
     pub(super) fn carry_out_silently(&self, place: &Place) -> Result<Vec<String>, Failure> {
-        let kept = self.keep(place)?;
+        Ok(self.removed(place)?.failures)
+    }
+
+    fn removed(&self, place: &Place) -> Result<Outcome, Failure> {
+        let kept = if self.keeps_copies {
+            self.keep(place)?
+        } else {
+            HashSet::new()
+        };
         let mut keep = |path: &Path| {
             // Of a link only the link goes.
-            if kept.contains(path) || path.is_symlink() {
+            if !self.keeps_copies || kept.contains(path) || path.is_symlink() {
                 return Ok(());
             }
             Err(io::Error::other("the vault has no copy of it"))
         };
         let vault = Vault::open(job::vault_in(&place.environment)?);
-        let mut failures = Vec::new();
-        for (deletion, _) in &self.deletions {
-            let id = deletion.id.as_deref().map(Removed::Session);
-            let removed = || id.into_iter().chain(deletion.sessions().map(Removed::File));
-            // A run that is under way would take it for lost. That it might is no reason not to remove it.
-            for what in removed() {
-                let _ = vault.bury(what, SystemTime::now());
+        let mut outcome = Outcome {
+            is_applied: true,
+            ..Outcome::default()
+        };
+        for (number, (deletion, _)) in self.deletions.iter().enumerate() {
+            // A session whose files all stay keeps the rest, too.
+            if deletion.files.is_empty() {
+                outcome.failures.extend(deletion.spared.iter().cloned());
+                continue;
             }
-            if let Err(errors) = deletion.carry_out(&mut keep) {
-                removed().for_each(|what| vault.exhume(what));
-                let told = errors
-                    .into_iter()
-                    .map(|error| format!("{:#}", anyhow!(error)));
-                failures.extend(told);
+            match remove(deletion, &vault, &mut keep) {
+                Ok(()) => {
+                    outcome.gone.insert(number);
+                }
+                Err(errors) => outcome.failures.extend(told(errors)),
             }
         }
-        Ok(failures)
+        self.forget(&outcome, place);
+        Ok(outcome)
+    }
+
+    /// What is gone is gone from the index, too.
+    fn forget(&self, outcome: &Outcome, place: &Place) {
+        let gone = self.counted(outcome).into_iter();
+        let gone: Vec<PathBuf> = gone
+            .flat_map(|(deletion, _)| deletion.sessions())
+            .map(Path::to_owned)
+            .collect();
+        let Some(path) = place.index_path().filter(|_| !gone.is_empty()) else {
+            return;
+        };
+        let mut index = Index::open(&path, place.now);
+        if index.is_open()
+            && let Err(error) = index.forget(&gone)
+        {
+            complain(&format!(
+                "warning: the index `{}` still knows what was removed: {error}",
+                path.display()
+            ));
+        }
     }
 
     /// Puts the files of sessions that go into the vault, and says of which there is a copy now.
@@ -149,21 +181,33 @@ impl Going<'_> {
         }
         if !outcome.is_applied {
             self.list(place, out)?;
+            return Ok(());
         }
         for failure in &outcome.failures {
             complain(&format!("warning: {failure}"));
         }
-        if outcome.is_applied {
-            let failed = outcome.failures.len();
-            let left = if failed == 0 {
-                String::new()
-            } else {
-                format!("; {failed} could not be removed")
-            };
-            let sum = self.sum();
-            writeln!(out, "removed {sum}{left}")?;
+        for spared in self.spared() {
+            if !outcome.failures.contains(&spared) {
+                complain(&format!("warning: it stays: {spared}"));
+            }
         }
+        let failed = self.deletions.len() - outcome.gone.len();
+        let left = if failed == 0 {
+            String::new()
+        } else {
+            format!("; {failed} could not be removed")
+        };
+        writeln!(out, "removed {}{left}", sum(&self.counted(outcome)))?;
         Ok(())
+    }
+
+    /// What went, or what would go if nothing was tried yet.
+    fn counted(&self, outcome: &Outcome) -> Vec<&(Deletion, RemovalReason)> {
+        let deletions = self.deletions.iter().enumerate();
+        deletions
+            .filter(|(place, _)| !outcome.is_applied || outcome.gone.contains(place))
+            .map(|(_, deletion)| deletion)
+            .collect()
     }
 
     /// What goes, for people: a line each, and the paths below it.
@@ -196,16 +240,7 @@ impl Going<'_> {
 
     /// How much goes, in words.
     pub(super) fn sum(&self) -> String {
-        let count = self.deletions.len();
-        let plural = if count == 1 { "" } else { "s" };
-        format!("{count} session{plural}, {}", size::short(self.bytes()))
-    }
-
-    fn bytes(&self) -> u64 {
-        self.deletions
-            .iter()
-            .map(|(deletion, _)| deletion.bytes())
-            .sum()
+        sum(&self.deletions.iter().collect::<Vec<_>>())
     }
 
     fn spared(&self) -> Vec<String> {
@@ -214,9 +249,8 @@ impl Going<'_> {
     }
 
     fn removal(&self, outcome: &Outcome) -> Removal {
-        let removed = self.deletions.iter();
-        let going: HashSet<_> = self
-            .deletions
+        let removed = self.counted(outcome);
+        let going: HashSet<_> = removed
             .iter()
             .filter_map(|(deletion, _)| Some((deletion.project, deletion.id.as_deref()?)))
             .collect();
@@ -230,8 +264,9 @@ impl Going<'_> {
             schema: REMOVAL_SCHEMA.to_owned(),
             applied: outcome.is_applied,
             kept: kept.count() as u64,
-            bytes: self.bytes(),
+            bytes: bytes(&removed),
             removed: removed
+                .iter()
                 .map(|(deletion, reason)| self.entry(deletion, reason))
                 .collect(),
             failures: outcome.failures.clone(),
@@ -265,6 +300,40 @@ impl Going<'_> {
             bytes: deletion.bytes(),
         }
     }
+}
+
+/// How much that is, in words.
+fn sum(deletions: &[&(Deletion, RemovalReason)]) -> String {
+    let count = deletions.len();
+    let plural = if count == 1 { "" } else { "s" };
+    let size = size::short(bytes(deletions));
+    format!("{count} session{plural}, {size}")
+}
+
+fn bytes(deletions: &[&(Deletion, RemovalReason)]) -> u64 {
+    deletions.iter().map(|(deletion, _)| deletion.bytes()).sum()
+}
+
+/// Removes a session. A run that is under way would take it for lost, so it is buried first; that this may fail is no reason to keep it.
+fn remove(
+    deletion: &Deletion,
+    vault: &Vault,
+    keep: &mut dyn FnMut(&Path) -> io::Result<()>,
+) -> Result<(), Vec<DeleteError>> {
+    let id = deletion.id.as_deref().map(Removed::Session);
+    let removed = || id.into_iter().chain(deletion.sessions().map(Removed::File));
+    for what in removed() {
+        let _ = vault.bury(what, SystemTime::now());
+    }
+    deletion
+        .carry_out(keep)
+        .inspect_err(|_| removed().for_each(|what| vault.exhume(what)))
+}
+
+fn told(errors: Vec<DeleteError>) -> impl Iterator<Item = String> {
+    errors
+        .into_iter()
+        .map(|error| format!("{:#}", anyhow!(error)))
 }
 
 fn words(reason: &RemovalReason) -> &str {

@@ -153,3 +153,54 @@ fn is_in_the_vault(home: &Recorded, text: &str) -> bool {
     }
     false
 }
+
+#[cfg(unix)]
+#[test]
+fn what_a_link_leads_to_stays_and_is_not_said_to_be_gone() {
+    let home = home();
+    let chats = home.folder().join("chats");
+    let elsewhere = home.root().join("elsewhere");
+    std::fs::rename(&chats, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &chats).unwrap();
+    let before = home.tree();
+    let ran = sessions(&home, &["delete", "1", "--yes", "--format", "text"]);
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(
+        ran.stdout,
+        "removed 0 sessions, 0 B; 1 could not be removed\n"
+    );
+    assert!(
+        ran.stderr.contains("reached through a link"),
+        "{}",
+        ran.stderr
+    );
+    let ran = sessions(&home, &["delete", "1", "--yes"]);
+    let told = object(&ran, "removal");
+    assert_eq!(
+        (ran.code, &told["removed"]),
+        (Some(1), &serde_json::json!([]))
+    );
+    assert_eq!(home.tree(), before);
+}
+
+#[test]
+fn a_number_that_two_projects_have_is_nobodys() {
+    let home = home();
+    home.put("tmp/other/.project_root", "/other");
+    let log = lapidary_testkit::recorded::log("bbbbbbbb", "2026-01-02T10:00:00.000Z", &["there"]);
+    home.put(
+        "tmp/other/chats/session-2026-01-02T10-00-bbbbbbbb.jsonl",
+        &log,
+    );
+    let ran = sessions(&home, &["show", "1", "--all", "--format", "text"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(13), ""));
+    assert!(
+        ran.stderr
+            .starts_with("error: 2 projects have a session 1: "),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains(ONE) && ran.stderr.contains("bbbbbbbb"));
+    let ran = sessions(&home, &["show", "2", "--all", "--format", "text"]);
+    assert!(ran.stdout.contains("second"), "{}", ran.stdout);
+}

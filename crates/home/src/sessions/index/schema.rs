@@ -47,8 +47,11 @@ const TABLES: &str = "
 pub(super) fn open(path: &Path) -> Result<Connection, IndexError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
+    keep_private(path)?;
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
+    // What is forgotten is not to be read from where it was.
+    connection.pragma_update(None, "secure_delete", true)?;
     // Not even a database that somebody else put here runs anything.
     connection.pragma_update(None, "trusted_schema", false)?;
     match versions(&connection)? {
@@ -64,6 +67,8 @@ pub(super) fn make(path: &Path) -> Result<(), IndexError> {
     }
     let new = super::beside(path, "new");
     super::remove(&new)?;
+    std::fs::File::create_new(&new)?;
+    keep_private(&new)?;
     let mut connection = Connection::open(&new)?;
     // What it answers is of no use: where WAL cannot be had, the journal is as safe.
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
@@ -74,6 +79,21 @@ pub(super) fn make(path: &Path) -> Result<(), IndexError> {
     transaction.commit()?;
     connection.close().map_err(|(_, error)| error)?;
     std::fs::rename(&new, path)?;
+    Ok(())
+}
+
+/// Nobody else reads it. What `SQLite` puts beside it gets the same permissions.
+fn keep_private(path: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let about = path.metadata()?;
+        if about.permissions().mode() & 0o077 != 0 {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Reading changed files into the index.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -217,6 +218,33 @@ fn texts_of(
         .prepare_cached("INSERT INTO texts (file, count, list) VALUES (?1, ?2, ?3)")?
         .execute(params![id, owners.len() as u64, list])?;
     Ok(())
+}
+
+/// Drops what is known of files, and writes anew what their words stood in.
+pub(super) fn forget_all(
+    connection: &mut Connection,
+    files: &[PathBuf],
+) -> Result<usize, IndexError> {
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let mut count = 0;
+    for file in files {
+        let is_known = "SELECT EXISTS (SELECT 1 FROM files WHERE path = ?1)";
+        let is_known: bool =
+            transaction.query_row(is_known, params![key(file)], |row| row.get(0))?;
+        if is_known {
+            forget(&transaction, key(file))?;
+            count += 1;
+        }
+    }
+    if count > 0 {
+        // Deleted words are only marked until their lists are merged.
+        transaction.execute("INSERT INTO words (words) VALUES ('optimize')", [])?;
+    }
+    transaction.commit()?;
+    // The log holds pages as they were.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(count)
 }
 
 /// Drops what is known of a file.

@@ -101,8 +101,8 @@ impl Detector {
             is_quoted: true,
             is_assigned: true,
         };
-        let is_one_word = value.len() <= 4096 && !value.iter().any(u8::is_ascii_whitespace);
-        (is_one_word && value.len() >= 4 && is_secret(value, manner)).then(|| Hit {
+        let is_short = value.len() <= 4096 && !value.contains(&b'\n');
+        (is_short && value.len() >= 4 && is_secret(value, manner)).then(|| Hit {
             range: 0..value.len(),
             kind: kind(key, manner.is_password),
         })
@@ -152,7 +152,7 @@ fn is_secret(value: &[u8], manner: Manner) -> bool {
     let has_digit = has(u8::is_ascii_digit);
     let has_letter = has(u8::is_ascii_alphabetic);
     if manner.is_password && manner.is_quoted {
-        return !has(u8::is_ascii_whitespace);
+        return !has(u8::is_ascii_whitespace) || (manner.is_assigned && is_phrase(value));
     }
     if manner.is_password {
         // Without quotes it may as well be code: `password = read_password`, `pwd: /home`.
@@ -161,8 +161,41 @@ fn is_secret(value: &[u8], manner: Manner) -> bool {
     value.len() >= 12 && has_digit && has_letter && !is_code(value) && bits(value) >= 3.0
 }
 
+/// A few words that say nothing about passwords: then they may be one.
+fn is_phrase(value: &[u8]) -> bool {
+    const MOST_WORDS: usize = 6;
+    const SPEAKS_OF_IT: [&[u8]; 16] = [
+        b"password",
+        b"secret",
+        b"token",
+        b"key",
+        b"enter",
+        b"your",
+        b"the",
+        b"for",
+        b"to",
+        b"is",
+        b"must",
+        b"user",
+        b"of",
+        b"a",
+        b"an",
+        b"not",
+    ];
+    let lower = value.to_ascii_lowercase();
+    let words = lower.split(u8::is_ascii_whitespace);
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    let is_said = |word: &&[u8]| {
+        let word = word.trim_ascii_end();
+        let word = word.strip_suffix(b":").unwrap_or(word);
+        SPEAKS_OF_IT.contains(&word)
+    };
+    let is_text = |byte: &u8| !b"(){}<>=;".contains(byte);
+    words.len() <= MOST_WORDS && !words.iter().any(is_said) && value.iter().all(is_text)
+}
+
 /// Something that stands for a secret: a variable, a template, a word of a schema, or what a redactor left.
-fn is_stand_in(value: &[u8]) -> bool {
+pub(super) fn is_stand_in(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     let begins = |prefix: &[u8]| lower.starts_with(prefix);
     let is_marked = value.contains(&b'*') && value.iter().all(|byte| b"*x. ".contains(byte));
@@ -190,7 +223,7 @@ fn is_stand_in(value: &[u8]) -> bool {
 }
 
 /// A path, a type or an expression rather than a value.
-fn is_code(value: &[u8]) -> bool {
+pub(super) fn is_code(value: &[u8]) -> bool {
     let has = |part: &[u8]| value.windows(part.len()).any(|it| it == part);
     has(b"::")
         || has(b"()")

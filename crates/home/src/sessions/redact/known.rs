@@ -7,15 +7,21 @@ use super::{Hit, SecretKind};
 /// Where a beginning is also part of ordinary words: a word has to begin there, also behind an escape that was escaped once more.
 const LEFT: &str = r"(?:\b|\\[nrtbf])";
 
-/// A run of characters longer than this is an encoded file: what looks like a secret in it is chance.
+/// A run of characters longer than this around it is an encoded file: what looks like a secret in it is chance.
 const LONGEST_RUN: usize = 300;
 
 /// What a secret looks like. The first group is the secret.
-const PATTERNS: [(SecretKind, &str, &str); 20] = [
+const PATTERNS: [(SecretKind, &str, &str); 24] = [
     (
         SecretKind::PrivateKey,
         "",
         r"(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s\\,:.-]{40,}?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$))",
+    ),
+    (
+        // Cut off, it goes to the end of what it stands in.
+        SecretKind::PrivateKey,
+        "",
+        r#"(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\s|\\+[rn]|["'+,])*(?:[A-Za-z-]+: [^"\r\n\\]*(?:\s|\\+[rn])+)*[A-Za-z0-9+/=]{24,}(?:(?:[^"\\]|\\+[nrt])*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?:[^"\\]|\\+[nrt])*))"#,
     ),
     (SecretKind::GoogleApiKey, LEFT, r"(AIza[0-9A-Za-z_-]{35})"),
     (
@@ -70,6 +76,21 @@ const PATTERNS: [(SecretKind, &str, &str); 20] = [
     ),
     (SecretKind::GroqKey, LEFT, r"(gsk_[A-Za-z0-9]{40,})"),
     (SecretKind::AgeKey, "", r"(AGE-SECRET-KEY-1[A-Z0-9]{50,})"),
+    (
+        SecretKind::DiscordToken,
+        LEFT,
+        r"([MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})",
+    ),
+    (
+        SecretKind::DiscordToken,
+        "",
+        r"discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]{16,20}/([A-Za-z0-9_-]{20,})",
+    ),
+    (
+        SecretKind::TelegramToken,
+        r"(?:\b|\\[nrtbf]|bot)",
+        r"([0-9]{8,10}:AA[A-Za-z0-9_-]{33})",
+    ),
     (
         SecretKind::BearerToken,
         "",
@@ -126,18 +147,29 @@ fn is_real(hit: &Hit, text: &[u8]) -> bool {
     let has_digit = secret.iter().any(u8::is_ascii_digit);
     match hit.kind {
         SecretKind::PrivateKey | SecretKind::Jwt | SecretKind::UrlPassword => true,
-        SecretKind::BearerToken => has_digit && secret.iter().any(u8::is_ascii_alphabetic),
+        SecretKind::BearerToken => is_bearer(secret),
         // `sk-` also begins names of CSS classes and files.
         SecretKind::OpenaiKey => has_digit && secret.iter().any(u8::is_ascii_uppercase),
         _ => !is_in_long_run(hit, text),
     }
 }
 
+/// A word that follows `Bearer` is a token if it has digits in it, or is longer than words are.
+fn is_bearer(secret: &[u8]) -> bool {
+    /// Words of letters alone are shorter.
+    const LONGER_THAN_WORDS: usize = 20;
+    let has = |is: fn(&u8) -> bool| secret.iter().any(is);
+    let is_long_word =
+        secret.len() >= LONGER_THAN_WORDS && secret.iter().all(u8::is_ascii_alphabetic);
+    is_long_word || has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
+}
+
+/// However long a secret is itself: it is chance if it stands amid an encoded file.
 fn is_in_long_run(hit: &Hit, text: &[u8]) -> bool {
     let is_encoded = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/_-=".contains(byte);
     let before = text[..hit.range.start].iter().rev();
     let before = before.take(LONGEST_RUN).take_while(is_encoded).count();
     let after = text[hit.range.end..].iter();
     let after = after.take(LONGEST_RUN).take_while(is_encoded).count();
-    before + hit.range.len() + after > LONGEST_RUN
+    before + after > LONGEST_RUN
 }

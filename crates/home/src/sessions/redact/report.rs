@@ -93,6 +93,10 @@ kinds! {
     GroqKey = "groq-key",
     /// Of the program `age`.
     AgeKey = "age-key",
+    /// Of a bot or a webhook of Discord's.
+    DiscordToken = "discord-token",
+    /// Of a bot of Telegram's.
+    TelegramToken = "telegram-token",
     /// What stood in an `Authorization` header.
     BearerToken = "bearer-token",
     /// The password in a URL.

@@ -15,7 +15,7 @@ use super::super::scan::open;
 use super::super::speech;
 
 /// No record and no document may be longer.
-const LONGEST: u64 = 4 << 30;
+const LONGEST: u64 = 1 << 30;
 
 /// What a session used.
 #[derive(Debug, Default)]
@@ -26,6 +26,8 @@ pub(super) struct Notes {
     pub(super) calls: Vec<Call>,
     /// The names that messages and calls have by number.
     pub(super) names: Vec<String>,
+    /// Which number a name has.
+    numbers: HashMap<String, u32>,
     /// Where a message or a call is, by what its id hashes to.
     places: HashMap<u64, usize>,
     call_places: HashMap<u64, usize>,
@@ -259,12 +261,13 @@ impl Notes {
     }
 
     fn name(&mut self, name: &str) -> u32 {
-        let known = self.names.iter().position(|known| known == name);
-        let place = known.unwrap_or_else(|| {
-            self.names.push(name.to_owned());
-            self.names.len() - 1
-        });
-        u32::try_from(place).unwrap_or(u32::MAX)
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
     }
 
     /// The name behind a number.

@@ -55,6 +55,31 @@ fn session(home: &Recorded, id: &str, now: SystemTime, age: Duration) {
     home.age(&path, now, age);
 }
 
+/// What a checkpoint without content hides can be recovered: it stays as long as a session would.
+#[test]
+fn a_conversation_that_is_only_hidden_is_kept_as_long_as_any() {
+    let home = Recorded::new();
+    let now = SystemTime::now();
+    let empty = r#"{"$set":{"messages":[{"id":"c","type":"user","content":[{"text":"<session_context>x"}]}]}}"#;
+    let told = |age: Duration, rule: &Retention| {
+        let path = home.session("hidden", &ago(now, age), &["a long conversation"]);
+        let log = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{log}{empty}\n")).unwrap();
+        home.age(&path, now, age);
+        let held = inventory(&home);
+        assert_eq!(held.listing.sessions.len(), 0);
+        let why = &held.listing.hidden[0].explanation;
+        assert!(why.contains("`lapidary sessions recover`"), "{why}");
+        let gone = goes(&held, rule, now);
+        std::fs::remove_file(&path).unwrap();
+        gone
+    };
+    assert_eq!(told(DAY * 2, &rule(Some("30d"), None, None)), []);
+    assert_eq!(told(DAY * 2, &rule(None, Some(1), None)), []);
+    let gone = told(DAY * 40, &rule(Some("30d"), None, None));
+    assert_eq!(gone, [("hidden".to_owned(), Why::TooOld)]);
+}
+
 #[test]
 fn the_old_go_and_those_beyond_the_number() {
     let home = Recorded::new();

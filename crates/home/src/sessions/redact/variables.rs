@@ -1,0 +1,90 @@
+//! Secrets that are handed over: in variables of the environment, on command lines that take passwords, in `.netrc`.
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::assigned::{is_code, is_stand_in};
+use super::{Hit, SecretKind};
+
+/// `DB_PASSWORD=…`, in capitals: whatever the value looks like. Code has blanks around the sign.
+const VARIABLE: &str = r#"\b(?:[A-Z0-9]+_)*(?P<name>PASSWORD|PASSWD|PASSPHRASE|PASS|SECRET|TOKEN|KEY)(?:_BASE)?(?:=|: )(?:\\*["'](?P<quoted>[^"'\r\n\\]{4,})\\*["']|(?P<bare>[^\s"'`,;&|<>(){}\[\]$\\]{4,}))"#;
+
+/// Where commands and files have a password. The first group is it.
+const PLACES: [&str; 4] = [
+    r#"\bcurl\b[^\r\n|;&]{0,1000}?\s(?:-u|--user|--proxy-user)(?:\s*|=)\\*["']?[^\s:"'\\\[$]+:([^\s"'\\\[$]{2,})"#,
+    r#"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b[^\r\n|;&]{0,1000}?\s-p\\*["']?([^\s"'`|;&\\\[$]{2,})"#,
+    r#"\bsshpass\s+-p\s*\\*["']?([^\s"'`|;&\\\[$]{2,})"#,
+    r#"\b(?:machine(?:\s|\\+n)+[^\s\\]+|default)(?:\s|\\+n)+(?:(?:login|account)(?:\s|\\+n)+[^\s\\]+(?:\s|\\+n)+){1,2}password(?:\s|\\+n)+([^\s"'\\\[$]{2,})"#,
+];
+
+/// Finds secrets by how they are handed over.
+#[derive(Debug)]
+pub(super) struct Detector {
+    variable: Regex,
+    places: Vec<Regex>,
+}
+
+impl Detector {
+    pub(super) fn new() -> Self {
+        Self {
+            variable: regex(VARIABLE),
+            places: PLACES.iter().map(|place| regex(place)).collect(),
+        }
+    }
+
+    pub(super) fn hits(&self, text: &[u8]) -> Vec<Hit> {
+        let mut hits = self.variables(text);
+        for place in &self.places {
+            for found in place.captures_iter(text) {
+                let Some(value) = found.get(1) else { continue };
+                if !is_stand_in(value.as_bytes()) {
+                    hits.push(Hit {
+                        range: value.range(),
+                        kind: SecretKind::Password,
+                    });
+                }
+            }
+        }
+        hits
+    }
+
+    fn variables(&self, text: &[u8]) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        for found in self.variable.captures_iter(text) {
+            let value = found.name("quoted").or_else(|| found.name("bare"));
+            let (Some(name), Some(value)) = (found.name("name"), value) else {
+                continue;
+            };
+            let is_password = name.as_bytes().starts_with(b"PASS");
+            let is_called = text
+                .get(value.end())
+                .is_some_and(|byte| b"([".contains(byte));
+            let bytes = value.as_bytes();
+            if is_called || is_stand_in(bytes) || is_code(bytes) || !is_password && is_number(bytes)
+            {
+                continue;
+            }
+            let kind = if is_password {
+                SecretKind::Password
+            } else {
+                SecretKind::Secret
+            };
+            hits.push(Hit {
+                range: value.range(),
+                kind,
+            });
+        }
+        hits
+    }
+}
+
+/// A limit rather than a token.
+fn is_number(value: &[u8]) -> bool {
+    value.len() < 10 && value.iter().all(u8::is_ascii_digit)
+}
+
+fn regex(pattern: &str) -> Regex {
+    RegexBuilder::new(pattern)
+        .unicode(false)
+        .build()
+        .expect("the pattern is a regular expression")
+}
