@@ -14,6 +14,9 @@
 //! vault; after it, what is missing is put back. What somebody deleted on purpose meanwhile (`--delete-session`) looks exactly like what the CLI
 //! lost, so it is put back too: deleting twice costs less than losing once.
 
+mod aside;
+mod hidden;
+pub(super) mod lock;
 mod merge;
 mod repair;
 pub(super) mod sweep;
@@ -75,6 +78,8 @@ pub enum Did {
     PutBack,
     /// Messages were missing and are back, together with what is newer.
     Merged,
+    /// Messages that the CLI did not list are in a session that it lists.
+    BroughtOut,
     /// A file without content went into the vault, because the CLI would have deleted others with it.
     SetAside,
     /// A file is gone because of the user's settings.
@@ -153,18 +158,23 @@ impl Guard {
             flaws: Vec::new(),
             request,
         };
+        let (_lock, warning) = lock::repairs(vault)?;
+        guard.actions.extend(warning);
         for chats in guard.request.chats.clone() {
             let (project, now) = (project_of(&chats).to_owned(), guard.request.now);
-            let (added, flaws) = look(vault, &chats, &project, "before a run", now)?;
-            let mut before = seen(&added, &project, &chats);
-            let swept = sweep::stubs(vault, &before, &flaws);
+            if let Err(error) = aside::finish(&chats, now) {
+                guard.actions.push(failed(None, &chats, &error));
+            }
+            let look = || look(vault, &chats, &project, "before a run", now);
+            let (mut added, flaws) = look()?;
+            let swept = sweep::stubs(vault, &seen(&added, &project, &chats), &flaws, now);
+            // What was moved or brought out counts as it is now.
+            if swept.iter().any(|it| it.did != Did::Warned) {
+                (added, _) = look()?;
+            }
             guard.flaws.extend(flaws);
-            before.retain(|file| {
-                !swept
-                    .iter()
-                    .any(|it| it.did == Did::SetAside && it.path == file.path)
-            });
             guard.actions.extend(swept);
+            let mut before = seen(&added, &project, &chats);
             guard.move_earlier(&mut before)?;
             guard.places.push(Place {
                 chats,
@@ -205,15 +215,40 @@ impl Guard {
 
     /// Puts back what is missing now, and says what was done. What stands there now is in the vault before anything is changed.
     pub fn after(self, now: SystemTime) -> Result<Repair, VaultError> {
-        self.vault.make()?;
-        let lock = self.vault.dir.join("repair.lock");
-        let lock = fs::File::create(&lock).at("open", &lock)?;
-        lock.lock().at("lock", &self.vault.dir)?;
+        let (_lock, warning) = lock::repairs(&self.vault)?;
         let mut repair = Repair::default();
+        repair.actions.extend(warning);
+        let mut errors = Vec::new();
         for place in &self.places {
-            repair::place(&self, place, now, &mut repair)?;
+            // One that cannot be repaired does not keep the others from it.
+            if let Err(error) = repair::place(&self, place, now, &mut repair) {
+                repair.actions.push(failed(None, &place.chats, &error));
+                errors.push(error);
+            }
         }
-        Ok(repair)
+        match errors.pop() {
+            Some(error) if errors.len() + 1 == self.places.len() => Err(error),
+            _ => Ok(repair),
+        }
+    }
+}
+
+/// What could not be done, as one of the things done.
+fn failed(session: Option<&str>, path: &Path, error: &VaultError) -> Action {
+    let name = path.file_name().unwrap_or_default().display();
+    Action {
+        did: Did::Warned,
+        session_id: session.map(String::from),
+        path: path.to_owned(),
+        sentence: format!("`{name}` could not be looked after: {}.", with_cause(error)),
+    }
+}
+
+/// An error in one line, with what the system said.
+fn with_cause(error: &VaultError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
     }
 }
 
@@ -283,5 +318,11 @@ fn rename_new(from: &Path, to: &Path) -> Result<(), VaultError> {
             Err(error) => return Err(error.into()).at("rename", from),
         }
     }
-    fs::rename(from, to).at("rename", from)
+    link_new(from, to)
+}
+
+/// The same in two steps, each of which leaves a file that is there alone.
+fn link_new(from: &Path, to: &Path) -> Result<(), VaultError> {
+    fs::hard_link(from, to).at("rename", from)?;
+    fs::remove_file(from).at("rename", from)
 }

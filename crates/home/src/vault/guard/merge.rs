@@ -34,7 +34,7 @@ impl<'a> Merge<'a> {
             replay.read(after);
         }
         let (mut missing, mut poorer) = (0, 0);
-        for kept in &replay.kept.list {
+        for kept in replay.kept.iter() {
             match replay.shown.get(kept.key) {
                 None => missing += 1,
                 Some(shown) if shown.record != kept.record => poorer += 1,
