@@ -127,6 +127,8 @@ pub(super) struct Seen {
     pub(super) path: PathBuf,
     /// Not a subagent's, by its place.
     is_main: bool,
+    /// Who may read it.
+    permissions: Option<fs::Permissions>,
 }
 
 impl Seen {
@@ -287,6 +289,7 @@ pub(super) fn seen(added: &Added, project: &Path, chats: &Path) -> Vec<Seen> {
         Seen {
             facts: added.facts.get(&entry.path).cloned().unwrap_or_default(),
             is_main: path.parent() == Some(chats),
+            permissions: fs::metadata(&path).ok().map(|about| about.permissions()),
             path,
             entry: entry.clone(),
         }

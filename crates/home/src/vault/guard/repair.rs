@@ -115,6 +115,9 @@ impl Job<'_> {
         let place = old.path.strip_prefix(&self.place.project);
         entry.path = place.unwrap_or(&old.path).to_string_lossy().into_owned();
         let (path, how) = restore::put(&entry, &bytes, &self.place.project, self.now)?;
+        if let (Some(permissions), true) = (&old.permissions, how != How::AlreadyThere) {
+            let _ = fs::set_permissions(&path, permissions.clone());
+        }
         match how {
             How::AlreadyThere => {}
             How::Written => self.act(Did::PutBack, old, path, "was gone and is back"),
