@@ -167,16 +167,11 @@ impl Guard {
             if let Err(error) = aside::finish(&chats, now) {
                 guard.actions.push(failed(None, &chats, &error));
             }
-            let look = || look(vault, &chats, &project, "before a run", now);
-            let (mut added, flaws) = look()?;
-            let swept = sweep::stubs(vault, &seen(&added, &project, &chats), &flaws, now);
-            // What was moved or brought out counts as it is now.
-            if swept.iter().any(|it| it.did != Did::Warned) {
-                (added, _) = look()?;
-            }
+            let mut swept = Vec::new();
+            let settled = settle(vault, &chats, "before a run", now, &mut swept);
+            guard.actions.append(&mut swept);
+            let (mut before, flaws) = settled?;
             guard.flaws.extend(flaws);
-            guard.actions.extend(swept);
-            let mut before = seen(&added, &project, &chats);
             guard.move_earlier(&mut before)?;
             guard.places.push(Place {
                 chats,
@@ -280,6 +275,33 @@ pub(super) fn look(
     let added = vault.add(&request)?;
     flaws.extend(added.flaws.iter().cloned());
     Ok((added, flaws))
+}
+
+/// How often a directory is looked at until nothing is to be done there.
+const LOOKS: usize = 8;
+
+/// Takes in a directory and sweeps it, until what was brought out endangers, or is endangered by, nobody.
+fn settle(
+    vault: &Vault,
+    chats: &Path,
+    reason: &str,
+    now: SystemTime,
+    actions: &mut Vec<Action>,
+) -> Result<(Vec<Seen>, Vec<Flaw>), VaultError> {
+    let project = project_of(chats);
+    for _ in 0..LOOKS {
+        let (added, flaws) = look(vault, chats, project, reason, now)?;
+        let files = seen(&added, project, chats);
+        let swept = sweep::stubs(vault, &files, &flaws, now);
+        let is_settled = swept.iter().all(|it| it.did == Did::Warned);
+        let new = swept.into_iter().filter(|it| !actions.contains(it));
+        actions.extend(new.collect::<Vec<_>>());
+        if is_settled {
+            return Ok((files, flaws));
+        }
+    }
+    let (added, flaws) = look(vault, chats, project, reason, now)?;
+    Ok((seen(&added, project, chats), flaws))
 }
 
 pub(super) fn seen(added: &Added, project: &Path, chats: &Path) -> Vec<Seen> {

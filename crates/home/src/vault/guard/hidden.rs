@@ -33,7 +33,12 @@ impl Hidden<'_> {
     }
 
     /// Puts the messages where the CLI lists them: into the session that they belong to, or behind a header of their own.
-    pub(super) fn bring_out(&self, file: &Seen) -> Result<Action, VaultError> {
+    /// None if that was just done to another file of its session: then it is the turn of this one when the other is listed.
+    pub(super) fn bring_out(
+        &self,
+        file: &Seen,
+        done: &[Action],
+    ) -> Result<Option<Action>, VaultError> {
         let raw = fs::read(&file.path).at("read", &file.path)?;
         if blobs::sha256(&raw) != file.entry.sha256 {
             let changed = std::io::Error::other("it is being written to");
@@ -55,11 +60,16 @@ impl Hidden<'_> {
                 "had messages of `{}`, which are in there now",
                 target.name()
             );
-            return Ok(action(file, id, target.path.clone(), &why));
+            return Ok(Some(action(file, id, target.path.clone(), &why)));
+        }
+        let is_same =
+            |it: &Action| it.did == Did::BroughtOut && it.session_id.as_ref() == Some(&id);
+        if done.iter().any(is_same) {
+            return Ok(None);
         }
         let path = self.rebuild(file, &id, known.as_ref(), &raw)?;
         let why = "had messages that the CLI does not list and would have deleted; they are back";
-        Ok(action(file, id, path, why))
+        Ok(Some(action(file, id, path, why)))
     }
 
     /// What last had this name and said which session it was.

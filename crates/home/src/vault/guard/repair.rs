@@ -9,7 +9,7 @@ use super::hidden::Hidden;
 use super::merge::{Merge, replace};
 use super::sweep::Danger;
 use super::{
-    Action, Did, Guard, Place, Repair, Retention, Seen, aside, failed, look, seen, sweep, winner,
+    Action, Did, Guard, Place, Repair, Retention, Seen, aside, failed, look, seen, settle, winner,
 };
 use crate::vault::error::At as _;
 use crate::vault::rebuild::{self, Header};
@@ -30,16 +30,8 @@ pub(super) fn place(
     now: SystemTime,
     repair: &mut Repair,
 ) -> Result<(), VaultError> {
-    let again = || {
-        look(
-            &guard.vault,
-            &place.chats,
-            &place.project,
-            "after a run",
-            now,
-        )
-    };
-    let (added, _) = again()?;
+    let (vault, chats) = (&guard.vault, &place.chats);
+    let (added, _) = look(vault, chats, &place.project, "after a run", now)?;
     let mut job = Job {
         guard,
         place,
@@ -50,14 +42,13 @@ pub(super) fn place(
     job.sessions();
     job.other_files();
     // What was just written counts when it is decided which stubs endanger whom.
-    let (added, flaws) = again()?;
-    let files = seen(&added, &place.project, &place.chats);
-    let swept = sweep::stubs(&guard.vault, &files, &flaws, now);
+    repair.actions.append(&mut job.actions);
+    let mut swept = Vec::new();
+    let settled = settle(vault, chats, "after a run", now, &mut swept);
     // What was said before the run is not said again.
     let is_new = |it: &Action| it.did != Did::Warned || !guard.actions.contains(it);
-    job.actions.extend(swept.into_iter().filter(is_new));
-    repair.actions.append(&mut job.actions);
-    repair.flaws.extend(flaws);
+    repair.actions.extend(swept.into_iter().filter(is_new));
+    repair.flaws.extend(settled?.1);
     Ok(())
 }
 

@@ -23,8 +23,8 @@ pub(in crate::vault) fn stubs(
     for file in files.iter().filter(|it| it.is_main && !it.facts.listed) {
         match Hidden::has_content(vault, file) {
             Ok(true) => {
-                let done = hidden.bring_out(file);
-                actions.push(done.unwrap_or_else(|error| stays(file, &error)));
+                let done = hidden.bring_out(file, &actions);
+                actions.extend(done.unwrap_or_else(|error| Some(stays(file, &error))));
             }
             Ok(false) if danger.is_from(file) => actions.push(set_aside(vault, file)),
             Err(error) if danger.is_from(file) => actions.push(stays(file, &error)),

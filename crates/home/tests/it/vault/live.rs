@@ -66,10 +66,25 @@ fn a_conversation_that_was_clobbered_long_ago_is_none_without_content() {
     let stub = NOW.replace("T04-44", "T04-42");
     chats.write(&stub, &start(ID, TIME));
     let guard = chats.guard();
-    assert!(guard.actions.iter().any(|it| it.did == Did::BroughtOut));
+    assert_eq!(dids(&guard.actions), [Did::BroughtOut, Did::SetAside]);
+    assert_eq!(chats.names(), [A]);
     fs::remove_file(chats.path(A)).unwrap();
     guard.after(later(1)).unwrap();
     assert_eq!(shown(&chats.read(A))[1..], ["one-u", "one-g"]);
+}
+
+#[test]
+fn two_hidden_files_of_a_session_become_one() {
+    let chats = Chats::new();
+    let clobber = line(&json!({"$set": {"messages": [context()]}}));
+    chats.write(A, &(session(ID, &["one"]) + &clobber));
+    let second = NOW.replace("T04-44", "T04-42");
+    chats.write(&second, &(session(ID, &["two"]) + &clobber));
+    let guard = chats.guard();
+    assert_eq!(dids(&guard.actions), [Did::BroughtOut, Did::BroughtOut]);
+    assert_eq!(chats.names(), [A]);
+    let ids = shown(&chats.read(A));
+    assert_eq!(ids[1..], ["one-u", "one-g", "two-u", "two-g"]);
 }
 
 /// A CLI that was asked nothing yet.
