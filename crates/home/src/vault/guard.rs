@@ -160,8 +160,11 @@ impl Guard {
             flaws: Vec::new(),
             request,
         };
-        let (_lock, warning) = lock::repairs(vault)?;
-        guard.actions.extend(warning);
+        // Where there is nothing to keep no vault is made.
+        let has_any = guard.request.chats.iter().any(|chats| chats.is_dir());
+        let held = has_any.then(|| lock::repairs(vault)).transpose()?;
+        let (_lock, warning) = held.unzip();
+        guard.actions.extend(warning.flatten());
         for chats in guard.request.chats.clone() {
             let (project, now) = (project_of(&chats).to_owned(), guard.request.now);
             if let Err(error) = aside::finish(&chats, now) {
