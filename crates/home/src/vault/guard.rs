@@ -297,8 +297,9 @@ fn settle(
         let files = seen(&added, project, chats);
         let swept = sweep::stubs(vault, &files, &flaws, now);
         let is_settled = swept.iter().all(|it| it.did == Did::Warned);
-        let new = swept.into_iter().filter(|it| !actions.contains(it));
-        actions.extend(new.collect::<Vec<_>>());
+        let is_new = |it: &Action| !actions.contains(it);
+        let new: Vec<_> = swept.into_iter().filter(is_new).collect();
+        actions.extend(new);
         if is_settled {
             return Ok((files, flaws));
         }
