@@ -119,15 +119,19 @@ impl Vault {
     /// Held by who adds: nothing is pruned meanwhile.
     fn share(&self) -> Result<File, VaultError> {
         let lock = self.lock_file()?;
-        lock.lock_shared().at("lock", &self.dir)?;
+        // Whoever prunes for so long is stopped more likely than at work, and keeping sessions matters more than room.
+        guard::lock::wait(|| lock.try_lock_shared()).at("lock", &self.dir)?;
         Ok(lock)
     }
 
     /// Held by who prunes: nobody else adds or prunes meanwhile.
     fn own(&self) -> Result<File, VaultError> {
         let lock = self.lock_file()?;
-        lock.lock().at("lock", &self.dir)?;
-        Ok(lock)
+        if guard::lock::wait(|| lock.try_lock()).at("lock", &self.dir)? {
+            return Ok(lock);
+        }
+        let held = std::io::Error::from(std::io::ErrorKind::WouldBlock);
+        Err(held).at("lock", &self.dir)
     }
 
     fn lock_file(&self) -> Result<File, VaultError> {

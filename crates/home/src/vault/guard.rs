@@ -14,6 +14,9 @@
 //! vault; after it, what is missing is put back. What somebody deleted on purpose meanwhile (`--delete-session`) looks exactly like what the CLI
 //! lost, so it is put back too: deleting twice costs less than losing once.
 
+mod aside;
+mod hidden;
+pub(super) mod lock;
 mod merge;
 mod repair;
 mod resumed;
@@ -71,6 +74,8 @@ pub enum Did {
     PutBack,
     /// Messages were missing and are back, together with what is newer.
     Merged,
+    /// Messages that the CLI did not list are in a session that it lists.
+    BroughtOut,
     /// A file without content went into the vault, because the CLI would have deleted others with it.
     SetAside,
     /// A file is gone because of the user's settings.
@@ -124,6 +129,8 @@ pub(super) struct Seen {
     pub(super) path: PathBuf,
     /// Not a subagent's, by its place.
     is_main: bool,
+    /// Who may read it.
+    permissions: Option<fs::Permissions>,
 }
 
 impl Seen {
@@ -145,6 +152,7 @@ impl Seen {
             facts,
             path,
             is_main,
+            permissions: None,
         }
     }
 
@@ -186,24 +194,31 @@ impl Guard {
             open: None,
             request,
         };
+        // Where there is nothing to keep no vault is made.
+        let has_any = guard.request.chats.iter().any(|chats| chats.is_dir());
+        let held = has_any.then(|| lock::repairs(vault)).transpose()?;
+        let (_lock, warning) = held.unzip();
+        guard.actions.extend(warning.flatten());
         for chats in guard.request.chats.clone() {
             let (project, now) = (project_of(&chats).to_owned(), guard.request.now);
+            if let Err(error) = aside::finish(&chats, now) {
+                guard.actions.push(failed(None, &chats, &error));
+            }
             vault.doubt(&chats, guard.request.resume.as_deref(), now)?;
-            let (added, flaws) = look(vault, &chats, &project, "before a run", now)?;
-            let mut before = seen(&added, &project, &chats);
-            let swept = sweep::stubs(vault, &before, &flaws);
+            let mut swept = Vec::new();
+            let settled = settle(vault, &chats, "before a run", now, &mut swept);
+            guard.actions.append(&mut swept);
+            let Settled {
+                files: mut before,
+                flaws,
+                snapshot,
+            } = settled?;
             guard.flaws.extend(flaws);
-            before.retain(|file| {
-                !swept
-                    .iter()
-                    .any(|it| it.did == Did::SetAside && it.path == file.path)
-            });
-            guard.actions.extend(swept);
             guard.move_earlier(&mut before, any)?;
             guard.places.push(Place {
                 chats,
                 project,
-                snapshot: added.snapshot.id,
+                snapshot,
                 before,
             });
         }
@@ -243,18 +258,46 @@ impl Guard {
     /// Puts back what is missing now, and says what was done. What stands there now is in the vault before anything is changed.
     pub fn after(mut self, now: SystemTime) -> Result<Repair, VaultError> {
         self.vault.make()?;
-        let lock = self.vault.dir.join("repair.lock");
-        let lock = fs::File::create(&lock).at("open", &lock)?;
-        lock.lock().at("lock", &self.vault.dir)?;
+        let (_lock, warning) = lock::repairs(&self.vault)?;
         let mut repair = Repair::default();
+        repair.actions.extend(warning);
+        let mut errors = Vec::new();
         for place in &self.places {
-            repair::place(&self, place, now, &mut repair)?;
+            // One that cannot be repaired does not keep the others from it.
+            if let Err(error) = repair::place(&self, place, now, &mut repair) {
+                repair.actions.push(failed(None, &place.chats, &error));
+                errors.push(error);
+            }
         }
         // Only now: who fails, or is killed, leaves the rest to the next.
-        if let Some(open) = self.open.take() {
+        if errors.is_empty()
+            && let Some(open) = self.open.take()
+        {
             open.close();
         }
-        Ok(repair)
+        match errors.pop() {
+            Some(error) if errors.len() + 1 == self.places.len() => Err(error),
+            _ => Ok(repair),
+        }
+    }
+}
+
+/// What could not be done, as one of the things done.
+fn failed(session: Option<&str>, path: &Path, error: &VaultError) -> Action {
+    let name = path.file_name().unwrap_or_default().display();
+    Action {
+        did: Did::Warned,
+        session_id: session.map(String::from),
+        path: path.to_owned(),
+        sentence: format!("`{name}` could not be looked after: {}.", with_cause(error)),
+    }
+}
+
+/// An error in one line, with what the system said.
+fn with_cause(error: &VaultError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
     }
 }
 
@@ -286,6 +329,51 @@ pub(super) fn look(
     Ok((added, flaws))
 }
 
+/// How often a directory is looked at until nothing is to be done there.
+const LOOKS: usize = 8;
+
+/// What is there once nothing more is to be swept.
+struct Settled {
+    files: Vec<Seen>,
+    flaws: Vec<Flaw>,
+    /// The snapshot that has it.
+    snapshot: String,
+}
+
+/// Takes in a directory and sweeps it, until what was brought out endangers, or is endangered by, nobody.
+fn settle(
+    vault: &Vault,
+    chats: &Path,
+    reason: &str,
+    now: SystemTime,
+    actions: &mut Vec<Action>,
+) -> Result<Settled, VaultError> {
+    let project = project_of(chats);
+    for _ in 0..LOOKS {
+        let (added, flaws) = look(vault, chats, project, reason, now)?;
+        let files = seen(&added, project, chats);
+        let swept = sweep::stubs(vault, &files, &flaws, now);
+        let is_settled = swept.iter().all(|it| it.did == Did::Warned);
+        let is_new = |it: &Action| !actions.contains(it);
+        let new: Vec<_> = swept.into_iter().filter(is_new).collect();
+        actions.extend(new);
+        if is_settled {
+            let snapshot = added.snapshot.id;
+            return Ok(Settled {
+                files,
+                flaws,
+                snapshot,
+            });
+        }
+    }
+    let (added, flaws) = look(vault, chats, project, reason, now)?;
+    Ok(Settled {
+        files: seen(&added, project, chats),
+        flaws,
+        snapshot: added.snapshot.id,
+    })
+}
+
 pub(super) fn seen(added: &Added, project: &Path, chats: &Path) -> Vec<Seen> {
     let files = added.snapshot.files.iter();
     let seen = files.map(|entry| {
@@ -293,6 +381,7 @@ pub(super) fn seen(added: &Added, project: &Path, chats: &Path) -> Vec<Seen> {
         Seen {
             facts: added.facts.get(&entry.path).cloned().unwrap_or_default(),
             is_main: path.parent() == Some(chats),
+            permissions: fs::metadata(&path).ok().map(|about| about.permissions()),
             path,
             entry: entry.clone(),
         }
@@ -324,5 +413,11 @@ fn rename_new(from: &Path, to: &Path) -> Result<(), VaultError> {
             Err(error) => return Err(error.into()).at("rename", from),
         }
     }
-    fs::rename(from, to).at("rename", from)
+    link_new(from, to)
+}
+
+/// The same in two steps, each of which leaves a file that is there alone.
+fn link_new(from: &Path, to: &Path) -> Result<(), VaultError> {
+    fs::hard_link(from, to).at("rename", from)?;
+    fs::remove_file(from).at("rename", from)
 }

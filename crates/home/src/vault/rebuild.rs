@@ -20,9 +20,13 @@ pub(super) struct Header {
 /// A log of a header and the messages that should be there, one a line, as the CLI would have written it without ever loading it.
 pub(super) fn log(replay: &Replay<'_>, header: &Header) -> Vec<u8> {
     let mut text = head(replay, header);
-    for message in &replay.kept.list {
+    for message in replay.kept.iter() {
         text.push('\n');
         text.push_str(&line(message));
+    }
+    for line in &replay.unknown {
+        text.push('\n');
+        text.push_str(line);
     }
     text.push('\n');
     text.into_bytes()
@@ -53,7 +57,7 @@ fn head(replay: &Replay<'_>, header: &Header) -> String {
 }
 
 /// A message without an id is none to the CLI: it gets one that is always the same.
-fn line(message: &Message<'_>) -> String {
+pub(super) fn line(message: &Message<'_>) -> String {
     let record = one_line(&message.record);
     let has_id = Token::parse(&record)
         .ok()

@@ -21,7 +21,7 @@ use super::blobs::sha256;
 use super::error::At as _;
 use super::guard::{self, Action, Seen, sweep};
 use super::rebuild::{self, Header};
-use super::replay::{Message, Replay};
+use super::replay::{Message, Replay, lossy};
 use super::{Facts, Vault, VaultError, content, names, restore, session_files, stat};
 
 mod survey;
@@ -129,13 +129,14 @@ pub fn plan_session(
 
 impl Plan {
     fn of(path: PathBuf, source: Vec<u8>, depth: Depth) -> Self {
-        let replay = Replay::of(&source, depth);
+        let text = lossy(&source);
+        let replay = Replay::of(&text, depth);
         let hidden = |it: &&Message<'_>| replay.shown.get(it.key).is_none();
         let is_poorer = |it: &&Message<'_>| {
             let shown = replay.shown.get(it.key);
             shown.is_some_and(|shown| shown.record != it.record)
         };
-        let kept = || replay.kept.list.iter();
+        let kept = || replay.kept.iter();
         // Such a file the CLI does not read, and shows nothing of it.
         let has_header = Facts::of(&source).session_id.is_some();
         let hidden = |it: &&Message<'_>| !has_header || hidden(it);
@@ -149,12 +150,8 @@ impl Plan {
         Self {
             session_id: id.unwrap_or_else(|| new_id(&path, &source)),
             from_vault: false,
-            shown: if has_header {
-                replay.shown.list.len()
-            } else {
-                0
-            },
-            total: replay.kept.list.len(),
+            shown: if has_header { replay.shown.len() } else { 0 },
+            total: replay.kept.len(),
             found: kept().filter(hidden).map(found).collect(),
             poorer: kept().filter(is_poorer).count(),
             causes,
@@ -166,12 +163,14 @@ impl Plan {
     }
 
     fn all(&self) -> Vec<Found> {
-        let replay = Replay::of(&self.source, self.depth);
-        replay.kept.list.iter().map(found).collect()
+        let text = lossy(&self.source);
+        let replay = Replay::of(&text, self.depth);
+        replay.kept.iter().map(found).collect()
     }
 
     fn has_content(&self) -> bool {
-        Replay::of(&self.source, self.depth).kept.has_content()
+        let text = lossy(&self.source);
+        Replay::of(&text, self.depth).kept.has_content()
     }
 
     /// True if anything would come back that somebody said.
@@ -196,7 +195,7 @@ impl Plan {
         for old in &old {
             actions.push(self.set_aside(vault, old)?);
         }
-        actions.extend(sweep::stubs(vault, &others, &flaws));
+        actions.extend(sweep::stubs(vault, &others, &flaws, now));
         Ok(Recovered {
             path,
             session_id: self.session_id.clone(),
@@ -218,7 +217,8 @@ impl Plan {
     }
 
     fn write(&self, chats: &Path, now: SystemTime) -> Result<PathBuf, VaultError> {
-        let replay = Replay::of(&self.source, self.depth);
+        let text = lossy(&self.source);
+        let replay = Replay::of(&text, self.depth);
         let header = Header {
             session_id: self.session_id.clone(),
             project_hash: rebuild::project_hash(chats),
@@ -248,7 +248,7 @@ impl Plan {
 }
 
 /// An id for a file that says none: always the same, beginning as its name has it.
-fn new_id(path: &Path, source: &[u8]) -> String {
+pub(super) fn new_id(path: &Path, source: &[u8]) -> String {
     let digest = sha256(source);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let short = names::short(&name).unwrap_or(&digest[..8]);

@@ -14,6 +14,10 @@ use serde::Serialize;
 
 use super::content::is_resumable;
 
+mod messages;
+
+pub(super) use messages::Messages;
+
 /// How far back the better reading goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Depth {
@@ -57,75 +61,17 @@ impl Message<'_> {
     }
 }
 
-/// Messages in order, each once.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Messages<'a> {
-    pub(super) list: Vec<Message<'a>>,
-    places: HashMap<&'a str, usize>,
-}
-
-impl<'a> Messages<'a> {
-    pub(super) fn get(&self, key: &str) -> Option<&Message<'a>> {
-        self.places.get(key).map(|place| &self.list[*place])
-    }
-
-    pub(super) fn has_content(&self) -> bool {
-        self.list.iter().any(Message::is_resumable)
-    }
-
-    fn upsert(&mut self, message: Message<'a>) {
-        if let Some(&place) = self.places.get(message.key) {
-            self.list[place] = message;
-        } else {
-            self.places.insert(message.key, self.list.len());
-            self.list.push(message);
-        }
-    }
-
-    fn cut(&mut self, from: usize) {
-        for message in self.list.drain(from..) {
-            self.places.remove(message.key);
-        }
-    }
-
-    fn retain(&mut self, keep: impl Fn(&str) -> bool) {
-        self.list.retain(|message| keep(message.key));
-        self.index();
-    }
-
-    fn index(&mut self) {
-        self.places.clear();
-        for (place, message) in self.list.iter().enumerate() {
-            self.places.insert(message.key, place);
-        }
-    }
-
-    /// Takes in a checkpoint's messages: known ones where they are, new ones behind what they follow there.
-    fn weave(&mut self, messages: &[Message<'a>]) {
-        let mut behind: HashMap<usize, Vec<Message<'a>>> = HashMap::new();
-        let mut last = 0;
-        for message in messages {
-            if let Some(&place) = self.places.get(message.key) {
-                self.list[place].record = enriched(&self.list[place].record, message);
-                last = place + 1;
-            } else {
-                behind.entry(last).or_default().push(message.clone());
-            }
-        }
-        let old = std::mem::take(&mut self.list);
-        self.list.extend(behind.remove(&0).unwrap_or_default());
-        for (place, message) in old.into_iter().enumerate() {
-            self.list.push(message);
-            let new = behind.remove(&(place + 1));
-            self.list.extend(new.unwrap_or_default());
-        }
-        self.index();
+/// A file's text as the CLI reads it: a byte that is none stands for a character that nobody knows.
+pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match String::from_utf8_lossy(bytes) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }
 }
 
 /// A checkpoint's record of a message, with the fields that only the older one has: the CLI forgets tokens, thoughts and tool calls
 /// of a session that it loads in the minute in which it was made.
-fn enriched<'a>(old: &str, new: &Message<'a>) -> Cow<'a, str> {
+pub(super) fn enriched<'a>(old: &str, new: &Message<'a>) -> Cow<'a, str> {
     let (Ok(before), Ok(after)) = (Token::parse(old), Token::parse(&new.record)) else {
         return new.record.clone();
     };
@@ -160,6 +106,12 @@ pub(super) struct Replay<'a> {
     pub(super) causes: Vec<Cause>,
     /// Lines of which nothing could be read.
     pub(super) unreadable: usize,
+    /// Lines that mean nothing to us, as they stand: to others they may.
+    pub(super) unknown: Vec<&'a str>,
+    /// Those of what was read before.
+    known: HashSet<&'a str>,
+    /// Where in the metadata a key stands.
+    keys: HashMap<&'a str, usize>,
     depth: Depth,
 }
 
@@ -189,7 +141,8 @@ impl<'a> Replay<'a> {
         if is_torn_document(bytes) {
             return self.salvage_document(bytes);
         }
-        for line in bytes.split(|&byte| byte == b'\n') {
+        self.known = self.unknown.iter().copied().collect();
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.line(line);
         }
     }
@@ -209,21 +162,34 @@ impl<'a> Replay<'a> {
         if line.trim_ascii().is_empty() {
             return;
         }
-        let text = std::str::from_utf8(line);
-        match text.map(Token::parse) {
-            Ok(Ok(record)) if record.kind() == Kind::Object => self.apply(record, true),
-            Ok(Err(_)) => self.torn(text.unwrap_or_default()),
-            _ => self.unreadable += 1,
+        let Ok(text) = std::str::from_utf8(line) else {
+            self.unreadable += 1;
+            return;
+        };
+        match Token::parse(text) {
+            Ok(record) if record.kind() == Kind::Object => self.apply(record, true),
+            Ok(_) => self.unknown(text),
+            Err(_) => self.torn(text),
         }
     }
 
-    /// A line that is no JSON may end in a record that is.
+    /// A line that is no JSON may end in a record that is. A last line without its end may still get one.
     fn torn(&mut self, line: &'a str) {
         if let Some(record) = last_record(line) {
             self.cause(Cause::TornLine);
             self.apply(record, false);
+        } else if line.ends_with('\n') {
+            self.unknown(line);
         } else {
             self.unreadable += 1;
+        }
+    }
+
+    fn unknown(&mut self, line: &'a str) {
+        self.unreadable += 1;
+        let line = line.trim_end_matches(['\n', '\r']);
+        if !self.known.contains(line) {
+            self.unknown.push(line);
         }
     }
 
@@ -267,7 +233,7 @@ impl<'a> Replay<'a> {
             Record::Message { record, .. } => self.upsert(message(record), is_read),
             Record::Set(patch) => self.patch(patch, is_read),
             Record::Header(header) => self.header(header, is_read),
-            Record::Unknown => self.unreadable += 1,
+            Record::Unknown => self.unknown(record.as_str()),
         }
     }
 
@@ -304,25 +270,29 @@ impl<'a> Replay<'a> {
 
     /// The last value counts, except for when it all began.
     fn set(&mut self, key: Token<'a>, value: Token<'a>) {
-        let known = self
-            .metadata
-            .iter_mut()
-            .find(|(name, _)| name.as_str() == key.as_str());
-        match known {
+        match self.keys.get(key.as_str()) {
             Some(_) if key.is("startTime") => {}
-            Some(known) => known.1 = value,
-            None => self.metadata.push((key, value)),
+            Some(&place) => self.metadata[place].1 = value,
+            None => {
+                self.keys.insert(key.as_str(), self.metadata.len());
+                self.metadata.push((key, value));
+            }
         }
     }
 
     fn checkpoint(&mut self, messages: &[Message<'a>], is_read: bool) {
         let stays: HashSet<&str> = messages.iter().map(|message| message.key).collect();
         let has_content = messages.iter().any(Message::is_resumable);
-        let leaves_out = |shown: &Messages<'a>| {
-            let mut out = shown.list.iter().filter(|it| !stays.contains(it.key));
-            out.any(Message::is_resumable)
-        };
-        if leaves_out(&self.shown) {
+        if !is_read {
+            return self.kept.weave(messages);
+        }
+        let left_out = |it: &&Message<'a>| !stays.contains(it.key);
+        if self
+            .shown
+            .iter()
+            .filter(left_out)
+            .any(Message::is_resumable)
+        {
             self.cause(if has_content {
                 Cause::Compressed
             } else {
@@ -330,31 +300,30 @@ impl<'a> Replay<'a> {
             });
         }
         if has_content && self.depth == Depth::Hidden {
-            let shown = &self.shown;
-            self.kept
-                .retain(|key| stays.contains(key) || shown.get(key).is_none());
+            for message in self.shown.iter().filter(left_out) {
+                self.kept.remove(message.key);
+            }
         }
         self.kept.weave(messages);
-        if is_read {
-            self.shown = Messages::default();
-            for message in messages {
-                self.shown.upsert(message.clone());
-            }
+        self.shown = Messages::default();
+        for message in messages {
+            self.shown.upsert(message.clone());
         }
     }
 
     fn rewind(&mut self, id: &str, is_read: bool) {
-        let known = self.shown.places.get(id).copied();
-        if is_read {
-            if known.is_none() && self.shown.has_content() {
+        if is_read && self.shown.get(id).is_some() {
+            self.shown.cut(id);
+        } else if is_read {
+            if self.shown.has_content() {
                 self.cause(Cause::UnknownRewind);
             }
-            self.shown.cut(known.unwrap_or(0));
+            self.forget_shown();
         }
-        if let Some(place) = self.kept.places.get(id).copied() {
+        if self.kept.get(id).is_some() {
             self.cause(Cause::Rewound);
             if self.depth == Depth::Hidden {
-                self.kept.cut(place);
+                self.kept.cut(id);
             }
         }
     }

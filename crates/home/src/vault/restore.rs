@@ -213,6 +213,9 @@ pub(super) fn write_new(
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut temp = temporary(folder)?;
     temp.as_file_mut().write_all(bytes).at("write", path)?;
+    if let Some(permissions) = permissions_in(folder) {
+        let _ = temp.as_file().set_permissions(permissions);
+    }
     if let Some(modified) = modified {
         let _ = temp.as_file().set_modified(modified);
     }
@@ -225,4 +228,26 @@ pub(super) fn write_new(
         Err(refused) if refused.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
         Err(refused) => Err(refused.error).at("write", path),
     }
+}
+
+/// Who may read the sessions that lie there already.
+fn permissions_in(folder: &Path) -> Option<fs::Permissions> {
+    let mut entries = fs::read_dir(folder).ok()?.flatten();
+    entries.find_map(|entry| {
+        let is_session = names::is_session(&entry.file_name().to_string_lossy());
+        let about = entry.metadata().ok().filter(|about| about.is_file());
+        let permissions = about.filter(|_| is_session).map(|it| it.permissions());
+        permissions.filter(is_for_its_owner)
+    })
+}
+
+/// True if the CLI could go on in a file like that.
+fn is_for_its_owner(permissions: &fs::Permissions) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        permissions.mode() & 0o600 == 0o600
+    }
+    #[cfg(not(unix))]
+    !permissions.readonly()
 }

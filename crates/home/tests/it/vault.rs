@@ -1,11 +1,13 @@
 //! The vault: nothing that was in a session is lost, whatever happens to the files.
 
 mod bad_input;
+mod broken;
 mod chats;
 mod crash;
 mod full_disk;
 mod guard;
 mod kept;
+mod live;
 mod many;
 mod properties;
 mod prune;

@@ -34,7 +34,7 @@ impl<'a> Merge<'a> {
             replay.read(after);
         }
         let (mut missing, mut poorer) = (0, 0);
-        for kept in &replay.kept.list {
+        for kept in replay.kept.iter() {
             match replay.shown.get(kept.key) {
                 None => missing += 1,
                 Some(shown) if shown.record != kept.record => poorer += 1,
@@ -58,8 +58,11 @@ pub(super) fn replace(path: &Path, read: &[u8], new: &[u8]) -> Result<bool, Vaul
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut temp = temporary(folder)?;
     temp.write_all(new).at("write", path)?;
-    temp.as_file().sync_all().at("write", path)?;
     let mut old = File::open(path).at("read", path)?;
+    let about = old.metadata().at("read", path)?;
+    // Who could read it still can.
+    let _ = temp.as_file().set_permissions(about.permissions());
+    temp.as_file().sync_all().at("write", path)?;
     if old.metadata().at("read", path)?.len() != read.len() as u64 {
         return Ok(false);
     }

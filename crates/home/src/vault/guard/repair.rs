@@ -1,20 +1,27 @@
 //! Putting back what a run has lost.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use super::hidden::Hidden;
 use super::merge::{Merge, replace};
-use super::{Action, Did, Guard, Place, Repair, Retention, Seen, look, seen, sweep, winner};
+use super::sweep::Danger;
+use super::{
+    Action, Did, Guard, Place, Repair, Retention, Seen, aside, failed, look, seen, settle, winner,
+};
 use crate::vault::error::At as _;
 use crate::vault::rebuild::{self, Header};
-use crate::vault::replay::{Depth, Replay};
+use crate::vault::replay::{Depth, Replay, lossy};
 use crate::vault::restore::{self, How};
 use crate::vault::{Removed, VaultError, blobs, names, stat};
 
 /// How often a file is merged that changes meanwhile.
 const TRIES: usize = 5;
+
+/// The CLI spares files for so long, unless it finds them without content.
+const YOUNG: Duration = Duration::from_hours(24);
 
 /// Looks at one directory and repairs it.
 pub(super) fn place(
@@ -23,16 +30,8 @@ pub(super) fn place(
     now: SystemTime,
     repair: &mut Repair,
 ) -> Result<(), VaultError> {
-    let again = || {
-        look(
-            &guard.vault,
-            &place.chats,
-            &place.project,
-            "after a run",
-            now,
-        )
-    };
-    let (added, _) = again()?;
+    let (vault, chats) = (&guard.vault, &place.chats);
+    let (added, _) = look(vault, chats, &place.project, "after a run", now)?;
     let mut job = Job {
         guard,
         place,
@@ -40,15 +39,16 @@ pub(super) fn place(
         after: seen(&added, &place.project, &place.chats),
         actions: Vec::new(),
     };
-    job.sessions()?;
-    job.other_files()?;
+    job.sessions();
+    job.other_files();
     // What was just written counts when it is decided which stubs endanger whom.
-    let (added, flaws) = again()?;
-    let files = seen(&added, &place.project, &place.chats);
-    job.actions
-        .extend(sweep::stubs(&guard.vault, &files, &flaws));
     repair.actions.append(&mut job.actions);
-    repair.flaws.extend(flaws);
+    let mut swept = Vec::new();
+    let settled = settle(vault, chats, "after a run", now, &mut swept);
+    // What was said before the run is not said again.
+    let is_new = |it: &Action| it.did != Did::Warned || !guard.actions.contains(it);
+    repair.actions.extend(swept.into_iter().filter(is_new));
+    repair.flaws.extend(settled?.flaws);
     Ok(())
 }
 
@@ -62,7 +62,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Each session that was listed before.
-    fn sessions(&mut self) -> Result<(), VaultError> {
+    fn sessions(&mut self) {
         let listed = self.place.before.iter().filter(|file| file.is_listed());
         let ids: BTreeSet<String> = listed
             .filter_map(|file| file.facts.session_id.clone())
@@ -74,13 +74,21 @@ impl Job<'_> {
             let new = winner(&self.after, &id).cloned();
             // A file that is still in its place but shows nothing is the session, cut down.
             let cut = || self.after.iter().find(|it| is_what_is_left(it, old, &id));
-            match new.or_else(|| cut().cloned()) {
-                Some(new) if new.is_listed() && new.entry.sha256 == old.entry.sha256 => {}
-                Some(new) => self.merge(old, &new, &id)?,
-                None => self.gone(old, &id)?,
-            }
+            let done = match new.or_else(|| cut().cloned()) {
+                Some(new) if new.is_listed() && new.entry.sha256 == old.entry.sha256 => Ok(()),
+                Some(new) => self.merge(old, &new, &id),
+                None => self.gone(old, &id),
+            };
+            self.note(old, done);
         }
-        Ok(())
+    }
+
+    /// One session that cannot be repaired does not keep the others from it.
+    fn note(&mut self, file: &Seen, done: Result<(), VaultError>) {
+        if let Err(error) = done {
+            let id = file.facts.session_id.as_deref();
+            self.actions.push(failed(id, &file.path, &error));
+        }
     }
 
     fn gone(&mut self, old: &Seen, id: &str) -> Result<(), VaultError> {
@@ -103,6 +111,9 @@ impl Job<'_> {
         let place = old.path.strip_prefix(&self.place.project);
         entry.path = place.unwrap_or(&old.path).to_string_lossy().into_owned();
         let (path, how) = restore::put(&entry, &bytes, &self.place.project, self.now)?;
+        if let (Some(permissions), true) = (&old.permissions, how != How::AlreadyThere) {
+            let _ = fs::set_permissions(&path, permissions.clone());
+        }
         match how {
             How::AlreadyThere => {}
             How::Written => self.act(Did::PutBack, old, path, "was gone and is back"),
@@ -126,6 +137,7 @@ impl Job<'_> {
     /// Writes what was there together with what is newer, if anything is missing.
     fn merge(&mut self, old: &Seen, new: &Seen, id: &str) -> Result<(), VaultError> {
         let before = self.guard.vault.read(&old.entry)?;
+        let before = lossy(&before);
         for _ in 0..TRIES {
             let after = fs::read(&new.path).at("read", &new.path)?;
             if blobs::sha256(&after) != new.entry.sha256 {
@@ -133,21 +145,14 @@ impl Job<'_> {
                 let (chats, project) = (&self.place.chats, &self.place.project);
                 look(&self.guard.vault, chats, project, "after a run", self.now)?;
             }
-            let merge = Merge::of(&before, &after);
+            let text = lossy(&after);
+            let merge = Merge::of(&before, &text);
             if new.is_listed() && !merge.is_needed() {
                 return Ok(());
             }
             let count = merge.missing + merge.poorer;
             if let Some(path) = self.write(&merge.replay, new, id, &after)? {
-                let (noun, verb) = if count == 1 {
-                    ("message", "is")
-                } else {
-                    ("messages", "are")
-                };
-                let why = format!(
-                    "had lost {count} {noun}, which {verb} back together with what is newer"
-                );
-                self.act(Did::Merged, new, path, &why);
+                self.act(Did::Merged, new, path, &lost(count));
                 return Ok(());
             }
         }
@@ -183,23 +188,69 @@ impl Job<'_> {
     }
 
     /// Second files of a session, those of subagents, and those that were never listed.
-    fn other_files(&mut self) -> Result<(), VaultError> {
-        let there: HashSet<&Path> = self.after.iter().map(|file| &*file.path).collect();
-        let gone = self.place.before.iter();
-        let gone: Vec<_> = gone.filter(|file| !there.contains(&*file.path)).collect();
-        for file in gone {
-            let id = file.facts.session_id.as_deref();
-            if !file.is_main {
-                self.subagent(file)?;
-            } else if !file.facts.listed {
-                let why = "had nothing to resume and is gone; it is still in the vault";
-                self.act(Did::LeftUnlisted, file, file.path.clone(), why);
-            } else if let Some(id) = id
-                && winner(&self.place.before, id).is_some_and(|it| it.path != file.path)
-                && !self.is_expired(file, id)
-                && !self.is_contained(file, id)?
-            {
-                self.put_back(file)?;
+    fn other_files(&mut self) {
+        let place = self.place;
+        for file in &place.before {
+            let there = self.after.iter().find(|it| it.path == file.path);
+            let done = match there.cloned() {
+                Some(new) => self.beheaded(file, &new),
+                None => self.other_gone(file),
+            };
+            self.note(file, done);
+        }
+    }
+
+    fn other_gone(&mut self, file: &Seen) -> Result<(), VaultError> {
+        if !file.is_main {
+            return self.subagent(file);
+        }
+        if !file.facts.listed {
+            return self.unlisted(file);
+        }
+        let Some(id) = file.facts.session_id.as_deref() else {
+            return Ok(());
+        };
+        let is_second = winner(&self.place.before, id).is_some_and(|it| it.path != file.path);
+        if is_second && !self.is_expired(file, id) && !self.is_contained(file, id)? {
+            self.put_back(file)?;
+        }
+        Ok(())
+    }
+
+    /// A CLI that is open and was asked nothing yet has a file without content, and goes on in it by its name.
+    fn unlisted(&mut self, file: &Seen) -> Result<(), VaultError> {
+        let is_alone = !self.danger().is_from(file);
+        if is_alone && (self.is_young(file) || Hidden::has_content(&self.guard.vault, file)?) {
+            return self.put_back(file);
+        }
+        let why = "had nothing to resume and is gone; it is still in the vault";
+        self.act(Did::LeftUnlisted, file, file.path.clone(), why);
+        Ok(())
+    }
+
+    fn danger(&self) -> Danger {
+        Danger::of(self.place.before.iter().chain(&self.after))
+    }
+
+    fn is_young(&self, file: &Seen) -> bool {
+        let changed = stat::parse(&file.entry.mtime);
+        let age = changed.map(|time| self.now.duration_since(time).unwrap_or_default());
+        age.is_some_and(|age| age < YOUNG)
+    }
+
+    /// Such a file that was deleted, and then appended to, gets its beginning back.
+    fn beheaded(&mut self, old: &Seen, new: &Seen) -> Result<(), VaultError> {
+        let had_id = old.is_main && !old.facts.listed && old.facts.session_id.is_some();
+        if !had_id || new.facts.session_id.is_some() || self.danger().is_from(old) {
+            return Ok(());
+        }
+        let before = self.guard.vault.read(&old.entry)?;
+        for _ in 0..TRIES {
+            let late = fs::read(&new.path).at("read", &new.path)?;
+            if replace(&new.path, &late, &aside::joined(&before, &late))? {
+                let why = "had lost its beginning, which is back";
+                self.act(Did::BroughtOut, old, new.path.clone(), why);
+                return Ok(());
             }
         }
         Ok(())
@@ -232,9 +283,10 @@ impl Job<'_> {
         };
         let ours = self.guard.vault.read(&file.entry)?;
         let theirs = fs::read(&listed.path).at("read", &listed.path)?;
+        let (ours, theirs) = (lossy(&ours), lossy(&theirs));
         let theirs = Replay::of(&theirs, Depth::Hidden);
         let ours = Replay::of(&ours, Depth::Hidden);
-        let mut keys = ours.shown.list.iter().map(|message| message.key);
+        let mut keys = ours.shown.iter().map(|message| message.key);
         Ok(keys.all(|key| theirs.shown.get(key).is_some()))
     }
 
@@ -275,6 +327,14 @@ impl Job<'_> {
             sentence: format!("`{}` {why}.", file.name()),
             path,
         });
+    }
+}
+
+fn lost(count: usize) -> String {
+    match count {
+        0 => "could not be listed any more, and can".to_owned(),
+        1 => "had lost 1 message, which is back together with what is newer".to_owned(),
+        _ => format!("had lost {count} messages, which are back together with what is newer"),
     }
 }
 

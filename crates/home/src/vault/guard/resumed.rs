@@ -95,6 +95,7 @@ fn as_it_was(vault: &Vault, place: &RecordedPlace) -> Place {
         Some(Seen {
             facts: Facts::of(&vault.read(&entry).ok()?),
             is_main: path.parent() == Some(&place.chats),
+            permissions: None,
             path,
             entry,
         })

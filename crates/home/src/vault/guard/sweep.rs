@@ -1,100 +1,114 @@
 //! Files without content that would take others with them when the CLI deletes them.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
+use std::time::SystemTime;
 
-use super::{Action, Did, Seen, rename_new};
-use crate::vault::error::At as _;
-use crate::vault::{Flaw, Vault, VaultError, blobs, names};
+use super::aside;
+use super::hidden::Hidden;
+use super::{Action, Did, Seen, with_cause};
+use crate::vault::{Flaw, Vault, VaultError, names};
 
-/// Moves such files into the vault, where the last look at them has put their content already.
-pub(in crate::vault) fn stubs(vault: &Vault, files: &[Seen], flaws: &[Flaw]) -> Vec<Action> {
-    let listed = Listed::of(files);
-    let mut actions: Vec<_> = listed
-        .endangered_by(files)
-        .map(|file| set_aside(vault, file))
-        .collect();
+/// Moves such files into the vault, where the last look at them has put their content already. Where there are messages in one
+/// that the CLI does not list, they are brought out instead.
+pub(in crate::vault) fn stubs(
+    vault: &Vault,
+    files: &[Seen],
+    flaws: &[Flaw],
+    now: SystemTime,
+) -> Vec<Action> {
+    let danger = Danger::of(files);
+    let hidden = Hidden { vault, files, now };
+    let mut actions = Vec::new();
+    for file in files.iter().filter(|it| it.is_main && !it.facts.listed) {
+        match Hidden::has_content(vault, file) {
+            Ok(true) => {
+                let done = hidden.bring_out(file, &actions);
+                actions.extend(done.unwrap_or_else(|error| Some(stays(file, &error))));
+            }
+            Ok(false) if danger.is_from(file) => actions.push(set_aside(vault, file)),
+            Err(error) if danger.is_from(file) => actions.push(stays(file, &error)),
+            _ => {}
+        }
+    }
     for flaw in flaws {
         let name = flaw.path.file_name().unwrap_or_default().to_string_lossy();
-        if names::is_session(&name) && listed.has_namesake(&name) {
+        if names::is_session(&name) && danger.is_from_name(&name) {
             actions.push(warning(&flaw.path, &name));
         }
     }
     actions
 }
 
-/// What the CLI lists, by the names under which it deletes.
-pub(in crate::vault) struct Listed {
+/// The sessions that the CLI would delete together with a file.
+pub(in crate::vault) struct Danger {
     ids: HashSet<String>,
     shorts: HashSet<String>,
 }
 
-impl Listed {
-    pub(in crate::vault) fn of(files: &[Seen]) -> Self {
-        let listed = || files.iter().filter(|file| file.is_listed());
-        let short = |file: &Seen| names::short(&file.name()).map(String::from);
-        Self {
-            ids: listed()
-                .filter_map(|file| file.facts.session_id.clone())
-                .collect(),
-            shorts: listed().filter_map(short).collect(),
+impl Danger {
+    pub(in crate::vault) fn of<'a>(files: impl IntoIterator<Item = &'a Seen>) -> Self {
+        let (mut ids, mut shorts) = (HashSet::new(), HashSet::new());
+        for file in files.into_iter().filter(|file| file.is_listed()) {
+            ids.extend(file.facts.session_id.clone());
+            shorts.extend(names::short(&file.name()).map(String::from));
         }
+        Self { ids, shorts }
+    }
+
+    pub(in crate::vault) fn is_from(&self, file: &Seen) -> bool {
+        let id = file.facts.session_id.as_ref();
+        id.is_some_and(|id| self.ids.contains(id)) || self.is_from_name(&file.name())
     }
 
     /// The files without content whose deletion would take a session with them.
-    pub(in crate::vault) fn endangered_by<'f>(
+    pub(in crate::vault) fn sources<'f>(
         &self,
         files: &'f [Seen],
     ) -> impl Iterator<Item = &'f Seen> {
-        files.iter().filter(|file| {
-            let id = file.facts.session_id.as_ref();
-            let is_twin = id.is_some_and(|id| self.ids.contains(id));
-            file.is_main && !file.facts.listed && (is_twin || self.has_namesake(&file.name()))
-        })
+        let unlisted = files
+            .iter()
+            .filter(|file| file.is_main && !file.facts.listed);
+        unlisted.filter(|file| self.is_from(file))
     }
 
-    fn has_namesake(&self, name: &str) -> bool {
+    fn is_from_name(&self, name: &str) -> bool {
         names::short(name).is_some_and(|short| self.shorts.contains(short))
     }
 }
 
 fn set_aside(vault: &Vault, file: &Seen) -> Action {
-    let name = file.name();
-    let (did, sentence) = match remove(vault, file) {
-        Ok(()) => (
-            Did::SetAside,
-            format!(
-                "`{name}` has nothing to resume and went into the vault: the CLI's next start would have deleted its namesake with it."
-            ),
-        ),
-        Err(error) => (
-            Did::Warned,
-            format!("`{name}` endangers its namesake and stays: {error}."),
-        ),
-    };
+    if let Err(error) = remove(vault, file) {
+        return stays(file, &error);
+    }
     Action {
-        did,
+        did: Did::SetAside,
         session_id: file.facts.session_id.clone(),
         path: file.path.clone(),
-        sentence,
+        sentence: format!(
+            "`{}` has nothing to resume and went into the vault: the CLI's next start would have deleted its namesake with it.",
+            file.name()
+        ),
+    }
+}
+
+fn stays(file: &Seen, error: &VaultError) -> Action {
+    Action {
+        did: Did::Warned,
+        session_id: file.facts.session_id.clone(),
+        path: file.path.clone(),
+        sentence: format!(
+            "`{}` is not listed, may be deleted by the CLI's next start with all of its name, and stays: {}.",
+            file.name(),
+            with_cause(error)
+        ),
     }
 }
 
 /// Renames first, so that whoever appends meanwhile appends to another file, and looks again before it deletes.
 pub(in crate::vault) fn remove(vault: &Vault, file: &Seen) -> Result<(), VaultError> {
     vault.check(&file.entry.sha256)?;
-    let aside = file
-        .path
-        .with_file_name(format!(".lapidary-aside-{}", file.name()));
-    rename_new(&file.path, &aside)?;
-    let bytes = fs::read(&aside).at("read", &aside)?;
-    if blobs::sha256(&bytes) != file.entry.sha256 {
-        rename_new(&aside, &file.path)?;
-        let changed = std::io::Error::other("it is being written to");
-        return Err(changed).at("move", &file.path);
-    }
-    fs::remove_file(&aside).at("remove", &aside)
+    aside::remove(&file.path, &file.entry.sha256)
 }
 
 fn warning(path: &Path, name: &str) -> Action {

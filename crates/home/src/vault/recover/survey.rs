@@ -4,10 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::super::guard::sweep::Listed;
 use super::super::{Flaw, FlawKind};
 use super::{Action, Depth, Facts, Plan, Replay, Seen, Vault, VaultError};
-use super::{guard, session_files, sweep};
+use super::{guard, lossy, session_files, sweep};
 
 /// What a project's files hide, and what endangers them.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +49,7 @@ pub fn disarm(
     let project = guard::project_of(chats);
     let (added, flaws) = guard::look(vault, chats, project, reason, now)?;
     let files = guard::seen(&added, project, chats);
-    Ok(sweep::stubs(vault, &files, &flaws))
+    Ok(sweep::stubs(vault, &files, &flaws, now))
 }
 
 impl Survey {
@@ -79,8 +78,8 @@ impl Survey {
         }
         plans.retain(|plan| !is_elsewhere(plan, &seen));
         let is_planned = |file: &Seen| plans.iter().any(|plan: &Plan| plan.path == file.path);
-        let dangers = Listed::of(&seen);
-        let dangers = dangers.endangered_by(&seen);
+        let dangers = sweep::Danger::of(&seen);
+        let dangers = dangers.sources(&seen);
         let dangers = dangers.filter(|file| !is_planned(file)).map(|file| Danger {
             path: file.path.clone(),
             session_id: file.facts.session_id.clone(),
@@ -92,7 +91,8 @@ impl Survey {
 
 /// True if another file of the session shows all that this one hides.
 fn is_elsewhere(plan: &Plan, files: &[Seen]) -> bool {
-    let ours = Replay::of(&plan.source, plan.depth);
+    let text = lossy(&plan.source);
+    let ours = Replay::of(&text, plan.depth);
     let of_session = |file: &&Seen| {
         file.path != plan.path
             && file.is_listed()
@@ -102,8 +102,9 @@ fn is_elsewhere(plan: &Plan, files: &[Seen]) -> bool {
         let Ok(bytes) = fs::read(&file.path) else {
             return false;
         };
-        let theirs = Replay::of(&bytes, plan.depth);
-        let mut keys = ours.kept.list.iter().map(|message| message.key);
+        let text = lossy(&bytes);
+        let theirs = Replay::of(&text, plan.depth);
+        let mut keys = ours.kept.iter().map(|message| message.key);
         keys.all(|key| theirs.shown.get(key).is_some())
     })
 }

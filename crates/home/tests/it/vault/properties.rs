@@ -7,7 +7,7 @@ use lapidary_home::vault::{Facts, Guard, GuardRequest};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::chats::{Chats, context, header, later, line, session, shown, start, turn, user};
+use super::chats::{Chats, context, header, later, line, now, session, shown, start, turn, user};
 
 const TIME: &str = "2026-11-16T04:44:31.000Z";
 
@@ -46,16 +46,20 @@ fn deed() -> impl Strategy<Value = (usize, Deed)> {
         Just(Deed::Summary),
         Just(Deed::Torn),
     ];
-    (0..3_usize, deed)
+    (0..4_usize, deed)
 }
 
 fn id(session: usize) -> String {
     // Two of them share their eight characters.
-    ["aaaaaaaa-1", "aaaaaaaa-2", "bbbbbbbb-1"][session].to_owned()
+    ["aaaaaaaa-1", "aaaaaaaa-2", "bbbbbbbb-1", "cccccccc-1"][session].to_owned()
 }
 
+/// The third is of this minute, and renamed if it is resumed: whoever has it open goes on under the old name. The fourth is of a
+/// CLI that was asked nothing yet.
+const MINUTES: [usize; 4] = [40, 41, 44, 43];
+
 fn name(session: usize) -> String {
-    let (minute, short) = (40 + session, &id(session)[..8]);
+    let (minute, short) = (MINUTES[session], &id(session)[..8]);
     format!("session-2026-11-16T04-{minute}-{short}.jsonl")
 }
 
@@ -65,10 +69,8 @@ fn carry_out(chats: &Chats, n: usize, session: usize, deed: &Deed) {
     match deed {
         Deed::Turn => chats.append(&name, &turn(&format!("new{n}"))),
         Deed::Stub => {
-            chats.write(
-                &format!("session-2026-11-16T04-44-{}.jsonl", &id[..8]),
-                &start(&id, TIME),
-            );
+            let name = format!("session-2026-11-16T04-44-{}.jsonl", &id[..8]);
+            chats.append(&name, &start(&id, TIME));
         }
         Deed::Clobber => chats.append(&name, &start(&id, TIME)),
         Deed::Poor => {
@@ -101,6 +103,37 @@ fn carry_out(chats: &Chats, n: usize, session: usize, deed: &Deed) {
         }
         Deed::Torn => chats.append(&name, "{\"id\":\"torn\",\"content\":\"hel"),
     }
+}
+
+/// The new messages that nothing took away afterwards.
+fn typed(deeds: &[(usize, Deed)]) -> Vec<String> {
+    let mut typed: Vec<(usize, String)> = Vec::new();
+    for (n, (session, deed)) in deeds.iter().enumerate() {
+        match deed {
+            Deed::DeleteAll => typed.retain(|it| id(it.0)[..8] != id(*session)[..8]),
+            Deed::Delete | Deed::Truncate(_) | Deed::Rewrite | Deed::Summary => {
+                typed.retain(|it| it.0 != *session);
+            }
+            _ => {}
+        }
+        if matches!(deed, Deed::Turn | Deed::Rewrite) {
+            typed.extend(["u", "g"].map(|it| (*session, format!("new{n}-{it}"))));
+        }
+    }
+    typed.into_iter().map(|it| it.1).collect()
+}
+
+fn make_all(chats: &Chats) {
+    for n in 0..3 {
+        let turns = [format!("a{n}"), format!("b{n}")];
+        chats.write(
+            &name(n),
+            &session(&id(n), &turns.each_ref().map(String::as_str)),
+        );
+    }
+    let path = chats.write(&name(3), &start(&id(3), TIME));
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.set_modified(now()).unwrap();
 }
 
 /// What the CLI lists: of each session the messages of the file that was last updated.
@@ -148,9 +181,7 @@ proptest! {
         resume in prop::option::of(0..3_usize),
     ) {
         let chats = Chats::new();
-        for n in 0..3 {
-            chats.write(&name(n), &session(&id(n), &[&format!("a{n}"), &format!("b{n}")]));
-        }
+        make_all(&chats);
         let request = GuardRequest { resume: resume.map(id), ..chats.request() };
         let guard = Guard::before(&chats.vault(), request).unwrap();
         let before = listed(&chats);
@@ -168,6 +199,11 @@ proptest! {
             let missing: Vec<_> = messages.iter().filter(|it| !is_there(it)).collect();
             prop_assert!(summed_up || missing.is_empty(), "{id_before} lost {missing:?}: {repair:?}");
         }
+        for message in typed(&deeds) {
+            let is_there = after.iter().any(|it| it.2.contains(&message));
+            prop_assert!(is_there, "{message} is lost: {repair:?}");
+        }
+        prop_assert!(chats.path(&name(3)).exists() || after.iter().any(|it| it.0 == id(3)));
         prop_assert_eq!(endangered(&chats), Vec::<String>::new());
         prop_assert!(chats.vault().verify().unwrap().is_sound());
         // Doing it again changes nothing.
