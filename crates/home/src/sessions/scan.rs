@@ -551,6 +551,8 @@ fn count(message: Token<'_>, summary: &mut Summary, is_titled: &mut bool) {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -569,16 +571,18 @@ mod tests {
         let count = 60_000;
         let mut log = String::from("{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n");
         for place in 0..count {
-            log.push_str(&format!(
-                "{{\"id\":\"m{place}\",\"type\":\"user\",\"content\":\"x\"}}\n"
-            ));
+            let _ = writeln!(
+                log,
+                "{{\"id\":\"m{place}\",\"type\":\"user\",\"content\":\"x\"}}"
+            );
         }
         for _ in 0..count {
             let last = count - 1;
-            log.push_str(&format!("{{\"$rewindTo\":\"m{last}\"}}\n"));
-            log.push_str(&format!(
-                "{{\"id\":\"m{last}\",\"type\":\"user\",\"content\":\"x\"}}\n"
-            ));
+            let _ = writeln!(log, "{{\"$rewindTo\":\"m{last}\"}}");
+            let _ = writeln!(
+                log,
+                "{{\"id\":\"m{last}\",\"type\":\"user\",\"content\":\"x\"}}"
+            );
         }
         let began = std::time::Instant::now();
         let summary = Scanner::bytes(log.as_bytes()).unwrap();

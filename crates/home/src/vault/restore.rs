@@ -235,7 +235,7 @@ fn permissions_in(folder: &Path) -> Option<fs::Permissions> {
     let mut entries = fs::read_dir(folder).ok()?.flatten();
     entries.find_map(|entry| {
         let is_session = names::is_session(&entry.file_name().to_string_lossy());
-        let about = entry.metadata().ok().filter(|about| about.is_file());
+        let about = entry.metadata().ok().filter(fs::Metadata::is_file);
         let permissions = about.filter(|_| is_session).map(|it| it.permissions());
         permissions.filter(is_for_its_owner)
     })

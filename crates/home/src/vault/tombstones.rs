@@ -45,7 +45,8 @@ impl Vault {
             removed: removed.words(),
             time: stat::rfc3339(now),
         };
-        let bytes = serde_json::to_vec(&tombstone).expect("its fields are text");
+        // Its fields are text: this cannot fail.
+        let bytes = serde_json::to_vec(&tombstone).unwrap_or_default();
         self.write_whole(&self.tombstone(removed), &bytes)
     }
 

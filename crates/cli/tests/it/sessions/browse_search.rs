@@ -65,7 +65,7 @@ fn compare(home: &Home) {
 
 /// What was written just now is not taken into an index yet.
 fn age(home: &Home) {
-    let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000);
+    let then = SystemTime::UNIX_EPOCH + Duration::from_mins(29_500_000);
     for file in fs::read_dir(home.chats()).unwrap() {
         let file = File::options().append(true).open(file.unwrap().path());
         file.unwrap().set_modified(then).unwrap();

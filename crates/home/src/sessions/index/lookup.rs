@@ -125,7 +125,7 @@ fn masks(connection: &Connection, query: &Query) -> rusqlite::Result<Masks> {
         }
     }
     // Each term's are in order already, which this kind of sort makes use of.
-    texts.sort();
+    texts.sort_unstable();
     texts.dedup_by(|next, kept| {
         let is_same = next.0 == kept.0;
         kept.1 |= if is_same { next.1 } else { 0 };

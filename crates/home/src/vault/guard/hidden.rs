@@ -98,7 +98,12 @@ impl Hidden<'_> {
     }
 
     /// Adds the messages that a session lacks. What was left out of it on purpose stays out.
-    fn join(&self, hidden: &Replay<'_>, has_header: bool, target: &Seen) -> Result<(), VaultError> {
+    pub(super) fn join(
+        &self,
+        hidden: &Replay<'_>,
+        has_header: bool,
+        target: &Seen,
+    ) -> Result<(), VaultError> {
         let raw = fs::read(&target.path).at("read", &target.path)?;
         let text = lossy(&raw);
         let mut there = Replay::of(&text, Depth::Everything);

@@ -41,6 +41,7 @@ pub(super) fn place(
     };
     job.sessions();
     job.other_files();
+    job.twins();
     // What was just written counts when it is decided which stubs endanger whom.
     repair.actions.append(&mut job.actions);
     let mut swept = Vec::new();
@@ -198,6 +199,47 @@ impl Job<'_> {
             };
             self.note(file, done);
         }
+    }
+
+    /// Files of a session that came during the run beside the one that the CLI lists: what they have to add is added to that.
+    fn twins(&mut self) {
+        let is_new = |file: &Seen| !self.place.before.iter().any(|it| it.path == file.path);
+        let listed = self.after.iter().filter(|file| file.is_listed());
+        let new: Vec<_> = listed.filter(|file| is_new(file)).cloned().collect();
+        for file in new {
+            let done = self.twin(&file);
+            self.note(&file, done);
+        }
+    }
+
+    fn twin(&mut self, file: &Seen) -> Result<(), VaultError> {
+        let id = file.facts.session_id.clone().unwrap_or_default();
+        let Some(shown) = winner(&self.after, &id).filter(|it| it.path != file.path) else {
+            return Ok(());
+        };
+        let (vault, target) = (&self.guard.vault, shown.clone());
+        let bytes = vault.read(&file.entry)?;
+        let text = lossy(&bytes);
+        let replay = Replay::of(&text, Depth::Hidden);
+        let there = fs::read(&target.path).at("read", &target.path)?;
+        let there = lossy(&there);
+        let there = Replay::of(&there, Depth::Everything);
+        let is_there = |key| there.shown.get(key).is_some() || there.kept.get(key).is_some();
+        if replay.kept.iter().all(|message| is_there(message.key)) {
+            return Ok(());
+        }
+        let hidden = Hidden {
+            vault,
+            files: &self.after,
+            now: self.now,
+        };
+        hidden.join(&replay, true, &target)?;
+        let why = format!(
+            "has messages of `{}`, which are in there now, too",
+            target.name()
+        );
+        self.act(Did::Merged, file, target.path, &why);
+        Ok(())
     }
 
     fn other_gone(&mut self, file: &Seen) -> Result<(), VaultError> {

@@ -124,7 +124,7 @@ fn a_lock_that_is_never_given_back_is_not_waited_for_for_ever() {
         assert_eq!(dids(&chats.guard().actions), [Did::Warned]);
         assert!(prune.join().unwrap().is_err());
     });
-    assert!(began.elapsed() < Duration::from_secs(60));
+    assert!(began.elapsed() < Duration::from_mins(1));
 }
 
 #[test]

@@ -85,6 +85,7 @@ impl Planned {
     pub(super) fn carry_out(self) -> anyhow::Result<String> {
         let place = Place::open().map_err(|failure| failure.error)?;
         let going = Going {
+            keeps_copies: true,
             inventory: &self.inventory,
             deletions: vec![(self.deletion, RemovalReason::Asked)],
             warnings: Vec::new(),
