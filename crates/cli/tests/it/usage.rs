@@ -143,9 +143,12 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "doctor",
             "policy",
             "sessions",
+            "search",
             "session",
             "removal",
-            "stats"
+            "stats",
+            "vault",
+            "recover"
         ]
     );
     let piped = run(&["schema"]).stdout;

@@ -55,8 +55,10 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_goes_on() {
         "{screen}"
     );
     pty.type_in("hello\n");
-    pty.wait_for("read hello");
     let screen = pty.wait("it is drawn again", |screen| screen.contains("1 of 5"));
+    // By then the screen has another side.
+    let shown = String::from_utf8_lossy(&pty.bytes).into_owned();
+    assert!(shown.contains("read hello"), "{shown}");
     assert!(pty.terminal().alternate_screen());
     assert_eq!(titles(&screen), ["Translate the invoices"], "{screen}");
     pty.type_in("oices");

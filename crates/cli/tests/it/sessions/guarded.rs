@@ -1,7 +1,7 @@
 //! What happens to sessions while an agent runs: it crashes and is tried again, we are killed, somebody deletes, it has another home.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -23,9 +23,17 @@ fn command(world: &World, home: &Recorded, args: &[&str]) -> Command {
 
 fn begun() -> (Recorded, PathBuf, String) {
     let home = Recorded::new();
+    keep_for_ever(&home.home());
     let path = home.session(ONE, START, &["first"]);
     let text = fs::read_to_string(&path).unwrap();
     (home, path, text)
+}
+
+/// So that nothing of January is too old.
+fn keep_for_ever(home: &Path) {
+    let settings = r#"{"general": {"sessionRetention": {"enabled": false}}}"#;
+    fs::create_dir_all(home.join(".gemini")).unwrap();
+    fs::write(home.join(".gemini/settings.json"), settings).unwrap();
 }
 
 fn chats(home: &Recorded) -> String {
