@@ -83,17 +83,20 @@ pub(super) fn make(path: &Path) -> Result<(), IndexError> {
 }
 
 /// Nobody else reads it. What `SQLite` puts beside it gets the same permissions.
+#[cfg(unix)]
 fn keep_private(path: &Path) -> std::io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let about = path.metadata()?;
-        if about.permissions().mode() & 0o077 != 0 {
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        }
+    use std::os::unix::fs::PermissionsExt as _;
+    let about = path.metadata()?;
+    if about.permissions().mode() & 0o077 != 0 {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
     }
-    #[cfg(not(unix))]
-    let _ = path;
+    Ok(())
+}
+
+/// Who else reads it is up to the directory.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+fn keep_private(_: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
