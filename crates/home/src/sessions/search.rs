@@ -1,7 +1,7 @@
 //! Finding sessions by what was said and done in them.
 //!
 //! Words, phrases or a regular expression, looked for in the state in which a session is at the end of its file, as `show` shows
-//! it. What is found, and in which order, does not depend on whether an index was asked: [`direct`] reads the files, and the
+//! it. What is found, and in which order, does not depend on whether an index was asked: `direct` reads the files, and the
 //! index knows nothing that they do not say.
 
 pub(super) mod direct;
