@@ -1,5 +1,6 @@
 //! Putting back what a run has lost.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -194,6 +195,11 @@ impl Job<'_> {
         for file in &place.before {
             let there = self.after.iter().find(|it| it.path == file.path);
             let done = match there.cloned() {
+                // It came to life during the run, and may have been cut before.
+                Some(new) if file.is_main && !file.facts.listed && new.is_listed() => {
+                    let id = new.facts.session_id.clone().unwrap_or_default();
+                    self.merge(file, &new, &id)
+                }
                 Some(new) => self.beheaded(file, &new),
                 None => self.other_gone(file),
             };
@@ -289,7 +295,8 @@ impl Job<'_> {
         let before = self.guard.vault.read(&old.entry)?;
         for _ in 0..TRIES {
             let late = fs::read(&new.path).at("read", &new.path)?;
-            if replace(&new.path, &late, &aside::joined(&before, &late))? {
+            let whole = aside::joined(&before, &readable(&late));
+            if replace(&new.path, &late, &whole)? {
                 let why = "had lost its beginning, which is back";
                 self.act(Did::BroughtOut, old, new.path.clone(), why);
                 return Ok(());
@@ -383,4 +390,17 @@ fn lost(count: usize) -> String {
 /// True for the file that a session was in, if it says nothing else now.
 fn is_what_is_left(file: &Seen, old: &Seen, id: &str) -> bool {
     file.path == old.path && (file.is_of(id) || file.facts.session_id.is_none())
+}
+
+/// What was appended, where it was appended to half a line: its messages, each on a line of its own.
+fn readable(late: &[u8]) -> Cow<'_, [u8]> {
+    let text = lossy(late);
+    let replay = Replay::of(&text, Depth::Hidden);
+    if replay.kept.len() == replay.shown.len() {
+        return Cow::Borrowed(late);
+    }
+    let messages = replay.kept.iter().map(rebuild::line);
+    let unknown = replay.unknown.iter().map(ToString::to_string);
+    let lines = messages.chain(unknown).map(|line| line + "\n");
+    Cow::Owned(lines.collect::<String>().into_bytes())
 }

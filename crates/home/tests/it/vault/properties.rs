@@ -5,6 +5,7 @@ use std::fs;
 
 use lapidary_home::vault::{Facts, Guard, GuardRequest};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use serde_json::json;
 
 use super::chats::{Chats, context, header, later, line, now, session, shown, start, turn, user};
@@ -173,7 +174,8 @@ fn endangered(chats: &Chats) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    // The same cases each time: whoever looks for more takes another seed.
+    #![proptest_config(ProptestConfig { cases: 150, rng_seed: RngSeed::Fixed(5), ..ProptestConfig::default() })]
 
     #[test]
     fn no_message_is_lost_between_before_and_after(
