@@ -145,7 +145,7 @@ impl Entry {
             updated_ms: Some(updated_ms),
             path: PathBuf::from(format!("/chats/session-{id}.jsonl")),
             size: 1000,
-            root: Some(PathBuf::from("/work/project")),
+            root: Some(PathBuf::from("/home/somebody/project")),
             project: "project".to_owned(),
             endangered_by: None,
             id,
