@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use lapidary_json::{Kind, Token};
+use lapidary_wire::gemini::session::NO_TEXTS;
 
 /// What the CLI puts before the first message itself, and the way its own commands begin.
 const NOT_SAID_BY_USERS: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
@@ -50,18 +51,6 @@ fn beginning(content: Token<'_>) -> String {
 
 /// What stands for a part that is no text.
 const NO_TEXT: &str = "[part]";
-
-/// The parts that are no text, by the member that makes them so.
-const NO_TEXTS: [&str; 8] = [
-    "videoMetadata",
-    "thought",
-    "codeExecutionResult",
-    "executableCode",
-    "fileData",
-    "functionCall",
-    "functionResponse",
-    "inlineData",
-];
 
 /// True if the first key of the first part makes it no text.
 pub(super) fn begins_with_no_text(content: &str) -> bool {

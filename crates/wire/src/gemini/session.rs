@@ -9,7 +9,7 @@ mod message;
 mod write;
 
 pub use log::{Log, Skipped};
-pub use message::{MessageRecord, Part, Thought, ToolCall, ToolCallResult, parts};
+pub use message::{MessageRecord, NO_TEXTS, Part, Thought, ToolCall, ToolCallResult, parts};
 
 use lapidary_json::{Kind, Token};
 

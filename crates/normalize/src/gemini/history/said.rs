@@ -2,20 +2,9 @@
 
 use lapidary_json::{Kind, Token};
 use lapidary_vocab::Text;
+use lapidary_wire::gemini::session::NO_TEXTS;
 
 use crate::own::text;
-
-/// Members that make a part something else than text, in the order in which the CLI looks for them.
-const MARKS: [&str; 8] = [
-    "videoMetadata",
-    "thought",
-    "codeExecutionResult",
-    "executableCode",
-    "fileData",
-    "functionCall",
-    "functionResponse",
-    "inlineData",
-];
 
 /// How deep lists may lie in lists. The CLI writes one level; each costs a look at all that is in it, so that there has to be an end.
 const DEEPEST: usize = 64;
@@ -75,17 +64,17 @@ fn piece(part: Token<'_>) -> Option<Text> {
     if part.kind() != Kind::Object {
         return part.of(Kind::String).map(text);
     }
-    let mut marks = [None; MARKS.len()];
+    let mut marks = [None; NO_TEXTS.len()];
     let mut said = None;
     for (key, value) in part.members() {
         let key = key.string().unwrap_or_default();
         if key == "text" {
             said = value.non_null();
-        } else if let Some(place) = MARKS.iter().position(|mark| *mark == key) {
+        } else if let Some(place) = NO_TEXTS.iter().position(|mark| *mark == key) {
             marks[place] = Some(value);
         }
     }
-    let mut found = MARKS.iter().zip(marks);
+    let mut found = NO_TEXTS.iter().zip(marks);
     let found = found.find_map(|(mark, value)| Some((*mark, value?)));
     match found {
         Some((mark, value)) => Some(word(mark, value)),

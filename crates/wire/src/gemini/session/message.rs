@@ -231,6 +231,18 @@ fn says_more(response: Token<'_>) -> bool {
             .any(|(key, _)| !key.is("output") && !key.is("error"))
 }
 
+/// The members that make a part something else than text, in the order in which the CLI looks for them.
+pub const NO_TEXTS: [&str; 8] = [
+    "videoMetadata",
+    "thought",
+    "codeExecutionResult",
+    "executableCode",
+    "fileData",
+    "functionCall",
+    "functionResponse",
+    "inlineData",
+];
+
 /// One part of a message's content.
 #[derive(Debug, Clone)]
 pub enum Part<'a> {
