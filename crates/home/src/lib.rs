@@ -7,14 +7,17 @@ pub mod auth;
 mod dotenv;
 pub mod extensions;
 mod file;
+mod js;
 mod jsonc;
 mod notice;
 mod places;
 pub mod sessions;
 pub mod settings;
 pub mod setup;
+pub mod skills;
 pub mod trust;
 pub mod vault;
+pub mod yaml;
 
 pub use file::ReadError;
 pub use notice::{Notice, Place};

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use lapidary_json::{Kind, Token};
 use lapidary_wire::gemini::session::NO_TEXTS;
 
+use crate::js::{is_space, trim};
+
 /// What the CLI puts before the first message itself, and the way its own commands begin.
 const NOT_SAID_BY_USERS: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 
@@ -225,15 +227,6 @@ fn skip_sequence(start: char, letters: &mut std::iter::Peekable<std::str::Chars<
 
 fn is_invisible(letter: char) -> bool {
     matches!(letter, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
-
-/// JavaScript's idea of white space.
-fn is_space(letter: char) -> bool {
-    letter == '\u{feff}' || (letter.is_whitespace() && letter != '\u{85}')
-}
-
-fn trim(text: &str) -> &str {
-    text.trim_matches(is_space)
 }
 
 #[cfg(test)]

@@ -1,0 +1,72 @@
+//! Skills: instructions in files called `SKILL.md`, found, read and chosen as Gemini CLI 0.61 does it, with a reason for each that is not.
+//!
+//! [`frontmatter`] reads one file, [`discover`] a directory of them, [`Sources`] says which directories count in a workspace, and
+//! [`SkillManager`] holds what became of it all.
+
+mod activation;
+mod check;
+mod discover;
+mod frontmatter;
+mod manager;
+mod sources;
+mod tokens;
+mod tree;
+
+use std::path::PathBuf;
+
+pub use activation::{available_skills, not_found};
+pub use check::{Candidate, Check, Fate};
+pub use discover::{Discovery, Refusal, discover};
+pub use frontmatter::{Frontmatter, WhyNot, frontmatter};
+pub use manager::{Conflict, SkillManager};
+pub use sources::{DisabledBy, SkillPlace, Sources};
+pub use tokens::tokens;
+pub use tree::folder_tree;
+
+/// What a skill is called in its directory.
+pub const FILE: &str = "SKILL.md";
+
+/// A skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillDefinition {
+    /// What it is called, with a dash for what no file name may hold.
+    pub name: String,
+    /// What it does: all that a model knows of it before it is activated.
+    pub description: String,
+    /// Its `SKILL.md`, as the way to it was written: links are not resolved.
+    pub location: PathBuf,
+    /// Its instructions.
+    pub body: String,
+    /// Whether somebody disabled it.
+    pub disabled: bool,
+    /// Whether it comes with Gemini CLI.
+    pub is_builtin: bool,
+    /// The extension that it comes with.
+    pub extension_name: Option<String>,
+    /// Where it was found.
+    pub tier: Tier,
+}
+
+impl SkillDefinition {
+    /// The directory that it shares with the model.
+    pub fn directory(&self) -> PathBuf {
+        self.location.parent().map(PathBuf::from).unwrap_or_default()
+    }
+}
+
+/// Where skills are found. A later one takes the place of an earlier one of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// With Gemini CLI itself.
+    Builtin,
+    /// In an extension.
+    Extension,
+    /// In `~/.gemini/skills`.
+    User,
+    /// In `~/.agents/skills`.
+    UserAgents,
+    /// In `.gemini/skills` of a trusted workspace.
+    Workspace,
+    /// In `.agents/skills` of a trusted workspace.
+    WorkspaceAgents,
+}

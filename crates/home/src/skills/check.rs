@@ -1,0 +1,156 @@
+//! Why each file that could be a skill is one, or is not.
+
+mod strays;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::manager::SkillManager;
+use super::sources::{DisabledBy, SkillPlace};
+use super::{SkillDefinition, Tier, tokens};
+
+/// What became of every candidate.
+#[derive(Debug)]
+pub struct Check {
+    /// Each file that is a skill, or could be one, place by place.
+    pub candidates: Vec<Candidate>,
+    /// Why no skill counts, if a setting says so.
+    pub switched_off: Option<String>,
+    /// About how many tokens the list of skills takes in every prompt.
+    pub listed_tokens: u64,
+}
+
+/// A file that is a skill, or could be one.
+#[derive(Debug)]
+pub struct Candidate {
+    /// The file, or the directory that has none.
+    pub path: PathBuf,
+    /// Where it was found.
+    pub tier: Tier,
+    /// What the skill is called, if it is one.
+    pub name: Option<String>,
+    /// What became of it.
+    pub fate: Fate,
+    /// About how many tokens it takes in every prompt, and once it is activated.
+    pub tokens: Option<(u64, u64)>,
+    /// Another candidate that is the same file on another way.
+    pub same_file_as: Option<PathBuf>,
+    /// Why its front matter was read line by line, if it was: what is there may not be what was meant.
+    pub not_yaml: Option<String>,
+}
+
+/// What became of a candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It counts.
+    Loaded,
+    /// It is on these lists.
+    Disabled(Vec<DisabledBy>),
+    /// Another of the same name counts.
+    Overridden(PathBuf),
+    /// It is a skill in a place that does not count.
+    LeftOut(String),
+    /// It is where a skill should be, and is none.
+    Refused(String),
+    /// It is where Gemini CLI does not look, or called what it does not look for.
+    NotLookedFor(String),
+}
+
+impl Check {
+    /// Looks at all that a manager has loaded, and at what it has not.
+    pub fn of(manager: &SkillManager) -> Self {
+        let mut candidates = Vec::new();
+        for place in &manager.sources().places {
+            candidates.extend(of_place(place, manager));
+        }
+        mark_same_files(&mut candidates);
+        let entries = manager.active_skills().map(SkillDefinition::entry);
+        Self {
+            candidates,
+            switched_off: manager.sources().switched_off.clone(),
+            listed_tokens: entries.map(|entry| tokens(&entry)).sum(),
+        }
+    }
+
+    /// How many candidates count.
+    pub fn loaded(&self) -> usize {
+        let loaded = |candidate: &&Candidate| candidate.fate == Fate::Loaded;
+        self.candidates.iter().filter(loaded).count()
+    }
+}
+
+fn of_place(place: &SkillPlace, manager: &SkillManager) -> Vec<Candidate> {
+    let found = place.discover();
+    let mut not_yaml: HashMap<PathBuf, String> = found.not_yaml.into_iter().collect();
+    let mut candidates: Vec<Candidate> = found
+        .skills
+        .into_iter()
+        .map(|skill| Candidate {
+            fate: fate(&skill, place, manager),
+            tokens: Some((tokens(&skill.entry()), tokens(&skill.activation(&skill.name)))),
+            not_yaml: not_yaml.remove(&skill.location),
+            name: Some(skill.name),
+            ..candidate(skill.location, place.tier)
+        })
+        .collect();
+    candidates.extend(found.refused.into_iter().map(|refusal| Candidate {
+        fate: Fate::Refused(refusal.why.to_string()),
+        ..candidate(refusal.path, place.tier)
+    }));
+    candidates.sort_by(|one, other| one.path.cmp(&other.path));
+    let strays = strays::find(&place.directory).into_iter();
+    candidates.extend(strays.map(|(path, why)| Candidate {
+        fate: Fate::NotLookedFor(why),
+        ..candidate(path, place.tier)
+    }));
+    candidates
+}
+
+fn candidate(path: PathBuf, tier: Tier) -> Candidate {
+    Candidate {
+        path,
+        tier,
+        name: None,
+        fate: Fate::Loaded,
+        tokens: None,
+        same_file_as: None,
+        not_yaml: None,
+    }
+}
+
+fn fate(skill: &SkillDefinition, place: &SkillPlace, manager: &SkillManager) -> Fate {
+    let sources = manager.sources();
+    if let Some(why) = sources.switched_off.as_ref().or(place.left_out.as_ref()) {
+        return Fate::LeftOut(why.clone());
+    }
+    let mut all = manager.all_skills().iter();
+    match all.find(|counts| counts.name == skill.name) {
+        Some(counts) if counts.location != skill.location || counts.tier != skill.tier => {
+            Fate::Overridden(counts.location.clone())
+        }
+        Some(counts) if counts.disabled => {
+            let name = skill.name.to_lowercase();
+            let by = sources.disabled.iter();
+            Fate::Disabled(by.filter(|by| by.name.to_lowercase() == name).cloned().collect())
+        }
+        Some(_) => Fate::Loaded,
+        None => Fate::LeftOut("it came or went while it was looked at".to_owned()),
+    }
+}
+
+/// The first on each way to a file is named at the others.
+fn mark_same_files(candidates: &mut [Candidate]) {
+    let mut seen: HashMap<PathBuf, PathBuf> = HashMap::new();
+    for candidate in candidates {
+        let Ok(real) = Path::canonicalize(&candidate.path) else {
+            continue;
+        };
+        match seen.get(&real) {
+            Some(first) if *first != candidate.path => candidate.same_file_as = Some(first.clone()),
+            Some(_) => {}
+            None => {
+                seen.insert(real, candidate.path.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! A directory of skills.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::frontmatter::{WhyNot, frontmatter};
+use super::{FILE, SkillDefinition, Tier};
+use crate::file;
+
+/// What is in a directory of skills.
+#[derive(Debug, Default)]
+pub struct Discovery {
+    /// The skills, in the order in which Gemini CLI finds them.
+    pub skills: Vec<SkillDefinition>,
+    /// The files that should be skills and are not.
+    pub refused: Vec<Refusal>,
+    /// Skills whose front matter was read line by line, and why.
+    pub not_yaml: Vec<(PathBuf, String)>,
+}
+
+/// A file that is no skill.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The file.
+    pub path: PathBuf,
+    /// Why not.
+    pub why: WhyNot,
+}
+
+/// Reads the skills of a directory: its own `SKILL.md` and that of each directory in it, no deeper. What is hidden is passed over, and
+/// so is `node_modules`. Links are followed, and the way through them is what a skill is known by.
+///
+/// The directory's own comes first, then the others from the last name to the first: the order in which Gemini CLI comes upon them,
+/// and of two that are called the same the last one wins.
+pub fn discover(directory: &Path, tier: Tier) -> Discovery {
+    let mut found = Discovery::default();
+    let Ok(entries) = fs::read_dir(directory) else {
+        return found;
+    };
+    let mut names: Vec<OsString> = entries
+        .filter_map(|entry| Some(entry.ok()?.file_name()))
+        .filter(|name| !is_passed_over(name))
+        .collect();
+    names.sort_unstable_by(|one, other| other.cmp(one));
+    found.take(directory.join(FILE), tier);
+    for name in names {
+        found.take(directory.join(name).join(FILE), tier);
+    }
+    found
+}
+
+pub(super) fn is_passed_over(name: &std::ffi::OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".") || name == "node_modules"
+}
+
+impl Discovery {
+    fn take(&mut self, path: PathBuf, tier: Tier) {
+        match read(&path) {
+            Ok(Some(read)) => {
+                if let Some(problem) = read.not_yaml {
+                    self.not_yaml.push((path.clone(), problem));
+                }
+                self.skills.push(SkillDefinition {
+                    name: read.name,
+                    description: read.description,
+                    location: path,
+                    body: read.body,
+                    disabled: false,
+                    is_builtin: tier == Tier::Builtin,
+                    extension_name: None,
+                    tier,
+                });
+            }
+            Ok(None) => {}
+            Err(why) => self.refused.push(Refusal { path, why }),
+        }
+    }
+}
+
+/// What a file says, or none if there is no such file.
+fn read(path: &Path) -> Result<Option<super::Frontmatter>, WhyNot> {
+    match file::text(path) {
+        Ok(Some(text)) => frontmatter(&text).map(Some),
+        Ok(None) if path.is_symlink() => Err(WhyNot::LeadsNowhere),
+        Ok(None) => Ok(None),
+        // A directory that happens to be called so.
+        Err(file::ReadError::NotAFile) if path.is_dir() && !path.is_symlink() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

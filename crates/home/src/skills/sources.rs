@@ -1,0 +1,151 @@
+//! Which directories of skills count in a workspace, and which skills are disabled by whom.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::Tier;
+use super::discover::{Discovery, discover};
+use crate::extensions::Extension;
+use crate::settings::{Scope, SettingsFile};
+use crate::setup::Setup;
+use crate::trust::Trust;
+
+/// All that decides which skills there are.
+#[derive(Debug, Default)]
+pub struct Sources {
+    /// Directories of skills, the weakest first.
+    pub places: Vec<SkillPlace>,
+    /// The names that are disabled, and the files that say so. Capitals do not count.
+    pub disabled: Vec<DisabledBy>,
+    /// Why there are no skills at all, if a setting says so.
+    pub switched_off: Option<String>,
+}
+
+/// A directory of skills.
+#[derive(Debug)]
+pub struct SkillPlace {
+    /// Where it stands among the others.
+    pub tier: Tier,
+    /// The directory. It need not be there.
+    pub directory: PathBuf,
+    /// Why nothing of it counts, if nothing does.
+    pub left_out: Option<String>,
+    /// The extension that it belongs to, whose variables are filled in.
+    pub extension: Option<Extension>,
+}
+
+/// A name on a list of disabled skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DisabledBy {
+    /// The name as it is written there.
+    pub name: String,
+    /// The file.
+    pub file: PathBuf,
+    /// Whose file that is.
+    pub scope: Scope,
+}
+
+impl Sources {
+    /// What counts in a workspace. `builtin` is where the skills are that come with Gemini CLI, for whoever knows.
+    pub fn of(setup: &Setup, builtin: Option<&Path>) -> Self {
+        let mut places = Vec::new();
+        places.extend(builtin.map(|directory| SkillPlace::new(Tier::Builtin, directory.to_owned())));
+        places.extend(setup.extensions.iter().map(extension));
+        let home = &setup.home.home;
+        for (tier, directory) in [
+            (Tier::User, home.join(".gemini/skills")),
+            (Tier::UserAgents, home.join(".agents/skills")),
+            (Tier::Workspace, setup.workspace.join(".gemini/skills")),
+            (Tier::WorkspaceAgents, setup.workspace.join(".agents/skills")),
+        ] {
+            let mut place = SkillPlace::new(tier, directory);
+            if tier >= Tier::Workspace && !setup.is_trusted() {
+                place.left_out = Some(format!("the workspace is not trusted: {}", why(&setup.trust)));
+            }
+            places.push(place);
+        }
+        Self {
+            places,
+            disabled: disabled(setup),
+            switched_off: switched_off(setup),
+        }
+    }
+}
+
+impl SkillPlace {
+    /// A directory that counts.
+    pub fn new(tier: Tier, directory: PathBuf) -> Self {
+        Self {
+            tier,
+            directory,
+            left_out: None,
+            extension: None,
+        }
+    }
+
+    /// The skills that are there, whether they count or not, with the variables of an extension filled in.
+    pub fn discover(&self) -> Discovery {
+        let mut found = discover(&self.directory, self.tier);
+        if let Some(extension) = &self.extension {
+            for skill in &mut found.skills {
+                skill.name = extension.hydrate(&skill.name);
+                skill.description = extension.hydrate(&skill.description);
+                skill.body = extension.hydrate(&skill.body);
+                skill.extension_name = Some(extension.name.clone());
+            }
+        }
+        found
+    }
+}
+
+fn why(trust: &Trust) -> String {
+    match trust {
+        Trust::Trusted(reason) | Trust::Untrusted(reason) => reason.to_string(),
+        Trust::Unknown(doubt) => format!("it cannot be told from here, because {doubt}"),
+    }
+}
+
+fn extension(extension: &Extension) -> SkillPlace {
+    let mut place = SkillPlace::new(Tier::Extension, extension.directory.join("skills"));
+    place.left_out = extension
+        .inactive
+        .as_ref()
+        .map(|why| format!("the extension `{}` is not active: {why}", extension.name));
+    place.extension = Some(extension.clone());
+    place
+}
+
+/// Anything that JavaScript takes for no switches skills off; without the setting they are on.
+fn switched_off(setup: &Setup) -> Option<String> {
+    let value = setup.get(&["skills", "enabled"])?;
+    let is_off = match value {
+        Value::Bool(value) => !value,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
+    };
+    is_off.then(|| format!("the setting `skills.enabled` is {value}"))
+}
+
+fn disabled(setup: &Setup) -> Vec<DisabledBy> {
+    let counts = |file: &&SettingsFile| file.scope != Scope::Workspace || setup.is_trusted();
+    let files = setup.settings.files.iter().filter(counts);
+    files.flat_map(names).collect()
+}
+
+fn names(file: &SettingsFile) -> Vec<DisabledBy> {
+    let list = file.content.as_ref().ok().and_then(|content| {
+        let list = content.get("skills")?.get("disabled")?;
+        // A single text is taken for a list of one when settings are merged.
+        Some(list.as_array().cloned().unwrap_or_else(|| vec![list.clone()]))
+    });
+    let named = |name: &Value| {
+        Some(DisabledBy {
+            name: name.as_str()?.to_owned(),
+            file: file.path.clone(),
+            scope: file.scope,
+        })
+    };
+    list.iter().flatten().filter_map(named).collect()
+}

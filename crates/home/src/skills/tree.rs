@@ -1,0 +1,164 @@
+//! The folder of a skill as a model is shown it.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::js;
+
+/// How many files and folders are shown.
+const MOST: usize = 200;
+/// How many entries of one folder are looked at. Gemini CLI has no bound; behind it, nothing would be shown anyway.
+const MOST_READ: usize = 100_000;
+
+/// Folders of which nothing but the name is shown.
+const IGNORED: [&str; 4] = ["node_modules", ".git", "dist", "__pycache__"];
+
+const BRANCH: &str = "├───";
+const LAST_BRANCH: &str = "└───";
+
+/// What is in a folder, files before folders, as many as fit: the words and lines of Gemini CLI.
+pub fn folder_tree(directory: &Path) -> String {
+    let shown = directory.display();
+    let Some(tree) = Tree::read(directory) else {
+        return format!(r#"Error: Could not read directory "{shown}". Check path and permissions."#);
+    };
+    let mut text = format!("Showing up to {MOST} items (files + folders).");
+    if tree.folders.iter().any(Folder::is_cut) {
+        text.push_str(&format!(" Folders or files indicated with ... contain more items not shown, were ignored, or the display limit ({MOST} items) was reached."));
+    }
+    text.push_str(&format!("\n\n{shown}{}\n", std::path::MAIN_SEPARATOR));
+    let mut lines = Vec::new();
+    tree.write(0, "", &mut lines);
+    text.push_str(&lines.join("\n"));
+    text
+}
+
+/// Folders by number, the root first.
+struct Tree {
+    folders: Vec<Folder>,
+}
+
+#[derive(Default)]
+struct Folder {
+    name: String,
+    files: Vec<String>,
+    /// Numbers of those in it.
+    folders: Vec<usize>,
+    is_ignored: bool,
+    has_more_files: bool,
+    has_more_folders: bool,
+}
+
+impl Folder {
+    fn is_cut(&self) -> bool {
+        self.is_ignored || self.has_more_files || self.has_more_folders
+    }
+}
+
+impl Tree {
+    /// Level by level, until there is no room. None if there is no such folder.
+    fn read(root: &Path) -> Option<Self> {
+        let mut tree = Self {
+            folders: vec![Folder::default()],
+        };
+        let mut waiting = VecDeque::from([(0, root.to_owned())]);
+        let mut count = 0;
+        while let Some((number, path)) = waiting.pop_front() {
+            if count >= MOST {
+                continue;
+            }
+            match entries(&path) {
+                Ok((files, folders)) => {
+                    tree.take_files(number, files, &mut count);
+                    tree.take_folders((number, &path), folders, &mut count, &mut waiting);
+                }
+                Err(error) if number == 0 && error.kind() == std::io::ErrorKind::NotFound => {
+                    return None;
+                }
+                Err(_) => {}
+            }
+        }
+        Some(tree)
+    }
+
+    fn take_files(&mut self, number: usize, files: Vec<String>, count: &mut usize) {
+        let room = MOST - *count;
+        let folder = &mut self.folders[number];
+        folder.has_more_files = files.len() > room;
+        folder.files = files.into_iter().take(room).collect();
+        *count += folder.files.len();
+    }
+
+    fn take_folders(
+        &mut self,
+        (parent, path): (usize, &Path),
+        names: Vec<String>,
+        count: &mut usize,
+        waiting: &mut VecDeque<(usize, PathBuf)>,
+    ) {
+        let room = MOST - *count;
+        self.folders[parent].has_more_folders = names.len() > room;
+        for name in names.into_iter().take(room) {
+            *count += 1;
+            let number = self.folders.len();
+            let is_ignored = IGNORED.contains(&name.as_str());
+            if !is_ignored {
+                waiting.push_back((number, path.join(&name)));
+            }
+            self.folders.push(Folder {
+                name,
+                is_ignored,
+                ..Folder::default()
+            });
+            self.folders[parent].folders.push(number);
+        }
+    }
+
+    /// Recursion goes no deeper than there are folders shown.
+    fn write(&self, number: usize, indent: &str, lines: &mut Vec<String>) {
+        let folder = &self.folders[number];
+        let mut names: Vec<(String, Option<usize>)> =
+            folder.files.iter().map(|name| (name.clone(), None)).collect();
+        if folder.has_more_files {
+            names.push(("...".to_owned(), None));
+        }
+        names.extend(folder.folders.iter().map(|number| {
+            let inner = &self.folders[*number];
+            let dots = if inner.is_ignored { "..." } else { "" };
+            let name = format!("{}{}{dots}", inner.name, std::path::MAIN_SEPARATOR);
+            (name, Some(*number))
+        }));
+        if folder.has_more_folders {
+            names.push(("...".to_owned(), None));
+        }
+        let count = names.len();
+        for (place, (name, inner)) in names.into_iter().enumerate() {
+            let is_last = place + 1 == count;
+            let branch = if is_last { LAST_BRANCH } else { BRANCH };
+            lines.push(format!("{indent}{branch}{name}"));
+            if let Some(inner) = inner {
+                let more = if is_last { "    " } else { "│   " };
+                self.write(inner, &format!("{indent}{more}"), lines);
+            }
+        }
+    }
+}
+
+/// The names of files and of folders, sorted. Links are neither.
+fn entries(path: &Path) -> std::io::Result<(Vec<String>, Vec<String>)> {
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    for entry in fs::read_dir(path)?.take(MOST_READ) {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if kind.is_file() {
+            files.push(name);
+        } else if kind.is_dir() {
+            folders.push(name);
+        }
+    }
+    files.sort_by(|one, other| js::locale_compare(one, other));
+    folders.sort_by(|one, other| js::locale_compare(one, other));
+    Ok((files, folders))
+}

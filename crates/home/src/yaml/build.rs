@@ -1,0 +1,172 @@
+//! Values from the parser's events, on a stack of our own: no recursion follows the depth of the text.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use granit_parser::{Event, ScalarStyle, Tag};
+
+use super::{Yaml, scalar};
+
+/// What aliases may add up to. Nobody writes more by hand.
+const MOST_VALUES: usize = 100_000;
+
+/// The key that merges mappings into the one it stands in.
+const MERGE: &str = "<<";
+
+#[derive(Default)]
+pub(super) struct Builder {
+    open: Vec<Open>,
+    anchors: HashMap<usize, Yaml>,
+    root: Option<Yaml>,
+    values: usize,
+}
+
+/// A list or a mapping whose end has not come.
+struct Open {
+    anchor: usize,
+    inside: Inside,
+}
+
+enum Inside {
+    List(Vec<Yaml>),
+    Map(Mapping),
+}
+
+#[derive(Default)]
+struct Mapping {
+    pairs: Vec<(String, Yaml)>,
+    /// Where each key is, for those that come again.
+    places: HashMap<String, usize>,
+    /// Keys that were merged in: who writes them may say otherwise.
+    merged: HashSet<String>,
+    key: Option<Key>,
+}
+
+enum Key {
+    Text(String),
+    Merge,
+}
+
+impl Builder {
+    pub(super) fn push(&mut self, event: Event<'_>) -> Result<(), String> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let is_merge = style == ScalarStyle::Plain && tag.is_none() && text == MERGE;
+                let value = scalar::value(text, style, tag.as_deref())?;
+                self.anchor(anchor, &value);
+                self.add(value, is_merge)
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                known(tag, &["seq", "omap", "pairs"])?;
+                self.open(anchor, Inside::List(Vec::new()));
+                Ok(())
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                known(tag, &["map", "set"])?;
+                self.open(anchor, Inside::Map(Mapping::default()));
+                Ok(())
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(),
+            Event::Alias(anchor) => {
+                let value = self.anchors.get(&anchor).cloned().unwrap_or(Yaml::Null);
+                self.add(value, false)
+            }
+            Event::DocumentStart(..) if self.root.is_some() => {
+                Err("there is more than one document".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn finish(self) -> Yaml {
+        self.root.unwrap_or(Yaml::Null)
+    }
+
+    fn open(&mut self, anchor: usize, inside: Inside) {
+        // Whoever refers to it before its end gets nothing. In JavaScript it would hold itself.
+        self.anchor(anchor, &Yaml::Null);
+        self.open.push(Open { anchor, inside });
+    }
+
+    fn close(&mut self) -> Result<(), String> {
+        let Some(open) = self.open.pop() else {
+            return Ok(());
+        };
+        let value = match open.inside {
+            Inside::List(items) => Yaml::List(items),
+            Inside::Map(mapping) => Yaml::Map(mapping.pairs),
+        };
+        self.anchor(open.anchor, &value);
+        self.add(value, false)
+    }
+
+    fn anchor(&mut self, anchor: usize, value: &Yaml) {
+        if anchor > 0 {
+            self.anchors.insert(anchor, value.clone());
+        }
+    }
+
+    fn add(&mut self, value: Yaml, is_merge: bool) -> Result<(), String> {
+        self.values += value.weight();
+        if self.values > MOST_VALUES {
+            return Err("aliases make too much of it".to_owned());
+        }
+        match self.open.last_mut().map(|open| &mut open.inside) {
+            None => self.root = Some(value),
+            Some(Inside::List(items)) => items.push(value),
+            Some(Inside::Map(mapping)) => mapping.add(value, is_merge)?,
+        }
+        Ok(())
+    }
+}
+
+impl Mapping {
+    fn add(&mut self, value: Yaml, is_merge: bool) -> Result<(), String> {
+        match self.key.take() {
+            None if is_merge => self.key = Some(Key::Merge),
+            None => self.key = Some(Key::Text(scalar::key(&value)?)),
+            Some(Key::Merge) => match value {
+                Yaml::List(sources) => sources.into_iter().try_for_each(|one| self.merge(one))?,
+                one => self.merge(one)?,
+            },
+            Some(Key::Text(key)) => self.set(key, value)?,
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, key: String, value: Yaml) -> Result<(), String> {
+        let was_merged = self.merged.remove(&key);
+        match self.places.get(&key) {
+            None => {
+                self.places.insert(key.clone(), self.pairs.len());
+                self.pairs.push((key, value));
+            }
+            Some(&place) if was_merged => self.pairs[place].1 = value,
+            Some(_) => return Err(format!("the key `{key}` stands there twice")),
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, source: Yaml) -> Result<(), String> {
+        let Yaml::Map(pairs) = source else {
+            return Err("what is merged is no mapping".to_owned());
+        };
+        for (key, value) in pairs {
+            if !self.places.contains_key(&key) {
+                self.set(key.clone(), value)?;
+                self.merged.insert(key);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a list or a mapping may carry a tag.
+fn known(tag: Option<Cow<'_, Tag>>, names: &[&str]) -> Result<(), String> {
+    match tag {
+        Some(tag) if !scalar::is_any(&tag) && !names.contains(&scalar::name(&tag)?) => {
+            Err(format!("`{tag}` is no tag for it"))
+        }
+        _ => Ok(()),
+    }
+}
