@@ -50,7 +50,10 @@ pub struct SkillDefinition {
 impl SkillDefinition {
     /// The directory that it shares with the model.
     pub fn directory(&self) -> PathBuf {
-        self.location.parent().map(PathBuf::from).unwrap_or_default()
+        self.location
+            .parent()
+            .map(PathBuf::from)
+            .unwrap_or_default()
     }
 }
 

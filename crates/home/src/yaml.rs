@@ -2,6 +2,8 @@
 //!
 //! `serde-saphyr` would do if types did not depend on how a scalar is written: a plain `2024-01-01` is a date there and a quoted one
 //! is text, and a skill whose description is no text is read in another way. So the events of its parser become values here.
+//!
+//! Where the two are known to differ: js-yaml lets a quoted text go on at the beginning of a line, and a byte order mark stand anywhere.
 
 mod build;
 mod scalar;
@@ -83,7 +85,14 @@ impl Yaml {
 /// assert_eq!(read.get("since"), Some(&Yaml::Date("2024-01-01".to_owned())));
 /// ```
 pub fn load(text: &str) -> Result<Yaml, YamlError> {
-    let limits = options! { flow_nesting_limit: 100, block_nesting_limit: 100, strict_indentation: true };
+    if text.starts_with("...") {
+        return Err(YamlError {
+            problem: "a document ends before it begins".to_owned(),
+            line: 1,
+            column: 1,
+        });
+    }
+    let limits = options! { flow_nesting_limit: 100, block_nesting_limit: 100 };
     let mut builder = Builder::default();
     for event in Parser::new_from_str_with_options(text, limits) {
         let (event, span) = event.map_err(|error| YamlError {
@@ -94,11 +103,13 @@ pub fn load(text: &str) -> Result<Yaml, YamlError> {
         if matches!(event, Event::StreamEnd) {
             break;
         }
-        builder.push(event).map_err(|problem| YamlError {
-            problem,
-            line: span.start.line(),
-            column: span.start.col() + 1,
-        })?;
+        builder
+            .push(event, !span.is_empty())
+            .map_err(|problem| YamlError {
+                problem,
+                line: span.start.line(),
+                column: span.start.col() + 1,
+            })?;
     }
     Ok(builder.finish())
 }
@@ -163,6 +174,10 @@ mod tests {
             "a: *none",
             "a: \u{1}",
             "<<: 5",
+            "a: 1\n: 2",
+            "...\na: 1",
+            "&x a: 1",
+            "a: !!null ''",
         ] {
             assert!(load(refused).is_err(), "{refused}: {:?}", load(refused));
         }
@@ -182,7 +197,10 @@ mod tests {
     fn aliases_cannot_make_much_of_little() {
         let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
-            let line = format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 8].join(", "));
+            let line = format!(
+                "a{level}: &a{level} [{}]\n",
+                vec![format!("*a{}", level - 1); 8].join(", ")
+            );
             bomb.push_str(&line);
         }
         let error = load(&bomb).unwrap_err();

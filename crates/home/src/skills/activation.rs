@@ -17,7 +17,10 @@ pub fn available_skills<'a>(skills: impl IntoIterator<Item = &'a SkillDefinition
 
 /// The answer to whoever activates a skill that is not there.
 pub fn not_found<'a>(name: &str, skills: impl IntoIterator<Item = &'a SkillDefinition>) -> String {
-    let names: Vec<&str> = skills.into_iter().map(|skill| skill.name.as_str()).collect();
+    let names: Vec<&str> = skills
+        .into_iter()
+        .map(|skill| skill.name.as_str())
+        .collect();
     format!(
         r#"Skill "{name}" not found. Available skills are: {}"#,
         names.join(", ")

@@ -87,7 +87,10 @@ fn of_place(place: &SkillPlace, manager: &SkillManager) -> Vec<Candidate> {
         .into_iter()
         .map(|skill| Candidate {
             fate: fate(&skill, place, manager),
-            tokens: Some((tokens(&skill.entry()), tokens(&skill.activation(&skill.name)))),
+            tokens: Some((
+                tokens(&skill.entry()),
+                tokens(&skill.activation(&skill.name)),
+            )),
             not_yaml: not_yaml.remove(&skill.location),
             name: Some(skill.name),
             ..candidate(skill.location, place.tier)
@@ -131,7 +134,11 @@ fn fate(skill: &SkillDefinition, place: &SkillPlace, manager: &SkillManager) -> 
         Some(counts) if counts.disabled => {
             let name = skill.name.to_lowercase();
             let by = sources.disabled.iter();
-            Fate::Disabled(by.filter(|by| by.name.to_lowercase() == name).cloned().collect())
+            Fate::Disabled(
+                by.filter(|by| by.name.to_lowercase() == name)
+                    .cloned()
+                    .collect(),
+            )
         }
         Some(_) => Fate::Loaded,
         None => Fate::LeftOut("it came or went while it was looked at".to_owned()),

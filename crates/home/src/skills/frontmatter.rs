@@ -174,15 +174,30 @@ mod tests {
         for (written, expected) in [
             ("name: a\ndescription: b", Some(("a", "b"))),
             ("name: 123\ndescription: b", Some(("123", "b"))),
-            ("name: \"quoted\"\ndescription: has: colon", Some(("-quoted-", "has: colon"))),
+            (
+                "name: \"quoted\"\ndescription: has: colon",
+                Some(("-quoted-", "has: colon")),
+            ),
             ("name: a\ndescription: true", Some(("a", "true"))),
-            ("name: a\ndescription: 2024-01-01", Some(("a", "2024-01-01"))),
+            (
+                "name: a\ndescription: 2024-01-01",
+                Some(("a", "2024-01-01")),
+            ),
             ("name:\ndescription: b", Some(("", "b"))),
             ("name: a\nname: b\ndescription: c", Some(("b", "c"))),
             ("metadata:\n  name: x\n  description: y", Some(("x", "y"))),
-            ("name: a\ndescription: >\n  one\n  two", Some(("a", "one two\n"))),
-            ("name: a\ndescription: |\n  one\n  two\nbad: [", Some(("a", "| one two"))),
-            ("name: a\ndescription: |\n  one\n\n  two\nbad: [", Some(("a", "| one"))),
+            (
+                "name: a\ndescription: >\n  one\n  two",
+                Some(("a", "one two\n")),
+            ),
+            (
+                "name: a\ndescription: |\n  one\n  two\nbad: [",
+                Some(("a", "| one two")),
+            ),
+            (
+                "name: a\ndescription: |\n  one\n\n  two\nbad: [",
+                Some(("a", "| one")),
+            ),
             ("name: ../evil\ndescription: b", Some(("..-evil", "b"))),
             ("name: a", None),
             ("description: a", None),
@@ -199,8 +214,14 @@ mod tests {
     #[test]
     fn a_file_begins_with_dashes_and_its_front_matter_ends_with_the_next_ones() {
         for (text, expected) in [
-            ("---\nname: a\ndescription: b\n---\n\n body \n", Some("body")),
-            ("---\r\nname: a\r\ndescription: b\r\n---\r\nbody\r\n", Some("body")),
+            (
+                "---\nname: a\ndescription: b\n---\n\n body \n",
+                Some("body"),
+            ),
+            (
+                "---\r\nname: a\r\ndescription: b\r\n---\r\nbody\r\n",
+                Some("body"),
+            ),
             ("---\nname: a\ndescription: b\n-----extra\nbody", Some("")),
             ("---\nname: a\ndescription: b\n---", Some("")),
             ("---\nname: a\ndescription: b\n--- \nbody", Some("")),

@@ -88,7 +88,12 @@ impl SkillManager {
             }
             self.sources.places.push(place);
         }
-        let disabled: Vec<_> = self.sources.disabled.iter().map(|by| by.name.clone()).collect();
+        let disabled: Vec<_> = self
+            .sources
+            .disabled
+            .iter()
+            .map(|by| by.name.clone())
+            .collect();
         self.set_disabled_skills(&disabled);
     }
 

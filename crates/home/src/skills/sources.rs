@@ -50,18 +50,25 @@ impl Sources {
     /// What counts in a workspace. `builtin` is where the skills are that come with Gemini CLI, for whoever knows.
     pub fn of(setup: &Setup, builtin: Option<&Path>) -> Self {
         let mut places = Vec::new();
-        places.extend(builtin.map(|directory| SkillPlace::new(Tier::Builtin, directory.to_owned())));
+        places
+            .extend(builtin.map(|directory| SkillPlace::new(Tier::Builtin, directory.to_owned())));
         places.extend(setup.extensions.iter().map(extension));
         let home = &setup.home.home;
         for (tier, directory) in [
             (Tier::User, home.join(".gemini/skills")),
             (Tier::UserAgents, home.join(".agents/skills")),
             (Tier::Workspace, setup.workspace.join(".gemini/skills")),
-            (Tier::WorkspaceAgents, setup.workspace.join(".agents/skills")),
+            (
+                Tier::WorkspaceAgents,
+                setup.workspace.join(".agents/skills"),
+            ),
         ] {
             let mut place = SkillPlace::new(tier, directory);
             if tier >= Tier::Workspace && !setup.is_trusted() {
-                place.left_out = Some(format!("the workspace is not trusted: {}", why(&setup.trust)));
+                place.left_out = Some(format!(
+                    "the workspace is not trusted: {}",
+                    why(&setup.trust)
+                ));
             }
             places.push(place);
         }
@@ -138,7 +145,11 @@ fn names(file: &SettingsFile) -> Vec<DisabledBy> {
     let list = file.content.as_ref().ok().and_then(|content| {
         let list = content.get("skills")?.get("disabled")?;
         // A single text is taken for a list of one when settings are merged.
-        Some(list.as_array().cloned().unwrap_or_else(|| vec![list.clone()]))
+        Some(
+            list.as_array()
+                .cloned()
+                .unwrap_or_else(|| vec![list.clone()]),
+        )
     });
     let named = |name: &Value| {
         Some(DisabledBy {

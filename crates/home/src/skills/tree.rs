@@ -21,7 +21,9 @@ const LAST_BRANCH: &str = "└───";
 pub fn folder_tree(directory: &Path) -> String {
     let shown = directory.display();
     let Some(tree) = Tree::read(directory) else {
-        return format!(r#"Error: Could not read directory "{shown}". Check path and permissions."#);
+        return format!(
+            r#"Error: Could not read directory "{shown}". Check path and permissions."#
+        );
     };
     let mut text = format!("Showing up to {MOST} items (files + folders).");
     if tree.folders.iter().any(Folder::is_cut) {
@@ -118,8 +120,11 @@ impl Tree {
     /// Recursion goes no deeper than there are folders shown.
     fn write(&self, number: usize, indent: &str, lines: &mut Vec<String>) {
         let folder = &self.folders[number];
-        let mut names: Vec<(String, Option<usize>)> =
-            folder.files.iter().map(|name| (name.clone(), None)).collect();
+        let mut names: Vec<(String, Option<usize>)> = folder
+            .files
+            .iter()
+            .map(|name| (name.clone(), None))
+            .collect();
         if folder.has_more_files {
             names.push(("...".to_owned(), None));
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use granit_parser::{Event, ScalarStyle, Tag};
+use granit_parser::{Event, ScalarStyle, StructureStyle, Tag};
 
 use super::{Yaml, scalar};
 
@@ -40,6 +40,7 @@ struct Mapping {
     /// Keys that were merged in: who writes them may say otherwise.
     merged: HashSet<String>,
     key: Option<Key>,
+    is_block: bool,
 }
 
 enum Key {
@@ -48,10 +49,18 @@ enum Key {
 }
 
 impl Builder {
-    pub(super) fn push(&mut self, event: Event<'_>) -> Result<(), String> {
+    /// Takes an event. One that takes no room in the text stands for something that is missing there.
+    pub(super) fn push(&mut self, event: Event<'_>, takes_room: bool) -> Result<(), String> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let is_merge = style == ScalarStyle::Plain && tag.is_none() && text == MERGE;
+                if (anchor > 0 || tag.is_some()) && self.is_first_key_of_a_block() {
+                    // js-yaml takes them for those of the mapping, and then finds none.
+                    return Err("the first key has an anchor or a tag".to_owned());
+                }
+                if !takes_room && style == ScalarStyle::Plain && self.wants_key_of_a_block() {
+                    return Err("a key is missing".to_owned());
+                }
                 let value = scalar::value(text, style, tag.as_deref())?;
                 self.anchor(anchor, &value);
                 self.add(value, is_merge)
@@ -61,9 +70,15 @@ impl Builder {
                 self.open(anchor, Inside::List(Vec::new()));
                 Ok(())
             }
-            Event::MappingStart(_, anchor, tag) => {
+            Event::MappingStart(style, anchor, tag) => {
                 known(tag, &["map", "set"])?;
-                self.open(anchor, Inside::Map(Mapping::default()));
+                self.open(
+                    anchor,
+                    Inside::Map(Mapping {
+                        is_block: style == StructureStyle::Block,
+                        ..Mapping::default()
+                    }),
+                );
                 Ok(())
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(),
@@ -80,6 +95,17 @@ impl Builder {
 
     pub(super) fn finish(self) -> Yaml {
         self.root.unwrap_or(Yaml::Null)
+    }
+
+    fn wants_key_of_a_block(&self) -> bool {
+        matches!(self.open.last(), Some(Open { inside: Inside::Map(mapping), .. })
+            if mapping.is_block && mapping.key.is_none())
+    }
+
+    fn is_first_key_of_a_block(&self) -> bool {
+        self.wants_key_of_a_block()
+            && matches!(self.open.last(), Some(Open { inside: Inside::Map(mapping), .. })
+                if mapping.pairs.is_empty())
     }
 
     fn open(&mut self, anchor: usize, inside: Inside) {

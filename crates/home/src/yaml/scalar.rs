@@ -32,7 +32,7 @@ pub(super) fn value(
         _ => plain(&text),
     };
     let fits = match &value {
-        Yaml::Null => wanted == "null",
+        Yaml::Null => wanted == "null" && !is_quoted,
         Yaml::Bool(_) => wanted == "bool",
         // A whole number is one with a point, too.
         Yaml::Int(_) => matches!(wanted, "int" | "float"),
@@ -75,7 +75,17 @@ pub(super) fn is_any(tag: &Tag) -> bool {
 /// The name of one of YAML's own tags.
 pub(super) fn name(tag: &Tag) -> Result<&'static str, String> {
     const NAMES: [&str; 12] = [
-        "binary", "bool", "float", "int", "map", "null", "omap", "pairs", "seq", "set", "str",
+        "binary",
+        "bool",
+        "float",
+        "int",
+        "map",
+        "null",
+        "omap",
+        "pairs",
+        "seq",
+        "set",
+        "str",
         "timestamp",
     ];
     let whole = format!("{}{}", tag.handle(), tag.suffix());
@@ -142,13 +152,20 @@ fn float(text: &str) -> Option<Yaml> {
         return None;
     }
     let digits = exponent.map(|digits| digits.strip_prefix(['-', '+']).unwrap_or(digits));
-    let is_exponent = |digits: &str| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    let is_exponent =
+        |digits: &str| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     if !digits.is_none_or(is_exponent) || text.ends_with('_') {
         return None;
     }
     let bare: String = rest.chars().filter(|letter| *letter != '_').collect();
-    let bare = if bare.starts_with('.') { format!("0{bare}") } else { bare };
-    bare.parse().ok().map(|number: f64| Yaml::Float(sign * number))
+    let bare = if bare.starts_with('.') {
+        format!("0{bare}")
+    } else {
+        bare
+    };
+    bare.parse()
+        .ok()
+        .map(|number: f64| Yaml::Float(sign * number))
 }
 
 fn signed(text: &str) -> (i64, &str) {
@@ -195,7 +212,12 @@ impl Digits<'_> {
 
     /// How many digits there are, at least one and no more than so many.
     fn up_to(&mut self, most: usize) -> Option<usize> {
-        let count = self.0.bytes().take(most).take_while(u8::is_ascii_digit).count();
+        let count = self
+            .0
+            .bytes()
+            .take(most)
+            .take_while(u8::is_ascii_digit)
+            .count();
         self.0 = &self.0[count..];
         (count > 0).then_some(count)
     }
