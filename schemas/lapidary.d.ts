@@ -2144,3 +2144,97 @@ export interface FoundMessage {
   /** How it begins. Upstream. */
   words: string;
 }
+
+/** What `lapidary skills list` prints. */
+export interface SkillList {
+  /** The vocabulary and its version, `lapidary.skills/1`. Derived. */
+  schema: string;
+  /** The skills in the order in which Gemini CLI lists them: by name, those that come with it last. Derived. */
+  skills: SkillInfo[];
+  /** What was wrong beside the skills, a sentence each. Derived. */
+  warnings?: string[];
+}
+
+/** A skill that counts, or would if nobody had disabled it. */
+export interface SkillInfo {
+  /** Its name, with a dash for what no file name may hold. Upstream. */
+  name: string;
+  /** What it does. Upstream. */
+  description: string;
+  /** Its `SKILL.md`. Derived. */
+  location: string;
+  /** Where it was found. Derived. */
+  tier: SkillTier;
+  /** Whether somebody disabled it. Derived. */
+  disabled: boolean;
+  /** Whether it comes with Gemini CLI. Derived. */
+  isBuiltin: boolean;
+  /** The extension that it comes with. Upstream. */
+  extensionName?: string;
+}
+
+/**
+ * Where skills are found, the weakest first. Open: readers must accept words that are not listed here.
+ * 
+ * - `builtin`: With Gemini CLI.
+ * - `extension`: In an extension.
+ * - `user`: In `~/.gemini/skills`.
+ * - `user_agents`: In `~/.agents/skills`.
+ * - `workspace`: In the workspace's `.gemini/skills`.
+ * - `workspace_agents`: In the workspace's `.agents/skills`.
+ */
+export type SkillTier = "builtin" | "extension" | "user" | "user_agents" | "workspace" | "workspace_agents" | (string & {});
+
+/** What `lapidary skills check` prints. */
+export interface SkillCheck {
+  /** The vocabulary and its version, `lapidary.skill-check/1`. Derived. */
+  schema: string;
+  /** Each file that is a skill or could be one, place by place, the weakest place first. Derived. */
+  candidates: SkillCandidate[];
+  /** How many of them count. Derived. */
+  loaded: number;
+  /** About how many tokens their names and descriptions take in every prompt. Derived. */
+  listedTokens: number;
+  /** Why none counts, if a setting says so. Derived. */
+  switchedOff?: string;
+  /** What was wrong beside that, a sentence each. Derived. */
+  warnings?: string[];
+}
+
+/** A file that is a skill, or could be one. */
+export interface SkillCandidate {
+  /** The file, or the directory that has none. Derived. */
+  path: string;
+  /** Where it was found. Derived. */
+  tier: SkillTier;
+  /** What the skill is called, if it is one. Upstream. */
+  name?: string;
+  /** What became of it. Derived. */
+  fate: SkillFate;
+  /** Why, if it does not count: a sentence. Derived. */
+  explanation?: string;
+  /** The settings files that disable it. Derived. */
+  disabledBy?: string[];
+  /** The skill that counts in its place. Derived. */
+  overriddenBy?: string;
+  /** Another candidate that is the same file, reached on another way. Derived. */
+  sameFileAs?: string;
+  /** Why its front matter was read line by line, which keeps quotes and the like as they stand. Derived. */
+  notYaml?: string;
+  /** About how many tokens its name and description take in every prompt. Derived. */
+  listedTokens?: number;
+  /** About how many tokens it takes once it is activated. Derived. */
+  activatedTokens?: number;
+}
+
+/**
+ * What became of a file that could be a skill. Open: readers must accept words that are not listed here.
+ * 
+ * - `loaded`: It counts.
+ * - `disabled`: It is on a list of disabled skills.
+ * - `overridden`: Another of the same name counts.
+ * - `left_out`: It is a skill in a place that does not count.
+ * - `refused`: It is where a skill should be, and is none.
+ * - `not_looked_for`: It is where Gemini CLI does not look, or called what it does not look for.
+ */
+export type SkillFate = "loaded" | "disabled" | "overridden" | "left_out" | "refused" | "not_looked_for" | (string & {});

@@ -16,6 +16,7 @@ mod run;
 mod schema;
 mod sessions;
 mod sink;
+mod skills;
 mod speaking;
 mod translate;
 
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Connect(Box<connect::Args>),
     Translate(translate::Args),
     Sessions(sessions::Args),
+    Skills(skills::Args),
     Record(record::Args),
     Replay(replay::Args),
     Policy(policy::Args),
@@ -63,6 +65,7 @@ pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Fail
         Command::Connect(args) => connect::run(args, out),
         Command::Translate(args) => translate::run(args, out),
         Command::Sessions(args) => sessions::run(args, out),
+        Command::Skills(args) => skills::run(args, out),
         // These end as what they record or play.
         Command::Record(args) => return record::run(args, out),
         Command::Replay(args) => return replay::run(args, out),

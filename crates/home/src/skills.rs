@@ -23,6 +23,11 @@ pub use sources::{DisabledBy, SkillPlace, Sources};
 pub use tokens::tokens;
 pub use tree::folder_tree;
 
+/// How Gemini CLI sorts names: as a dictionary does, as far as they are ASCII.
+pub fn by_name(one: &str, other: &str) -> std::cmp::Ordering {
+    crate::js::locale_compare(one, other)
+}
+
 /// What a skill is called in its directory.
 pub const FILE: &str = "SKILL.md";
 

@@ -14,6 +14,7 @@
 //! | [`session`] | – | recorded sessions |
 //! | [`session_document`] | – | a recorded session, whole |
 //! | [`removal`] | – | sessions that go, and why |
+//! | [`skills`] | – | skills, and why each candidate is one or not |
 //! | [`stats`] | – | what sessions used |
 //! | [`vault`] | – | copies of sessions, and what can be recovered |
 //!
@@ -41,6 +42,7 @@ pub mod runtime;
 pub mod schema;
 pub mod session;
 pub mod session_document;
+pub mod skills;
 pub mod stats;
 pub mod typescript;
 pub mod usage;

@@ -45,6 +45,8 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::stats::Stats>("stats", "what `lapidary sessions stats` prints"),
     published::<crate::vault::VaultReport>("vault", "what `lapidary sessions vault` prints"),
     published::<crate::vault::RecoverReport>("recover", "what `lapidary sessions recover` prints"),
+    published::<crate::skills::SkillList>("skills", "what `lapidary skills list` prints"),
+    published::<crate::skills::SkillCheck>("skill-check", "what `lapidary skills check` prints"),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

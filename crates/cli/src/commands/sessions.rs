@@ -20,7 +20,7 @@ mod stats;
 mod time;
 mod vault;
 
-pub(super) use common::Place;
+pub(super) use common::{Format, Place};
 
 use crate::exit::Exit;
 use crate::failure::Failure;

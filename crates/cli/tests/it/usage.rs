@@ -148,7 +148,9 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "removal",
             "stats",
             "vault",
-            "recover"
+            "recover",
+            "skills",
+            "skill-check"
         ]
     );
     let piped = run(&["schema"]).stdout;

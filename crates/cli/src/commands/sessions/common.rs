@@ -31,7 +31,7 @@ pub(super) struct Scope {
 
 /// How lists are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+pub(in crate::commands) enum Format {
     /// For reading on a terminal
     Text,
     /// One object, as `lapidary schema` describes it
@@ -40,7 +40,7 @@ pub(super) enum Format {
 
 impl Format {
     /// Text for people, JSON for programs.
-    pub(super) fn or_usual(format: Option<Self>, is_terminal: bool) -> Self {
+    pub(in crate::commands) fn or_usual(format: Option<Self>, is_terminal: bool) -> Self {
         let usual = if is_terminal { Self::Text } else { Self::Json };
         format.unwrap_or(usual)
     }

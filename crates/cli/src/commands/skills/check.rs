@@ -1,0 +1,163 @@
+//! `skills check`: why each file that could be a skill is one, or is not.
+
+use std::io::{self, Write as _};
+
+use lapidary::home::skills::{Candidate, Check, Fate};
+use lapidary::vocab::line;
+use lapidary::vocab::skills::{CHECK_SCHEMA, SkillCandidate, SkillCheck, SkillFate};
+
+use super::common::{self, Here, Workspace, on_a_line};
+use crate::commands::sessions::Format;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// Say why each file that could be a skill is loaded, or is not
+///
+/// Looks where Gemini CLI looks and a little further: files called otherwise, too deep, hidden, in a workspace that is not trusted or an extension that is not active, disabled by which file, overridden by which skill. Sizes are estimates in tokens, by Gemini CLI's own rule.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary skills check
+  lapidary skills check --strict
+  lapidary skills check --format json | jq '.candidates[] | select(.fate != \"loaded\")'")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    workspace: Workspace,
+    /// Exit with 3 if a candidate is neither loaded nor disabled
+    #[arg(long)]
+    strict: bool,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let here = Here::read(&args.workspace)?;
+    let loaded = here.skills();
+    let check = Check::of(&loaded);
+    let warnings = here.warnings(&loaded);
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => line::write(out, &report(&check, warnings))?,
+        Format::Text => {
+            for warning in &warnings {
+                complain(&format!("warning: {warning}"));
+            }
+            text(&check, out)?;
+        }
+    }
+    let is_fine =
+        |candidate: &Candidate| matches!(candidate.fate, Fate::Loaded | Fate::Disabled(_));
+    if args.strict && !check.candidates.iter().all(is_fine) {
+        return Ok(Exit::Strict);
+    }
+    Ok(Exit::Success)
+}
+
+fn report(check: &Check, warnings: Vec<String>) -> SkillCheck {
+    SkillCheck {
+        schema: CHECK_SCHEMA.to_owned(),
+        candidates: check.candidates.iter().map(candidate).collect(),
+        loaded: check.loaded() as u64,
+        listed_tokens: check.listed_tokens,
+        switched_off: check.switched_off.clone(),
+        warnings,
+    }
+}
+
+fn candidate(found: &Candidate) -> SkillCandidate {
+    let shown = |path: &std::path::Path| path.display().to_string();
+    let mut told = SkillCandidate {
+        path: shown(&found.path),
+        tier: common::tier(found.tier),
+        name: found.name.clone(),
+        fate: fate(&found.fate),
+        explanation: explanation(&found.fate),
+        disabled_by: Vec::new(),
+        overridden_by: None,
+        same_file_as: found.same_file_as.as_deref().map(shown),
+        not_yaml: found.not_yaml.clone(),
+        listed_tokens: found.tokens.map(|(listed, _)| listed),
+        activated_tokens: found.tokens.map(|(_, activated)| activated),
+    };
+    match &found.fate {
+        Fate::Disabled(by) => told.disabled_by = by.iter().map(|by| shown(&by.file)).collect(),
+        Fate::Overridden(by) => told.overridden_by = Some(shown(by)),
+        _ => {}
+    }
+    told
+}
+
+fn fate(fate: &Fate) -> SkillFate {
+    match fate {
+        Fate::Loaded => SkillFate::Loaded,
+        Fate::Disabled(_) => SkillFate::Disabled,
+        Fate::Overridden(_) => SkillFate::Overridden,
+        Fate::LeftOut(_) => SkillFate::LeftOut,
+        Fate::Refused(_) => SkillFate::Refused,
+        Fate::NotLookedFor(_) => SkillFate::NotLookedFor,
+    }
+}
+
+fn explanation(fate: &Fate) -> Option<String> {
+    match fate {
+        Fate::Loaded => None,
+        Fate::Disabled(by) => {
+            let listed = |by: &lapidary::home::skills::DisabledBy| {
+                format!("`{}` disables `{}`", by.file.display(), by.name)
+            };
+            Some(by.iter().map(listed).collect::<Vec<_>>().join(", "))
+        }
+        Fate::Overridden(by) => Some(format!("`{}` has the same name and counts", by.display())),
+        Fate::LeftOut(why) | Fate::Refused(why) | Fate::NotLookedFor(why) => Some(why.clone()),
+    }
+}
+
+fn text(check: &Check, out: &mut Printer) -> io::Result<()> {
+    if let Some(why) = &check.switched_off {
+        writeln!(out, "no skill counts: {}\n", on_a_line(why, "  "))?;
+    }
+    let mut tier = None;
+    for found in &check.candidates {
+        let here = common::tier(found.tier);
+        if tier.replace(found.tier) != Some(found.tier) {
+            writeln!(out, "{}", here.as_str().replace('_', " "))?;
+        }
+        one(found, out)?;
+    }
+    let loaded = check.loaded();
+    let skills = if loaded == 1 { "skill" } else { "skills" };
+    writeln!(
+        out,
+        "{loaded} {skills} loaded, about {} tokens in every prompt",
+        check.listed_tokens
+    )
+}
+
+fn one(found: &Candidate, out: &mut Printer) -> io::Result<()> {
+    let path = found.path.display().to_string();
+    let name = found.name.as_deref().unwrap_or(&path);
+    let word = fate(&found.fate).as_str().replace('_', " ");
+    writeln!(out, "  {word:<14} {}", on_a_line(name, "    "))?;
+    let mut say = |text: &str| writeln!(out, "    {}", on_a_line(text, "    "));
+    if found.name.is_some() {
+        say(&path)?;
+    }
+    if let Some(why) = explanation(&found.fate) {
+        say(&why)?;
+    }
+    if let Some(same) = &found.same_file_as {
+        say(&format!("is the same file as `{}`", same.display()))?;
+    }
+    if let Some(problem) = &found.not_yaml {
+        say(&format!(
+            "its front matter was read line by line: {problem}"
+        ))?;
+    }
+    if let Some((listed, activated)) = found.tokens {
+        say(&format!(
+            "about {listed} tokens listed, {activated} activated"
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! What every verb can be told: whose skills, and of which workspace.
+
+use std::path::PathBuf;
+
+use lapidary::drive::detect;
+use lapidary::home::Vars;
+use lapidary::home::setup::Setup;
+use lapidary::home::skills::{SkillManager, Sources, Tier};
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::skills::SkillTier;
+
+use crate::commands::sessions::Place;
+use crate::failure::Failure;
+
+/// Which workspace.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Workspace {
+    /// The workspace [default: here]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(super) project: Option<PathBuf>,
+}
+
+/// Whose skills or settings a verb changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ScopeArg {
+    /// In your home
+    User,
+    /// In the workspace
+    Workspace,
+}
+
+impl ScopeArg {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Workspace => "workspace",
+        }
+    }
+}
+
+/// A workspace, its home, and all that counts there.
+pub(super) struct Here {
+    pub(super) place: Place,
+    pub(super) setup: Setup,
+}
+
+impl Here {
+    pub(super) fn read(workspace: &Workspace) -> Result<Self, Failure> {
+        let place = Place::open()?;
+        let root = place.root(workspace.project.as_deref())?;
+        let vars = Vars::new(&place.environment.vars);
+        let setup = Setup::read(&place.store.home, &root, vars);
+        Ok(Self { place, setup })
+    }
+
+    /// The skills, loaded.
+    pub(super) fn skills(&self) -> SkillManager {
+        let builtin = self.builtin();
+        let mut skills = SkillManager::new(Sources::of(&self.setup, builtin.as_deref()));
+        skills.load_skills();
+        skills
+    }
+
+    /// Where the skills are that come with the Gemini CLI that is installed here: beside its program.
+    fn builtin(&self) -> Option<PathBuf> {
+        let found = detect::gemini(&self.place.environment).ok()?;
+        let program = found.path.canonicalize().ok()?;
+        let directory = program.with_file_name("builtin");
+        directory.is_dir().then_some(directory)
+    }
+
+    /// What is wrong with the files that decide, and which skills take the place of others.
+    pub(super) fn warnings(&self, skills: &SkillManager) -> Vec<String> {
+        let notices = self.setup.notices.iter().map(ToString::to_string);
+        let conflicts = skills.conflicts.iter();
+        notices
+            .chain(conflicts.filter_map(lapidary::home::skills::Conflict::warning))
+            .collect()
+    }
+}
+
+pub(super) fn tier(tier: Tier) -> SkillTier {
+    match tier {
+        Tier::Builtin => SkillTier::Builtin,
+        Tier::Extension => SkillTier::Extension,
+        Tier::User => SkillTier::User,
+        Tier::UserAgents => SkillTier::UserAgents,
+        Tier::Workspace => SkillTier::Workspace,
+        Tier::WorkspaceAgents => SkillTier::WorkspaceAgents,
+    }
+}
+
+/// Somebody else's text on a line of ours: it can command no terminal, and what it has of lines cannot pass for ours.
+pub(super) fn on_a_line(text: &str, indent: &str) -> String {
+    let text = sanitize(text);
+    let text = text.trim_end();
+    text.replace('\n', &format!("\n{indent}"))
+}

@@ -1,0 +1,123 @@
+//! `skills list`: the skills that count here.
+
+use std::cmp::Ordering;
+use std::io::{self, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use lapidary::home::skills::{SkillDefinition, by_name};
+use lapidary::vocab::line;
+use lapidary::vocab::skills::{LIST_SCHEMA, SkillInfo, SkillList};
+
+use super::common::{self, Here, Workspace, on_a_line};
+use crate::commands::sessions::Format;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// List the skills that Gemini CLI has here, disabled ones too
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary skills list
+  lapidary skills list --all
+  lapidary skills list --format json | jq -r '.skills[] | select(.disabled) | .name'
+
+Unlike `gemini skills list`, this writes nothing. What is missing: `lapidary skills check` says why.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    workspace: Workspace,
+    /// Show those too that come with the Gemini CLI installed here
+    #[arg(long)]
+    all: bool,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let here = Here::read(&args.workspace)?;
+    let loaded = here.skills();
+    let shown = loaded.all_skills().iter();
+    let mut shown: Vec<_> = shown
+        .filter(|skill| args.all || !skill.is_builtin)
+        .collect();
+    shown.sort_by(|one, other| order(one, other));
+    let warnings = here.warnings(&loaded);
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => {
+            let skills = shown.into_iter().map(info).collect();
+            let schema = LIST_SCHEMA.to_owned();
+            line::write(
+                out,
+                &SkillList {
+                    schema,
+                    skills,
+                    warnings,
+                },
+            )?;
+        }
+        Format::Text => {
+            for warning in &warnings {
+                complain(&format!("warning: {warning}"));
+            }
+            text(&shown, out)?;
+            if let Some(why) = &loaded.sources().switched_off {
+                out.note(why)?;
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// As Gemini CLI sorts them: its own last, then by name.
+fn order(one: &SkillDefinition, other: &SkillDefinition) -> Ordering {
+    let its_own = one.is_builtin.cmp(&other.is_builtin);
+    its_own.then_with(|| by_name(&one.name, &other.name))
+}
+
+fn info(skill: &SkillDefinition) -> SkillInfo {
+    SkillInfo {
+        name: skill.name.clone(),
+        description: skill.description.clone(),
+        location: skill.location.display().to_string(),
+        tier: common::tier(skill.tier),
+        disabled: skill.disabled,
+        is_builtin: skill.is_builtin,
+        extension_name: skill.extension_name.clone(),
+    }
+}
+
+fn text(skills: &[&SkillDefinition], out: &mut Printer) -> io::Result<()> {
+    if skills.is_empty() {
+        return writeln!(out, "No skills discovered.");
+    }
+    let bold = style(Style::new().bold(), out);
+    writeln!(out, "{bold}Discovered Agent Skills:{bold:#}\n")?;
+    for skill in skills {
+        let (colour, state) = if skill.disabled {
+            (AnsiColor::Red, "[Disabled]")
+        } else {
+            (AnsiColor::Green, "[Enabled]")
+        };
+        let colour = style(colour.on_default(), out);
+        let builtin = if skill.is_builtin { " [Built-in]" } else { "" };
+        let name = on_a_line(&skill.name, "  ");
+        writeln!(
+            out,
+            "{bold}{name}{bold:#} {colour}{state}{colour:#}{builtin}"
+        )?;
+        let indent = " ".repeat("  Description: ".len());
+        writeln!(
+            out,
+            "  Description: {}",
+            on_a_line(&skill.description, &indent)
+        )?;
+        let location = skill.location.display().to_string();
+        writeln!(out, "  Location:    {}\n", on_a_line(&location, &indent))?;
+    }
+    Ok(())
+}
+
+fn style(style: Style, out: &Printer) -> Style {
+    if out.colour { style } else { Style::new() }
+}

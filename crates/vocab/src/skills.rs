@@ -1,0 +1,138 @@
+//! Skills: what `lapidary skills` prints.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::open_enum::open_enum;
+
+/// The version that a list carries in `schema`.
+pub const LIST_SCHEMA: &str = "lapidary.skills/1";
+
+/// The version that a check carries in `schema`.
+pub const CHECK_SCHEMA: &str = "lapidary.skill-check/1";
+
+/// What `lapidary skills list` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillList {
+    /// The vocabulary and its version, `lapidary.skills/1`. Derived.
+    pub schema: String,
+    /// The skills in the order in which Gemini CLI lists them: by name, those that come with it last. Derived.
+    pub skills: Vec<SkillInfo>,
+    /// What was wrong beside the skills, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// A skill that counts, or would if nobody had disabled it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillInfo {
+    /// Its name, with a dash for what no file name may hold. Upstream.
+    pub name: String,
+    /// What it does. Upstream.
+    pub description: String,
+    /// Its `SKILL.md`. Derived.
+    pub location: String,
+    /// Where it was found. Derived.
+    pub tier: SkillTier,
+    /// Whether somebody disabled it. Derived.
+    pub disabled: bool,
+    /// Whether it comes with Gemini CLI. Derived.
+    pub is_builtin: bool,
+    /// The extension that it comes with. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension_name: Option<String>,
+}
+
+open_enum! {
+    /// Where skills are found, the weakest first.
+    pub enum SkillTier {
+        /// With Gemini CLI.
+        Builtin = "builtin",
+        /// In an extension.
+        Extension = "extension",
+        /// In `~/.gemini/skills`.
+        User = "user",
+        /// In `~/.agents/skills`.
+        UserAgents = "user_agents",
+        /// In the workspace's `.gemini/skills`.
+        Workspace = "workspace",
+        /// In the workspace's `.agents/skills`.
+        WorkspaceAgents = "workspace_agents",
+    }
+}
+
+/// What `lapidary skills check` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillCheck {
+    /// The vocabulary and its version, `lapidary.skill-check/1`. Derived.
+    pub schema: String,
+    /// Each file that is a skill or could be one, place by place, the weakest place first. Derived.
+    pub candidates: Vec<SkillCandidate>,
+    /// How many of them count. Derived.
+    pub loaded: u64,
+    /// About how many tokens their names and descriptions take in every prompt. Derived.
+    pub listed_tokens: u64,
+    /// Why none counts, if a setting says so. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switched_off: Option<String>,
+    /// What was wrong beside that, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// A file that is a skill, or could be one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillCandidate {
+    /// The file, or the directory that has none. Derived.
+    pub path: String,
+    /// Where it was found. Derived.
+    pub tier: SkillTier,
+    /// What the skill is called, if it is one. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What became of it. Derived.
+    pub fate: SkillFate,
+    /// Why, if it does not count: a sentence. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<String>,
+    /// The settings files that disable it. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disabled_by: Vec<String>,
+    /// The skill that counts in its place. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overridden_by: Option<String>,
+    /// Another candidate that is the same file, reached on another way. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_file_as: Option<String>,
+    /// Why its front matter was read line by line, which keeps quotes and the like as they stand. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_yaml: Option<String>,
+    /// About how many tokens its name and description take in every prompt. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed_tokens: Option<u64>,
+    /// About how many tokens it takes once it is activated. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activated_tokens: Option<u64>,
+}
+
+open_enum! {
+    /// What became of a file that could be a skill.
+    pub enum SkillFate {
+        /// It counts.
+        Loaded = "loaded",
+        /// It is on a list of disabled skills.
+        Disabled = "disabled",
+        /// Another of the same name counts.
+        Overridden = "overridden",
+        /// It is a skill in a place that does not count.
+        LeftOut = "left_out",
+        /// It is where a skill should be, and is none.
+        Refused = "refused",
+        /// It is where Gemini CLI does not look, or called what it does not look for.
+        NotLookedFor = "not_looked_for",
+    }
+}
