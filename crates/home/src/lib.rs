@@ -8,6 +8,7 @@ mod dotenv;
 pub mod extensions;
 mod file;
 mod jsonc;
+mod lock;
 mod notice;
 mod places;
 pub mod sessions;
@@ -17,5 +18,6 @@ pub mod trust;
 pub mod vault;
 
 pub use file::ReadError;
+pub use jsonc::SyntaxError;
 pub use notice::{Notice, Place};
 pub use places::{GeminiHome, Vars};
