@@ -9,6 +9,7 @@ pub mod extensions;
 mod file;
 mod js;
 mod jsonc;
+mod lock;
 mod notice;
 mod places;
 pub mod sessions;
@@ -20,5 +21,6 @@ pub mod vault;
 pub mod yaml;
 
 pub use file::ReadError;
+pub use jsonc::SyntaxError;
 pub use notice::{Notice, Place};
 pub use places::{GeminiHome, Vars};
