@@ -9,6 +9,7 @@ pub mod detect;
 pub mod doctor;
 pub mod execute;
 mod follow;
+pub mod git;
 pub mod headless;
 mod host;
 mod patience;

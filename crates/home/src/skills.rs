@@ -4,22 +4,32 @@
 //! [`SkillManager`] holds what became of it all.
 
 mod activation;
+mod archive;
 mod check;
+mod copy;
 mod discover;
 mod frontmatter;
+mod install;
 mod manager;
+mod package;
 mod sources;
+mod toggle;
 mod tokens;
 mod tree;
 
 use std::path::PathBuf;
 
 pub use activation::{available_skills, not_found};
+pub use archive::{ArchiveError, unpack};
 pub use check::{Candidate, Check, Fate};
+pub use copy::{CopyError, MOST_BYTES, MOST_FILES};
 pub use discover::{Discovery, Refusal, discover};
 pub use frontmatter::{Frontmatter, WhyNot, frontmatter};
+pub use install::{InstallError, Placed, Way, uninstall};
 pub use manager::{Conflict, SkillManager};
+pub use package::{Package, PackageError, PackageRequest};
 pub use sources::{DisabledBy, SkillPlace, Sources};
+pub use toggle::{Action, ToggleError, Toggled, disable, enable};
 pub use tokens::tokens;
 pub use tree::folder_tree;
 

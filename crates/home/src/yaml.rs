@@ -96,7 +96,7 @@ pub fn load(text: &str) -> Result<Yaml, YamlError> {
     let mut builder = Builder::default();
     for event in Parser::new_from_str_with_options(text, limits) {
         let (event, span) = event.map_err(|error| YamlError {
-            problem: error.info().to_owned(),
+            problem: error.info().clone(),
             line: error.marker().line(),
             column: error.marker().col() + 1,
         })?;

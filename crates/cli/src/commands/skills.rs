@@ -2,7 +2,13 @@
 
 mod check;
 mod common;
+mod consent;
+mod disable;
+mod enable;
+mod install;
+mod link;
 mod list;
+mod uninstall;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -30,11 +36,21 @@ pub(crate) struct Args {
 enum Verb {
     List(list::Args),
     Check(check::Args),
+    Enable(enable::Args),
+    Disable(disable::Args),
+    Install(install::Args),
+    Link(link::Args),
+    Uninstall(uninstall::Args),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
         Verb::Check(args) => check::run(args, out),
+        Verb::Enable(args) => enable::run(args),
+        Verb::Disable(args) => disable::run(args),
+        Verb::Install(args) => install::run(args),
+        Verb::Link(args) => link::run(args),
+        Verb::Uninstall(args) => uninstall::run(args),
     }
 }

@@ -25,16 +25,16 @@ pub fn folder_tree(directory: &Path) -> String {
             r#"Error: Could not read directory "{shown}". Check path and permissions."#
         );
     };
-    let mut text = format!("Showing up to {MOST} items (files + folders).");
-    if tree.folders.iter().any(Folder::is_cut) {
-        text.push_str(&format!(" Folders or files indicated with ... contain more items not shown, were ignored, or the display limit ({MOST} items) was reached."));
-    }
-    text.push_str(&format!("\n\n{shown}{}\n", std::path::MAIN_SEPARATOR));
+    let is_cut = tree.folders.iter().any(Folder::is_cut);
+    let more = if is_cut { CUT } else { "" };
     let mut lines = Vec::new();
     tree.write(0, "", &mut lines);
-    text.push_str(&lines.join("\n"));
-    text
+    let separator = std::path::MAIN_SEPARATOR;
+    let lines = lines.join("\n");
+    format!("Showing up to {MOST} items (files + folders).{more}\n\n{shown}{separator}\n{lines}")
 }
+
+const CUT: &str = " Folders or files indicated with ... contain more items not shown, were ignored, or the display limit (200 items) was reached.";
 
 /// Folders by number, the root first.
 struct Tree {

@@ -222,7 +222,7 @@ impl Digits<'_> {
         (count > 0).then_some(count)
     }
 
-    fn is_time(mut self) -> bool {
+    fn is_time(&mut self) -> bool {
         let blank = self.0.trim_start_matches([' ', '\t']);
         self.0 = match self.0.strip_prefix(['T', 't']) {
             Some(rest) => rest,
@@ -238,7 +238,7 @@ impl Digits<'_> {
         is_clock && (self.0.is_empty() || self.is_zone())
     }
 
-    fn is_zone(mut self) -> bool {
+    fn is_zone(&mut self) -> bool {
         self.0 = self.0.trim_start_matches([' ', '\t']);
         if self.0 == "Z" {
             return true;

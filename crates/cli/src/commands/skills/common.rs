@@ -11,6 +11,7 @@ use lapidary::vocab::skills::SkillTier;
 
 use crate::commands::sessions::Place;
 use crate::failure::Failure;
+use crate::printer::complain;
 
 /// Which workspace.
 #[derive(Debug, Clone, clap::Args)]
@@ -67,6 +68,24 @@ impl Here {
         let program = found.path.canonicalize().ok()?;
         let directory = program.with_file_name("builtin");
         directory.is_dir().then_some(directory)
+    }
+
+    /// The directory that skills of a scope are installed into.
+    pub(super) fn target(&self, scope: ScopeArg) -> PathBuf {
+        let base = match scope {
+            ScopeArg::User => &self.setup.home.home,
+            ScopeArg::Workspace => &self.setup.workspace,
+        };
+        base.join(".gemini/skills")
+    }
+
+    /// Says so if what is put into a scope does not count there.
+    pub(super) fn warn_of_distrust(&self, scope: ScopeArg) {
+        if scope == ScopeArg::Workspace && !self.setup.is_trusted() {
+            complain(
+                "warning: this workspace is not trusted, so Gemini CLI leaves its skills and settings out until it is",
+            );
+        }
     }
 
     /// What is wrong with the files that decide, and which skills take the place of others.

@@ -1,0 +1,77 @@
+//! Asking before somebody else's instructions become part of a prompt.
+
+use std::fs;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
+
+use anyhow::anyhow;
+use lapidary::home::skills::{Package, SkillDefinition, Way};
+
+use crate::failure::Failure;
+use crate::printer::complain;
+
+const WARNING: &str = "Agent skills inject specialized instructions and domain-specific knowledge into the agent's system prompt. This can change how the agent interprets your requests and interacts with your environment. Review the skill definitions at the location(s) provided below to ensure they meet your security standards.";
+
+/// Says what would come, and asks. True if it may.
+pub(super) fn is_given(
+    package: &Package,
+    source: &str,
+    target: &Path,
+    way: Way,
+    is_given_already: bool,
+) -> Result<bool, Failure> {
+    if is_given_already {
+        complain("You have consented to the following:");
+    }
+    describe(package, source, target, way);
+    if is_given_already {
+        return Ok(true);
+    }
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        let failure = Failure::usage(anyhow!("there is no terminal to ask on"));
+        return Err(failure.with_hint("look at the skills, then say --consent"));
+    }
+    ask().map_err(Failure::from)
+}
+
+fn describe(package: &Package, source: &str, target: &Path, way: Way) {
+    let (doing, label) = match way {
+        Way::Copy => ("Installing", "Install"),
+        Way::Link => ("Linking", "Link"),
+    };
+    complain(&format!(r#"{doing} agent skill(s) from "{source}"."#));
+    complain("");
+    let doing = doing.to_lowercase();
+    complain(&format!("The following agent skill(s) will be {doing}:"));
+    complain("");
+    for skill in &package.skills {
+        complain(&format!("  * {}: {}", skill.name, skill.description));
+        complain(&format!(
+            "    (Source: {}){}",
+            skill.location.display(),
+            items(skill)
+        ));
+        complain("");
+    }
+    complain(&format!("{label} Destination: {}", target.display()));
+    complain("");
+    complain(WARNING);
+}
+
+fn items(skill: &SkillDefinition) -> String {
+    match fs::read_dir(skill.directory()) {
+        Ok(entries) => format!(" ({} items in directory)", entries.count()),
+        Err(_) => " (Could not count items in directory)".to_owned(),
+    }
+}
+
+/// Nothing but a yes, or nothing at all, is yes, as in Gemini CLI; the end of the input is no.
+fn ask() -> io::Result<bool> {
+    let mut stderr = io::stderr();
+    write!(stderr, "Do you want to continue? [Y/n]: ")?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    let is_end = io::stdin().lock().read_line(&mut answer)? == 0;
+    let answer = answer.trim().to_lowercase();
+    Ok(!is_end && matches!(answer.as_str(), "" | "y" | "yes"))
+}

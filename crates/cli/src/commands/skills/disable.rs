@@ -1,0 +1,52 @@
+//! `skills disable`: a skill goes on a list of disabled ones.
+
+use lapidary::home::settings::Scope;
+use lapidary::home::skills::{self, ToggleError};
+
+use super::common::{Here, ScopeArg, Workspace};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::complain;
+
+/// Disable a skill
+///
+/// Adds its name to `skills.disabled` in the settings of the workspace or of the user. Capitals do not count. A name that no skill has is put there, too, with a warning: one may come.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary skills disable reviewer
+  lapidary skills disable reviewer --scope user")]
+pub(crate) struct Args {
+    /// The skill's name
+    name: String,
+    /// Whose settings say so
+    #[arg(short, long, value_enum, default_value_t = ScopeArg::Workspace)]
+    scope: ScopeArg,
+    #[command(flatten)]
+    workspace: Workspace,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    let here = Here::read(&args.workspace)?;
+    let scope = match args.scope {
+        ScopeArg::User => Scope::User,
+        ScopeArg::Workspace => Scope::Workspace,
+    };
+    let is_known = here.skills().skill_by_name(&args.name).is_some();
+    let toggled = skills::disable(&here.setup, &args.name, scope).map_err(toggle_failure)?;
+    complain(&toggled.message());
+    if !is_known {
+        complain(&format!("warning: there is no skill `{}` here", args.name));
+    }
+    here.warn_of_distrust(args.scope);
+    Ok(Exit::Success)
+}
+
+pub(super) fn toggle_failure(error: ToggleError) -> Failure {
+    match error {
+        ToggleError::NoWorkspace => {
+            Failure::bad_input(error).with_hint("say --scope user, or go to a workspace")
+        }
+        error => Failure::bad_input(error),
+    }
+}

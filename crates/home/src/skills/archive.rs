@@ -1,0 +1,190 @@
+//! A `.skill` file: a zip archive from somebody else.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use zip::ZipArchive;
+use zip::read::ZipFile;
+use zip::result::ZipError;
+
+use super::copy::{DEEPEST, MOST_BYTES, MOST_FILES};
+
+/// Why an archive was not unpacked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArchiveError {
+    /// It cannot be read.
+    #[error("cannot read `{path}`: {source}")]
+    Io {
+        /// The archive, or what was made of it.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is no zip archive, or a broken one.
+    #[error("`{path}` is no zip archive that can be read: {source}")]
+    Zip {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ZipError,
+    },
+    /// A name leads out of the archive.
+    #[error("`{path}` has an entry `{name}`, which leads out of it")]
+    LeadsOut {
+        /// The archive.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// Links could lead anywhere.
+    #[error("`{path}` has an entry `{name}`, which is a link or the like")]
+    Special {
+        /// The archive.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// The same name twice: what would be looked at need not be what counts.
+    #[error("`{path}` has more than one entry `{name}`")]
+    Twice {
+        /// The archive.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// There is too much in it.
+    #[error("`{path}` unpacks to more than {MOST_FILES} files or {} MiB", MOST_BYTES / 1024 / 1024)]
+    TooMuch {
+        /// The archive.
+        path: PathBuf,
+    },
+}
+
+/// Unpacks an archive into a directory that is there and empty. Whatever the archive says of itself, no more is written than is
+/// allowed, and nothing outside the directory.
+pub fn unpack(path: &Path, into: &Path) -> Result<(), ArchiveError> {
+    let mut unpacker = Unpacker {
+        path,
+        into,
+        left: MOST_BYTES,
+    };
+    unpacker.all()
+}
+
+struct Unpacker<'a> {
+    path: &'a Path,
+    into: &'a Path,
+    /// How many bytes may still be written.
+    left: u64,
+}
+
+impl Unpacker<'_> {
+    fn all(&mut self) -> Result<(), ArchiveError> {
+        let about = self.path.metadata().map_err(self.io())?;
+        if !about.is_file() {
+            return Err(self.io()(io::Error::other("it is no regular file")));
+        }
+        let file = File::open(self.path).map_err(self.io())?;
+        let mut archive = ZipArchive::new(io::BufReader::new(file)).map_err(self.broken())?;
+        if archive.len() as u64 > MOST_FILES {
+            return Err(self.too_much());
+        }
+        for number in 0..archive.len() {
+            self.one(archive.by_index(number).map_err(self.broken())?)?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, entry: ZipFile<'_, impl Read>) -> Result<(), ArchiveError> {
+        let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
+        let target = self.into.join(self.place(&name, &entry)?);
+        if entry.is_dir() {
+            return fs::create_dir_all(&target).map_err(self.io());
+        }
+        if let Some(folder) = target.parent() {
+            fs::create_dir_all(folder).map_err(self.io())?;
+        }
+        let mut written = match File::create_new(&target) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let path = self.path.to_owned();
+                return Err(ArchiveError::Twice { path, name });
+            }
+            made => made.map_err(self.io())?,
+        };
+        let mode = entry.unix_mode();
+        let count = io::copy(&mut entry.take(self.left + 1), &mut written);
+        let count = count.map_err(|error| self.broken()(ZipError::Io(error)))?;
+        self.left = self
+            .left
+            .checked_sub(count)
+            .ok_or_else(|| self.too_much())?;
+        set_mode(&written, mode).map_err(self.io())
+    }
+
+    /// Where an entry goes, below the directory.
+    fn place(&self, name: &str, entry: &ZipFile<'_, impl Read>) -> Result<PathBuf, ArchiveError> {
+        let path = self.path.to_owned();
+        if !is_ordinary(entry.unix_mode()) {
+            let name = name.to_owned();
+            return Err(ArchiveError::Special { path, name });
+        }
+        let place = PathBuf::from(name);
+        let is_inside = place
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        // A backslash is a letter here, and a separator elsewhere.
+        let is_plain = !name.contains(['\\', '\0']) && !name.starts_with('/');
+        let depth = place.components().count();
+        if !is_inside || !is_plain || depth == 0 || depth > DEEPEST {
+            let name = name.to_owned();
+            return Err(ArchiveError::LeadsOut { path, name });
+        }
+        Ok(place)
+    }
+
+    fn io(&self) -> impl Fn(io::Error) -> ArchiveError + use<> {
+        let path = self.path.to_owned();
+        move |source| ArchiveError::Io {
+            path: path.clone(),
+            source,
+        }
+    }
+
+    fn broken(&self) -> impl Fn(ZipError) -> ArchiveError + use<> {
+        let path = self.path.to_owned();
+        move |source| ArchiveError::Zip {
+            path: path.clone(),
+            source,
+        }
+    }
+
+    fn too_much(&self) -> ArchiveError {
+        let path = self.path.to_owned();
+        ArchiveError::TooMuch { path }
+    }
+}
+
+/// A file or a directory, as far as the archive says what it is.
+fn is_ordinary(mode: Option<u32>) -> bool {
+    const KIND: u32 = 0o170_000;
+    const FILE: u32 = 0o100_000;
+    const FOLDER: u32 = 0o040_000;
+    matches!(mode.unwrap_or_default() & KIND, 0 | FILE | FOLDER)
+}
+
+#[cfg(unix)]
+fn set_mode(file: &File, mode: Option<u32>) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = mode.filter(|mode| mode & 0o777 != 0);
+    match mode {
+        Some(mode) => file.set_permissions(fs::Permissions::from_mode((mode & 0o777) | 0o600)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &File, _: Option<u32>) -> io::Result<()> {
+    Ok(())
+}

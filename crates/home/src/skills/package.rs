@@ -1,0 +1,156 @@
+//! What somebody wants to install: a directory, as it is or out of an archive, and the skills in it.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use super::discover::{Refusal, discover};
+use super::{FILE, SkillDefinition, Tier};
+
+/// How deep skills are looked for that nobody asked for.
+const DEEPEST: usize = 4;
+/// How many directories are looked at for them.
+const MOST: usize = 2000;
+
+/// Skills to install or link.
+#[derive(Debug)]
+pub struct Package {
+    /// The directory that they are in.
+    pub directory: PathBuf,
+    /// The skills.
+    pub skills: Vec<SkillDefinition>,
+    /// Files that should be skills and are not.
+    pub refused: Vec<Refusal>,
+}
+
+/// Why there is nothing to install.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PackageError {
+    /// The path leads out of what was unpacked or cloned.
+    #[error("Invalid path: Directory traversal not allowed.")]
+    LeadsOut,
+    /// There is no skill.
+    #[error(
+        "No valid skills found in {source_name}{}. Ensure a SKILL.md file exists with valid frontmatter.",
+        at(path.as_deref())
+    )]
+    NoSkills {
+        /// What was looked at, as it was named.
+        source_name: String,
+        /// Which directory of it, if one was named.
+        path: Option<String>,
+        /// Files that should be skills and are not.
+        refused: Vec<Refusal>,
+        /// Directories further down that have skills, and how many.
+        below: Vec<(PathBuf, usize)>,
+    },
+}
+
+fn at(path: Option<&str>) -> String {
+    path.map(|path| format!(r#" at path "{path}""#))
+        .unwrap_or_default()
+}
+
+impl Package {
+    /// The skills of a directory, or of one in it.
+    pub fn find(request: &PackageRequest<'_>) -> Result<Self, PackageError> {
+        let directory = request.directory()?;
+        let found = discover(&directory, Tier::User);
+        if found.skills.is_empty() {
+            return Err(PackageError::NoSkills {
+                source_name: request.name.to_owned(),
+                path: request.path.map(str::to_owned),
+                refused: found.refused,
+                below: below(request.root, &directory),
+            });
+        }
+        Ok(Self {
+            directory,
+            skills: found.skills,
+            refused: found.refused,
+        })
+    }
+}
+
+/// Where to look for skills.
+#[derive(Debug)]
+pub struct PackageRequest<'a> {
+    /// The directory.
+    pub root: &'a Path,
+    /// A directory in it.
+    pub path: Option<&'a str>,
+    /// What the user calls it.
+    pub name: &'a str,
+    /// Whether it was unpacked or cloned: then nothing outside it counts.
+    pub is_foreign: bool,
+}
+
+impl PackageRequest<'_> {
+    fn directory(&self) -> Result<PathBuf, PackageError> {
+        let Some(path) = self.path else {
+            return Ok(self.root.to_owned());
+        };
+        let directory = normalized(&self.root.join(path));
+        if !self.is_foreign {
+            return Ok(directory);
+        }
+        // A link may lead out as well as dots may.
+        let real = directory.canonicalize();
+        let is_inside = match (&real, self.root.canonicalize()) {
+            (Ok(real), Ok(root)) => real.starts_with(root),
+            _ => directory.starts_with(self.root),
+        };
+        if is_inside && !Path::new(path).is_absolute() {
+            Ok(directory)
+        } else {
+            Err(PackageError::LeadsOut)
+        }
+    }
+}
+
+/// A path without dots, by its words alone.
+pub(super) fn normalized(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            part => clean.push(part),
+        }
+    }
+    clean
+}
+
+/// Directories further down that hold skills, from the root of what was named, with how many each holds.
+fn below(root: &Path, directory: &Path) -> Vec<(PathBuf, usize)> {
+    let mut found = Vec::new();
+    let mut left = MOST;
+    let mut waiting = VecDeque::from([(directory.to_owned(), 0)]);
+    while let Some((path, depth)) = waiting.pop_front() {
+        let mut inner: Vec<PathBuf> = fs::read_dir(&path)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| {
+                path.is_dir() && !path.is_symlink() && path.file_name() != Some(".git".as_ref())
+            })
+            .take(left)
+            .collect();
+        left -= inner.len();
+        inner.sort();
+        let count = inner
+            .iter()
+            .filter(|path| path.join(FILE).is_file())
+            .count();
+        if count > 0 {
+            let path = path.strip_prefix(root).unwrap_or(&path);
+            found.push((path.to_owned(), count));
+        } else if depth < DEEPEST {
+            waiting.extend(inner.into_iter().map(|path| (path, depth + 1)));
+        }
+    }
+    found
+}

@@ -1,0 +1,174 @@
+//! Disabling skills in settings files, and enabling them again.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::settings::{self, EditError, Scope};
+use crate::setup::Setup;
+
+/// Where the names of disabled skills stand.
+const DISABLED: [&str; 2] = ["skills", "disabled"];
+
+/// What became of the lists of disabled skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toggled {
+    /// The skill.
+    pub name: String,
+    /// What was to be done.
+    pub action: Action,
+    /// The files that were changed.
+    pub modified: Vec<(Scope, PathBuf)>,
+    /// Those that needed no change, as far as they are worth a word.
+    pub unchanged: Vec<(Scope, PathBuf)>,
+}
+
+/// What is done to a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// It comes off the lists.
+    Enable,
+    /// It goes on a list.
+    Disable,
+}
+
+/// Why nothing was toggled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToggleError {
+    /// The home directory is no workspace: what would be its settings are the user's.
+    #[error("the home directory has no settings of its own as a workspace")]
+    NoWorkspace,
+    /// Only users and workspaces have lists to edit.
+    #[error("these settings are not ours to change")]
+    NotOurs,
+    /// The file could not be changed.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+impl Toggled {
+    /// What Gemini CLI says of it.
+    pub fn message(&self) -> String {
+        let name = &self.name;
+        let (done, how) = match self.action {
+            Action::Enable => ("enabled", "by removing it from the disabled list in"),
+            Action::Disable => ("disabled", "by adding it to the disabled list in"),
+        };
+        if self.modified.is_empty() {
+            return format!(r#"Skill "{name}" is already {done}."#);
+        }
+        let files: Vec<_> = self
+            .modified
+            .iter()
+            .chain(&self.unchanged)
+            .map(shown)
+            .collect();
+        match (self.action, files.as_slice()) {
+            (Action::Disable, [first, second]) => {
+                format!(r#"Skill "{name}" is now disabled in both {first} and {second} settings."#)
+            }
+            _ => format!(
+                r#"Skill "{name}" {done} {how} {} settings."#,
+                files.join(" and ")
+            ),
+        }
+    }
+}
+
+fn shown((scope, path): &(Scope, PathBuf)) -> String {
+    let scope = if *scope == Scope::Workspace {
+        "workspace"
+    } else {
+        "user"
+    };
+    format!("{scope} ({})", path.display())
+}
+
+/// Takes a skill off the lists of the workspace and of the user. Unlike Gemini CLI, in whatever capitals it stands there: it is
+/// disabled by any.
+pub fn enable(setup: &Setup, name: &str) -> Result<Toggled, ToggleError> {
+    let mut toggled = Toggled {
+        name: name.to_owned(),
+        action: Action::Enable,
+        modified: Vec::new(),
+        unchanged: Vec::new(),
+    };
+    for scope in [Scope::Workspace, Scope::User] {
+        let Some(path) = settings_path(setup, scope) else {
+            continue;
+        };
+        let spellings = spellings(setup, scope, name);
+        if spellings.is_empty() {
+            toggled.unchanged.push((scope, path));
+            continue;
+        }
+        settings::edit::<EditError>(&path, |document| {
+            for spelling in &spellings {
+                document.pull(&DISABLED, spelling)?;
+            }
+            Ok(())
+        })?;
+        toggled.modified.push((scope, path));
+    }
+    Ok(toggled)
+}
+
+/// Puts a skill on a list. Names that no skill has are put there, too: one may come.
+pub fn disable(setup: &Setup, name: &str, scope: Scope) -> Result<Toggled, ToggleError> {
+    let other = match scope {
+        Scope::Workspace => Scope::User,
+        Scope::User => Scope::Workspace,
+        Scope::System | Scope::SystemDefaults => return Err(ToggleError::NotOurs),
+    };
+    let path = settings_path(setup, scope).ok_or(ToggleError::NoWorkspace)?;
+    let is_listed = |scope| {
+        spellings(setup, scope, name)
+            .iter()
+            .any(|listed| listed == name)
+    };
+    let mut toggled = Toggled {
+        name: name.to_owned(),
+        action: Action::Disable,
+        modified: Vec::new(),
+        unchanged: Vec::new(),
+    };
+    if is_listed(scope) {
+        toggled.unchanged.push((scope, path));
+        return Ok(toggled);
+    }
+    if is_listed(other) {
+        let other_path = settings_path(setup, other);
+        toggled
+            .unchanged
+            .extend(other_path.map(|path| (other, path)));
+    }
+    settings::edit::<EditError>(&path, |document| document.push(&DISABLED, name).map(drop))?;
+    toggled.modified.push((scope, path));
+    Ok(toggled)
+}
+
+/// The file of a scope, whether it is there or not.
+fn settings_path(setup: &Setup, scope: Scope) -> Option<PathBuf> {
+    match scope {
+        Scope::User => Some(setup.home.user_settings()),
+        Scope::Workspace => {
+            let is_home = settings::is_same(&setup.home.home, &setup.workspace);
+            (!is_home).then(|| setup.workspace.join(".gemini/settings.json"))
+        }
+        Scope::System | Scope::SystemDefaults => None,
+    }
+}
+
+/// How a name is spelt on the list of a scope.
+fn spellings(setup: &Setup, scope: Scope, name: &str) -> Vec<String> {
+    let name = name.to_lowercase();
+    let file = setup.in_scope(scope);
+    let content = file.and_then(|file| file.content.as_ref().ok());
+    let list = content.and_then(|content| settings::at(content, &DISABLED)?.as_array());
+    let listed = list.into_iter().flatten().filter_map(Value::as_str);
+    listed
+        .filter(|listed| listed.to_lowercase() == name)
+        .map(str::to_owned)
+        .collect()
+}
