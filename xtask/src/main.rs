@@ -34,7 +34,11 @@ enum Task {
     /// Check formatting, lints (on Windows too, if its target is installed), documentation and the freshness of `schemas`
     Check,
     /// Install the pinned real peers under `target` and run every test
-    Test,
+    Test {
+        /// Give each case that is compared with a real peer a start of its own
+        #[arg(long)]
+        full: bool,
+    },
     /// Compare `lapidary translate`, `run` and `sessions` with what else could be used: CPU time, memory, latency
     Bench(bench::Args),
     /// Write the published JSON Schemas and TypeScript types to `schemas`
@@ -76,7 +80,7 @@ fn perform(task: &Task) -> Result<()> {
     let workspace = Workspace::find; // not for all: an agent does not know where the workspace is
     match task {
         Task::Check => check::check(&workspace()?),
-        Task::Test => test::test(&workspace()?),
+        Task::Test { full } => test::test(&workspace()?, *full),
         Task::Bench(args) => bench::bench(&workspace()?, args),
         Task::Schemas => schemas::write(&workspace()?),
         Task::BenchRelease(args) => bench::bench_release(&workspace()?, args),

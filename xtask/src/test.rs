@@ -9,14 +9,16 @@ use anyhow::{Context, Result, ensure};
 use crate::peers;
 use crate::workspace::Workspace;
 
-/// Installs the peers, runs all tests and says what came of them.
-pub(crate) fn test(workspace: &Workspace) -> Result<()> {
+/// Installs the peers, runs all tests and says what came of them. A start of a peer costs seconds, so cases share them unless
+/// everything is to be `full`.
+pub(crate) fn test(workspace: &Workspace, full: bool) -> Result<()> {
     let started = Instant::now();
     let peers = peers::install(workspace)?;
     let mut cargo = workspace
         .cargo("test")
         .args(["--workspace", "--features", "peers", "--no-fail-fast"])
         .env("LAPIDARY_PEERS", peers)
+        .envs(full.then_some(("LAPIDARY_FULL", "1")))
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start cargo")?;

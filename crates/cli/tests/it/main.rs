@@ -23,6 +23,7 @@ mod replay;
 mod run;
 mod search;
 mod sessions;
+mod skills;
 mod streaming;
 mod support;
 mod talk;

@@ -120,33 +120,36 @@ impl Tree {
     /// Recursion goes no deeper than there are folders shown.
     fn write(&self, number: usize, indent: &str, lines: &mut Vec<String>) {
         let folder = &self.folders[number];
-        let mut names: Vec<(String, Option<usize>)> = folder
-            .files
-            .iter()
-            .map(|name| (name.clone(), None))
-            .collect();
-        if folder.has_more_files {
-            names.push(("...".to_owned(), None));
-        }
-        names.extend(folder.folders.iter().map(|number| {
-            let inner = &self.folders[*number];
-            let dots = if inner.is_ignored { "..." } else { "" };
-            let name = format!("{}{}{dots}", inner.name, std::path::MAIN_SEPARATOR);
-            (name, Some(*number))
-        }));
-        if folder.has_more_folders {
-            names.push(("...".to_owned(), None));
-        }
-        let count = names.len();
-        for (place, (name, inner)) in names.into_iter().enumerate() {
-            let is_last = place + 1 == count;
+        let are_last = folder.folders.is_empty() && !folder.has_more_folders;
+        let dots = |has_more: bool| has_more.then_some("...");
+        let mut say = |name: &str, is_last: bool| {
             let branch = if is_last { LAST_BRANCH } else { BRANCH };
             lines.push(format!("{indent}{branch}{name}"));
-            if let Some(inner) = inner {
-                let more = if is_last { "    " } else { "│   " };
-                self.write(inner, &format!("{indent}{more}"), lines);
-            }
+        };
+        for (place, name) in folder.files.iter().enumerate() {
+            // Gemini CLI takes it for the last even if dots follow.
+            say(name, are_last && place + 1 == folder.files.len());
         }
+        if let Some(dots) = dots(folder.has_more_files) {
+            say(dots, are_last);
+        }
+        for (place, inner) in folder.folders.iter().enumerate() {
+            let is_last = place + 1 == folder.folders.len() && !folder.has_more_folders;
+            self.write_folder(*inner, indent, is_last, lines);
+        }
+        if let Some(dots) = dots(folder.has_more_folders) {
+            lines.push(format!("{indent}{LAST_BRANCH}{dots}"));
+        }
+    }
+
+    fn write_folder(&self, number: usize, indent: &str, is_last: bool, lines: &mut Vec<String>) {
+        let folder = &self.folders[number];
+        let branch = if is_last { LAST_BRANCH } else { BRANCH };
+        let dots = if folder.is_ignored { "..." } else { "" };
+        let separator = std::path::MAIN_SEPARATOR;
+        lines.push(format!("{indent}{branch}{}{separator}{dots}", folder.name));
+        let more = if is_last { "    " } else { "│   " };
+        self.write(number, &format!("{indent}{more}"), lines);
     }
 }
 

@@ -11,5 +11,6 @@ mod peers;
 mod redact;
 mod search;
 mod sessions;
+mod skills;
 mod trust;
 mod vault;

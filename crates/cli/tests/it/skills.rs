@@ -1,0 +1,8 @@
+//! `lapidary skills`.
+
+mod cases;
+mod commands;
+mod hostile;
+mod many;
+mod peers;
+mod stage;

@@ -1,0 +1,242 @@
+//! Archives, repositories and homes that nobody should trust.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::peers::pack;
+use super::stage::{Stage, ran, skill};
+
+/// Archives that Python makes and nobody should unpack, by name.
+const ARCHIVES: &str = "import sys, zipfile
+kind, path = sys.argv[1:]
+def entry(name, mode=0):
+    info = zipfile.ZipInfo(name)
+    info.external_attr = mode << 16
+    return info
+with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
+    archive.writestr('good/SKILL.md', '---\\nname: good\\ndescription: d\\n---\\n')
+    if kind == 'traversal': archive.writestr('good/../../evil', 'x')
+    if kind == 'absolute': archive.writestr(entry('/tmp/lapidary-evil'), 'x')
+    if kind == 'backslash':
+        info = entry('x'); info.filename = '..\\\\evil'; archive.writestr(info, 'x')
+    if kind == 'symlink': archive.writestr(entry('good/link', 0o120777), '/etc/passwd')
+    if kind == 'device': archive.writestr(entry('good/null', 0o020666), '')
+    if kind == 'twice': archive.writestr('good/SKILL.md', 'other')
+    if kind == 'many':
+        for n in range(10001): archive.writestr(f'good/{n}', '')
+    if kind == 'bomb':
+        with archive.open('good/zeros', 'w') as out:
+            for _ in range(101): out.write(bytes(1 << 20))
+    if kind == 'deep': archive.writestr('a/' * 40 + 'x', '')";
+
+#[test]
+fn an_archive_that_leads_out_or_is_too_much_is_refused_whole() {
+    for (kind, words) in [
+        ("traversal", "leads out of it"),
+        ("absolute", "leads out of it"),
+        ("backslash", "leads out of it"),
+        ("deep", "leads out of it"),
+        ("symlink", "is a link or the like"),
+        ("device", "is a link or the like"),
+        ("twice", "more than one entry"),
+        ("many", "more than 10000 files or 100 MiB"),
+        ("bomb", "more than 10000 files or 100 MiB"),
+    ] {
+        let stage = Stage::new();
+        let path = stage.path("project/evil.skill");
+        let python = Command::new("python3")
+            .args(["-W", "ignore", "-c", ARCHIVES, kind])
+            .arg(&path)
+            .status();
+        assert!(python.unwrap().success());
+        assert!(path.metadata().unwrap().len() < 4 * 1024 * 1024);
+        let ran = stage.run(&["install", "evil.skill", "--consent"]);
+        assert_eq!(ran.code, Some(13), "{kind}: {ran:?}");
+        assert!(
+            ran.stderr.contains("evil.skill") && ran.stderr.contains(words),
+            "{kind}: {ran:?}"
+        );
+        assert!(!stage.path("home/.gemini/skills").exists(), "{kind}");
+        assert_nothing_temporary_is_left(&stage, kind);
+    }
+}
+
+/// The world is also what `TMPDIR` names.
+fn assert_nothing_temporary_is_left(stage: &Stage, what: &str) {
+    let entries = fs::read_dir(stage.world.root()).unwrap().flatten();
+    let left: Vec<_> = entries
+        .map(|entry| entry.file_name())
+        .filter(|name| name.to_string_lossy().starts_with("lapidary-"))
+        .collect();
+    assert!(left.is_empty(), "{what}: {left:?}");
+}
+
+#[test]
+fn what_is_no_archive_says_so() {
+    let stage = Stage::new();
+    stage.write("project/text.skill", "no zip");
+    fs::create_dir_all(stage.path("project/folder.skill")).unwrap();
+    for (name, words) in [
+        ("text.skill", "is no zip archive that can be read"),
+        ("folder.skill", "no regular file"),
+        ("none.skill", "No such file"),
+    ] {
+        let ran = stage.run(&["install", name, "--consent"]);
+        assert_eq!(ran.code, Some(13), "{ran:?}");
+        assert!(
+            ran.stderr.contains(name) && ran.stderr.contains(words),
+            "{ran:?}"
+        );
+    }
+    pack(
+        &stage,
+        "project/fine.SKILL",
+        &[("SKILL.md", &skill("fine"))],
+    );
+    assert_eq!(
+        stage.run(&["install", "fine.SKILL", "--consent"]).code,
+        Some(0)
+    );
+    assert!(stage.path("home/.gemini/skills/fine/SKILL.md").is_file());
+}
+
+/// A repository with skills below `skills`.
+fn repository(stage: &Stage) -> String {
+    stage.write("repo/skills/x/SKILL.md", skill("x"));
+    stage.write("repo/skills/x/run.sh", "#!/bin/sh\n");
+    let script = "git init -q . && git add -A && git -c user.name=a -c user.email=a@example.org commit -qm first";
+    let made = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(stage.path("repo"))
+        .status();
+    assert!(made.unwrap().success());
+    format!("file://{}", stage.path("repo").display())
+}
+
+#[test]
+fn a_repository_is_cloned_and_only_its_skills_stay() {
+    let stage = Stage::new();
+    let url = repository(&stage);
+    let bare = stage.run(&["install", &url, "--consent"]);
+    assert_eq!(bare.code, Some(13));
+    assert!(
+        bare.stderr.contains("`--path skills` (1 skill)"),
+        "{bare:?}"
+    );
+    let out = stage.run(&["install", &url, "--path", "../..", "--consent"]);
+    assert_eq!(out.code, Some(13));
+    assert!(
+        out.stderr
+            .contains("Invalid path: Directory traversal not allowed."),
+        "{out:?}"
+    );
+    let done = stage.run(&["install", &url, "--path", "skills", "--consent"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(stage.path("home/.gemini/skills/x/run.sh").is_file());
+    assert_nothing_temporary_is_left(&stage, "cloning");
+}
+
+#[test]
+fn an_address_that_does_not_answer_is_given_up_in_time() {
+    let stage = Stage::new();
+    // Somebody listens and never says anything.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/x.git", listener.local_addr().unwrap());
+    let started = Instant::now();
+    let ran = stage.run(&["install", &url, "--timeout", "1", "--consent"]);
+    assert!(
+        started.elapsed() < Duration::from_secs(6),
+        "{:?}",
+        started.elapsed()
+    );
+    assert_eq!(ran.code, Some(14), "{ran:?}");
+    assert!(
+        ran.stderr.contains("was not cloned within 1 seconds"),
+        "{ran:?}"
+    );
+    assert_nothing_temporary_is_left(&stage, "a timeout");
+}
+
+#[test]
+fn an_address_is_no_option_and_no_command() {
+    let stage = Stage::new();
+    let mark = stage.path("ran");
+    let touch = format!("touch {}", mark.display());
+    for (source, code) in [
+        (format!("--upload-pack={touch}"), 2),
+        (format!("ext::sh -c {touch}"), 13),
+        (format!("git@-oProxyCommand={touch}:x"), 13),
+        (format!("ssh://-oProxyCommand={touch}/x"), 13),
+        ("https://127.0.0.1:1/x.git".to_owned(), 13),
+        ("file:///nowhere/at/all".to_owned(), 13),
+    ] {
+        let ran = stage.run(&["install", &source, "--consent", "--timeout", "10"]);
+        assert_eq!(ran.code, Some(code), "{source}: {ran:?}");
+        assert!(!mark.exists(), "{source}");
+    }
+    let ran = stage.run(&[
+        "install",
+        "--consent",
+        "--",
+        &format!("--upload-pack={touch}"),
+    ]);
+    assert_eq!(ran.code, Some(13), "a path that is not there: {ran:?}");
+    assert!(!mark.exists());
+}
+
+#[test]
+fn a_home_that_cannot_be_written_stays_as_it_is() {
+    let stage = Stage::new();
+    stage.write("project/mine/SKILL.md", skill("mine"));
+    let skills = stage.write("home/.gemini/skills/old/SKILL.md", skill("mine"));
+    let folder = skills.parent().unwrap().parent().unwrap().to_owned();
+    let set = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o555);
+    // Whoever is root writes where he likes.
+    let is_root = fs::write(folder.join("probe"), "").is_ok();
+    let installed = stage.run(&["install", "mine", "--consent"]);
+    let removed = stage.run(&["uninstall", "mine"]);
+    set(0o755);
+    if !is_root {
+        for ran in [installed, removed] {
+            assert_eq!(ran.code, Some(1), "{ran:?}");
+            assert!(
+                stage
+                    .anywhere(&ran.stderr)
+                    .contains("cannot write `ROOT/home/.gemini/skills"),
+                "{ran:?}"
+            );
+        }
+        assert_eq!(stage.files("home/.gemini/skills").len(), 2);
+    }
+}
+
+#[test]
+fn many_who_install_at_once_leave_one_whole_skill() {
+    let stage = Stage::new();
+    for number in 0..4 {
+        stage.write(&format!("project/from-{number}/a/SKILL.md"), skill("same"));
+        for file in 0..20 {
+            stage.write(
+                &format!("project/from-{number}/a/{file}.txt"),
+                number.to_string(),
+            );
+        }
+    }
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            let command = stage.command(&["install", &format!("from-{number}"), "--consent"]);
+            scope.spawn(move || assert_eq!(ran(command).code, Some(0)));
+        }
+    });
+    let files = stage.files("home/.gemini/skills");
+    let texts: std::collections::BTreeSet<_> = files
+        .iter()
+        .filter(|(name, _)| name.ends_with(".txt"))
+        .map(|(_, text)| text)
+        .collect();
+    assert_eq!((files.len(), texts.len()), (22, 1), "{files:?}");
+}

@@ -1,0 +1,224 @@
+//! Skills that come and go: whole or not at all, and nothing beside them.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+
+use lapidary_home::skills::{InstallError, Package, PackageError, PackageRequest, Way, uninstall};
+
+use super::{skill, write};
+
+fn package(root: &Path, path: Option<&str>) -> Result<Package, PackageError> {
+    Package::find(&PackageRequest {
+        root,
+        path,
+        name: "source",
+        is_foreign: true,
+    })
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_is_replaced_is_gone_and_what_was_linked_stays() {
+    let root = tempfile::tempdir().unwrap();
+    let (source, target) = (root.path().join("source"), root.path().join("home/skills"));
+    let script = write(&source, "a/scripts/run.sh", "#!/bin/sh\n");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o4755)).unwrap();
+    write(&source, "a/SKILL.md", skill("one"));
+    write(&source, "a/.git/config", "[core]");
+    symlink("scripts", source.join("a/inside")).unwrap();
+    write(&target, "one/old.txt", "old");
+    let placed = package(&source, None)
+        .unwrap()
+        .install(&target, Way::Copy)
+        .unwrap();
+    assert_eq!((placed.len(), placed[0].replaced), (1, true));
+    assert_eq!(names(&target), ["one"], "no desk is left");
+    assert_eq!(
+        names(&target.join("one")),
+        ["SKILL.md", "inside", "scripts"]
+    );
+    let mode = fs::metadata(target.join("one/scripts/run.sh"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o7777, 0o755, "executable, but as nobody else");
+    assert!(!target.join("one/inside").is_symlink());
+
+    package(&source, None)
+        .unwrap()
+        .install(&target, Way::Link)
+        .unwrap();
+    assert_eq!(fs::read_link(target.join("one")).unwrap(), source.join("a"));
+    let gone = uninstall(&target, "one").unwrap().unwrap();
+    assert_eq!(gone.location, target.join("one"));
+    assert_eq!(names(&target), [""; 0]);
+    assert!(source.join("a/SKILL.md").is_file());
+    assert_eq!(uninstall(&target, "one").unwrap(), None);
+}
+
+#[test]
+fn nothing_is_installed_if_one_cannot_be() {
+    let root = tempfile::tempdir().unwrap();
+    let target = root.path().join("target");
+    write(&target, "good/SKILL.md", "before");
+    write(root.path(), "secret", "secret");
+    let refused = |name: &str, make: &dyn Fn(&Path)| {
+        let source = root.path().join(name);
+        write(&source, "a/SKILL.md", skill("good"));
+        make(&source);
+        let error = package(&source, None)
+            .unwrap()
+            .install(&target, Way::Copy)
+            .unwrap_err();
+        assert_eq!(names(&target), ["good"], "{name}");
+        assert_eq!(
+            fs::read_to_string(target.join("good/SKILL.md")).unwrap(),
+            "before"
+        );
+        error
+    };
+    let link = refused("link", &|source| {
+        symlink("../../secret", source.join("a/secret")).unwrap()
+    });
+    assert!(matches!(link, InstallError::Copy(_)), "{link}");
+    let absolute = refused("absolute", &|source| {
+        symlink("/etc", source.join("a/etc")).unwrap()
+    });
+    assert!(absolute.to_string().contains("leads out of"), "{absolute}");
+    let looped = refused("loop", &|source| {
+        symlink(".", source.join("a/again")).unwrap()
+    });
+    assert!(matches!(looped, InstallError::Copy(_)), "{looped}");
+    for name in ["", ".", "..", "\"a\\0b\""] {
+        let bad = refused("named", &|source| {
+            write(source, "b/SKILL.md", skill(name));
+        });
+        assert!(matches!(bad, InstallError::BadName(_)), "{name:?}: {bad}");
+    }
+    let hidden = refused("hidden", &|source| {
+        write(source, "b/SKILL.md", skill(".hidden"));
+    });
+    assert!(matches!(hidden, InstallError::NeverFound(_)), "{hidden}");
+    let long = refused("long", &|source| {
+        write(source, "b/SKILL.md", skill(&"n".repeat(300)));
+    });
+    assert!(matches!(long, InstallError::Io { .. }), "{long}");
+}
+
+#[test]
+fn a_skill_is_not_copied_into_itself() {
+    let root = tempfile::tempdir().unwrap();
+    write(root.path(), "SKILL.md", skill("self"));
+    let target = root.path().join(".gemini/skills");
+    for way in [Way::Copy, Way::Link] {
+        let error = package(root.path(), None)
+            .unwrap()
+            .install(&target, way)
+            .unwrap_err();
+        assert!(matches!(error, InstallError::IntoItself(..)), "{error}");
+        assert_eq!(names(&target), [""; 0]);
+    }
+}
+
+#[test]
+fn a_path_stays_inside_what_was_fetched_and_skills_further_down_are_named() {
+    let root = tempfile::tempdir().unwrap();
+    write(root.path(), "outside/SKILL.md", skill("outside"));
+    let source = root.path().join("source");
+    write(&source, "skills/a/SKILL.md", skill("a"));
+    write(&source, "skills/b/SKILL.md", skill("b"));
+    let Err(PackageError::NoSkills { below, .. }) = package(&source, None) else {
+        panic!("there are none at the top");
+    };
+    assert_eq!(below, [("skills".into(), 2)]);
+    symlink("../outside", source.join("way-out")).unwrap();
+    for path in [
+        "..",
+        "../outside",
+        "/etc",
+        "way-out",
+        "skills/../../outside",
+    ] {
+        let error = package(&source, Some(path)).unwrap_err();
+        assert!(matches!(error, PackageError::LeadsOut), "{path}: {error}");
+    }
+    assert_eq!(package(&source, Some("skills")).unwrap().skills.len(), 2);
+    assert_eq!(
+        package(&source, Some("skills/./a")).unwrap().skills.len(),
+        1
+    );
+}
+
+#[test]
+fn uninstalling_never_leaves_the_directory() {
+    let root = tempfile::tempdir().unwrap();
+    let target = root.path().join("skills");
+    write(root.path(), "precious/file", "x");
+    write(&target, "SKILL.md", skill("root"));
+    write(&target, "plain/notes", "x");
+    symlink("../precious", target.join("way-out")).unwrap();
+    for name in [
+        "",
+        ".",
+        "..",
+        "../precious",
+        "root",
+        "way-out/file",
+        "/etc",
+        "plain/notes",
+    ] {
+        assert_eq!(uninstall(&target, name).unwrap(), None, "{name}");
+    }
+    assert!(uninstall(&target, "plain").unwrap().is_some());
+    assert!(uninstall(&target, "way-out").unwrap().is_some());
+    assert!(root.path().join("precious/file").is_file());
+    assert_eq!(names(&target), ["SKILL.md"]);
+}
+
+#[test]
+fn two_who_install_at_once_take_turns() {
+    let root = tempfile::tempdir().unwrap();
+    let target = root.path().join("skills");
+    for source in 0..4 {
+        for file in 0..30 {
+            let path = format!("source-{source}/a/file-{file}");
+            write(root.path(), &path, source.to_string());
+        }
+        write(
+            root.path(),
+            &format!("source-{source}/a/SKILL.md"),
+            skill("same"),
+        );
+    }
+    std::thread::scope(|scope| {
+        for source in 0..4 {
+            let (root, target) = (root.path(), &target);
+            scope.spawn(move || {
+                for _ in 0..5 {
+                    let source = root.join(format!("source-{source}"));
+                    package(&source, None)
+                        .unwrap()
+                        .install(target, Way::Copy)
+                        .unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(names(&target), ["same"]);
+    let installed = target.join("same");
+    assert_eq!(names(&installed).len(), 31);
+    let read = |file: usize| fs::read_to_string(installed.join(format!("file-{file}"))).unwrap();
+    assert!(
+        (1..30).all(|file| read(file) == read(0)),
+        "one of them, whole"
+    );
+}
