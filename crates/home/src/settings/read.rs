@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::check::{self, Misfit};
 use super::{Known, Scope, Settings, SettingsFile, Workspace, migrate, unknown};
+use crate::file::ReadError;
 use crate::jsonc::{self, Tree};
 use crate::notice::Notice;
 use crate::places::{GeminiHome, Vars};
@@ -53,7 +54,12 @@ impl Reading {
                     "is left out: others than root can write it, or a directory on the way to it",
                 ));
             } else if let Err(error) = &file.content {
-                let sentence = format!("{error}; Gemini CLI does not start with it");
+                let problem = match error {
+                    // The place is told already.
+                    ReadError::Json(error) => format!("is not valid JSON: {}", error.problem),
+                    error => error.to_string(),
+                };
+                let sentence = format!("{problem}; Gemini CLI does not start with it");
                 notices.push(Notice {
                     place: error.place(),
                     ..about(file, &sentence)

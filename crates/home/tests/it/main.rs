@@ -5,11 +5,13 @@
 )]
 
 mod auth;
+mod extensions;
 mod machine;
 mod modules;
 mod peers;
 mod redact;
 mod search;
 mod sessions;
+mod settings;
 mod trust;
 mod vault;

@@ -1,0 +1,1 @@
+//! Extensions: what is installed, what counts, and what is in them.
