@@ -152,6 +152,13 @@ impl<'a> Layout<'a> {
         let at = node.children.iter().rposition(|child| child.key == key)?;
         let child = &node.children[at];
         let (start, end) = (child.start, child.node.span.end);
+        let inside = (node.span.start + 1, node.span.end - 1);
+        let is_alone = self.text[inside.0..start].trim().is_empty()
+            && self.text[end..inside.1].trim().is_empty();
+        if is_alone {
+            let everything: Cut = inside.0..inside.1;
+            return Some(without(self.text, &[everything]));
+        }
         let comma_behind = |end: usize| Some(self.tree.plain.text[end..].find(',')? + end);
         let is_last = at + 1 == node.children.len();
         let own: Cut = start..end;

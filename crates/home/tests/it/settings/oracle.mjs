@@ -15,13 +15,17 @@ const write = (file, text) => {
   fs.writeFileSync(file, text);
 };
 
-const answers = cases.map(({ files, vars, workspace }) => {
+const answers = cases.map(({ files, vars, workspace, set }) => {
   const names = Object.keys(vars);
   Object.assign(process.env, vars);
   for (const [file, text] of Object.entries(files)) write(file, text);
   fs.mkdirSync(workspace, { recursive: true });
   try {
     const loaded = cli.loadSettings(workspace);
+    if (set) {
+      loaded.setValue('User', set.key, set.value);
+      return { written: fs.readFileSync(loaded.user.path, 'utf8') };
+    }
     // The models of a version are nobody's settings.
     const { modelConfigs, ...merged } = loaded.merged;
     return { merged, isTrusted: loaded.isTrusted, warned: loaded.errors.map((error) => error.path) };

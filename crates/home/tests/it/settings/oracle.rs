@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use lapidary_home::settings::edit;
 use lapidary_home::setup::Setup;
 use lapidary_home::{GeminiHome, Vars};
 use lapidary_testkit::gemini::Version;
@@ -392,4 +393,65 @@ fn gemini_cli_merges_the_same() {
         sound > CASES / 3 && fatal > CASES / 20 && crashed < CASES / 20,
         "{sound} {fatal} {crashed}"
     );
+}
+
+/// Settings that need no rewriting, and what is written into them.
+fn written() -> impl Strategy<Value = (Value, &'static str, Value)> {
+    let paths = prop::sample::select(vec![
+        "skills.disabled",
+        "hooksConfig.disabled",
+        "general.vimMode",
+        "x",
+        "ui.footer.items",
+    ]);
+    let entry = paths.prop_flat_map(|path| (Just(path), fitting(path)));
+    let settings = vec(entry.clone(), 0..4).prop_map(|entries| {
+        let mut object = json!({});
+        for (path, value) in entries {
+            put(&mut object, &path.split('.').collect::<Vec<_>>(), value);
+        }
+        object
+    });
+    (settings, entry).prop_map(|(settings, (path, value))| (settings, path, value))
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_file_that_the_cli_could_have_written_is_changed_to_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let places = Places {
+        system: root.join("etc"),
+        root,
+    };
+    let mut runner = TestRunner::deterministic();
+    let changes: Vec<_> = (0..200)
+        .map(|_| written().new_tree(&mut runner).unwrap().current())
+        .collect();
+    let case = |settings: &Value| Case {
+        files: [None, Some(format!("{settings:#}")), None, None],
+        is_trusted: true,
+    };
+    let questions = changes
+        .iter()
+        .enumerate()
+        .map(|(at, (settings, key, value))| {
+            let mut question = places.question(at, &case(settings));
+            question["set"] = json!({"key": key, "value": value});
+            question
+        });
+    let questions: Vec<_> = questions.collect();
+    fs::create_dir_all(places.root.join("home/.gemini")).unwrap();
+    let answers = ask(&places.root, &questions);
+    let path = places.root.join("ours.json");
+    for ((settings, key, value), answer) in changes.iter().zip(answers) {
+        fs::write(&path, format!("{settings:#}")).unwrap();
+        let keys: Vec<_> = key.split('.').collect();
+        edit(&path, |document| document.set(&keys, value.clone())).unwrap();
+        let ours = fs::read_to_string(&path).unwrap();
+        assert_eq!(answer["written"], ours, "{key} {value} {settings:#}");
+    }
 }
