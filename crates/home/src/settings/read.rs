@@ -31,8 +31,9 @@ impl Reading {
                 continue;
             };
             let odd = unknown::unknown(content);
+            let written = content.clone();
             Known::of(vars).fill_object(content);
-            let mut misfits = check::check(content);
+            let mut misfits = check::check(content, &written);
             rename_theme(file.scope, content);
             // What is a mistake for the CLI is not worth a second word.
             misfits.extend(odd);

@@ -117,7 +117,7 @@ fn changed(
     let mut said = Map::new();
     edit(&path, |document| {
         change(document)?;
-        said = document.object().clone();
+        said.clone_from(document.object());
         Ok::<_, EditError>(())
     })
     .unwrap();

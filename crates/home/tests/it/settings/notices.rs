@@ -61,6 +61,15 @@ fn what_has_the_wrong_type_is_named_with_its_place() {
 }
 
 #[test]
+fn the_value_of_a_variable_is_not_told() {
+    let text = r#"{"hooks": {"BeforeTool": [{"hooks": [{"timeout": "$TOKEN"}]}]}}"#;
+    let machine = Machine::new().with("TOKEN", "secret").file(USER, text);
+    let place = "1:39: `hooks.BeforeTool.0.hooks.0.timeout`";
+    let expected = format!("{USER}:{place}: is `\"$TOKEN\"`, not a number");
+    assert_eq!(told(&machine), [expected]);
+}
+
+#[test]
 fn a_key_that_nobody_knows_is_named_with_the_one_that_was_meant() {
     check(
         r#"{"hooks": {"beforeTool": []}}"#,

@@ -7,10 +7,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use lapidary_home::settings::edit;
+use lapidary_home::settings::{Changed, EditError, edit};
 use lapidary_home::setup::Setup;
 use lapidary_home::{GeminiHome, Vars};
-use lapidary_testkit::gemini::Version;
+use lapidary_testkit::gemini::{Version, World};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -454,4 +454,43 @@ fn a_file_that_the_cli_could_have_written_is_changed_to_the_same_bytes() {
         let ours = fs::read_to_string(&path).unwrap();
         assert_eq!(answer["written"], ours, "{key} {value} {settings:#}");
     }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_skill_disabled_by_the_cli_is_disabled_and_enabled_again_by_us() {
+    let world = World::new();
+    let path = world.home().join(".gemini/settings.json");
+    let text = fs::read_to_string(&path).unwrap();
+    // The CLI would rewrite a file with old keys on its start already.
+    let mut settings: Value = serde_json::from_str(&text).unwrap();
+    settings["general"] = json!({"enableAutoUpdate": false, "enableAutoUpdateNotification": false});
+    let before = format!("// top\n{settings:#}").replace("\"auth\"", "/* how */ \"auth\"");
+    let ours = world.root().join("ours.json");
+    fs::write(&path, &before).unwrap();
+    fs::write(&ours, &before).unwrap();
+    let mut command = world.command(Version::V0_61_0, "http://127.0.0.1:9");
+    command.args(["skills", "disable", "pdf", "--scope", "user"]);
+    assert!(command.output().unwrap().status.success());
+    let keys = ["skills", "disabled"];
+    let changed = edit(&ours, |document| document.push(&keys, "pdf").map(drop)).unwrap();
+    assert_eq!(changed, Changed::Yes);
+    let (theirs, ours) = (
+        fs::read_to_string(&path).unwrap(),
+        fs::read_to_string(ours).unwrap(),
+    );
+    assert!(ours.starts_with("// top\n"), "{ours}");
+    assert!(ours.contains("/* how */ \"auth\""), "{ours}");
+    assert!(theirs.contains("\"pdf\""), "{theirs}");
+    // What one wrote the other reads.
+    let undone = edit(&path, |document| {
+        assert!(document.pull(&keys, "pdf")?);
+        let left = document.get(&keys).cloned();
+        assert_eq!(left, Some(json!([])));
+        Ok::<_, EditError>(())
+    });
+    assert_eq!(undone.unwrap(), Changed::Yes);
 }
