@@ -16,7 +16,7 @@ const write = (file, text) => {
 };
 
 const answers = cases.map(({ files, vars, workspace, set }) => {
-  const names = Object.keys(vars);
+  const before = { ...process.env };
   Object.assign(process.env, vars);
   for (const [file, text] of Object.entries(files)) write(file, text);
   fs.mkdirSync(workspace, { recursive: true });
@@ -28,12 +28,13 @@ const answers = cases.map(({ files, vars, workspace, set }) => {
     }
     // The models of a version are nobody's settings.
     const { modelConfigs, ...merged } = loaded.merged;
-    return { merged, isTrusted: loaded.isTrusted, warned: loaded.errors.map((error) => error.path) };
+    return { env: { ...process.env }, merged, isTrusted: loaded.isTrusted, warned: loaded.errors.map((error) => error.path) };
   } catch (error) {
     return { fatal: String(error.message) };
   } finally {
     for (const file of Object.keys(files)) fs.rmSync(file);
-    for (const name of names) delete process.env[name];
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+    Object.assign(process.env, before);
   }
 });
 fs.writeFileSync(out, JSON.stringify(answers));

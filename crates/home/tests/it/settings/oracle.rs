@@ -24,6 +24,8 @@ const CASES: usize = 600;
 #[derive(Debug, Clone)]
 struct Case {
     files: [Option<String>; 4],
+    /// The `.env` of the workspace, and whether it lies in its `.gemini`.
+    env: Option<(String, bool)>,
     is_trusted: bool,
 }
 
@@ -191,6 +193,37 @@ fn file() -> impl Strategy<Value = Option<String>> {
     ]
 }
 
+/// A `.env` file: what Node takes for a line, and what it does not.
+fn env() -> impl Strategy<Value = Option<(String, bool)>> {
+    let line = prop::sample::select(vec![
+        "B=1",
+        "export C = \"x\\ny\" # c",
+        "D: d",
+        "E='a # b'",
+        "F=`q` ",
+        "G=",
+        "H=\"unclosed",
+        "  J=1 2 3  ",
+        "#I=1",
+        "K=a#b",
+        "L='two\nlines'",
+        "A=no",
+        "DEBUG=1",
+        "GEMINI_API_KEY=a$b/c_d",
+        "GOOGLE_CLOUD_PROJECT='p q'",
+        "=x",
+        "M==",
+        "N.x-y=é",
+        "EMPTY=full",
+        "words",
+        "O=\"it's\"",
+        "P='it\\'s'",
+        "\r",
+    ]);
+    let text = vec(line, 0..6).prop_map(|lines| lines.join("\n"));
+    prop::option::weighted(0.6, (text, any::<bool>()))
+}
+
 fn case() -> impl Strategy<Value = Case> {
     let files = [
         file().boxed(),
@@ -198,7 +231,12 @@ fn case() -> impl Strategy<Value = Case> {
         file().boxed(),
         file().boxed(),
     ];
-    (files, prop::bool::weighted(0.8)).prop_map(|(files, is_trusted)| Case { files, is_trusted })
+    let parts = (files, env(), prop::bool::weighted(0.8));
+    parts.prop_map(|(files, env, is_trusted)| Case {
+        files,
+        env,
+        is_trusted,
+    })
 }
 
 /// Keys that would change all objects of JavaScript. They stand in no file with keys of an older version: Gemini CLI writes such a file
@@ -211,6 +249,7 @@ fn dangerous() -> Vec<Case> {
     ];
     let case = |text: &str| Case {
         files: [None, Some(text.to_owned()), Some(text.to_owned()), None],
+        env: None,
         is_trusted: true,
     };
     texts.into_iter().map(case).collect()
@@ -262,10 +301,14 @@ impl Places {
             self.workspace(at).join(".gemini/settings.json"),
             self.system.join("settings.json"),
         ];
+        let env = case.env.iter().map(|(text, is_inside)| {
+            let folder = self.workspace(at);
+            let name = if *is_inside { ".gemini/.env" } else { ".env" };
+            (folder.join(name), text.clone())
+        });
         let files = paths.into_iter().zip(&case.files);
-        files
-            .filter_map(|(path, text)| Some((path, text.clone()?)))
-            .collect()
+        let files = files.filter_map(|(path, text)| Some((path, text.clone()?)));
+        files.chain(env).collect()
     }
 
     fn question(&self, at: usize, case: &Case) -> Value {
@@ -279,7 +322,7 @@ impl Places {
         json!({"files": files, "vars": vars, "workspace": self.workspace(at)})
     }
 
-    fn ours(&self, at: usize, case: &Case) -> Setup {
+    fn ours(&self, at: usize, case: &Case) -> (Setup, BTreeMap<OsString, OsString>) {
         let files = self.files(at, case);
         for (path, text) in &files {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -289,10 +332,11 @@ impl Places {
         let vars = Vars::new(&vars);
         let home = GeminiHome::from_vars(vars, Some(&self.root.join("home"))).unwrap();
         let setup = Setup::read(&home, &self.workspace(at), vars);
+        let environment = setup.environment(vars);
         for (path, _) in files {
             fs::remove_file(path).unwrap();
         }
-        setup
+        (setup, environment)
     }
 }
 
@@ -364,7 +408,7 @@ fn gemini_cli_merges_the_same() {
     let answers = ask(&places.root, &questions);
     let (mut sound, mut fatal, mut crashed) = (0, 0, 0);
     for ((at, case), answer) in numbered().zip(&answers) {
-        let ours = places.ours(at, case);
+        let (ours, environment) = places.ours(at, case);
         let refusal = answer.get("fatal").and_then(Value::as_str);
         if refusal.is_some_and(|refusal| !refusal.starts_with("Error in ")) {
             // It stumbles over a value that it does not expect, and has no opinion.
@@ -381,6 +425,18 @@ fn gemini_cli_merges_the_same() {
         assert_eq!(ours.is_trusted(), answer["isTrusted"] == true, "{case:#?}");
         let theirs = answer["merged"].as_object().unwrap();
         assert_eq!(comparable(ours.merged()), comparable(theirs), "{case:#?}");
+        let environment: BTreeMap<_, _> = environment
+            .iter()
+            .map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap()))
+            .collect();
+        let theirs: BTreeMap<_, _> = answer["env"].as_object().unwrap().iter().collect();
+        let is_known = |name: &str| !["PATH", "TMPDIR"].contains(&name);
+        let theirs: BTreeMap<_, _> = theirs
+            .into_iter()
+            .filter(|(name, _)| is_known(name))
+            .map(|(name, value)| (name.as_str(), value.as_str().unwrap()))
+            .collect();
+        assert_eq!(environment, theirs, "{case:#?}");
         for path in answer["warned"].as_array().unwrap() {
             let path = Path::new(path.as_str().unwrap());
             assert!(
@@ -433,6 +489,7 @@ fn a_file_that_the_cli_could_have_written_is_changed_to_the_same_bytes() {
         .collect();
     let case = |settings: &Value| Case {
         files: [None, Some(format!("{settings:#}")), None, None],
+        env: None,
         is_trusted: true,
     };
     let questions = changes
