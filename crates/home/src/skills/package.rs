@@ -141,10 +141,12 @@ fn below(root: &Path, directory: &Path) -> Vec<(PathBuf, usize)> {
             .collect();
         left -= inner.len();
         inner.sort();
-        let count = inner
-            .iter()
-            .filter(|path| path.join(FILE).is_file())
-            .count();
+        let is_candidate = inner.iter().any(|path| path.join(FILE).is_file());
+        let count = if is_candidate {
+            discover(&path, Tier::User).skills.len()
+        } else {
+            0
+        };
         if count > 0 {
             let path = path.strip_prefix(root).unwrap_or(&path);
             found.push((path.to_owned(), count));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use lapidary_home::auth::Auth;
 use lapidary_home::settings::Settings;
+use lapidary_home::setup::Setup;
 use lapidary_home::trust::Trust;
 use lapidary_home::{GeminiHome, Vars};
 use tempfile::TempDir;
@@ -62,6 +63,14 @@ impl Machine {
 
     pub(crate) fn trust_of(&self, folder: &Path) -> Trust {
         Trust::of(folder, &self.home(), Vars::new(&self.vars))
+    }
+
+    pub(crate) fn setup(&self) -> Setup {
+        Setup::read(&self.home(), &self.project(), Vars::new(&self.vars))
+    }
+
+    pub(crate) fn vars(&self) -> &BTreeMap<OsString, OsString> {
+        &self.vars
     }
 
     pub(crate) fn auth(&self) -> Auth {

@@ -5,12 +5,14 @@
 )]
 
 mod auth;
+mod extensions;
 mod machine;
 mod modules;
 mod peers;
 mod redact;
 mod search;
 mod sessions;
+mod settings;
 mod skills;
 mod trust;
 mod vault;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lapidary::drive::detect;
-use lapidary::home::Vars;
+use lapidary::home::{Notice, Vars};
 use lapidary::home::setup::Setup;
 use lapidary::home::skills::{SkillManager, Sources, Tier};
 use lapidary::render::plain::sanitize;
@@ -90,12 +90,19 @@ impl Here {
 
     /// What is wrong with the files that decide, and which skills take the place of others.
     pub(super) fn warnings(&self, skills: &SkillManager) -> Vec<String> {
-        let notices = self.setup.notices.iter().map(ToString::to_string);
+        let notices = self.setup.notices.iter().filter(|notice| concerns_skills(notice));
+        let notices = notices.map(ToString::to_string);
         let conflicts = skills.conflicts.iter();
         notices
             .chain(conflicts.filter_map(lapidary::home::skills::Conflict::warning))
             .collect()
     }
+}
+
+/// About a whole file, or about a key that decides which skills there are.
+fn concerns_skills(notice: &Notice) -> bool {
+    let key = notice.key.as_deref();
+    key.is_none_or(|key| key.starts_with("skills") || key.starts_with("security.folderTrust"))
 }
 
 pub(super) fn tier(tier: Tier) -> SkillTier {

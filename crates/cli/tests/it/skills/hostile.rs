@@ -24,7 +24,7 @@ with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
         info = entry('x'); info.filename = '..\\\\evil'; archive.writestr(info, 'x')
     if kind == 'symlink': archive.writestr(entry('good/link', 0o120777), '/etc/passwd')
     if kind == 'device': archive.writestr(entry('good/null', 0o020666), '')
-    if kind == 'twice': archive.writestr('good/SKILL.md', 'other')
+    if kind == 'twice': archive.writestr('good/./SKILL.md', 'other')
     if kind == 'many':
         for n in range(10001): archive.writestr(f'good/{n}', '')
     if kind == 'bomb':

@@ -114,7 +114,8 @@ fn gemini_cli_lists_the_same_skills_in_the_same_order_with_the_same_warnings() {
         assert_eq!(as_gemini_prints(&ours), theirs.stdout, "seed {seed}");
         let warnings = ours["warnings"].as_array().into_iter().flatten();
         let warnings: Vec<_> = warnings.map(|warning| warning.as_str().unwrap()).collect();
-        let ours_said = conflicts(&warnings.join("\n"));
+        let warnings = warnings.join("\n");
+        let ours_said = conflicts(&warnings);
         assert_eq!(ours_said, conflicts(&theirs.stderr), "seed {seed}");
         found += ours["skills"].as_array().unwrap().len();
     }
