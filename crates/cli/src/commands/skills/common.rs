@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use lapidary::drive::detect;
-use lapidary::home::{Notice, Vars};
 use lapidary::home::setup::Setup;
 use lapidary::home::skills::{SkillManager, Sources, Tier};
+use lapidary::home::{Notice, Vars};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::skills::SkillTier;
 
@@ -90,7 +90,11 @@ impl Here {
 
     /// What is wrong with the files that decide, and which skills take the place of others.
     pub(super) fn warnings(&self, skills: &SkillManager) -> Vec<String> {
-        let notices = self.setup.notices.iter().filter(|notice| concerns_skills(notice));
+        let notices = self
+            .setup
+            .notices
+            .iter()
+            .filter(|notice| concerns_skills(notice));
         let notices = notices.map(ToString::to_string);
         let conflicts = skills.conflicts.iter();
         notices

@@ -29,7 +29,7 @@ fn seed() -> u64 {
 
 /// A world with so many cases, wherever skills are looked for.
 fn generated(rng: &mut Rng, count: usize, is_trusted: bool) -> Stage {
-    let disabled: Vec<String> = (0..count / 10 + 1)
+    let disabled: Vec<String> = (0..=count / 10)
         .map(|number| format!("OWN-{number}"))
         .collect();
     let stage = Stage::with_settings(&json!({
