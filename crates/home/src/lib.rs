@@ -6,6 +6,7 @@
 pub mod auth;
 mod dotenv;
 mod file;
+pub mod hooks;
 mod jsonc;
 mod places;
 pub mod sessions;
