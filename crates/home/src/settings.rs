@@ -11,6 +11,7 @@ use crate::file::{self, ReadError};
 use crate::notice::Place;
 use crate::places::GeminiHome;
 
+pub(crate) use edit::kind;
 pub use edit::{Changed, Document, EditError, edit};
 pub(crate) use merge::merge;
 
