@@ -12,6 +12,7 @@ use crate::extensions::Extension;
 use crate::file;
 use crate::settings::{Scope, SettingsFile, kind};
 use crate::setup::Setup;
+use crate::trust::Trust;
 
 /// The hooks of a workspace, in the order in which they were found.
 #[derive(Debug, Clone, Default)]
@@ -168,15 +169,23 @@ impl Registry {
         let mut all = Self::default();
         all.add_settings(setup.settings.files.iter(), &Switches::default());
         self.left_out.append(&mut all.left_out);
+        let why = match &setup.trust {
+            Trust::Unknown(doubt) => {
+                format!("it cannot be told whether the folder is trusted: {doubt}")
+            }
+            Trust::Trusted(reason) | Trust::Untrusted(reason) => {
+                format!("the folder is not trusted: {reason}")
+            }
+        };
         self.left_out.extend(all.hooks.into_iter().map(|entry| {
             let hook = entry.hook;
             let whose = match hook.scope {
                 Some(Scope::Workspace) => "",
-                _ => ", not even those of other settings than the folder's",
+                _ => "; Gemini CLI then runs no hooks of any settings, the user's own included",
             };
             LeftOut {
                 what: hook.display_name().to_owned(),
-                why: format!("the folder is not trusted, and Gemini CLI runs no hooks of settings there{whose}"),
+                why: format!("{why}{whose}"),
                 origin: hook.origin,
                 place: hook.place,
             }
