@@ -3,6 +3,7 @@
 mod plan;
 mod registry;
 mod trusted;
+mod upstream;
 
 use lapidary_home::hooks::Registry;
 use serde_json::{Value, json};

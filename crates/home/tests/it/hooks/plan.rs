@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use lapidary_home::hooks::{Entry, Event, Hook, Order, Plan, Registry, Source};
 
-fn hook(event: Event, name: &str, matcher: Option<&str>) -> Hook {
+pub(super) fn hook(event: Event, name: &str, matcher: Option<&str>) -> Hook {
     Hook {
         event,
         name: None,
@@ -22,7 +22,7 @@ fn hook(event: Event, name: &str, matcher: Option<&str>) -> Hook {
     }
 }
 
-fn registry(hooks: Vec<Hook>) -> Registry {
+pub(super) fn registry(hooks: Vec<Hook>) -> Registry {
     let entry = |hook| Entry {
         hook,
         enabled: true,
