@@ -7,6 +7,7 @@ mod completions;
 mod connect;
 mod directories;
 mod doctor;
+mod hooks;
 mod job;
 mod man;
 mod policy;
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Connect(Box<connect::Args>),
     Translate(translate::Args),
     Sessions(sessions::Args),
+    Hooks(hooks::Args),
     Record(record::Args),
     Replay(replay::Args),
     Policy(policy::Args),
@@ -63,6 +65,7 @@ pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Fail
         Command::Connect(args) => connect::run(args, out),
         Command::Translate(args) => translate::run(args, out),
         Command::Sessions(args) => sessions::run(args, out),
+        Command::Hooks(args) => hooks::run(args, out),
         // These end as what they record or play.
         Command::Record(args) => return record::run(args, out),
         Command::Replay(args) => return replay::run(args, out),

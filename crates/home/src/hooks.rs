@@ -2,9 +2,12 @@
 //!
 //! Rules are those of Gemini CLI 0.61. What it drops without a word has a reason here ([`LeftOut`]).
 
+pub mod check;
 mod definition;
 mod layers;
 mod matcher;
+pub mod migrate;
+mod names;
 mod plan;
 mod registry;
 mod switches;

@@ -148,7 +148,10 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "removal",
             "stats",
             "vault",
-            "recover"
+            "recover",
+            "hooks",
+            "hooks_check",
+            "hooks_change"
         ]
     );
     let piped = run(&["schema"]).stdout;

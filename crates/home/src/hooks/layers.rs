@@ -81,6 +81,8 @@ impl<'a> Layers<'a> {
     /// Something other than an object takes the place of all that weaker files have.
     fn replace(&mut self, file: &'a SettingsFile, odd: &Value) {
         let lost: usize = self.events.iter().map(|(_, list)| list.len()).sum();
+        let lost = lost + self.unknown.len();
+        self.unknown.clear();
         for (_, list) in &mut self.events {
             list.clear();
         }

@@ -97,14 +97,14 @@ pub(super) fn search(pattern: &str, name: &str) -> Found {
 }
 
 /// The words of a pattern that is nothing but words, such as `write_file|replace`: most are.
-fn plain_words(pattern: &str) -> Option<Vec<&str>> {
+pub(super) fn plain_words(pattern: &str) -> Option<Vec<&str>> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'|');
     let is_plain = pattern.bytes().all(is_plain);
     is_plain.then(|| pattern.split('|').collect())
 }
 
 /// Without what JavaScript takes for space around it.
-fn trimmed(text: &str) -> &str {
+pub(super) fn trimmed(text: &str) -> &str {
     text.trim_matches(|letter: char| {
         matches!(letter, '\u{feff}') || (letter.is_whitespace() && letter != '\u{85}')
     })

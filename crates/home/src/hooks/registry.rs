@@ -54,7 +54,11 @@ pub struct LeftOut {
 impl Registry {
     /// The hooks that count in a workspace. Nothing is written.
     pub fn of(setup: &Setup) -> Self {
-        let is_trusted = setup.is_trusted();
+        Self::if_trusted(setup, setup.is_trusted())
+    }
+
+    /// The hooks that would count if the workspace were trusted, or were not.
+    pub(super) fn if_trusted(setup: &Setup, is_trusted: bool) -> Self {
         let counts = |file: &&SettingsFile| is_trusted || file.scope != Scope::Workspace;
         let files = || setup.settings.files.iter().filter(counts);
         let switches = Switches::read(files());

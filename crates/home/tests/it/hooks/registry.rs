@@ -232,7 +232,7 @@ fn all_hooks_may_be_switched_off_and_the_strongest_file_decides() {
     check(config(json!(false)), config(json!(true)), false);
     check(config(json!(true)), config(json!(false)), true);
     check(config(json!(0)), json!({}), true);
-    check(config(json!("false")), json!({}), false);
+    check(config(json!("false")), json!({}), true);
     check(config(json!(null)), json!({}), false);
     check(config(json!(false)), config(json!(null)), false);
     check(old(json!(false)), json!({}), true);
