@@ -8,9 +8,9 @@ use crate::open_enum::open_enum;
 /// The version that a list carries in `schema`.
 pub const LIST_SCHEMA: &str = "lapidary.hooks/1";
 /// The version that a check carries in `schema`.
-pub const CHECK_SCHEMA: &str = "lapidary.hooks_check/1";
+pub const CHECK_SCHEMA: &str = "lapidary.hooks-check/1";
 /// The version that a change carries in `schema`.
-pub const CHANGE_SCHEMA: &str = "lapidary.hooks_change/1";
+pub const CHANGE_SCHEMA: &str = "lapidary.hooks-change/1";
 
 /// The hooks of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -105,7 +105,7 @@ open_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookCheck {
-    /// The vocabulary and its version, `lapidary.hooks_check/1`. Derived.
+    /// The vocabulary and its version, `lapidary.hooks-check/1`. Derived.
     pub schema: String,
     /// The workspace. Derived.
     pub workspace: String,
@@ -158,7 +158,7 @@ open_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookChange {
-    /// The vocabulary and its version, `lapidary.hooks_change/1`. Derived.
+    /// The vocabulary and its version, `lapidary.hooks-change/1`. Derived.
     pub schema: String,
     /// What was asked for. Derived.
     pub action: HookAction,

@@ -46,9 +46,9 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::vault::VaultReport>("vault", "what `lapidary sessions vault` prints"),
     published::<crate::vault::RecoverReport>("recover", "what `lapidary sessions recover` prints"),
     published::<crate::hooks::HookList>("hooks", "what `lapidary hooks list` prints"),
-    published::<crate::hooks::HookCheck>("hooks_check", "what `lapidary hooks check` prints"),
+    published::<crate::hooks::HookCheck>("hooks-check", "what `lapidary hooks check` prints"),
     published::<crate::hooks::HookChange>(
-        "hooks_change",
+        "hooks-change",
         "what `lapidary hooks enable`, `disable` and `migrate` print",
     ),
 ];

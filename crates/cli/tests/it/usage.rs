@@ -150,8 +150,8 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "vault",
             "recover",
             "hooks",
-            "hooks_check",
-            "hooks_change"
+            "hooks-check",
+            "hooks-change"
         ]
     );
     let piped = run(&["schema"]).stdout;

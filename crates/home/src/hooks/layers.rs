@@ -53,28 +53,43 @@ impl<'a> Layers<'a> {
             if SWITCHES.contains(&name.as_str()) || is_unsafe(name) {
                 continue;
             }
-            let Some((_, list)) = self
-                .events
-                .iter_mut()
-                .find(|(event, _)| event.as_str() == name)
-            else {
-                if !self.unknown.iter().any(|(known, _)| known == name) {
-                    self.unknown.push((name, &file.path));
-                }
-                continue;
-            };
-            let place = vec!["hooks".to_owned(), name.clone()];
-            let written = |value, place| Written { file, value, place };
-            match value {
-                Value::Array(items) => list.extend(
-                    items
-                        .iter()
-                        .enumerate()
-                        .map(|(index, item)| written(item, under(&place, &[&index.to_string()]))),
-                ),
-                // The defaults have a list for every event, and what is added to a list becomes an item of it.
-                one => list.push(written(one, place)),
+            match name.parse() {
+                Ok(event) => self.definitions(file, event, value),
+                Err(_) if self.unknown.iter().any(|(known, _)| known == name) => {}
+                Err(_) => self.unknown.push((name, &file.path)),
             }
+        }
+    }
+
+    fn definitions(&mut self, file: &'a SettingsFile, event: Event, value: &'a Value) {
+        let place = vec!["hooks".to_owned(), event.to_string()];
+        let found = self.events.iter().position(|(known, _)| *known == event);
+        let index = match (found, value) {
+            (Some(index), _) => index,
+            (None, Value::Array(_)) => {
+                self.events.push((event, Vec::new()));
+                self.events.len() - 1
+            }
+            (None, odd) => {
+                return self.left_out.push(LeftOut {
+                    what: event.to_string(),
+                    origin: file.path.clone(),
+                    place,
+                    why: format!("it is {}, not a list", kind(odd)),
+                });
+            }
+        };
+        let written = |value, place| Written { file, value, place };
+        let list = &mut self.events[index].1;
+        match value {
+            Value::Array(items) => list.extend(
+                items
+                    .iter()
+                    .enumerate()
+                    .map(|(index, item)| written(item, under(&place, &[&index.to_string()]))),
+            ),
+            // The defaults have a list for every event, and what is added to a list becomes an item of it.
+            one => list.push(written(one, place)),
         }
     }
 
@@ -83,9 +98,8 @@ impl<'a> Layers<'a> {
         let lost: usize = self.events.iter().map(|(_, list)| list.len()).sum();
         let lost = lost + self.unknown.len();
         self.unknown.clear();
-        for (_, list) in &mut self.events {
-            list.clear();
-        }
+        // The defaults are gone with it.
+        self.events.clear();
         let and_more = if lost > 0 {
             "; it takes the place of the hooks in weaker files, so those are gone too"
         } else {

@@ -97,9 +97,10 @@ impl Claude {
                 claude.sources.push(path);
             }
         }
-        match claude.sources.is_empty() {
-            true => Err(MigrateError::NoSettings(folder)),
-            false => Ok(claude),
+        if claude.sources.is_empty() {
+            Err(MigrateError::NoSettings(folder))
+        } else {
+            Ok(claude)
         }
     }
 

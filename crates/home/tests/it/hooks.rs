@@ -1,5 +1,7 @@
 //! Hooks: which count, which run, and why the others do not.
 
+mod check;
+mod migrate;
 mod plan;
 mod registry;
 mod trusted;

@@ -48,11 +48,15 @@ pub(super) fn unknown(name: &str, place: &Place) -> Failure {
         .collect();
     names.dedup();
     let failure = Failure::bad_input(anyhow!("no hook here is called `{name}`"));
-    match names.is_empty() {
-        true if !place.setup.is_trusted() => failure.with_hint("the folder is not trusted, so none of its hooks count; `lapidary hooks list` says more"),
-        true => failure.with_hint("there are no hooks here"),
-        false => failure.with_hint(format!("there are {}", names.join(", "))),
-    }
+    let hint = if !names.is_empty() {
+        format!("there are {}", names.join(", "))
+    } else if place.setup.is_trusted() {
+        "there are no hooks here".to_owned()
+    } else {
+        "the folder is not trusted, so none of its hooks count; `lapidary hooks list` says more"
+            .to_owned()
+    };
+    failure.with_hint(hint)
 }
 
 /// Whether a hook of that name is written anywhere, whether it counts or not.

@@ -104,9 +104,11 @@ fn text(findings: &[Finding], out: &mut Printer) -> io::Result<()> {
         let path = plain(&finding.path.display().to_string());
         let subject = plain(&finding.subject);
         let sentence = plain(&finding.sentence);
-        let about = match sentence.contains(&format!("`{subject}`")) {
-            true => String::new(),
-            false => format!("`{subject}`: "),
+        let is_named = sentence.contains(&format!("`{subject}`"));
+        let about = if is_named {
+            String::new()
+        } else {
+            format!("`{subject}`: ")
         };
         writeln!(
             out,

@@ -49,13 +49,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let edited: Result<Changed, EditError> =
         edit(&path, |file| file.push(&LISTS[0], name).map(drop));
     let applied = edited.map_err(not_changed)? == Changed::Yes;
-    let sentence = match applied {
-        true => format!(
+    let sentence = if applied {
+        format!(
             "Hook \"{name}\" disabled by adding it to the disabled list in {} ({}) settings.",
             scope.word(),
             path.display()
-        ),
-        false => format!("Hook \"{name}\" is already disabled."),
+        )
+    } else {
+        format!("Hook \"{name}\" is already disabled.")
     };
     let change = HookChange {
         schema: CHANGE_SCHEMA.to_owned(),

@@ -125,9 +125,10 @@ fn text(place: &Place, registry: &Registry, out: &mut Printer) -> Result<(), Fai
         hook(entry, out)?;
     }
     for left in &registry.left_out {
-        let at = match left.place.is_empty() {
-            true => String::new(),
-            false => format!(" {}", left.place.join(".")),
+        let at = if left.place.is_empty() {
+            String::new()
+        } else {
+            format!(" {}", left.place.join("."))
         };
         let where_it_is = format!("{}{at}", left.origin.display());
         writeln!(

@@ -51,9 +51,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     }
     let claude = Claude::read(&place.setup.workspace).map_err(nothing_to_migrate)?;
     let path = place.settings_file(Writable::Workspace);
-    let added = match args.dry_run {
-        true => would_add(&claude, &place)?,
-        false => add(&claude, &path)?,
+    let added = if args.dry_run {
+        would_add(&claude, &place)?
+    } else {
+        add(&claude, &path)?
     };
     warn_of_trust(&place);
     let change = HookChange {

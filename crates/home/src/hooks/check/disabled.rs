@@ -1,6 +1,6 @@
 //! What switches hooks off, and what only looks as if it did.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
 }
 
 /// Names in the list: of hooks, or of none.
-fn names(report: &mut Report<'_>, registry: &Registry, path: &PathBuf, list: Option<&Value>) {
+fn names(report: &mut Report<'_>, registry: &Registry, path: &Path, list: Option<&Value>) {
     let list = list
         .and_then(Value::as_array)
         .into_iter()
@@ -76,15 +76,14 @@ fn names(report: &mut Report<'_>, registry: &Registry, path: &PathBuf, list: Opt
 }
 
 /// Keys of older versions.
-fn old<'v>(report: &mut Report<'_>, path: &PathBuf, get: &impl Fn(&[&str]) -> Option<&'v Value>) {
+fn old<'v>(report: &mut Report<'_>, path: &Path, get: &impl Fn(&[&str]) -> Option<&'v Value>) {
     let moved = |key: &str| Some(format!("write `hooksConfig.{key}`"));
     if let Some(value) = get(&["hooks", "enabled"]) {
         let is_off = value == &Value::Bool(false);
-        let sentence = match is_off {
-            true => {
-                "`hooks.enabled` no longer switches anything off in Gemini CLI, which runs all hooks; Lapidary runs none"
-            }
-            false => "`hooks.enabled` is of an older version, and Gemini CLI passes over it",
+        let sentence = if is_off {
+            "`hooks.enabled` no longer switches anything off in Gemini CLI, which runs all hooks; Lapidary runs none"
+        } else {
+            "`hooks.enabled` is of an older version, and Gemini CLI passes over it"
         };
         report.add(
             path,

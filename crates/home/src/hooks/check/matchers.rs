@@ -120,10 +120,18 @@ fn tool_word(pattern: &str, word: &str) -> Option<About> {
         format!(" (of `{pattern}`)")
     };
     if let Some(tool) = tool_meant(word).filter(|_| !is_known) {
+        let others = pattern
+            .split('|')
+            .any(|other| TOOLS.iter().any(|tool| tool.contains(other)));
+        let severity = if others {
+            Severity::Warning
+        } else {
+            Severity::Error
+        };
         let sentence =
             format!("no tool is called `{word}`{whole}: it never matches, and case counts");
         return Some((
-            Severity::Error,
+            severity,
             "dead_matcher",
             sentence,
             Some(format!("write `{tool}`")),

@@ -65,11 +65,17 @@ enum Use {
 fn present(report: &mut Report<'_>, entry: &Entry, path: &Path, wanted: Use) {
     let shown = path.display();
     let found = match fs::metadata(path) {
-        Err(error) => Err((
-            "missing_script",
-            format!("its script `{shown}` cannot be found: {}", error.kind()),
-            None,
-        )),
+        Err(error) => {
+            let what = match error.kind() {
+                std::io::ErrorKind::NotFound => "is not there".to_owned(),
+                _ => format!("cannot be looked at: {error}"),
+            };
+            Err((
+                "missing_script",
+                format!("its script `{shown}` {what}"),
+                None,
+            ))
+        }
         Ok(about) if about.is_dir() => Err((
             "missing_script",
             format!("its script `{shown}` is a directory"),
@@ -85,7 +91,7 @@ fn present(report: &mut Report<'_>, entry: &Entry, path: &Path, wanted: Use) {
     match found {
         Ok(()) => silence::look_at_script(report, entry, path),
         Err((code, sentence, hint)) => {
-            complain(report, entry, code, Severity::Error, sentence, hint)
+            complain(report, entry, code, Severity::Error, sentence, hint);
         }
     }
 }
@@ -165,6 +171,7 @@ impl Around<'_> {
             word = format!("{home}/{rest}");
         }
         let needs_a_shell = word.starts_with('~') || word.contains(['$', '`', '*', '?', '[']);
+        let word = word.strip_prefix("./").unwrap_or(&word);
         (!needs_a_shell).then(|| self.workspace.join(word))
     }
 }

@@ -125,13 +125,64 @@ fn code_of(line: &str) -> &str {
     line.split(" # ").next().unwrap_or(line)
 }
 
-/// Whether something on a line may print.
+/// Whether something on a line may be heard: on stdout or stderr, not in a file, a variable or another program.
 fn speaks(line: &str) -> bool {
-    const WORDS: [&str; 14] = [
-        "echo", "printf", "print", "cat", "jq", "tee", ">&2", "1>&2", "write(", "puts", "console.",
-        "logger", "die", "<<",
+    const CALLS: [&str; 7] = [
+        "print(",
+        ".write(",
+        "json.dump(",
+        "console.",
+        "print!",
+        "puts ",
+        "die ",
     ];
-    WORDS.iter().any(|word| line.contains(word))
+    if CALLS.iter().any(|call| line.contains(call)) {
+        return true;
+    }
+    let line = without_captured(line);
+    let commands = line
+        .split([';', '&', '{', '('])
+        .flat_map(|part| part.split("||"));
+    // Of a pipe only the last program is heard. `2>&1` and the like are split too, which does no harm.
+    let last = commands.filter_map(|command| command.rsplit('|').next());
+    line.contains(">&2") && has_words(&line) || last.into_iter().any(is_heard)
+}
+
+fn has_words(line: &str) -> bool {
+    ["echo", "printf", "cat", "jq", "tee"]
+        .iter()
+        .any(|word| line.split_whitespace().any(|it| it == *word))
+}
+
+fn is_heard(command: &str) -> bool {
+    const SPEAKERS: [&str; 6] = ["echo", "printf", "cat", "jq", "tee", "print"];
+    const BEFORE: [&str; 5] = ["then", "else", "do", "!", "if"];
+    let mut words = command
+        .split_whitespace()
+        .skip_while(|word| BEFORE.contains(word));
+    let goes_elsewhere =
+        command.replace("/dev/stderr", "").contains('>') && !command.contains("/dev/stderr");
+    words.next().is_some_and(|word| SPEAKERS.contains(&word)) && !goes_elsewhere
+}
+
+/// A line without what is put into its place: `$(…)` and the like.
+fn without_captured(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut depth = 0_usize;
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '$' if letters.peek() == Some(&'(') => {
+                depth += 1;
+                letters.next();
+            }
+            '(' if depth > 0 => depth += 1,
+            ')' if depth > 0 => depth -= 1,
+            other if depth == 0 => out.push(other),
+            _ => {}
+        }
+    }
+    out
 }
 
 fn has_exit(line: &str, code: &str) -> bool {
