@@ -3,6 +3,7 @@
 mod check;
 mod migrate;
 mod plan;
+mod real;
 mod registry;
 mod trusted;
 mod upstream;

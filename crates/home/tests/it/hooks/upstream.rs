@@ -469,7 +469,15 @@ fn pattern(seed: u64) -> (String, String) {
             dice.one_of(&["a", "b", "_", "file", "1", "-", " ", "{2}"])
         })
         .concat();
-    (pattern, name)
+    // A tool without a name matches everything.
+    (
+        pattern,
+        if name.is_empty() {
+            "a".to_owned()
+        } else {
+            name
+        },
+    )
 }
 
 #[test]
