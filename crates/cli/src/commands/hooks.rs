@@ -14,7 +14,7 @@ use crate::printer::Printer;
 
 /// List, check and change the hooks of Gemini CLI
 ///
-/// Reads settings and extensions as Gemini CLI does, and says why a hook does not run. Nothing is run.
+/// Reads settings and extensions as Gemini CLI does, and says why a hook does not run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

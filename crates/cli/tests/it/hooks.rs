@@ -248,7 +248,7 @@ fn a_check_finds_errors_where_they_stand_and_exits_with_one() {
     );
     assert_eq!(
         world.shown(&["check", "--format", "text"]),
-        "project/.gemini/settings.json:4:22: error: `guard`: no tool is called `Write`: it never matches, and case counts\n  hint: write `write_file`\nproject/.gemini/settings.json:6:28: error: `./gone.sh`: its script `project/gone.sh` is not there\nproject/.gemini/settings.json:6:53: warning: `./gone.sh`: its `timeout` is 5 milliseconds, which looks like seconds; a hook that takes longer lets everything pass\n  hint: for 5 seconds write `\"timeout\": 5000`\n"
+        "project/.gemini/settings.json:4:22: error: `guard`: no tool is called `Write`: it never matches, and case counts\n  hint: write `write_file`\nproject/.gemini/settings.json:6:28: error: `./gone.sh`: its script `project/gone.sh` is not there\nproject/.gemini/settings.json:6:52: warning: `./gone.sh`: its `timeout` is 5 milliseconds, which looks like seconds; a hook that takes longer lets everything pass\n  hint: for 5 seconds write `\"timeout\": 5000`\n"
     );
 }
 
