@@ -82,7 +82,7 @@ fn old_keys(object: &Map<String, Value>) -> Vec<Misfit> {
         let value = super::at(object, &path)?;
         let sentence = match value {
             Value::Bool(_) => {
-                format!("is of an older version, and read as the opposite of `{new}`")
+                format!("is of an older version, and read as `{new}`, turned around")
             }
             odd => format!(
                 "is of an older version and {}, not true or false",

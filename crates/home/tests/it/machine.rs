@@ -69,6 +69,14 @@ impl Machine {
         Trust::of(folder, &self.home(), Vars::new(&self.vars))
     }
 
+    pub(crate) fn setup(&self) -> Setup {
+        Setup::read(&self.home(), &self.project(), Vars::new(&self.vars))
+    }
+
+    pub(crate) fn vars(&self) -> &BTreeMap<OsString, OsString> {
+        &self.vars
+    }
+
     pub(crate) fn auth(&self) -> Auth {
         let (project, home, vars) = (self.project(), self.home(), Vars::new(&self.vars));
         let settings = Settings::read(&home, &project);
