@@ -15,7 +15,7 @@ mod examples;
 mod export;
 mod golden;
 mod help;
-mod hooks;
+mod hook_commands;
 mod policy;
 mod real;
 mod record;

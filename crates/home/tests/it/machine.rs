@@ -69,10 +69,6 @@ impl Machine {
         Trust::of(folder, &self.home(), Vars::new(&self.vars))
     }
 
-    pub(crate) fn setup(&self) -> Setup {
-        Setup::read(&self.home(), &self.project(), Vars::new(&self.vars))
-    }
-
     pub(crate) fn vars(&self) -> &BTreeMap<OsString, OsString> {
         &self.vars
     }
