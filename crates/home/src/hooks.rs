@@ -19,7 +19,7 @@ use std::time::Duration;
 
 pub use lapidary_wire::gemini::hooks::{Event, Matching};
 pub use plan::{Order, Plan};
-pub use registry::{Entry, LeftOut, Registry};
+pub use registry::{Entry, LeftOut, Misfit, Registry};
 pub use trusted::TrustedHooks;
 
 use crate::settings::Scope;

@@ -9,10 +9,11 @@ mod silence;
 mod spots;
 mod timeouts;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::{Entry, Registry};
+use super::{Entry, Event, Registry};
 use crate::notice::Place;
 use crate::settings::Scope;
 use crate::setup::Setup;
@@ -68,6 +69,9 @@ pub struct Surroundings<'a> {
     pub home: &'a Path,
 }
 
+/// More findings than that are counted, not told: nobody reads them, and each has to be found in its file.
+const MOST: usize = 1000;
+
 /// Looks at every hook that is written for a workspace, whether it counts there or not.
 pub fn check(setup: &Setup, surroundings: Surroundings<'_>) -> Vec<Finding> {
     let registry = Registry::if_trusted(setup, true);
@@ -76,6 +80,8 @@ pub fn check(setup: &Setup, surroundings: Surroundings<'_>) -> Vec<Finding> {
         surroundings,
         spots: Spots::default(),
         findings: Vec::new(),
+        scripts: HashSet::new(),
+        more: 0,
     };
     report.trust(&registry);
     disabled::look(&mut report, &registry);
@@ -86,6 +92,7 @@ pub fn check(setup: &Setup, surroundings: Surroundings<'_>) -> Vec<Finding> {
         timeouts::look(&mut report, entry);
         scripts::look(&mut report, entry);
     }
+    let more = report.more;
     let mut findings = report.findings;
     findings.sort_by(|one, other| {
         (one.severity, &one.path, one.place).cmp(&(other.severity, &other.path, other.place))
@@ -100,6 +107,17 @@ pub fn check(setup: &Setup, surroundings: Surroundings<'_>) -> Vec<Finding> {
                 &earlier.sentence,
             )
     });
+    if more > 0 {
+        findings.push(Finding {
+            severity: Severity::Note,
+            code: "more",
+            path: setup.workspace.clone(),
+            place: None,
+            subject: "hooks".to_owned(),
+            sentence: format!("there are {more} more findings"),
+            hint: None,
+        });
+    }
     findings
 }
 
@@ -109,6 +127,10 @@ struct Report<'a> {
     surroundings: Surroundings<'a>,
     spots: Spots,
     findings: Vec<Finding>,
+    /// Those that have been read, each for an event.
+    scripts: HashSet<(PathBuf, Event)>,
+    /// How many findings there are beyond those that are told.
+    more: usize,
 }
 
 /// What was found, before it has a place.
@@ -123,11 +145,19 @@ struct Found<'a> {
 impl Report<'_> {
     /// Adds what was found at a path of keys of a file.
     fn add(&mut self, path: &Path, keys: &[String], found: Found<'_>) {
+        if self.findings.len() >= MOST {
+            self.more += 1;
+            return;
+        }
         let place = self.spots.place(path, keys);
         self.add_at(path, place, found);
     }
 
     fn add_at(&mut self, path: &Path, place: Option<Place>, found: Found<'_>) {
+        if self.findings.len() >= MOST {
+            self.more += 1;
+            return;
+        }
         self.findings.push(Finding {
             severity: found.severity,
             code: found.code,

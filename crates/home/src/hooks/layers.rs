@@ -1,12 +1,13 @@
 //! The hooks of all files, one over the other as Gemini CLI merges them, each with the file it is from.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
 use super::Event;
 use super::definition::under;
-use super::registry::LeftOut;
+use super::registry::{LeftOut, Misfit};
 use crate::settings::{SettingsFile, kind};
 
 /// What `hooks` held before there were `hooksConfig`: no events.
@@ -19,6 +20,8 @@ pub(super) struct Layers<'a> {
     /// Names that are no event's, and the file that has each first.
     pub(super) unknown: Vec<(&'a str, &'a Path)>,
     pub(super) left_out: Vec<LeftOut>,
+    /// The names among the unknown ones.
+    seen: HashSet<&'a str>,
 }
 
 /// A definition and where it is written.
@@ -35,6 +38,7 @@ pub(super) fn merge<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> Layers
         events: Event::ALL.map(|event| (event, Vec::new())).into(),
         unknown: Vec::new(),
         left_out: Vec::new(),
+        seen: HashSet::new(),
     };
     for file in files {
         let content = file.content.as_ref().ok();
@@ -55,7 +59,7 @@ impl<'a> Layers<'a> {
             }
             match name.parse() {
                 Ok(event) => self.definitions(file, event, value),
-                Err(_) if self.unknown.iter().any(|(known, _)| known == name) => {}
+                Err(_) if !self.seen.insert(name) => {}
                 Err(_) => self.unknown.push((name, &file.path)),
             }
         }
@@ -75,6 +79,7 @@ impl<'a> Layers<'a> {
                     what: event.to_string(),
                     origin: file.path.clone(),
                     place,
+                    misfit: Misfit::Shape,
                     why: format!("it is {}, not a list", kind(odd)),
                 });
             }
@@ -98,6 +103,7 @@ impl<'a> Layers<'a> {
         let lost: usize = self.events.iter().map(|(_, list)| list.len()).sum();
         let lost = lost + self.unknown.len();
         self.unknown.clear();
+        self.seen.clear();
         // The defaults are gone with it.
         self.events.clear();
         let and_more = if lost > 0 {
@@ -109,6 +115,7 @@ impl<'a> Layers<'a> {
             what: "hooks".to_owned(),
             origin: file.path.clone(),
             place: vec!["hooks".to_owned()],
+            misfit: Misfit::Shape,
             why: format!("`hooks` is {}, not an object{and_more}", kind(odd)),
         });
     }

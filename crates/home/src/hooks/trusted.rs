@@ -3,6 +3,7 @@
 //! It is not a lock: Gemini CLI runs hooks it sees for the first time, says so once, and writes them down. What it compares is
 //! a hook's name and command, not what the script does.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -31,14 +32,15 @@ impl TrustedHooks {
 
     /// The hooks of a project's settings that were never seen, by what they are called.
     pub fn unseen(&self, project: &Path, hooks: &Map<String, Value>) -> Vec<String> {
-        let known = self.known(project);
+        let known: HashSet<String> = self.known(project).into_iter().collect();
+        let mut told = HashSet::new();
         let mut unseen: Vec<String> = Vec::new();
         for hook in all(hooks).filter(|hook| !known.contains(&key(hook))) {
             let text = |key: &str| hook.get(key)?.as_str().filter(|text| !text.is_empty());
             let called = text("name").or_else(|| text("command"));
-            let called = called.unwrap_or("unknown-hook").to_owned();
-            if !unseen.contains(&called) {
-                unseen.push(called);
+            let called = called.unwrap_or("unknown-hook");
+            if told.insert(called) {
+                unseen.push(called.to_owned());
             }
         }
         unseen
@@ -47,11 +49,8 @@ impl TrustedHooks {
     /// Writes down that the user has been told about the hooks of a project.
     pub fn record(&mut self, project: &Path, hooks: &Map<String, Value>) -> Result<(), EditError> {
         let mut known = self.known(project);
-        for key in all(hooks).map(key) {
-            if !known.contains(&key) {
-                known.push(key);
-            }
-        }
+        let mut seen: HashSet<String> = known.iter().cloned().collect();
+        known.extend(all(hooks).map(key).filter(|key| seen.insert(key.clone())));
         let project = project.to_string_lossy().into_owned();
         let known = Value::from(known);
         edit(&self.path, |file| file.set(&[&project], known.clone()))?;

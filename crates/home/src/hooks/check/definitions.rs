@@ -1,33 +1,37 @@
 //! What is no hook: unknown events, odd values, a `type` that is none.
 
 use super::super::names::{claude_event, nearest};
-use super::super::{Event, LeftOut, Registry};
+use super::super::{Event, LeftOut, Misfit, Registry};
 use super::{Found, Report, Severity};
 
 pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
     for left in &registry.left_out {
-        let is_event = left.place.len() == 2 && left.why == "there is no such event";
-        let found = if is_event {
-            event(left)
-        } else {
-            Found {
-                severity: severity(left),
-                code: code(left),
-                subject: &left.what,
-                sentence: format!("{} is left out: {}", named(left), left.why),
-                hint: hint(left),
+        let found = match left.misfit {
+            Misfit::Event => event(left),
+            // An extension that is not active has its reasons.
+            Misfit::Extension => about(left, Severity::Note, "inactive_extension", None),
+            Misfit::File => about(left, Severity::Error, "unusable_file", None),
+            Misfit::Type => about(left, Severity::Error, "bad_type", hint(left)),
+            Misfit::Shape | Misfit::Command | Misfit::Matcher | Misfit::Trust => {
+                about(left, Severity::Error, "bad_definition", hint(left))
             }
         };
         report.add(&left.origin, &left.place, found);
     }
 }
 
-/// An extension that is not active has its reasons.
-fn severity(left: &LeftOut) -> Severity {
-    if left.why.starts_with("it is not active") {
-        Severity::Note
-    } else {
-        Severity::Error
+fn about<'a>(
+    left: &'a LeftOut,
+    severity: Severity,
+    code: &'static str,
+    hint: Option<String>,
+) -> Found<'a> {
+    Found {
+        severity,
+        code,
+        subject: &left.what,
+        sentence: format!("{} is left out: {}", named(left), left.why),
+        hint,
     }
 }
 
@@ -60,28 +64,13 @@ fn event(left: &LeftOut) -> Found<'_> {
     }
 }
 
-fn code(left: &LeftOut) -> &'static str {
-    if left.place.is_empty() {
-        "unusable_file"
-    } else if left.why.contains("`type`") {
-        "bad_type"
-    } else {
-        "bad_definition"
-    }
-}
-
 fn hint(left: &LeftOut) -> Option<String> {
     let shape = r#"{"matcher": "…", "hooks": [{"type": "command", "command": "…"}]}"#;
-    if left.place.is_empty() {
-        return None;
-    }
-    Some(if left.why.contains("`type`") {
-        "write `\"type\": \"command\"`; case counts".to_owned()
-    } else if left.why.contains("`command`") {
-        "write what the shell is to run as `\"command\": \"…\"`".to_owned()
-    } else if left.why.contains("`matcher`") {
-        "write a matcher as one text, such as \"write_file|replace\"".to_owned()
-    } else {
-        format!("a definition looks like {shape}")
+    Some(match left.misfit {
+        Misfit::Type => "write `\"type\": \"command\"`; case counts".to_owned(),
+        Misfit::Command => "write what the shell is to run as `\"command\": \"…\"`".to_owned(),
+        Misfit::Matcher => "write a matcher as one text, such as \"write_file|replace\"".to_owned(),
+        Misfit::Shape => format!("a definition looks like {shape}"),
+        Misfit::File | Misfit::Event | Misfit::Extension | Misfit::Trust => return None,
     })
 }

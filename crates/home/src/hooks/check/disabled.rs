@@ -1,5 +1,6 @@
 //! What switches hooks off, and what only looks as if it did.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -35,6 +36,8 @@ pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
 
 /// Names in the list: of hooks, or of none.
 fn names(report: &mut Report<'_>, registry: &Registry, path: &Path, list: Option<&Value>) {
+    let hooks = registry.hooks.iter();
+    let known: HashSet<&str> = hooks.map(|entry| entry.hook.display_name()).collect();
     let list = list
         .and_then(Value::as_array)
         .into_iter()
@@ -43,24 +46,19 @@ fn names(report: &mut Report<'_>, registry: &Registry, path: &Path, list: Option
     for (index, name) in list {
         let place = keys(&["hooksConfig", "disabled", &index.to_string()]);
         let Some(name) = name.as_str() else { continue };
-        let count = registry
-            .hooks
-            .iter()
-            .filter(|entry| entry.hook.display_name() == name)
-            .count();
-        let (severity, code, sentence) = match count {
-            0 => (
-                Severity::Note,
-                "disabled_unknown",
-                format!("no hook here is called `{name}`"),
-            ),
-            _ => (
-                Severity::Note,
+        let is_known = known.contains(name);
+        let (code, sentence, hint) = if is_known {
+            let hint = format!("`lapidary hooks enable '{name}'` switches it on");
+            (
                 "disabled",
                 format!("hook `{name}` is switched off"),
-            ),
+                Some(hint),
+            )
+        } else {
+            let sentence = format!("no hook here is called `{name}`");
+            ("disabled_unknown", sentence, None)
         };
-        let hint = (count > 0).then(|| format!("`lapidary hooks enable '{name}'` switches it on"));
+        let severity = Severity::Note;
         report.add(
             path,
             &place,

@@ -1,5 +1,6 @@
 //! What is written twice: keys, of which only the last counts, and hooks, which run once.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::super::Registry;
@@ -7,7 +8,7 @@ use super::{Found, Report, Severity};
 use crate::jsonc::Node;
 
 pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
-    let mut files: Vec<PathBuf> = Vec::new();
+    let mut files: HashSet<PathBuf> = HashSet::new();
     let settings = report
         .setup
         .settings
@@ -16,9 +17,8 @@ pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
         .map(|file| file.path.clone());
     let others = registry.hooks.iter().map(|entry| entry.hook.origin.clone());
     for path in settings.chain(others) {
-        if !files.contains(&path) {
+        if files.insert(path.clone()) {
             keys(report, &path);
-            files.push(path);
         }
     }
     hooks(report, registry);
@@ -67,11 +67,9 @@ enum Depth {
 /// The keys of an object that come again, with where they are.
 fn doubled(node: &Node, twice: &mut Vec<(String, usize)>, depth: Depth) {
     let is_ours = |key: &str| depth == Depth::All || key == "hooks" || key == "hooksConfig";
-    for (index, child) in node.children.iter().enumerate() {
-        let comes_again = node.children[index + 1..]
-            .iter()
-            .any(|later| later.key == child.key);
-        if comes_again && is_ours(&child.key) {
+    let mut later = HashSet::new();
+    for child in node.children.iter().rev() {
+        if !later.insert(&child.key) && is_ours(&child.key) {
             twice.push((child.key.clone(), child.start));
         }
         if depth == Depth::All {
@@ -82,28 +80,24 @@ fn doubled(node: &Node, twice: &mut Vec<(String, usize)>, depth: Depth) {
 
 /// Hooks of one event that are the same to Gemini CLI.
 fn hooks(report: &mut Report<'_>, registry: &Registry) {
-    for (index, entry) in registry.hooks.iter().enumerate() {
-        let same = |other: &&super::Entry| {
-            other.hook.event == entry.hook.event
-                && other.hook.key() == entry.hook.key()
-                && other.hook.matcher == entry.hook.matcher
+    let mut seen = HashMap::new();
+    for entry in &registry.hooks {
+        let hook = &entry.hook;
+        let key = (hook.event, hook.key(), &hook.matcher);
+        let Some(first) = seen.insert(key, &hook.origin) else {
+            continue;
         };
-        if let Some(first) = registry.hooks[..index].iter().find(same) {
-            let first = first.hook.origin.display().to_string();
-            report.add_to(
-                entry,
-                "command",
-                Found {
-                    severity: Severity::Note,
-                    code: "duplicate_hook",
-                    subject: entry.hook.display_name(),
-                    sentence: format!(
-                        "the same hook is in `{first}` for {} already: it runs once",
-                        entry.hook.event
-                    ),
-                    hint: None,
-                },
-            );
-        }
+        let found = Found {
+            severity: Severity::Note,
+            code: "duplicate_hook",
+            subject: hook.display_name(),
+            sentence: format!(
+                "the same hook is in `{}` for {} already: it runs once",
+                first.display(),
+                hook.event
+            ),
+            hint: None,
+        };
+        report.add_to(entry, "command", found);
     }
 }

@@ -15,6 +15,9 @@ const NEAR: usize = 6;
 
 /// A script that exits with 2 and says nothing near it.
 pub(super) fn look_at_script(report: &mut Report<'_>, entry: &Entry, path: &Path) {
+    if !report.scripts.insert((path.to_owned(), entry.hook.event)) {
+        return;
+    }
     let Some(text) = readable(path) else { return };
     let subject = entry.hook.display_name().to_owned();
     for place in silent_exits(&text) {

@@ -379,3 +379,28 @@ fn what_is_found_in_an_extension_stands_in_its_file() {
         ]
     );
 }
+
+#[test]
+fn thousands_of_hooks_are_looked_at_in_bounded_time() {
+    let one = r#"{"type": "command", "command": "C", "timeout": 5}"#;
+    let hooks: Vec<String> = (0..10_000)
+        .map(|number| one.replace('C', &format!("true {number}")))
+        .collect();
+    let unknown: Vec<String> = (0..500)
+        .map(|number| format!("\"X{number}\": []"))
+        .collect();
+    let settings = format!(
+        "{{\"hooks\": {{\"BeforeTool\": [{{\"matcher\": \"Bash\", \"hooks\": [{}]}}], {}}}}}",
+        hooks.join(","),
+        unknown.join(",")
+    );
+    let machine = trusted().file(WORKSPACE, &settings);
+    let start = std::time::Instant::now();
+    let findings = findings(&machine);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    assert_eq!(findings.len(), 1001);
+    assert_eq!(
+        findings.last().unwrap().sentence,
+        format!("there are {} more findings", 500 + 20_000 - 1000)
+    );
+}
