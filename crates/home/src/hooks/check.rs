@@ -81,7 +81,9 @@ pub fn check(setup: &Setup, surroundings: Surroundings<'_>) -> Vec<Finding> {
         spots: Spots::default(),
         findings: Vec::new(),
         scripts: HashSet::new(),
+        told: HashSet::new(),
         more: 0,
+        worst: Severity::Note,
     };
     report.trust(&registry);
     disabled::look(&mut report, &registry);
@@ -92,24 +94,14 @@ pub fn check(setup: &Setup, surroundings: Surroundings<'_>) -> Vec<Finding> {
         timeouts::look(&mut report, entry);
         scripts::look(&mut report, entry);
     }
-    let more = report.more;
+    let (more, worst) = (report.more, report.worst);
     let mut findings = report.findings;
     findings.sort_by(|one, other| {
         (one.severity, &one.path, one.place).cmp(&(other.severity, &other.path, other.place))
     });
-    // One script may serve many hooks, and one matcher many hooks.
-    findings.dedup_by(|later, earlier| {
-        (&later.path, later.place, later.code, &later.sentence)
-            == (
-                &earlier.path,
-                earlier.place,
-                earlier.code,
-                &earlier.sentence,
-            )
-    });
     if more > 0 {
         findings.push(Finding {
-            severity: Severity::Note,
+            severity: worst,
             code: "more",
             path: setup.workspace.clone(),
             place: None,
@@ -129,8 +121,11 @@ struct Report<'a> {
     findings: Vec<Finding>,
     /// Those that have been read, each for an event.
     scripts: HashSet<(PathBuf, Event)>,
-    /// How many findings there are beyond those that are told.
+    /// What has been told: one script may serve many hooks, and one matcher many hooks.
+    told: HashSet<(PathBuf, Option<Place>, &'static str, String)>,
+    /// How many findings there are beyond those that are told, and how bad the worst of them is.
     more: usize,
+    worst: Severity,
 }
 
 /// What was found, before it has a place.
@@ -145,17 +140,23 @@ struct Found<'a> {
 impl Report<'_> {
     /// Adds what was found at a path of keys of a file.
     fn add(&mut self, path: &Path, keys: &[String], found: Found<'_>) {
-        if self.findings.len() >= MOST {
-            self.more += 1;
-            return;
-        }
-        let place = self.spots.place(path, keys);
+        let is_full = self.findings.len() >= MOST;
+        let place = if is_full {
+            None
+        } else {
+            self.spots.place(path, keys)
+        };
         self.add_at(path, place, found);
     }
 
     fn add_at(&mut self, path: &Path, place: Option<Place>, found: Found<'_>) {
         if self.findings.len() >= MOST {
             self.more += 1;
+            self.worst = self.worst.min(found.severity);
+            return;
+        }
+        let key = (path.to_owned(), place, found.code, found.sentence.clone());
+        if !self.told.insert(key) {
             return;
         }
         self.findings.push(Finding {
