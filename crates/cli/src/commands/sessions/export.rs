@@ -1,6 +1,7 @@
 //! `sessions export`: sessions as files to keep, to show and to pass on.
 
 mod file;
+mod redacted;
 mod removed;
 
 use std::collections::HashSet;
@@ -119,7 +120,7 @@ fn one(
     if args.dry_run {
         return Ok(redactor.map(|redactor| redactor.look(&bytes)));
     }
-    let (bytes, report) = without_secrets(bytes, redactor)?;
+    let (bytes, report) = redacted::of(bytes, redactor)?;
     match args
         .output
         .as_deref()
@@ -156,7 +157,7 @@ fn many(args: &Args, wanted: &[Wanted], redactor: Option<&Redactor>) -> Result<E
         }
         let path = folder.join(format!("{}.{}", session.name, args.to.ending()));
         let result = read(&session.path)
-            .and_then(|bytes| without_secrets(bytes, redactor))
+            .and_then(|bytes| redacted::of(bytes, redactor))
             .and_then(|(bytes, report)| {
                 written(args, session, &bytes, &path)?;
                 Ok(report)
@@ -239,18 +240,6 @@ fn render(log: &Log<'_>, renderer: &mut dyn Renderer, out: &mut impl Write) -> i
     });
     result?;
     renderer.finish(out)
-}
-
-fn without_secrets(
-    bytes: Vec<u8>,
-    redactor: Option<&Redactor>,
-) -> Result<(Vec<u8>, Option<Report>), Failure> {
-    let Some(redactor) = redactor else {
-        return Ok((bytes, None));
-    };
-    let mut redacted = Vec::with_capacity(bytes.len());
-    let report = redactor.file(&bytes, &mut redacted)?;
-    Ok((redacted, Some(report)))
 }
 
 fn tell(session: &Wanted, report: Option<&Report>, is_one_of_many: bool) {
