@@ -9,22 +9,29 @@ use super::{Action, Did};
 use crate::vault::error::At as _;
 use crate::vault::{Vault, VaultError};
 
-/// How long, in this many steps, somebody else may take: ten seconds.
+/// How long somebody else may take.
+pub(in crate::vault) const PATIENCE: Duration = Duration::from_secs(10);
+
 const STEP: Duration = Duration::from_millis(50);
-const STEPS: usize = 200;
 
 /// Tries to get a lock until it is ours. False if somebody holds it for too long.
 pub(in crate::vault) fn wait(
+    patience: Duration,
     mut attempt: impl FnMut() -> Result<(), TryLockError>,
 ) -> io::Result<bool> {
-    for _ in 0..STEPS {
+    let mut left = patience;
+    loop {
         match attempt() {
             Ok(()) => return Ok(true),
-            Err(TryLockError::WouldBlock) => sleep(STEP),
+            Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
+        let Some(less) = left.checked_sub(STEP) else {
+            return Ok(false);
+        };
+        left = less;
+        sleep(STEP);
     }
-    Ok(false)
 }
 
 /// Held by who changes session files. Whoever holds it for too long may be stopped: then it is done without.
@@ -32,7 +39,7 @@ pub(super) fn repairs(vault: &Vault) -> Result<(File, Option<Action>), VaultErro
     vault.make()?;
     let path = vault.dir.join("repair.lock");
     let file = File::create(&path).at("open", &path)?;
-    if wait(|| file.try_lock()).at("lock", &path)? {
+    if wait(vault.patience, || file.try_lock()).at("lock", &path)? {
         return Ok((file, None));
     }
     let warning = Action {
