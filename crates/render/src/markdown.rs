@@ -36,7 +36,6 @@ impl MarkdownRenderer {
         Self {
             transcript: ahead.transcript.again(),
             ahead: Some(ahead),
-            ..Self::default()
         }
     }
 

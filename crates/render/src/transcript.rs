@@ -280,16 +280,12 @@ impl Transcript {
         let tool = Box::new(Tool::called(call, event));
         // Over ACP a call is told again whenever more is known about it.
         let known = self.open_calls.get(&id).map(|open| open.at);
-        let at = match known.and_then(|at| Some((at, self.items.get_mut(at)?))) {
-            Some((at, item)) => {
-                *item = Item::Tool(tool);
-                at
-            }
-            None => {
-                self.items.push(Item::Tool(tool));
-                self.items.len() - 1
-            }
-        };
+        let known = known.filter(|at| *at < self.items.len());
+        let at = known.unwrap_or(self.items.len());
+        match self.items.get_mut(at) {
+            Some(item) => *item = Item::Tool(tool),
+            None => self.items.push(Item::Tool(tool)),
+        }
         if self.unanswered.contains(&told) {
             self.open_calls.remove(&id);
         } else {

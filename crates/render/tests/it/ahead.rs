@@ -12,7 +12,9 @@ use crate::sample::*;
 
 fn outline(events: &[Event]) -> Outline {
     let mut outline = Outline::default();
-    events.iter().for_each(|event| outline.event(event));
+    for event in events {
+        outline.event(event);
+    }
     outline
 }
 
@@ -68,9 +70,11 @@ fn attacks_do_not_make_a_difference() {
 fn written_before_the_end(mut renderer: impl Renderer, events: &[Event]) -> String {
     let mut out = Vec::new();
     for event in events {
-        renderer.event(event, &mut out).unwrap();
+        renderer
+            .event(event, &mut out)
+            .expect("a vector takes everything");
     }
-    String::from_utf8(out).unwrap()
+    String::from_utf8(out).expect("renderers write UTF-8")
 }
 
 #[test]
