@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use lapidary::home::sessions::Project;
 use lapidary::home::vault::recover::{self, Depth, Survey};
-use lapidary::home::vault::{Snapshot, Vault, VaultError};
+use lapidary::home::vault::{Guard, Snapshot, Vault, VaultError};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 
@@ -56,6 +56,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let patience = Patience::with("reading sessions");
     let chats = chats(args, &place)?;
     let mut told = Told::default();
+    if args.apply {
+        let killed = Guard::finish_killed(&vault, place.now);
+        told.actions
+            .extend(killed.into_iter().map(|it| it.sentence));
+    }
     let survey = if let Some(what) = &args.what {
         one(what, args, &place, &vault, &chats)?
     } else {
