@@ -18,6 +18,7 @@ use lapidary::render::Renderer;
 use lapidary::render::html::HtmlRenderer;
 use lapidary::render::markdown::MarkdownRenderer;
 use lapidary::render::outline::Outline;
+use lapidary::render::plain::sanitize;
 use lapidary::wire::gemini::session::Log;
 
 use super::common::{Place, Scope, not_found, selected};
@@ -271,11 +272,32 @@ fn wanted(args: &Args, place: &Place) -> Result<Vec<Wanted>, Failure> {
     let mut wanted: Vec<_> = files.into_iter().map(|file| by_path(file)).collect();
     if args.sessions.is_empty() || !ids.is_empty() {
         let listing = place.listing(&args.scope)?;
+        if ids.is_empty() && args.scope.all {
+            say_what_is_left_out(&listing);
+        }
         wanted.extend(listed(args, &listing, &ids)?);
     }
     let mut seen = HashSet::new();
     wanted.retain(|session| seen.insert(session.path.clone()));
     Ok(wanted)
+}
+
+/// Whoever takes this for a backup should know what is not in it.
+fn say_what_is_left_out(listing: &Listing) {
+    for warning in &listing.warnings {
+        complain(&format!("warning: {}", sanitize(warning)));
+    }
+    let why = "`lapidary sessions list --all --hidden` says why";
+    match (listing.sessions.len(), listing.hidden.len()) {
+        (0, 0) => complain("note: there is no session to export"),
+        (_, 0) => {}
+        (_, 1) => complain(&format!(
+            "note: 1 file that is no session to resume is left out; {why}"
+        )),
+        (_, count) => complain(&format!(
+            "note: {count} files that are no sessions to resume are left out; {why}"
+        )),
+    }
 }
 
 fn listed(args: &Args, listing: &Listing, ids: &[&String]) -> Result<Vec<Wanted>, Failure> {
