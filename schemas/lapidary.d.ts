@@ -2187,7 +2187,7 @@ export type SkillTier = "builtin" | "extension" | "user" | "user_agents" | "work
 
 /** What `lapidary skills check` prints. */
 export interface SkillCheck {
-  /** The vocabulary and its version, `lapidary.skill-check/1`. Derived. */
+  /** The vocabulary and its version, `lapidary.skills-check/1`. Derived. */
   schema: string;
   /** Each file that is a skill or could be one, place by place, the weakest place first. Derived. */
   candidates: SkillCandidate[];
@@ -2238,3 +2238,159 @@ export interface SkillCandidate {
  * - `not_looked_for`: It is where Gemini CLI does not look, or called what it does not look for.
  */
 export type SkillFate = "loaded" | "disabled" | "overridden" | "left_out" | "refused" | "not_looked_for" | (string & {});
+
+/** The hooks of a workspace. */
+export interface HookList {
+  /** The vocabulary and its version, `lapidary.hooks/1`. Derived. */
+  schema: string;
+  /** The workspace. Derived. */
+  workspace: string;
+  /** Whether the workspace is trusted. In one that is not, no hook of any settings runs. Derived. */
+  trusted: boolean;
+  /** The hooks that could run, in the order in which they would. Derived. */
+  hooks: HookInfo[];
+  /** What is written but does not count. Derived. */
+  leftOut: LeftOutHook[];
+  /** The files that switch off all hooks. Derived. */
+  switchedOffBy?: string[];
+  /** What Gemini CLI says when it starts with these hooks. Derived. */
+  warnings?: string[];
+}
+
+/** A hook that could run. */
+export interface HookInfo {
+  /** The event it is for. Upstream. */
+  event: string;
+  /** What it goes by, also for `enable` and `disable`: its name, else its command. Upstream. */
+  name: string;
+  /** What its author says of it. Upstream. */
+  description?: string;
+  /** What the shell is told. Upstream. */
+  command: string;
+  /** When it runs; absent if always. Upstream. */
+  matcher?: string;
+  /** How many milliseconds it may take. Upstream, or Gemini CLI's default. */
+  timeoutMs: number;
+  /** Whether it makes the hooks of its event run one after the other. Upstream. */
+  sequential: boolean;
+  /** Whether it runs. Derived. */
+  enabled: boolean;
+  /** The files that switch it off. Derived. */
+  disabledBy?: string[];
+  /** What Gemini CLI takes it for: `project` for all settings, `extensions`. Derived. */
+  source: string;
+  /** Whose settings it is really in. Derived. */
+  scope?: HookScope;
+  /** The extension it comes with. Upstream. */
+  extension?: string;
+  /** The file it is written in. Derived. */
+  path: string;
+  /** The keys and positions that lead to it in that file. Derived. */
+  keys: string[];
+}
+
+/**
+ * Whose settings a hook is in. Open: readers must accept words that are not listed here.
+ * 
+ * - `system_defaults`: The system's defaults.
+ * - `user`: The user's.
+ * - `workspace`: The workspace's.
+ * - `system`: The system's, which overrule all others.
+ */
+export type HookScope = "system_defaults" | "user" | "workspace" | "system" | (string & {});
+
+/** Something that is written where hooks are but does not count. */
+export interface LeftOutHook {
+  /** What it is: a hook, an event, a file. Upstream. */
+  what: string;
+  /** The file it is written in. Derived. */
+  path: string;
+  /** The keys and positions that lead to it in that file. Derived. */
+  keys: string[];
+  /** Why, in one sentence. Derived. */
+  reason: string;
+}
+
+/** What is wrong with hooks as they are written. */
+export interface HookCheck {
+  /** The vocabulary and its version, `lapidary.hooks-check/1`. Derived. */
+  schema: string;
+  /** The workspace. Derived. */
+  workspace: string;
+  /** How many findings are errors. Derived. */
+  errors: number;
+  /** How many are warnings. Derived. */
+  warnings: number;
+  /** All of them, the worst first. Derived. */
+  findings: HookFinding[];
+}
+
+/** Something that somebody should know about a hook. */
+export interface HookFinding {
+  /** How bad it is. Derived. */
+  severity: HookSeverity;
+  /** What sort of thing it is, in a word that stays the same. Derived. */
+  code: string;
+  /** The file: settings, an extension's, or a script. Derived. */
+  path: string;
+  /** The line in it, from one. Derived. */
+  line?: number;
+  /** The letter in the line, from one. Derived. */
+  column?: number;
+  /** The hook or event it is about. Upstream. */
+  subject: string;
+  /** What it is, as a sentence. Derived. */
+  message: string;
+  /** What to do about it. Derived. */
+  hint?: string;
+}
+
+/**
+ * How bad a finding is. Open: readers must accept words that are not listed here.
+ * 
+ * - `error`: A hook does not do what is written.
+ * - `warning`: It may not.
+ * - `note`: It does, and somebody may be surprised all the same.
+ */
+export type HookSeverity = "error" | "warning" | "note" | (string & {});
+
+/** What `hooks enable`, `hooks disable` and `hooks migrate` changed, or would change. */
+export interface HookChange {
+  /** The vocabulary and its version, `lapidary.hooks-change/1`. Derived. */
+  schema: string;
+  /** What was asked for. Derived. */
+  action: HookAction;
+  /** The hook that was named. Derived. */
+  name?: string;
+  /** Whether anything was written: false if this is only what would be, or if all was so already. Derived. */
+  applied: boolean;
+  /** The files that changed, or would. Derived. */
+  changed: string[];
+  /** Hooks that were added, or would be. Derived. */
+  added?: AddedHook[];
+  /** Hooks that have no translation, a sentence each. Derived. */
+  skipped?: string[];
+  /** What somebody should look at, a sentence each. Derived. */
+  remarks?: string[];
+}
+
+/**
+ * What was asked for. Open: readers must accept words that are not listed here.
+ * 
+ * - `enable`: A hook was to be switched on.
+ * - `disable`: A hook was to be switched off.
+ * - `migrate`: Hooks of another agent were to be added.
+ */
+export type HookAction = "enable" | "disable" | "migrate" | (string & {});
+
+/** A hook that was added to settings. */
+export interface AddedHook {
+  /** The event it is for. Derived. */
+  event: string;
+  /** When it runs; absent if always. Derived. */
+  matcher?: string;
+  /** What the shell is told. Derived. */
+  command: string;
+  /** How many milliseconds it may take, if that is said. Derived. */
+  timeoutMs?: number;
+}

@@ -7,6 +7,7 @@ mod completions;
 mod connect;
 mod directories;
 mod doctor;
+mod hooks;
 mod job;
 mod man;
 mod policy;
@@ -48,6 +49,7 @@ pub(crate) enum Command {
     Translate(translate::Args),
     Sessions(sessions::Args),
     Skills(skills::Args),
+    Hooks(hooks::Args),
     Record(record::Args),
     Replay(replay::Args),
     Policy(policy::Args),
@@ -66,6 +68,7 @@ pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Fail
         Command::Translate(args) => translate::run(args, out),
         Command::Sessions(args) => sessions::run(args, out),
         Command::Skills(args) => skills::run(args, out),
+        Command::Hooks(args) => hooks::run(args, out),
         // These end as what they record or play.
         Command::Record(args) => return record::run(args, out),
         Command::Replay(args) => return replay::run(args, out),

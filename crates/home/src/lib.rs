@@ -7,6 +7,7 @@ pub mod auth;
 mod dotenv;
 pub mod extensions;
 mod file;
+pub mod hooks;
 mod js;
 mod jsonc;
 mod lock;

@@ -19,8 +19,8 @@ use crate::jsonc::{self, Tree};
 use crate::notice::Place;
 use crate::places::GeminiHome;
 
-pub(crate) use edit::edit_private;
 pub use edit::{Changed, Document, EditError, edit};
+pub(crate) use edit::{edit_private, kind};
 pub(crate) use interpolate::Known;
 pub(crate) use merge::{is_truthy, merge};
 pub(crate) use read::Reading;

@@ -16,6 +16,7 @@
 //! | [`removal`] | – | sessions that go, and why |
 //! | [`skills`] | – | skills, and why each candidate is one or not |
 //! | [`stats`] | – | what sessions used |
+//! | [`hooks`] | – | hooks, what is wrong with them, and what was changed |
 //! | [`vault`] | – | copies of sessions, and what can be recovered |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
@@ -31,6 +32,7 @@ pub mod command;
 pub mod content;
 pub mod doctor;
 pub mod event;
+pub mod hooks;
 pub mod line;
 pub mod message;
 pub mod outcome;

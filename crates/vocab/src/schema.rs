@@ -46,7 +46,13 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::vault::VaultReport>("vault", "what `lapidary sessions vault` prints"),
     published::<crate::vault::RecoverReport>("recover", "what `lapidary sessions recover` prints"),
     published::<crate::skills::SkillList>("skills", "what `lapidary skills list` prints"),
-    published::<crate::skills::SkillCheck>("skill-check", "what `lapidary skills check` prints"),
+    published::<crate::skills::SkillCheck>("skills-check", "what `lapidary skills check` prints"),
+    published::<crate::hooks::HookList>("hooks", "what `lapidary hooks list` prints"),
+    published::<crate::hooks::HookCheck>("hooks-check", "what `lapidary hooks check` prints"),
+    published::<crate::hooks::HookChange>(
+        "hooks-change",
+        "what `lapidary hooks enable`, `disable` and `migrate` print",
+    ),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

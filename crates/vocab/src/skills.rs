@@ -9,7 +9,7 @@ use crate::open_enum::open_enum;
 pub const LIST_SCHEMA: &str = "lapidary.skills/1";
 
 /// The version that a check carries in `schema`.
-pub const CHECK_SCHEMA: &str = "lapidary.skill-check/1";
+pub const CHECK_SCHEMA: &str = "lapidary.skills-check/1";
 
 /// What `lapidary skills list` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +67,7 @@ open_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillCheck {
-    /// The vocabulary and its version, `lapidary.skill-check/1`. Derived.
+    /// The vocabulary and its version, `lapidary.skills-check/1`. Derived.
     pub schema: String,
     /// Each file that is a skill or could be one, place by place, the weakest place first. Derived.
     pub candidates: Vec<SkillCandidate>,

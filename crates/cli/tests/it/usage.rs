@@ -150,7 +150,10 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "vault",
             "recover",
             "skills",
-            "skill-check"
+            "skills-check",
+            "hooks",
+            "hooks-check",
+            "hooks-change"
         ]
     );
     let piped = run(&["schema"]).stdout;

@@ -57,16 +57,16 @@ impl Machine {
         GeminiHome::from_vars(Vars::new(&self.vars), Some(&home)).unwrap()
     }
 
+    pub(crate) fn setup(&self) -> Setup {
+        Setup::read(&self.home(), &self.project(), Vars::new(&self.vars))
+    }
+
     pub(crate) fn trust(&self) -> Trust {
         self.trust_of(&self.project())
     }
 
     pub(crate) fn trust_of(&self, folder: &Path) -> Trust {
         Trust::of(folder, &self.home(), Vars::new(&self.vars))
-    }
-
-    pub(crate) fn setup(&self) -> Setup {
-        Setup::read(&self.home(), &self.project(), Vars::new(&self.vars))
     }
 
     pub(crate) fn vars(&self) -> &BTreeMap<OsString, OsString> {

@@ -6,6 +6,7 @@
 
 mod auth;
 mod extensions;
+mod hooks;
 mod machine;
 mod modules;
 mod peers;

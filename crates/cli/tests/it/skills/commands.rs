@@ -65,7 +65,7 @@ fn a_check_says_why() {
     );
     stage.write("project/.gemini/skills/left/SKILL.md", skill("left"));
     let check = stage.object(&["check"]);
-    assert_valid("skill-check", &check);
+    assert_valid("skills-check", &check);
     let fates: Vec<_> = check["candidates"]
         .as_array()
         .unwrap()

@@ -255,11 +255,15 @@ fn dangerous() -> Vec<Case> {
     texts.into_iter().map(case).collect()
 }
 
+/// The same each time, unless `LAPIDARY_SEED` is set.
 fn cases() -> Vec<Case> {
-    let mut runner = TestRunner::new_with_rng(
-        Config::default(),
-        TestRng::deterministic_rng(RngAlgorithm::ChaCha),
-    );
+    let mut seed = [0; 32];
+    let wanted = std::env::var("LAPIDARY_SEED").unwrap_or_default();
+    seed.iter_mut()
+        .zip(wanted.bytes())
+        .for_each(|(to, from)| *to = from);
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let made = (0..CASES).map(|_| case().new_tree(&mut runner).unwrap().current());
     made.chain(dangerous()).collect()
 }

@@ -1,0 +1,86 @@
+//! `trusted_hooks.json`: which hooks of a project Gemini CLI has told the user about.
+//!
+//! It is not a lock: Gemini CLI runs hooks it sees for the first time, says so once, and writes them down. What it compares is
+//! a hook's name and command, not what the script does.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::file;
+use crate::places::GeminiHome;
+use crate::settings::{EditError, edit};
+
+/// The hooks that were seen, by project.
+#[derive(Debug)]
+pub struct TrustedHooks {
+    path: PathBuf,
+    projects: Map<String, Value>,
+}
+
+impl TrustedHooks {
+    /// Reads the file. One that cannot be read is as good as empty, as for Gemini CLI.
+    pub fn read(home: &GeminiHome) -> Self {
+        let path = home.folder().join("trusted_hooks.json");
+        let projects = match file::text(&path) {
+            Ok(Some(text)) => serde_json::from_str(&text).unwrap_or_default(),
+            _ => Map::new(),
+        };
+        Self { path, projects }
+    }
+
+    /// The hooks of a project's settings that were never seen, by what they are called.
+    pub fn unseen(&self, project: &Path, hooks: &Map<String, Value>) -> Vec<String> {
+        let known: HashSet<String> = self.known(project).into_iter().collect();
+        let mut told = HashSet::new();
+        let mut unseen: Vec<String> = Vec::new();
+        for hook in all(hooks).filter(|hook| !known.contains(&key(hook))) {
+            let text = |key: &str| hook.get(key)?.as_str().filter(|text| !text.is_empty());
+            let called = text("name").or_else(|| text("command"));
+            let called = called.unwrap_or("unknown-hook");
+            if told.insert(called) {
+                unseen.push(called.to_owned());
+            }
+        }
+        unseen
+    }
+
+    /// Writes down that the user has been told about the hooks of a project.
+    pub fn record(&mut self, project: &Path, hooks: &Map<String, Value>) -> Result<(), EditError> {
+        let mut known = self.known(project);
+        let mut seen: HashSet<String> = known.iter().cloned().collect();
+        known.extend(all(hooks).map(key).filter(|key| seen.insert(key.clone())));
+        let project = project.to_string_lossy().into_owned();
+        let known = Value::from(known);
+        edit(&self.path, |file| file.set(&[&project], known.clone()))?;
+        self.projects.insert(project, known);
+        Ok(())
+    }
+
+    fn known(&self, project: &Path) -> Vec<String> {
+        let list = self.projects.get(&*project.to_string_lossy());
+        let list = list.and_then(Value::as_array).into_iter().flatten();
+        list.filter_map(|key| key.as_str().map(str::to_owned))
+            .collect()
+    }
+}
+
+/// Every hook in a project's `hooks`, those too that cannot run.
+fn all(hooks: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    let definitions = hooks.values().filter_map(Value::as_array).flatten();
+    let lists = definitions.filter_map(|definition| definition.get("hooks")?.as_array());
+    let is_ours = |hook: &&Value| hook.get("type").and_then(Value::as_str) != Some("runtime");
+    lists.flatten().filter(is_ours)
+}
+
+/// What makes a hook the same as one that was seen.
+fn key(hook: &Value) -> String {
+    let text = |key: &str| hook.get(key).and_then(Value::as_str).unwrap_or_default();
+    let command = if text("type") == "command" {
+        text("command")
+    } else {
+        ""
+    };
+    format!("{}:{command}", text("name"))
+}
