@@ -190,7 +190,7 @@ fn locked(target: &Path) -> Result<Option<File>, InstallError> {
     let Ok(directory) = File::open(target) else {
         return Ok(None);
     };
-    if lock::wait(|| directory.try_lock()).map_err(at(target))? {
+    if lock::wait(lock::PATIENCE, || directory.try_lock()).map_err(at(target))? {
         Ok(Some(directory))
     } else {
         Err(InstallError::Busy(target.to_owned()))
