@@ -5,13 +5,18 @@
 
 pub mod auth;
 mod dotenv;
+pub mod extensions;
 mod file;
+pub mod hooks;
 mod jsonc;
+mod notice;
 mod places;
 pub mod sessions;
 pub mod settings;
+pub mod setup;
 pub mod trust;
 pub mod vault;
 
 pub use file::ReadError;
+pub use notice::{Notice, Place};
 pub use places::{GeminiHome, Vars};

@@ -1,11 +1,18 @@
 //! The settings files, as far as somebody has asked: which there are, whether they can be read, and what they say.
 
+mod edit;
+mod merge;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use crate::file::{self, ReadError};
+use crate::notice::Place;
 use crate::places::GeminiHome;
+
+pub use edit::{Changed, Document, EditError, edit};
+pub(crate) use merge::merge;
 
 /// The settings files of a workspace, the weakest first.
 #[derive(Debug)]
@@ -38,6 +45,14 @@ pub enum Scope {
     Workspace,
     /// The system's, which overrule all others.
     System,
+}
+
+impl SettingsFile {
+    /// Where the value at a path of keys stands in the file. The items of a list are keys too: `"0"`, `"1"`.
+    pub fn place(&self, keys: &[&str]) -> Option<Place> {
+        let _ = (self, keys);
+        None
+    }
 }
 
 impl Settings {
@@ -88,7 +103,7 @@ pub enum Workspace {
     IsIgnored,
 }
 
-fn at<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
+pub(crate) fn at<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
     let (first, rest) = keys.split_first()?;
     let start = object.get(*first)?;
     rest.iter().try_fold(start, |value, key| value.get(key))

@@ -1,5 +1,6 @@
 //! Gemini CLI.
 
+pub mod hooks;
 pub mod output;
 pub mod session;
 pub mod stream;

@@ -10,6 +10,7 @@
 //! | [`gemini::stream`] | `gemini -o stream-json`, 0.11 and later |
 //! | [`gemini::output`] | `gemini -o json` |
 //! | [`gemini::session`] | session files: one JSON document up to 0.38, an append log since 0.39 |
+//! | [`gemini::hooks`] | what hooks are told and what they answer |
 //! | [`acp`] | the Agent Client Protocol, both directions, and transcripts of it |
 //! | [`detect`] | which of these a text is |
 

@@ -1,0 +1,18 @@
+//! What Gemini CLI tells its hooks and what they answer, as of 0.61.
+//!
+//! Unlike the rest of this crate these are JSON values and not tokens: hooks are small, and what they say is merged and edited.
+
+mod event;
+mod input;
+mod model;
+mod output;
+mod tools;
+
+pub use event::{Event, Matching, UnknownEvent};
+pub use input::{Base, Details, Input, ToolCall};
+pub use model::{apply_request, from_response, to_request, to_response};
+pub use output::Output;
+pub use tools::{apply_tool_config, from_tool_config, to_tool_config};
+
+/// A JSON object, in the order in which it was written.
+pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,313 @@
+//! What a hook reads on its standard input, key for key in the order of Gemini CLI 0.61.
+
+use serde_json::Value;
+
+use super::{Event, Object, Output};
+
+/// What a hook is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Input {
+    /// What every hook is told.
+    pub base: Base,
+    /// What the event adds.
+    pub details: Details,
+}
+
+/// What every hook is told, the event's name aside.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Base {
+    /// The session.
+    pub session_id: String,
+    /// Where the session is recorded; empty if it is not.
+    pub transcript_path: String,
+    /// The project's directory, in which the hook runs.
+    pub cwd: String,
+    /// When, as RFC 3339 with milliseconds and `Z`.
+    pub timestamp: String,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolCall {
+    /// The tool's name.
+    pub name: String,
+    /// Its arguments.
+    pub input: Value,
+    /// Which server it comes from, if it is an MCP tool.
+    pub mcp_context: Option<Value>,
+    /// The tool that was asked for, when a hook had this one run in its place.
+    pub original_request_name: Option<String>,
+}
+
+/// What an event adds to the [`Base`].
+#[derive(Debug, Clone, PartialEq)]
+#[expect(
+    missing_docs,
+    reason = "the names are Gemini CLI's and say what they are"
+)]
+pub enum Details {
+    BeforeTool(ToolCall),
+    /// With what the tool answered: `llmContent`, `returnDisplay` and perhaps `error`.
+    AfterTool(ToolCall, Value),
+    BeforeAgent {
+        prompt: String,
+    },
+    AfterAgent {
+        prompt: String,
+        prompt_response: String,
+        stop_hook_active: bool,
+    },
+    Notification {
+        notification_type: String,
+        message: String,
+        details: Value,
+    },
+    SessionStart {
+        source: String,
+    },
+    SessionEnd {
+        reason: String,
+    },
+    PreCompress {
+        trigger: String,
+    },
+    BeforeModel {
+        llm_request: Value,
+    },
+    AfterModel {
+        llm_request: Value,
+        llm_response: Value,
+    },
+    BeforeToolSelection {
+        llm_request: Value,
+    },
+}
+
+impl Input {
+    /// The event it is for.
+    pub fn event(&self) -> Event {
+        self.details.event()
+    }
+
+    /// What matchers are compared with: a tool's name, or the word of a session's event.
+    pub fn context(&self) -> Option<&str> {
+        match &self.details {
+            Details::BeforeTool(call) | Details::AfterTool(call, _) => Some(&call.name),
+            Details::SessionStart { source: word }
+            | Details::SessionEnd { reason: word }
+            | Details::PreCompress { trigger: word } => Some(word),
+            Details::BeforeAgent { .. }
+            | Details::AfterAgent { .. }
+            | Details::Notification { .. }
+            | Details::BeforeModel { .. }
+            | Details::AfterModel { .. }
+            | Details::BeforeToolSelection { .. } => None,
+        }
+    }
+
+    /// As one JSON object.
+    pub fn to_object(&self) -> Object {
+        let mut object = Object::new();
+        let base = &self.base;
+        let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
+        put("session_id", base.session_id.as_str().into());
+        put("transcript_path", base.transcript_path.as_str().into());
+        put("cwd", base.cwd.as_str().into());
+        put("hook_event_name", self.event().as_str().into());
+        put("timestamp", base.timestamp.as_str().into());
+        self.details.write(&mut object);
+        object
+    }
+
+    /// As the hook reads it: one line without its end.
+    pub fn to_json(&self) -> String {
+        Value::Object(self.to_object()).to_string()
+    }
+
+    /// Reads what [`to_object`](Self::to_object) wrote. Keys of later versions are left out.
+    pub fn from_object(object: &Object) -> Option<Self> {
+        let text = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
+        let base = Base {
+            session_id: text("session_id")?,
+            transcript_path: text("transcript_path")?,
+            cwd: text("cwd")?,
+            timestamp: text("timestamp")?,
+        };
+        let event = text("hook_event_name")?.parse().ok()?;
+        let details = Details::read(event, object)?;
+        Some(Self { base, details })
+    }
+
+    /// What the next hook of a sequence is told after one has answered.
+    #[must_use]
+    pub fn after(mut self, output: &Output) -> Self {
+        let said = |key: &str| output.specific(key);
+        match &mut self.details {
+            Details::BeforeAgent { prompt } => {
+                if let Some(context) = said("additionalContext").and_then(Value::as_str) {
+                    prompt.push_str("\n\n");
+                    prompt.push_str(context);
+                }
+            }
+            Details::BeforeModel { llm_request } => overlay(llm_request, said("llm_request")),
+            Details::BeforeTool(call) => overlay(&mut call.input, said("tool_input")),
+            Details::AfterTool(..)
+            | Details::AfterAgent { .. }
+            | Details::Notification { .. }
+            | Details::SessionStart { .. }
+            | Details::SessionEnd { .. }
+            | Details::PreCompress { .. }
+            | Details::AfterModel { .. }
+            | Details::BeforeToolSelection { .. } => {}
+        }
+        self
+    }
+}
+
+/// Puts the members of an object over those of another. Anything else than an object has no members.
+fn overlay(target: &mut Value, source: Option<&Value>) {
+    let Some(Value::Object(source)) = source else {
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Object::new());
+    }
+    if let Value::Object(target) = target {
+        target.extend(source.clone());
+    }
+}
+
+impl Details {
+    /// The event they belong to.
+    pub fn event(&self) -> Event {
+        match self {
+            Self::BeforeTool(_) => Event::BeforeTool,
+            Self::AfterTool(..) => Event::AfterTool,
+            Self::BeforeAgent { .. } => Event::BeforeAgent,
+            Self::AfterAgent { .. } => Event::AfterAgent,
+            Self::Notification { .. } => Event::Notification,
+            Self::SessionStart { .. } => Event::SessionStart,
+            Self::SessionEnd { .. } => Event::SessionEnd,
+            Self::PreCompress { .. } => Event::PreCompress,
+            Self::BeforeModel { .. } => Event::BeforeModel,
+            Self::AfterModel { .. } => Event::AfterModel,
+            Self::BeforeToolSelection { .. } => Event::BeforeToolSelection,
+        }
+    }
+
+    fn write(&self, object: &mut Object) {
+        let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
+        match self {
+            Self::BeforeTool(call) => call.write(None, object),
+            Self::AfterTool(call, response) => call.write(Some(response), object),
+            Self::BeforeAgent { prompt } => {
+                put("prompt", prompt.as_str().into());
+            }
+            Self::AfterAgent {
+                prompt,
+                prompt_response,
+                stop_hook_active,
+            } => {
+                put("prompt", prompt.as_str().into());
+                put("prompt_response", prompt_response.as_str().into());
+                put("stop_hook_active", (*stop_hook_active).into());
+            }
+            Self::Notification {
+                notification_type,
+                message,
+                details,
+            } => {
+                put("notification_type", notification_type.as_str().into());
+                put("message", message.as_str().into());
+                put("details", details.clone());
+            }
+            Self::SessionStart { source } => {
+                put("source", source.as_str().into());
+            }
+            Self::SessionEnd { reason } => {
+                put("reason", reason.as_str().into());
+            }
+            Self::PreCompress { trigger } => {
+                put("trigger", trigger.as_str().into());
+            }
+            Self::BeforeModel { llm_request } | Self::BeforeToolSelection { llm_request } => {
+                put("llm_request", llm_request.clone());
+            }
+            Self::AfterModel {
+                llm_request,
+                llm_response,
+            } => {
+                put("llm_request", llm_request.clone());
+                put("llm_response", llm_response.clone());
+            }
+        }
+    }
+
+    fn read(event: Event, object: &Object) -> Option<Self> {
+        let value = |key: &str| object.get(key).cloned();
+        let text = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some(match event {
+            Event::BeforeTool => Self::BeforeTool(ToolCall::read(object)?),
+            Event::AfterTool => Self::AfterTool(ToolCall::read(object)?, value("tool_response")?),
+            Event::BeforeAgent => Self::BeforeAgent {
+                prompt: text("prompt")?,
+            },
+            Event::AfterAgent => Self::AfterAgent {
+                prompt: text("prompt")?,
+                prompt_response: text("prompt_response")?,
+                stop_hook_active: object.get("stop_hook_active")?.as_bool()?,
+            },
+            Event::Notification => Self::Notification {
+                notification_type: text("notification_type")?,
+                message: text("message")?,
+                details: value("details")?,
+            },
+            Event::SessionStart => Self::SessionStart {
+                source: text("source")?,
+            },
+            Event::SessionEnd => Self::SessionEnd {
+                reason: text("reason")?,
+            },
+            Event::PreCompress => Self::PreCompress {
+                trigger: text("trigger")?,
+            },
+            Event::BeforeModel => Self::BeforeModel {
+                llm_request: value("llm_request")?,
+            },
+            Event::AfterModel => Self::AfterModel {
+                llm_request: value("llm_request")?,
+                llm_response: value("llm_response")?,
+            },
+            Event::BeforeToolSelection => Self::BeforeToolSelection {
+                llm_request: value("llm_request")?,
+            },
+        })
+    }
+}
+
+impl ToolCall {
+    fn write(&self, response: Option<&Value>, object: &mut Object) {
+        let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
+        put("tool_name", self.name.as_str().into());
+        put("tool_input", self.input.clone());
+        if let Some(response) = response {
+            put("tool_response", response.clone());
+        }
+        if let Some(context) = &self.mcp_context {
+            put("mcp_context", context.clone());
+        }
+        if let Some(name) = &self.original_request_name {
+            put("original_request_name", name.as_str().into());
+        }
+    }
+
+    fn read(object: &Object) -> Option<Self> {
+        let text = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some(Self {
+            name: text("tool_name")?,
+            input: object.get("tool_input")?.clone(),
+            mcp_context: object.get("mcp_context").cloned(),
+            original_request_name: text("original_request_name"),
+        })
+    }
+}

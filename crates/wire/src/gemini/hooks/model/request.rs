@@ -1,0 +1,163 @@
+//! Requests.
+
+use serde_json::{Value, json};
+
+use super::super::Object;
+use super::super::output::is_truthy;
+use super::text_of;
+
+/// What hooks see of a request's settings, and all that they can change.
+const SETTINGS: [&str; 4] = ["temperature", "maxOutputTokens", "topP", "topK"];
+
+/// What a request without a model is said to be for.
+const DEFAULT_MODEL: &str = "gemini-3.5-flash";
+
+/// What hooks see of a request to the model API (`model`, `contents`, `config`).
+pub fn to_request(request: &Object) -> Object {
+    let mut seen = Object::new();
+    let model = request.get("model").filter(|it| is_truthy(it));
+    seen.insert(
+        "model".to_owned(),
+        model.cloned().unwrap_or_else(|| DEFAULT_MODEL.into()),
+    );
+    let messages = contents(request).into_iter().filter_map(message);
+    seen.insert("messages".to_owned(), messages.collect());
+    seen.insert("config".to_owned(), settings(request.get("config")).into());
+    seen
+}
+
+/// The request after a `BeforeModel` hook has said how it should be. Messages are put in place of the texts one by one; what
+/// is no text stays where it was. None if the hook's words make no sense, and then the request stays as it is.
+pub fn apply_request(said: &Object, request: &Object) -> Option<Object> {
+    let mut changed = request.clone();
+    if let Some(model) = said.get("model").filter(|it| !it.is_null()) {
+        changed.insert("model".to_owned(), model.clone());
+    }
+    changed.entry("model").or_insert_with(|| "".into());
+    let contents = match said.get("messages").filter(|it| is_truthy(it)) {
+        None => changed.remove("contents").unwrap_or_else(|| json!([])),
+        Some(messages) => Value::Array(merged(messages.as_array()?, &contents(request))?),
+    };
+    changed.insert("contents".to_owned(), contents);
+    if let Some(config) = said.get("config").filter(|it| is_truthy(it)) {
+        // Of the four settings those that the hook does not name are gone; all others are for who sends the request to keep.
+        changed.insert("config".to_owned(), settings(Some(config)).into());
+    }
+    Some(changed)
+}
+
+fn contents(request: &Object) -> Vec<&Value> {
+    match request.get("contents") {
+        Some(Value::Array(contents)) => contents.iter().collect(),
+        Some(one) if is_truthy(one) => vec![one],
+        _ => Vec::new(),
+    }
+}
+
+/// What hooks see of one content: nothing, if there is no text in it.
+fn message(content: &Value) -> Option<Value> {
+    if let Value::String(text) = content {
+        return Some(json!({"role": "user", "content": text}));
+    }
+    let role = match content.get("role")?.as_str() {
+        Some("model") => "model",
+        Some("system") => "system",
+        _ => "user",
+    };
+    let parts = content.get("parts")?;
+    let parts = parts
+        .as_array()
+        .map_or(std::slice::from_ref(parts), Vec::as_slice);
+    let text: String = parts.iter().filter_map(text_of).collect();
+    (!text.is_empty()).then(|| json!({"role": role, "content": text}))
+}
+
+fn settings(config: Option<&Value>) -> Object {
+    let known = SETTINGS.into_iter();
+    let given = known.filter_map(|key| Some((key.to_owned(), config?.get(key)?.clone())));
+    given.collect()
+}
+
+fn merged(messages: &[Value], contents: &[&Value]) -> Option<Vec<Value>> {
+    let mut messages = messages.iter();
+    let mut merged = Vec::with_capacity(contents.len());
+    for content in contents {
+        merged.push(place(content, &mut messages)?);
+    }
+    for message in messages {
+        merged.push(content_of(message)?);
+    }
+    Some(merged)
+}
+
+/// A content with the next message in place of its texts, if it has any.
+fn place<'a>(content: &Value, messages: &mut impl Iterator<Item = &'a Value>) -> Option<Value> {
+    let Value::Object(object) = content else {
+        return match (content, content.as_str()) {
+            (_, Some(text)) => messages.next().map_or_else(
+                || Some(json!({"role": "user", "parts": [{"text": text}]})),
+                content_of,
+            ),
+            _ => Some(json!({"role": "user", "parts": [content]})),
+        };
+    };
+    let (Some(_), Some(parts)) = (object.get("role"), object.get("parts")) else {
+        return Some(json!({"role": "user", "parts": [content]}));
+    };
+    let none = Vec::new();
+    let parts = if parts.is_null() {
+        &none
+    } else {
+        parts.as_array()?
+    };
+    let mut placed = object.clone();
+    let mut kept: Vec<Value> = parts.clone();
+    if parts.iter().any(|part| text_of(part).is_some())
+        && let Some(message) = messages.next()
+    {
+        kept.retain(|part| text_of(part).is_none());
+        kept.insert(0, json!({"text": words(message)?}));
+        put_role(&mut placed, message);
+    }
+    placed.insert("parts".to_owned(), kept.into());
+    Some(placed.into())
+}
+
+fn content_of(message: &Value) -> Option<Value> {
+    let mut content = Object::new();
+    let text = words(message)?;
+    put_role(&mut content, message);
+    content.insert("parts".to_owned(), json!([{"text": text}]));
+    Some(content.into())
+}
+
+fn put_role(content: &mut Object, message: &Value) {
+    match message.get("role") {
+        Some(role) => content.insert("role".to_owned(), role.clone()),
+        None => content.remove("role"),
+    };
+}
+
+/// What a message says, in JavaScript's words where it is no text.
+fn words(message: &Value) -> Option<String> {
+    let said = |value: Option<&Value>| value.map_or_else(|| "undefined".to_owned(), as_text);
+    match message {
+        Value::Null => None,
+        other => Some(said(other.get("content"))),
+    }
+}
+
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(_) => "[object Object]".to_owned(),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| match item {
+                Value::Null => String::new(),
+                other => as_text(other),
+            });
+            items.collect::<Vec<_>>().join(",")
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,111 @@
+//! What a hook answers, read as Gemini CLI 0.61 reads it.
+
+use serde_json::Value;
+
+use super::Object;
+
+/// A hook's answer. Fields are what the hook wrote, whatever it wrote: the accessors judge them, and unknown ones stay.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Output(pub Object);
+
+impl Output {
+    /// An answer with one decision and its reason.
+    pub fn decided(decision: &str, reason: Option<&str>) -> Self {
+        let mut object = Object::new();
+        object.insert("decision".to_owned(), decision.into());
+        if let Some(reason) = reason {
+            object.insert("reason".to_owned(), reason.into());
+        }
+        Self(object)
+    }
+
+    /// What the hook decided: `ask`, `block`, `deny`, `approve`, `allow`, or a word that nobody knows.
+    pub fn decision(&self) -> Option<&str> {
+        self.text("decision")
+    }
+
+    /// Whether what was about to happen is blocked.
+    pub fn is_blocking(&self) -> bool {
+        matches!(self.decision(), Some("block" | "deny"))
+    }
+
+    /// Whether the user is to be asked.
+    pub fn is_asking(&self) -> bool {
+        self.decision() == Some("ask")
+    }
+
+    /// Whether everything is to stop: `continue` is `false`, and nothing else than `false`.
+    pub fn is_stopping(&self) -> bool {
+        self.0.get("continue") == Some(&Value::Bool(false))
+    }
+
+    /// Whether the answer is to be kept out of the log.
+    pub fn is_muted(&self) -> bool {
+        self.0.get("suppressOutput").is_some_and(is_truthy)
+    }
+
+    /// What the user is told.
+    pub fn system_message(&self) -> Option<String> {
+        self.0
+            .get("systemMessage")
+            .filter(|it| is_truthy(it))
+            .map(said)
+    }
+
+    /// Why it stops or blocks: the reason for stopping, else the reason.
+    pub fn effective_reason(&self) -> String {
+        let reasons = ["stopReason", "reason"].into_iter();
+        let mut reasons = reasons.filter_map(|key| self.0.get(key).filter(|it| is_truthy(it)));
+        let none = || "No reason provided".to_owned();
+        reasons.next().map_or_else(none, said)
+    }
+
+    /// A field of what is specific to the event. An absent, empty or false `hookSpecificOutput` has none.
+    pub fn specific(&self, key: &str) -> Option<&Value> {
+        self.0.get("hookSpecificOutput")?.get(key)
+    }
+
+    /// What is added for the model, with `<` and `>` escaped so that it cannot leave its frame.
+    pub fn additional_context(&self) -> Option<String> {
+        let context = self.specific("additionalContext")?.as_str()?;
+        Some(context.replace('<', "&lt;").replace('>', "&gt;"))
+    }
+
+    /// The arguments that take the place of a tool's own (`BeforeTool`).
+    pub fn tool_input(&self) -> Option<&Object> {
+        self.specific("tool_input")?.as_object()
+    }
+
+    /// The tool to run in place of the one that has run (`AfterTool`).
+    pub fn tail_tool_call(&self) -> Option<&Object> {
+        self.specific("tailToolCallRequest")?.as_object()
+    }
+
+    /// Whether the conversation is to be forgotten (`AfterAgent`).
+    pub fn clears_context(&self) -> bool {
+        self.specific("clearContext") == Some(&Value::Bool(true))
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.0.get(key)?.as_str()
+    }
+}
+
+/// What JavaScript takes for true.
+pub(super) fn is_truthy(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(it) => *it,
+        Value::Number(number) => number.as_f64().is_none_or(|it| it != 0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+/// A value as text: a string as it is, anything else as JSON.
+pub(super) fn said(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
