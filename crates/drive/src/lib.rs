@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod execute;
 mod follow;
 pub mod headless;
+pub mod hooks;
 mod host;
 mod patience;
 pub mod policy;

@@ -176,7 +176,11 @@ mod tests {
         check("MONKEYS", "x", false);
         check("AUTHOR", "x", false);
         check("DB_URI", "x", false);
-        check("GEMINI_CLI_TOKEN", "ghp_0123456789012345678901234567890123456", true);
+        check(
+            "GEMINI_CLI_TOKEN",
+            "ghp_0123456789012345678901234567890123456",
+            true,
+        );
         check("GIT_CONFIG_KEY_0", "x", true);
     }
 

@@ -62,8 +62,12 @@ pub(super) fn quoted(word: &str) -> String {
         let (before, special) = (&rest[..at], &rest[at..]);
         quoted.push_str(before);
         // A letter and a colon are taken for a drive: then it is the next character that is escaped.
-        let is_drive = special.starts_with(':') && before.ends_with(|char: char| char.is_ascii_alphabetic());
-        let next = special.chars().nth(1).filter(|next| is_drive && SPECIAL.contains(*next));
+        let is_drive =
+            special.starts_with(':') && before.ends_with(|char: char| char.is_ascii_alphabetic());
+        let next = special
+            .chars()
+            .nth(1)
+            .filter(|next| is_drive && SPECIAL.contains(*next));
         match next {
             Some(next) => quoted.extend([':', '\\', next]),
             None => quoted.extend(['\\'].into_iter().chain(special.chars().next())),
@@ -105,7 +109,10 @@ mod tests {
         check("/a b", "'/a b'");
         check("/a'b", "\"/a'b\"");
         check("/a\\b", "'/a\\b'");
-        check("/it's $5 `x` \"y\" \\ !", "\"/it's \\$5 \\`x\\` \\\"y\\\" \\\\ \\!\"");
+        check(
+            "/it's $5 `x` \"y\" \\ !",
+            "\"/it's \\$5 \\`x\\` \\\"y\\\" \\\\ \\!\"",
+        );
         check("/a$b&c", "/a\\$b\\&c");
         check("C:(x)", "C:\\(x\\)");
         check("a:b", "a\\:b");

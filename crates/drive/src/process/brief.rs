@@ -5,6 +5,7 @@
 //! left both. Only what has thrown away its environment as well as its parents gets away.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub struct Brief {
     /// What is started, and where. A mark is added to its environment.
     pub command: Command,
     /// What it can read. A program that does not is no error.
-    pub input: Vec<u8>,
+    pub input: Arc<[u8]>,
     /// How long it may take, whatever it leaves behind that still holds its output included.
     pub timeout: Duration,
     /// So many bytes of its output are kept.

@@ -36,6 +36,8 @@ pub(in crate::process) struct Alone {
     /// The program and its group, as long as nobody has waited for it.
     root: Option<Pid>,
     mark: Option<(OsString, OsString)>,
+    /// Who is known to have nothing to do with it.
+    strangers: HashSet<Pid>,
 }
 
 impl Alone {
@@ -56,6 +58,7 @@ impl Alone {
             root: pid.and_then(Pid::from_raw),
             child,
             mark: command.mark.clone(),
+            strangers: HashSet::new(),
         })
     }
 
@@ -93,7 +96,7 @@ impl Alone {
     }
 
     /// One blow at everything that is there. Returns how many that was.
-    fn strike(&self) -> u32 {
+    fn strike(&mut self) -> u32 {
         let found = self.frozen();
         if let Some(root) = self.root {
             let _ = kill_process_group(root, Signal::KILL);
@@ -105,10 +108,11 @@ impl Alone {
     }
 
     /// Everything that is there, stopped, so that none can start another before it is killed.
-    fn frozen(&self) -> HashSet<Pid> {
+    fn frozen(&mut self) -> HashSet<Pid> {
         let mut all = HashSet::new();
         for _ in 0..FREEZES {
-            let fresh: Vec<_> = self.found().filter(|pid| all.insert(*pid)).collect();
+            let found = self.found().into_iter();
+            let fresh: Vec<_> = found.filter(|pid| all.insert(*pid)).collect();
             if fresh.is_empty() {
                 break;
             }
@@ -120,10 +124,12 @@ impl Alone {
     }
 
     /// What stands below the program, and what carries its mark, itself included. The dead carry none.
-    fn found(&self) -> impl Iterator<Item = Pid> {
-        let marked = self.mark.as_ref().map(tree::marked).unwrap_or_default();
-        let below = self.root.map(tree::descendants).unwrap_or_default();
-        below.into_iter().chain(marked)
+    fn found(&mut self) -> Vec<Pid> {
+        let mut found = self.root.map(tree::descendants).unwrap_or_default();
+        if let Some(mark) = &self.mark {
+            found.extend(tree::marked_but(mark, &mut self.strangers));
+        }
+        found
     }
 }
 

@@ -35,11 +35,7 @@ impl Alone {
         &mut self,
     ) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
         let job = &mut self.job;
-        (
-            job.stdin().take(),
-            job.stdout().take(),
-            job.stderr().take(),
-        )
+        (job.stdin().take(), job.stdout().take(), job.stderr().take())
     }
 
     /// Waits for the program itself.
