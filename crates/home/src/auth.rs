@@ -71,7 +71,11 @@ impl Auth {
         counts: Workspace,
     ) -> Self {
         let is_trusted = counts == Workspace::Counts;
-        let file = dotenv::find(workspace, home, is_trusted);
+        let search = dotenv::Search {
+            is_trusted,
+            ignores_local: false,
+        };
+        let file = search.find(workspace, home);
         let known = Known {
             vars,
             from_file: file.map(|path| dotenv::names(&path)).unwrap_or_default(),

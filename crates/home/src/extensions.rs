@@ -1,14 +1,22 @@
 //! Extensions of Gemini CLI: what is installed, whether it is active here, and what its manifest says.
 
+mod enablement;
+mod hydrate;
+mod load;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::file;
 use crate::notice::Notice;
-use crate::places::GeminiHome;
+use crate::places::{GeminiHome, Vars};
+use crate::settings;
+use crate::trust::Trust;
+
+use enablement::Enablement;
+use load::Loader;
 
 /// An installed extension.
 #[derive(Debug, Clone)]
@@ -21,11 +29,23 @@ pub struct Extension {
     pub directory: PathBuf,
     /// Why it is not active here, if it is not.
     pub inactive: Option<String>,
+    /// Where it came from, if it was installed and not just put there.
+    pub install: Option<Install>,
     /// What its manifest says, with variables filled in.
     pub manifest: Map<String, Value>,
-    /// The variables of its settings that have a value: what its hooks get in their environment.
+    /// The variables of its settings that have a value: what its hooks get in their environment. Secrets in a keychain are not
+    /// among them.
     pub env: BTreeMap<String, String>,
-    variables: Vec<(String, String)>,
+    variables: BTreeMap<String, String>,
+}
+
+/// Where an extension came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Install {
+    /// How: `local`, `link`, `git`, `github-release`, or a newer word.
+    pub kind: String,
+    /// From where.
+    pub source: String,
 }
 
 impl Extension {
@@ -36,61 +56,72 @@ impl Extension {
 
     /// Fills in `${extensionPath}`, `${workspacePath}`, `${/}` and the settings of the extension. Unknown names stay.
     pub fn hydrate(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for (name, value) in &self.variables {
-            text = text.replace(&format!("${{{name}}}"), value);
-        }
-        text
+        hydrate::text(text, &self.variables)
     }
 
     /// Does the same in every string of a value.
     pub fn hydrate_all(&self, value: &Value) -> Value {
-        match value {
-            Value::String(text) => Value::String(self.hydrate(text)),
-            Value::Array(items) => items.iter().map(|item| self.hydrate_all(item)).collect(),
-            Value::Object(object) => {
-                let pairs = object.iter();
-                let pairs = pairs.map(|(key, value)| (key.clone(), self.hydrate_all(value)));
-                Value::Object(pairs.collect())
-            }
-            other => other.clone(),
-        }
+        hydrate::value(value, &self.variables)
     }
 }
 
-/// The extensions of a home, in the order in which Gemini CLI loads them.
-pub(crate) fn read(home: &GeminiHome, workspace: &Path) -> (Vec<Extension>, Vec<Notice>) {
+/// The extensions of a home, in the order in which Gemini CLI loads them, and what there is to say about those it does not.
+pub(crate) fn read(
+    home: &GeminiHome,
+    workspace: &Path,
+    vars: Vars<'_>,
+    merged: &Map<String, Value>,
+    trust: &Trust,
+) -> (Vec<Extension>, Vec<Notice>) {
     let folder = home.folder().join("extensions");
-    let mut names: Vec<_> = fs::read_dir(&folder)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.is_dir())
-        .collect();
-    names.sort();
-    let found = names.iter().filter_map(|path| build(path, workspace));
-    (found.collect(), Vec::new())
+    let directories = directories(&folder);
+    if directories.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    // What the CLI knows as its own directory has no links on the way.
+    let real = workspace.canonicalize();
+    let workspace = real.as_deref().unwrap_or(workspace);
+    let (enablement, mut notices) = Enablement::read(&folder);
+    let reads_settings = settings::at(merged, &["experimental", "extensionConfig"]);
+    let loader = Loader {
+        folder: &folder,
+        workspace,
+        vars,
+        merged,
+        enablement,
+        reads_settings: reads_settings.is_some_and(settings::is_truthy),
+        is_trusted: matches!(trust, Trust::Trusted(_)),
+    };
+    let mut extensions: Vec<Extension> = Vec::new();
+    for directory in directories {
+        match loader.load(&directory) {
+            Ok(found) if extensions.iter().any(|known| known.name == found.name) => {
+                let why = "another extension has its name, and Gemini CLI does not start with both";
+                notices.push(not_loaded(directory, why));
+            }
+            Ok(found) => extensions.push(found),
+            Err(why) => notices.push(not_loaded(directory, &why)),
+        }
+    }
+    (extensions, notices)
 }
 
-fn build(directory: &Path, workspace: &Path) -> Option<Extension> {
-    let manifest = file::object(&directory.join("gemini-extension.json")).ok()??;
-    let text = |key: &str| Some(manifest.get(key)?.as_str()?.to_owned());
-    let variables = [
-        ("extensionPath", directory.display().to_string()),
-        ("workspacePath", workspace.display().to_string()),
-        ("/", std::path::MAIN_SEPARATOR.to_string()),
-        ("pathSeparator", std::path::MAIN_SEPARATOR.to_string()),
-    ];
-    Some(Extension {
-        name: text("name")?,
-        version: text("version")?,
-        directory: directory.to_owned(),
-        inactive: None,
-        env: BTreeMap::new(),
-        variables: variables
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect(),
-        manifest,
-    })
+fn not_loaded(directory: PathBuf, why: &str) -> Notice {
+    Notice {
+        path: directory,
+        place: None,
+        key: None,
+        sentence: format!("is not loaded: {why}"),
+    }
+}
+
+/// What is installed, by name.
+fn directories(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.file_name())
+        .filter(|name| folder.join(name).is_dir())
+        .collect();
+    names.sort();
+    names.into_iter().map(|name| folder.join(name)).collect()
 }

@@ -2,9 +2,13 @@
 //!
 //! Rules are those of Gemini CLI 0.61. What it drops without a word has a reason here ([`LeftOut`]).
 
+mod definition;
+mod layers;
 mod matcher;
 mod plan;
 mod registry;
+mod switches;
+mod trusted;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,11 +17,12 @@ use std::time::Duration;
 pub use lapidary_wire::gemini::hooks::{Event, Matching};
 pub use plan::{Order, Plan};
 pub use registry::{Entry, LeftOut, Registry};
+pub use trusted::TrustedHooks;
 
 use crate::settings::Scope;
 
 /// How long a hook may take that does not say.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What Gemini CLI takes for a hook's source, the strongest first: the order in which hooks run.
 ///
@@ -62,6 +67,8 @@ pub struct Hook {
     pub scope: Option<Scope>,
     /// The file it is written in.
     pub origin: PathBuf,
+    /// Where in it: the keys and indices that lead there.
+    pub place: Vec<String>,
 }
 
 impl Source {

@@ -9,6 +9,7 @@ pub mod extensions;
 mod file;
 pub mod hooks;
 mod jsonc;
+mod lock;
 mod notice;
 mod places;
 pub mod sessions;
@@ -18,5 +19,6 @@ pub mod trust;
 pub mod vault;
 
 pub use file::ReadError;
+pub use jsonc::SyntaxError;
 pub use notice::{Notice, Place};
 pub use places::{GeminiHome, Vars};

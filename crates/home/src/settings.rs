@@ -1,18 +1,29 @@
-//! The settings files, as far as somebody has asked: which there are, whether they can be read, and what they say.
+//! The settings files: which there are, whether they can be read, what they say, and what holds when they are merged.
 
+mod check;
 mod edit;
+mod interpolate;
 mod merge;
+mod migrate;
+mod owners;
+mod read;
+mod schema;
+mod unknown;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use crate::file::{self, ReadError};
+use crate::jsonc::{self, Tree};
 use crate::notice::Place;
 use crate::places::GeminiHome;
 
 pub use edit::{Changed, Document, EditError, edit};
-pub(crate) use merge::merge;
+pub(crate) use edit::{edit_private, kind};
+pub(crate) use interpolate::Known;
+pub(crate) use merge::{is_truthy, merge};
+pub(crate) use read::Reading;
 
 /// The settings files of a workspace, the weakest first.
 #[derive(Debug)]
@@ -32,6 +43,7 @@ pub struct SettingsFile {
     pub content: Result<Map<String, Value>, ReadError>,
     /// Whether somebody other than the system's owner can write it. Gemini CLI then leaves out a file of the system's.
     pub is_open_to_others: bool,
+    text: String,
 }
 
 /// Whose settings they are, the weakest first.
@@ -48,36 +60,44 @@ pub enum Scope {
 }
 
 impl SettingsFile {
-    /// Where the value at a path of keys stands in the file. The items of a list are keys too: `"0"`, `"1"`.
-    pub fn place(&self, keys: &[&str]) -> Option<Place> {
-        let _ = (self, keys);
-        None
+    /// A file, if it is there.
+    fn read(scope: Scope, path: PathBuf) -> Option<Self> {
+        let (text, content) = match file::text(&path).transpose()? {
+            Ok(text) => {
+                let content = file::parse(&text);
+                (text, content)
+            }
+            Err(error) => (String::new(), Err(error)),
+        };
+        Some(Self {
+            scope,
+            is_open_to_others: owners::is_open_to_others(&path),
+            path,
+            content,
+            text,
+        })
+    }
+
+    /// Where the value at a path of keys stands in the file, with its key. The items of a list are keys too: `"0"`, `"1"`.
+    pub fn place(&self, keys: &[impl AsRef<str>]) -> Option<Place> {
+        let start = Tree::of(&self.text)?.start(keys)?;
+        Some(jsonc::place(&self.text, start))
     }
 }
 
 impl Settings {
-    /// Reads the files that are there.
+    /// Reads the files that are there, as they are written: no variable is filled in.
     pub fn read(home: &GeminiHome, workspace: &Path) -> Self {
-        let user = home.user_settings();
         let mut places = vec![
             (Scope::SystemDefaults, home.system_defaults.clone()),
-            (Scope::User, user),
+            (Scope::User, home.user_settings()),
         ];
         if !is_same(&home.home, workspace) {
-            let path = workspace.join(".gemini/settings.json");
-            places.push((Scope::Workspace, path));
+            places.push((Scope::Workspace, workspace_settings(workspace)));
         }
         places.push((Scope::System, home.system_settings.clone()));
-        let files = places.into_iter().filter_map(|(scope, path)| {
-            let content = file::object(&path).transpose()?;
-            let is_open_to_others = is_open_to_others(&path);
-            Some(SettingsFile {
-                scope,
-                path,
-                content,
-                is_open_to_others,
-            })
-        });
+        let files = places.into_iter();
+        let files = files.filter_map(|(scope, path)| SettingsFile::read(scope, path));
         Self {
             files: files.collect(),
         }
@@ -85,12 +105,21 @@ impl Settings {
 
     /// What the strongest of the files says at a path of keys. The workspace's file is asked only if it counts.
     pub fn get(&self, keys: &[&str], workspace: Workspace) -> Option<&Value> {
-        let asked =
-            |file: &&SettingsFile| file.scope != Scope::Workspace || workspace == Workspace::Counts;
-        let files = self.files.iter().rev().filter(asked);
-        files
-            .filter_map(|file| file.content.as_ref().ok())
-            .find_map(|content| at(content, keys))
+        let contents: Vec<_> = self.contents(workspace).collect();
+        let strongest = contents.into_iter().rev();
+        strongest.into_iter().find_map(|content| at(content, keys))
+    }
+
+    /// What the files say, the weakest first.
+    pub(crate) fn contents(
+        &self,
+        workspace: Workspace,
+    ) -> impl Iterator<Item = &Map<String, Value>> {
+        let counts = move |file: &&SettingsFile| {
+            file.scope != Scope::Workspace || workspace == Workspace::Counts
+        };
+        let files = self.files.iter().filter(counts);
+        files.filter_map(|file| file.content.as_ref().ok())
     }
 }
 
@@ -103,31 +132,21 @@ pub enum Workspace {
     IsIgnored,
 }
 
+/// The settings of a workspace.
+pub fn workspace_settings(workspace: &Path) -> PathBuf {
+    workspace.join(".gemini/settings.json")
+}
+
 pub(crate) fn at<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
     let (first, rest) = keys.split_first()?;
     let start = object.get(*first)?;
     rest.iter().try_fold(start, |value, key| value.get(key))
 }
 
-fn is_same(one: &Path, other: &Path) -> bool {
+/// Whether two directories are one. In a workspace that is the home the user's settings are the only ones.
+pub fn is_same(one: &Path, other: &Path) -> bool {
     match (one.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
         _ => one == other,
     }
-}
-
-#[cfg(unix)]
-fn is_open_to_others(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    const OTHERS_WRITE: u32 = 0o022;
-    let safe = |path: &Path| {
-        let about = path.metadata();
-        about.is_ok_and(|about| about.uid() == 0 && about.mode() & OTHERS_WRITE == 0)
-    };
-    !path.ancestors().all(safe)
-}
-
-#[cfg(not(unix))]
-fn is_open_to_others(_: &Path) -> bool {
-    true
 }

@@ -1,23 +1,50 @@
 //! All that decides what counts in a workspace, read once: settings, trust, extensions.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::dotenv;
 use crate::extensions::{self, Extension};
 use crate::notice::Notice;
 use crate::places::{GeminiHome, Vars};
-use crate::settings::{self, Scope, Settings, SettingsFile};
-use crate::trust::Trust;
+use crate::settings::{self, Reading, Scope, Settings, SettingsFile};
+use crate::trust::{Doubt, Trust};
 
 /// All that decides what counts in a workspace.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use lapidary_home::setup::Setup;
+/// use lapidary_home::{GeminiHome, Vars};
+///
+/// let home = tempfile::tempdir()?;
+/// let project = home.path().join("project");
+/// std::fs::create_dir_all(project.join(".gemini"))?;
+/// std::fs::create_dir_all(home.path().join(".gemini"))?;
+/// std::fs::write(home.path().join(".gemini/settings.json"), r#"{"skills": {"disabled": ["a"]}}"#)?;
+/// std::fs::write(project.join(".gemini/settings.json"), r#"{"skills": {"disabled": ["$WHICH"]}}"#)?;
+///
+/// let vars = BTreeMap::from([
+///     ("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into()),
+///     ("WHICH".into(), "b".into()),
+/// ]);
+/// let setup = Setup::read(&GeminiHome::at(home.path()), &project, Vars::new(&vars));
+/// assert!(setup.is_trusted());
+/// assert_eq!(setup.get(&["skills", "disabled"]), Some(&serde_json::json!(["a", "b"])));
+/// assert_eq!(setup.get(&["hooksConfig", "enabled"]), Some(&true.into()));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Setup {
     /// Where the user's and the system's files are.
     pub home: GeminiHome,
     /// The workspace.
     pub workspace: PathBuf,
-    /// The files of settings, with their variables filled in.
+    /// The files of settings that are there, with their variables filled in and old keys read as new ones. The workspace's is
+    /// among them even if it does not count.
     pub settings: Settings,
     /// Whether the workspace is trusted, and why.
     pub trust: Trust,
@@ -31,10 +58,26 @@ pub struct Setup {
 impl Setup {
     /// Reads what is there. Bad files are notices; they stay where they are in `settings`.
     pub fn read(home: &GeminiHome, workspace: &Path, vars: Vars<'_>) -> Self {
-        let settings = Settings::read(home, workspace);
-        let trust = Trust::with_settings(workspace, home, vars, &settings);
-        let merged = settings::merge(&settings, trust.workspace());
-        let (extensions, notices) = extensions::read(home, workspace);
+        let mut reading = Reading::of(home, workspace, vars);
+        // The workspace has no say in whether it is trusted.
+        let before = trust(
+            &reading.settings,
+            settings::Workspace::IsIgnored,
+            |enabled| Trust::check(workspace, home, vars, enabled),
+        );
+        reading.migrate(before.workspace());
+        let Reading {
+            settings,
+            mut notices,
+        } = reading;
+        notices.extend(ignored(&settings, &before));
+        let merged = settings::merge(settings.contents(before.workspace()));
+        // Once it is, it may ask for more.
+        let trust = trust(&settings, before.workspace(), |enabled| {
+            Trust::check(workspace, home, vars, enabled)
+        });
+        let (extensions, more) = extensions::read(home, workspace, vars, &merged, &trust);
+        notices.extend(more);
         Self {
             home: home.clone(),
             workspace: workspace.to_owned(),
@@ -51,7 +94,7 @@ impl Setup {
         matches!(self.trust, Trust::Trusted(_))
     }
 
-    /// The settings that hold, merged by the rules of each key, defaults included.
+    /// The settings that hold, merged by the rules of each key, defaults included (those of `modelConfigs` are not).
     pub fn merged(&self) -> &Map<String, Value> {
         &self.merged
     }
@@ -66,8 +109,73 @@ impl Setup {
         self.settings.files.iter().find(|file| file.scope == scope)
     }
 
+    /// The variables that Gemini CLI has after its start, and hands to what it runs: those it was started with, and those of
+    /// the `.env` file that counts, which take no other's place.
+    pub fn environment(&self, vars: Vars<'_>) -> BTreeMap<OsString, OsString> {
+        let mut all = vars.all().clone();
+        let ignores_local = self.get(&["advanced", "ignoreLocalEnv"]);
+        let file = dotenv::Search {
+            is_trusted: self.is_trusted(),
+            ignores_local: ignores_local.is_some_and(settings::is_truthy),
+        };
+        let Some(path) = file.find(&self.workspace, &self.home) else {
+            return all;
+        };
+        let is_projects = !path.to_string_lossy().contains(".gemini");
+        let excluded = self.get(&["advanced", "excludedEnvVars"]);
+        let excluded = excluded.and_then(Value::as_array);
+        let is_excluded = |name: &str| {
+            let mut names = excluded.into_iter().flatten();
+            is_projects && names.any(|excluded| excluded == name)
+        };
+        for (name, value) in dotenv::read(&path) {
+            let value = dotenv::admitted(&name, value, self.is_trusted());
+            if let Some(value) = value.filter(|_| !is_excluded(&name)) {
+                all.entry(name.into()).or_insert_with(|| value.into());
+            }
+        }
+        all
+    }
+
     /// The extensions that count.
     pub fn active_extensions(&self) -> impl Iterator<Item = &Extension> {
         self.extensions.iter().filter(|found| found.is_active())
     }
+}
+
+/// Whether the workspace is trusted, by the settings that count. With a file that cannot be read Gemini CLI does not start.
+fn trust(
+    settings: &Settings,
+    workspace: settings::Workspace,
+    check: impl FnOnce(bool) -> Trust,
+) -> Trust {
+    let bad = settings
+        .files
+        .iter()
+        .find_map(|file| Some((file.path.clone(), file.content.as_ref().err()?)));
+    if let Some((path, error)) = bad {
+        let problem = error.to_string();
+        return Trust::Unknown(Doubt::BadFile { path, problem });
+    }
+    let merged = settings::merge(settings.contents(workspace));
+    let enabled = settings::at(&merged, &["security", "folderTrust", "enabled"]);
+    let enabled = enabled.filter(|value| !value.is_null());
+    check(enabled.is_none_or(settings::is_truthy))
+}
+
+/// That the workspace's settings do not count, if there are any.
+fn ignored(settings: &Settings, trust: &Trust) -> Option<Notice> {
+    let why = match trust {
+        Trust::Trusted(_) => return None,
+        Trust::Untrusted(reason) => format!("the folder is not trusted: {reason}"),
+        Trust::Unknown(doubt) => format!("whether the folder is trusted is not certain: {doubt}"),
+    };
+    let mut files = settings.files.iter();
+    let file = files.find(|file| file.scope == Scope::Workspace && file.content.is_ok())?;
+    Some(Notice {
+        path: file.path.clone(),
+        place: None,
+        key: None,
+        sentence: format!("does not count, because {why}"),
+    })
 }

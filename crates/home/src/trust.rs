@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::places::{GeminiHome, Vars};
 use crate::settings::{Scope, Settings, Workspace};
 
-pub use rules::{Level, Rule};
+pub use rules::{Level, Rule, set};
 
 /// The setting that switches folder trust off.
 const ENABLED: [&str; 3] = ["security", "folderTrust", "enabled"];
@@ -99,6 +99,20 @@ impl Trust {
             // The settings of a workspace that is trusted count too, and may ask for more.
             Self::Trusted(_) if denied(vars).is_none() => judged(Workspace::Counts),
             decided => decided,
+        }
+    }
+
+    /// Judges a folder as Gemini CLI does when it decides what of it counts; `is_enabled` is what the settings say.
+    pub(crate) fn check(
+        folder: &Path,
+        home: &GeminiHome,
+        vars: Vars<'_>,
+        is_enabled: bool,
+    ) -> Self {
+        if is_enabled || denied(vars).is_some() || vars.is(TRUST_WORKSPACE, "true") {
+            judge(folder, home, vars)
+        } else {
+            Self::Trusted(Reason::SwitchedOff)
         }
     }
 

@@ -1,10 +1,26 @@
 //! Whether a hook is for what is happening.
+//!
+//! Gemini CLI makes a JavaScript regular expression of a tool's matcher. `regress` judges whether it is one; what it means is
+//! put in the words of `fancy-regex`, which gives up after so many steps where JavaScript would go on for years. A hook whose
+//! matcher cannot be decided runs: it may be there to say no.
+
+mod dialect;
+
+use fancy_regex::RegexBuilder;
 
 use super::{Hook, Matching};
 
+/// After so many steps back a pattern is given up. Sane ones take a few dozen.
+const STEPS: usize = 100_000;
+/// Nobody writes longer patterns, and engines take them apart recursively.
+const LONGEST: usize = 4096;
+const DEEPEST: usize = 100;
+
 /// What a matcher says.
+#[derive(Debug)]
 pub(super) struct Judged {
     pub(super) matches: bool,
+    /// Why that is not certain.
     pub(super) doubt: Option<String>,
 }
 
@@ -17,18 +33,179 @@ impl From<bool> for Judged {
     }
 }
 
+/// What becomes of a pattern for tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Found {
+    /// It says so.
+    Certain(bool),
+    /// It is no regular expression, and is compared letter for letter.
+    Literal(bool),
+    /// Nobody can tell, for this reason.
+    Unknown(&'static str),
+}
+
 /// Compares a hook's matcher with a tool's name or a session's word.
 pub(super) fn judge(hook: &Hook, context: Option<&str>) -> Judged {
     let (Some(matcher), Some(context)) = (&hook.matcher, context) else {
         return true.into();
     };
-    let matcher = matcher.trim();
+    let matcher = trimmed(matcher);
     if matcher.is_empty() || matcher == "*" || context.is_empty() {
         return true.into();
     }
     match hook.event.matching() {
         Matching::Ignored => true.into(),
         Matching::Exact(_) => (matcher == context).into(),
-        Matching::ToolName => (matcher == context).into(),
+        Matching::ToolName => match search(matcher, context) {
+            Found::Certain(found) | Found::Literal(found) => found.into(),
+            Found::Unknown(why) => Judged {
+                matches: true,
+                doubt: Some(format!(
+                    "hook `{}` runs although nobody can tell whether `{matcher}` matches `{context}`: {why}",
+                    hook.display_name()
+                )),
+            },
+        },
+    }
+}
+
+/// Whether a JavaScript regular expression is found anywhere in a name.
+pub(super) fn search(pattern: &str, name: &str) -> Found {
+    if let Some(words) = plain_words(pattern) {
+        return Found::Certain(words.into_iter().any(|word| name.contains(word)));
+    }
+    let depth = pattern.bytes().filter(|byte| *byte == b'(').count();
+    if pattern.len() > LONGEST || depth > DEEPEST {
+        return Found::Unknown("it is too long or too deep");
+    }
+    if regress::Regex::new(pattern).is_err() {
+        return Found::Literal(pattern == name);
+    }
+    let built = dialect::translate(pattern).and_then(|pattern| {
+        RegexBuilder::new(&pattern)
+            .backtrack_limit(STEPS)
+            .build()
+            .ok()
+    });
+    let Some(regex) = built else {
+        return Found::Unknown("it uses what only JavaScript has");
+    };
+    match regex.is_match(name) {
+        Ok(matches) => Found::Certain(matches),
+        Err(_) => Found::Unknown("it takes too many steps"),
+    }
+}
+
+/// The words of a pattern that is nothing but words, such as `write_file|replace`: most are.
+fn plain_words(pattern: &str) -> Option<Vec<&str>> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'|');
+    let is_plain = pattern.bytes().all(is_plain);
+    is_plain.then(|| pattern.split('|').collect())
+}
+
+/// Without what JavaScript takes for space around it.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(|letter: char| {
+        matches!(letter, '\u{feff}') || (letter.is_whitespace() && letter != '\u{85}')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What Node 20 says to `new RegExp(pattern).test(name)`, or to `pattern === name` if that throws.
+    #[test]
+    fn patterns_mean_what_they_mean_in_javascript() {
+        let check = |pattern: &str, name: &str, expected: Found| {
+            assert_eq!(search(pattern, name), expected, "{pattern} on {name}");
+        };
+        let (yes, no) = (Found::Certain(true), Found::Certain(false));
+        check("write_file", "write_file", yes.clone());
+        check("ite_f", "write_file", yes.clone());
+        check("Write_File", "write_file", no.clone());
+        check("read_file|write_file", "write_file", yes.clone());
+        check("", "x", yes.clone());
+        check("a|", "x", yes.clone());
+        check("^write_", "write_file", yes.clone());
+        check("^file$", "write_file", no.clone());
+        check("mcp_.*", "mcp_server_tool", yes.clone());
+        check("write_file(", "write_file", Found::Literal(false));
+        check("write_file(", "write_file(", Found::Literal(true));
+        check("*", "*", Found::Literal(true));
+        check("[", "x", Found::Literal(false));
+        check(r"\d", "٣", no.clone());
+        check(r"\w", "é", no.clone());
+        check(r"\bfile\b", "read file", yes.clone());
+        check(r"\bfile\b", "write_file", no.clone());
+        check("a{", "a{", yes.clone());
+        check("a{,2}", "a{,2}", yes.clone());
+        check("^a{2}$", "aa", yes.clone());
+        check("[]", "x", no.clone());
+        check("[^]", "\n", yes.clone());
+        check(".", "\u{2028}", no.clone());
+        check("[a[b]", "[", yes.clone());
+        check("[a&&b]", "&", yes.clone());
+        check(r"[\w-a]", "-", yes.clone());
+        check("[a-]", "-", yes.clone());
+        check("(?=a)b|(?!a)b", "b", yes.clone());
+        check("(?<!x)file", "xfile", no.clone());
+        check(r"(a)\1", "aa", yes.clone());
+        check(r"(?<n>a)\k<n>", "aa", yes.clone());
+        check(r"\k<n>", "k<n>", yes.clone());
+        check(r"\1", "\u{1}", yes.clone());
+        check(r"\u{3}", "uuu", yes.clone());
+        check(r"\u0061\x62", "ab", yes.clone());
+        check(r"\p{L}", "p{L}", yes.clone());
+        check("write_file\n", "write_file", no);
+        check("a$", "a\n", Found::Certain(false));
+        check(r"\/", "/", yes);
+    }
+
+    #[test]
+    fn what_takes_for_ever_is_given_up_and_runs() {
+        let name = "a".repeat(64) + "!";
+        let patterns = [
+            r"^(?=a)(a+)+\1$",
+            r"^(a|aa)+\1$",
+            r"(?:(a*)*\1)*b",
+            r"^((a+)+\2)+$",
+        ];
+        for pattern in patterns {
+            let start = std::time::Instant::now();
+            let found = search(pattern, &name);
+            assert!(matches!(found, Found::Unknown(_)), "{pattern}: {found:?}");
+            assert!(start.elapsed().as_secs() < 2, "{pattern}");
+        }
+        assert_eq!(search("^(a+)+$", &name), Found::Certain(false));
+    }
+
+    #[test]
+    fn a_pattern_of_any_size_is_answered() {
+        let deep = "(".repeat(50_000) + &")".repeat(50_000);
+        assert!(matches!(search(&deep, "x"), Found::Unknown(_)));
+        let long = "a+".repeat(40_000);
+        assert!(matches!(search(&long, "x"), Found::Unknown(_)));
+        assert!(matches!(
+            search("(?:a{1000}){1000}", "x"),
+            Found::Unknown(_)
+        ));
+    }
+
+    proptest! {
+        /// `regress` is slow on hostile patterns but says the same on small ones.
+        #[test]
+        fn both_engines_agree(
+            pattern in r"[ab_^$.|?*+(){}\[\]\\dwsbBWn\-1,x]{0,10}",
+            name in "[ab_1{,}x -]{0,8}",
+        ) {
+            let Ok(oracle) = regress::Regex::new(&pattern) else { return Ok(()) };
+            match search(&pattern, &name) {
+                Found::Certain(found) => prop_assert_eq!(found, oracle.find(&name).is_some()),
+                Found::Literal(_) => prop_assert!(false, "judged otherwise"),
+                Found::Unknown(_) => {}
+            }
+        }
     }
 }

@@ -1,8 +1,18 @@
 //! All hooks of a workspace, and all that is none.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{Event, Hook, Plan, plan};
+use serde_json::{Map, Value};
+
+use super::definition::{self, Origin, Read};
+use super::layers::{self, SWITCHES};
+use super::switches::Switches;
+use super::{Event, Hook, Plan, Source, TrustedHooks, plan};
+use crate::extensions::Extension;
+use crate::file;
+use crate::settings::{Scope, SettingsFile, kind};
+use crate::setup::Setup;
+use crate::trust::Trust;
 
 /// The hooks of a workspace, in the order in which they were found.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +23,8 @@ pub struct Registry {
     pub left_out: Vec<LeftOut>,
     /// What Gemini CLI says aloud when it starts with these hooks, in its words.
     pub warnings: Vec<String>,
+    /// The files that switch off all hooks.
+    pub switched_off_by: Vec<PathBuf>,
 }
 
 /// A hook and whether it is switched on.
@@ -40,10 +52,219 @@ pub struct LeftOut {
 }
 
 impl Registry {
+    /// The hooks that count in a workspace. Nothing is written.
+    pub fn of(setup: &Setup) -> Self {
+        let is_trusted = setup.is_trusted();
+        let counts = |file: &&SettingsFile| is_trusted || file.scope != Scope::Workspace;
+        let files = || setup.settings.files.iter().filter(counts);
+        let switches = Switches::read(files());
+        let mut registry = Self {
+            switched_off_by: switches.off.clone(),
+            ..Self::default()
+        };
+        registry.unreadable(setup);
+        if is_trusted {
+            registry.warn_of_unseen(setup);
+            registry.add_settings(files(), &switches);
+        } else {
+            registry.leave_all(setup);
+        }
+        for extension in &setup.extensions {
+            registry.add_extension(extension, &switches);
+        }
+        registry
+    }
+
     /// The hooks that run at an event. The context is what matchers are compared with: a tool's name, or the word of a
     /// session's event (`startup`, `exit`, `auto`, …).
     pub fn plan(&self, event: Event, context: Option<&str>) -> Plan {
         let enabled = self.hooks.iter().filter(|entry| entry.enabled);
         plan::plan(event, context, enabled.map(|entry| &entry.hook))
+    }
+
+    fn unreadable(&mut self, setup: &Setup) {
+        for file in &setup.settings.files {
+            if let Err(error) = &file.content {
+                self.left_out.push(LeftOut {
+                    what: "settings".to_owned(),
+                    origin: file.path.clone(),
+                    place: Vec::new(),
+                    why: format!("it {error}; Gemini CLI does not start with such a file"),
+                });
+            }
+        }
+    }
+
+    /// Says what Gemini CLI says about hooks of the workspace that it has not seen before.
+    fn warn_of_unseen(&mut self, setup: &Setup) {
+        let Some(hooks) = workspace_hooks(setup) else {
+            return;
+        };
+        let unseen = TrustedHooks::read(&setup.home).unseen(&setup.workspace, hooks);
+        if unseen.is_empty() || !self.switched_off_by.is_empty() {
+            return;
+        }
+        let list: Vec<String> = unseen.iter().map(|hook| format!("  - {hook}")).collect();
+        self.warnings.push(format!(
+            "WARNING: The following project-level hooks have been detected in this workspace:\n{}\n\n\
+             These hooks will be executed. If you did not configure these hooks or do not trust this project,\n\
+             please review the project settings (.gemini/settings.json) and remove them.",
+            list.join("\n")
+        ));
+    }
+
+    fn add_settings<'a>(
+        &mut self,
+        files: impl Iterator<Item = &'a SettingsFile>,
+        switches: &Switches,
+    ) {
+        let mut layers = layers::merge(files);
+        self.left_out.append(&mut layers.left_out);
+        for (name, path) in layers.unknown {
+            let place = vec!["hooks".to_owned(), name.to_owned()];
+            self.unknown_event(name, path, place, &Source::Project);
+        }
+        for (event, definitions) in &layers.events {
+            for written in definitions {
+                let origin = Origin {
+                    source: &Source::Project,
+                    scope: Some(written.file.scope),
+                    path: &written.file.path,
+                };
+                let read = definition::read(*event, written.value, origin, &written.place);
+                self.add(read, switches);
+            }
+        }
+    }
+
+    fn unknown_event(&mut self, name: &str, path: &Path, place: Vec<String>, source: &Source) {
+        if self.switched_off_by.is_empty() {
+            self.warnings.push(format!(
+                "Invalid hook event name: \"{name}\" from {} config. Skipping.",
+                source.as_str()
+            ));
+        }
+        self.left_out.push(LeftOut {
+            what: name.to_owned(),
+            origin: path.to_owned(),
+            place,
+            why: "there is no such event".to_owned(),
+        });
+    }
+
+    fn add(&mut self, mut read: Read, switches: &Switches) {
+        self.left_out.append(&mut read.left_out);
+        self.hooks.extend(read.hooks.into_iter().map(|hook| {
+            let disabled_by = switches.against(hook.display_name());
+            Entry {
+                enabled: disabled_by.is_empty(),
+                disabled_by,
+                hook,
+            }
+        }));
+    }
+
+    /// In a folder that is not trusted no hook of any settings runs.
+    fn leave_all(&mut self, setup: &Setup) {
+        let mut all = Self::default();
+        all.add_settings(setup.settings.files.iter(), &Switches::default());
+        self.left_out.append(&mut all.left_out);
+        let why = match &setup.trust {
+            Trust::Unknown(doubt) => {
+                format!("it cannot be told whether the folder is trusted: {doubt}")
+            }
+            Trust::Trusted(reason) | Trust::Untrusted(reason) => {
+                format!("the folder is not trusted: {reason}")
+            }
+        };
+        self.left_out.extend(all.hooks.into_iter().map(|entry| {
+            let hook = entry.hook;
+            let whose = match hook.scope {
+                Some(Scope::Workspace) => "",
+                _ => "; Gemini CLI then runs no hooks of any settings, the user's own included",
+            };
+            LeftOut {
+                what: hook.display_name().to_owned(),
+                why: format!("{why}{whose}"),
+                origin: hook.origin,
+                place: hook.place,
+            }
+        }));
+    }
+
+    fn add_extension(&mut self, extension: &Extension, switches: &Switches) {
+        let path = extension.directory.join("hooks").join("hooks.json");
+        let leave = |why: String| LeftOut {
+            what: format!("the hooks of extension {}", extension.name),
+            origin: path.clone(),
+            place: Vec::new(),
+            why,
+        };
+        let hooks = match extension_hooks(&path) {
+            Ok(None) => return,
+            Ok(Some(hooks)) => hooks,
+            Err(why) => return self.left_out.push(leave(why)),
+        };
+        if let Some(why) = &extension.inactive {
+            return self
+                .left_out
+                .push(leave(format!("it is not active: {why}")));
+        }
+        let source = Source::Extension(extension.name.clone());
+        for (name, definitions) in &hooks {
+            let place = vec!["hooks".to_owned(), name.clone()];
+            if SWITCHES.contains(&name.as_str()) {
+                continue;
+            }
+            let Ok(event) = name.parse() else {
+                self.unknown_event(name, &path, place, &source);
+                continue;
+            };
+            let definitions = extension.hydrate_all(definitions);
+            let Value::Array(definitions) = &definitions else {
+                let why = format!("it is {}, not a list", kind(&definitions));
+                let what = name.clone();
+                self.left_out.push(LeftOut {
+                    what,
+                    place,
+                    ..leave(why)
+                });
+                continue;
+            };
+            let origin = Origin {
+                source: &source,
+                scope: None,
+                path: &path,
+            };
+            for (index, value) in definitions.iter().enumerate() {
+                let place = definition::under(&place, &[&index.to_string()]);
+                let mut read = definition::read(event, value, origin, &place);
+                for hook in &mut read.hooks {
+                    hook.env.extend(extension.env.clone());
+                }
+                self.add(read, switches);
+            }
+        }
+    }
+}
+
+/// The hooks of the workspace's own settings, as they stand there.
+fn workspace_hooks(setup: &Setup) -> Option<&Map<String, Value>> {
+    let file = setup.in_scope(Scope::Workspace)?;
+    file.content.as_ref().ok()?.get("hooks")?.as_object()
+}
+
+/// What an extension has in its `hooks.json`, which is JSON without comments.
+fn extension_hooks(path: &Path) -> Result<Option<Map<String, Value>>, String> {
+    let text = match file::text(path) {
+        Ok(None) => return Ok(None),
+        Ok(Some(text)) => text,
+        Err(error) => return Err(format!("it {error}")),
+    };
+    let content: Value =
+        serde_json::from_str(&text).map_err(|error| format!("it is not valid JSON: {error}"))?;
+    match content.get("hooks") {
+        Some(Value::Object(hooks)) => Ok(Some(hooks.clone())),
+        _ => Err("its `hooks` is not an object".to_owned()),
     }
 }

@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{Doubt, Reason, Trust};
 use crate::file;
+use crate::places::GeminiHome;
+use crate::settings::{Changed, EditError, edit_private};
 
 /// What somebody said about a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +82,44 @@ pub(super) fn judge(folder: &Path, file: &Path) -> Trust {
         Some((_, rule)) if rule.level == Level::No => Trust::Untrusted(Reason::Rule(rule)),
         Some((_, rule)) => Trust::Trusted(Reason::Rule(rule)),
     }
+}
+
+/// Says how far a folder is trusted from now on. What is in the file stays; one with a level that nobody knows is not touched.
+///
+/// ```
+/// use lapidary_home::GeminiHome;
+/// use lapidary_home::trust::{Level, set};
+///
+/// let home = tempfile::tempdir()?;
+/// let home = GeminiHome::at(home.path());
+/// set(std::path::Path::new("/srv/project"), Level::Folder, &home)?;
+/// assert_eq!(
+///     std::fs::read_to_string(&home.trusted_folders)?,
+///     "{\n  \"/srv/project\": \"TRUST_FOLDER\"\n}"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn set(folder: &Path, level: Level, home: &GeminiHome) -> Result<Changed, EditError> {
+    let wanted = absolute(Path::new("/"), folder);
+    edit_private(&home.trusted_folders, |document| {
+        for (path, value) in document.object() {
+            if value.as_str().and_then(Level::read).is_none() {
+                return Err(EditError::OddValue {
+                    path: home.trusted_folders.clone(),
+                    key: path.clone(),
+                    found: "something else",
+                    expected: "a trust level",
+                });
+            }
+        }
+        // The same folder may be written in other ways; the last counts.
+        let mut keys = document.object().keys().rev();
+        let same = keys.find(|key| absolute(folder, Path::new(key)) == wanted);
+        let key = same
+            .cloned()
+            .unwrap_or_else(|| wanted.display().to_string());
+        document.set(&[&key], level.as_str().into())
+    })
 }
 
 /// The rules, each with its absolute path. A later rule for the same path takes the place of the earlier one.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use lapidary_home::auth::Auth;
 use lapidary_home::settings::Settings;
+use lapidary_home::setup::Setup;
 use lapidary_home::trust::Trust;
 use lapidary_home::{GeminiHome, Vars};
 use tempfile::TempDir;
@@ -54,6 +55,10 @@ impl Machine {
     pub(crate) fn home(&self) -> GeminiHome {
         let home = self.path("home");
         GeminiHome::from_vars(Vars::new(&self.vars), Some(&home)).unwrap()
+    }
+
+    pub(crate) fn setup(&self) -> Setup {
+        Setup::read(&self.home(), &self.project(), Vars::new(&self.vars))
     }
 
     pub(crate) fn trust(&self) -> Trust {

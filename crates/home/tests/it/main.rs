@@ -5,6 +5,7 @@
 )]
 
 mod auth;
+mod hooks;
 mod machine;
 mod modules;
 mod peers;

@@ -7,6 +7,7 @@
 mod acp;
 mod chunk;
 mod detect;
+mod hooks;
 mod lines;
 mod modules;
 mod output;

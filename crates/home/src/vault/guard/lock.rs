@@ -1,31 +1,12 @@
 //! Waiting for others, but not for ever.
 
-use std::fs::{File, TryLockError};
-use std::io;
-use std::thread::sleep;
-use std::time::Duration;
+use std::fs::File;
 
 use super::{Action, Did};
 use crate::vault::error::At as _;
 use crate::vault::{Vault, VaultError};
 
-/// How long, in this many steps, somebody else may take: ten seconds.
-const STEP: Duration = Duration::from_millis(50);
-const STEPS: usize = 200;
-
-/// Tries to get a lock until it is ours. False if somebody holds it for too long.
-pub(in crate::vault) fn wait(
-    mut attempt: impl FnMut() -> Result<(), TryLockError>,
-) -> io::Result<bool> {
-    for _ in 0..STEPS {
-        match attempt() {
-            Ok(()) => return Ok(true),
-            Err(TryLockError::WouldBlock) => sleep(STEP),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-    }
-    Ok(false)
-}
+pub(in crate::vault) use crate::lock::wait;
 
 /// Held by who changes session files. Whoever holds it for too long may be stopped: then it is done without.
 pub(super) fn repairs(vault: &Vault) -> Result<(File, Option<Action>), VaultError> {

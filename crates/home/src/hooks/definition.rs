@@ -1,0 +1,175 @@
+//! One definition of hooks as it is written: a matcher and the hooks it is for.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::registry::LeftOut;
+use super::{Event, Hook, Source};
+use crate::settings::{Scope, kind};
+
+/// The longest that Node's timers wait. Whatever is longer, negative or no number ends at once.
+const LONGEST_TIMER: f64 = 2_147_483_647.0;
+
+/// Where hooks are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub(super) source: &'a Source,
+    pub(super) scope: Option<Scope>,
+    pub(super) path: &'a Path,
+}
+
+/// What a definition holds: hooks, and what is none.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub(super) hooks: Vec<Hook>,
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+/// Reads one definition.
+pub(super) fn read(event: Event, value: &Value, origin: Origin<'_>, place: &[String]) -> Read {
+    let mut read = Read::default();
+    let mut leave = |what: &str, place: Vec<String>, why: String| {
+        read.left_out.push(LeftOut {
+            what: what.to_owned(),
+            origin: origin.path.to_owned(),
+            place,
+            why,
+        });
+    };
+    let Some(hooks) = value.get("hooks").and_then(Value::as_array) else {
+        let found = value.get("hooks").map_or("missing", kind);
+        let why = match value {
+            Value::Object(_) => format!("its `hooks` is {found}, not a list"),
+            other => format!(
+                "a definition is an object with `hooks`, this is {}",
+                kind(other)
+            ),
+        };
+        leave(event.as_str(), place.to_vec(), why);
+        return read;
+    };
+    let matcher = match value.get("matcher") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(odd) => {
+            let why = format!(
+                "its `matcher` is {}, not a text; Gemini CLI then runs no hook at all for {event}",
+                kind(odd)
+            );
+            leave(event.as_str(), under(place, &["matcher"]), why);
+            return read;
+        }
+    };
+    let frame = Frame {
+        event,
+        matcher,
+        sequential: value.get("sequential") == Some(&Value::Bool(true)),
+        origin,
+    };
+    for (index, hook) in hooks.iter().enumerate() {
+        let place = under(place, &["hooks", &index.to_string()]);
+        match frame.hook(hook, place.clone()) {
+            Ok(hook) => read.hooks.push(hook),
+            Err(why) => read.left_out.push(LeftOut {
+                what: called(hook).unwrap_or(event.as_str()).to_owned(),
+                origin: origin.path.to_owned(),
+                place,
+                why,
+            }),
+        }
+    }
+    read
+}
+
+/// What the hooks of a definition have in common.
+struct Frame<'a> {
+    event: Event,
+    matcher: Option<String>,
+    sequential: bool,
+    origin: Origin<'a>,
+}
+
+impl Frame<'_> {
+    fn hook(&self, value: &Value, place: Vec<String>) -> Result<Hook, String> {
+        let Value::Object(hook) = value else {
+            return Err(format!("a hook is an object, this is {}", kind(value)));
+        };
+        check_type(hook)?;
+        let text = |key: &str| hook.get(key).and_then(Value::as_str).map(str::to_owned);
+        Ok(Hook {
+            event: self.event,
+            name: text("name").filter(|name| !name.is_empty()),
+            description: text("description"),
+            command: command(hook)?,
+            timeout: hook.get("timeout").and_then(timeout),
+            env: hook.get("env").map(variables).unwrap_or_default(),
+            matcher: self.matcher.clone(),
+            sequential: self.sequential,
+            source: self.origin.source.clone(),
+            scope: self.origin.scope,
+            origin: self.origin.path.to_owned(),
+            place,
+        })
+    }
+}
+
+/// `plugin` is let through by Gemini CLI and then treated as a command.
+fn check_type(hook: &Map<String, Value>) -> Result<(), String> {
+    match hook.get("type") {
+        Some(Value::String(word)) if word == "command" || word == "plugin" => Ok(()),
+        Some(Value::String(word)) if word == "runtime" => {
+            Err("its `type` is `runtime`, which only a program can register".to_owned())
+        }
+        Some(Value::String(word)) => Err(format!("its `type` is `{word}`, not `command`")),
+        None => Err("it has no `type`; it should be `command`".to_owned()),
+        Some(odd) => Err(format!("its `type` is {}, not `command`", kind(odd))),
+    }
+}
+
+fn command(hook: &Map<String, Value>) -> Result<String, String> {
+    match hook.get("command") {
+        Some(Value::String(command)) if !command.is_empty() => Ok(command.clone()),
+        Some(Value::String(_)) => Err("its `command` is empty".to_owned()),
+        None => Err("it has no `command`".to_owned()),
+        Some(odd) => Err(format!("its `command` is {}, not a text", kind(odd))),
+    }
+}
+
+/// What JavaScript's timer makes of it, in milliseconds.
+fn timeout(value: &Value) -> Option<Duration> {
+    let number = match value {
+        Value::Null => return None,
+        Value::Number(number) => number.as_f64().unwrap_or(f64::NAN),
+        Value::String(text) => text.trim().parse().unwrap_or(f64::NAN),
+        Value::Bool(it) => f64::from(u8::from(*it)),
+        Value::Array(_) | Value::Object(_) => f64::NAN,
+    };
+    let is_kept = (1.0..=LONGEST_TIMER).contains(&number);
+    let milliseconds = if is_kept { number.trunc() } else { 1.0 };
+    Some(Duration::from_secs_f64(milliseconds / 1000.0))
+}
+
+fn variables(value: &Value) -> BTreeMap<String, String> {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let pairs = value.as_object().into_iter().flatten();
+    pairs
+        .map(|(name, value)| (name.clone(), text(value)))
+        .collect()
+}
+
+/// What somebody would call a hook that is none.
+fn called(value: &Value) -> Option<&str> {
+    let text = |key: &str| value.get(key)?.as_str().filter(|text| !text.is_empty());
+    text("name").or_else(|| text("command"))
+}
+
+pub(super) fn under(place: &[String], steps: &[&str]) -> Vec<String> {
+    let steps = steps.iter().map(|step| (*step).to_owned());
+    place.iter().cloned().chain(steps).collect()
+}

@@ -1,0 +1,104 @@
+//! The hooks of all files, one over the other as Gemini CLI merges them, each with the file it is from.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::Event;
+use super::definition::under;
+use super::registry::LeftOut;
+use crate::settings::{SettingsFile, kind};
+
+/// What `hooks` held before there were `hooksConfig`: no events.
+pub(super) const SWITCHES: [&str; 3] = ["enabled", "disabled", "notifications"];
+
+/// Definitions by event.
+#[derive(Debug)]
+pub(super) struct Layers<'a> {
+    pub(super) events: Vec<(Event, Vec<Written<'a>>)>,
+    /// Names that are no event's, and the file that has each first.
+    pub(super) unknown: Vec<(&'a str, &'a Path)>,
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+/// A definition and where it is written.
+#[derive(Debug, Clone)]
+pub(super) struct Written<'a> {
+    pub(super) file: &'a SettingsFile,
+    pub(super) value: &'a Value,
+    pub(super) place: Vec<String>,
+}
+
+/// Puts files over one another, the weakest first.
+pub(super) fn merge<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> Layers<'a> {
+    let mut layers = Layers {
+        events: Event::ALL.map(|event| (event, Vec::new())).into(),
+        unknown: Vec::new(),
+        left_out: Vec::new(),
+    };
+    for file in files {
+        let content = file.content.as_ref().ok();
+        match content.and_then(|content| content.get("hooks")) {
+            None => {}
+            Some(Value::Object(hooks)) => layers.add(file, hooks),
+            Some(odd) => layers.replace(file, odd),
+        }
+    }
+    layers
+}
+
+impl<'a> Layers<'a> {
+    fn add(&mut self, file: &'a SettingsFile, hooks: &'a Map<String, Value>) {
+        for (name, value) in hooks {
+            if SWITCHES.contains(&name.as_str()) || is_unsafe(name) {
+                continue;
+            }
+            let Some((_, list)) = self
+                .events
+                .iter_mut()
+                .find(|(event, _)| event.as_str() == name)
+            else {
+                if !self.unknown.iter().any(|(known, _)| known == name) {
+                    self.unknown.push((name, &file.path));
+                }
+                continue;
+            };
+            let place = vec!["hooks".to_owned(), name.clone()];
+            let written = |value, place| Written { file, value, place };
+            match value {
+                Value::Array(items) => list.extend(
+                    items
+                        .iter()
+                        .enumerate()
+                        .map(|(index, item)| written(item, under(&place, &[&index.to_string()]))),
+                ),
+                // The defaults have a list for every event, and what is added to a list becomes an item of it.
+                one => list.push(written(one, place)),
+            }
+        }
+    }
+
+    /// Something other than an object takes the place of all that weaker files have.
+    fn replace(&mut self, file: &'a SettingsFile, odd: &Value) {
+        let lost: usize = self.events.iter().map(|(_, list)| list.len()).sum();
+        for (_, list) in &mut self.events {
+            list.clear();
+        }
+        let and_more = if lost > 0 {
+            "; it takes the place of the hooks in weaker files, so those are gone too"
+        } else {
+            ""
+        };
+        self.left_out.push(LeftOut {
+            what: "hooks".to_owned(),
+            origin: file.path.clone(),
+            place: vec!["hooks".to_owned()],
+            why: format!("`hooks` is {}, not an object{and_more}", kind(odd)),
+        });
+    }
+}
+
+/// Gemini CLI steps over these.
+fn is_unsafe(name: &str) -> bool {
+    matches!(name, "__proto__" | "constructor" | "prototype")
+}

@@ -1,0 +1,321 @@
+//! JavaScript's regular expressions in the words of `fancy-regex`.
+//!
+//! Only what `regress` accepts comes here, so nothing is judged: each item is written so that it means the same there. Letters
+//! and classes go as code points, which leaves no room for what only one of the two dialects takes for special.
+
+use std::fmt::Write as _;
+use std::iter::Peekable;
+use std::str::Chars;
+
+const DIGIT: &str = "0-9";
+const WORD: &str = "A-Za-z0-9_";
+const SPACE: &str = r"\u{9}-\u{d}\u{20}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}";
+/// What `.` does not match.
+const LINE_END: &str = r"\u{a}\u{d}\u{2028}\u{2029}";
+const WORD_EDGE: &str = "(?:(?<=[A-Za-z0-9_])(?![A-Za-z0-9_])|(?<![A-Za-z0-9_])(?=[A-Za-z0-9_]))";
+const NO_WORD_EDGE: &str =
+    "(?:(?<=[A-Za-z0-9_])(?=[A-Za-z0-9_])|(?<![A-Za-z0-9_])(?![A-Za-z0-9_]))";
+
+/// The same pattern for `fancy-regex`. None if there is no such pattern.
+pub(super) fn translate(pattern: &str) -> Option<String> {
+    let mut translation = Translation {
+        rest: pattern.chars().peekable(),
+        out: String::with_capacity(pattern.len() * 2),
+        groups: groups(pattern),
+        has_names: pattern.contains("(?<") && has_names(pattern),
+    };
+    translation.all()?;
+    Some(translation.out)
+}
+
+struct Translation<'a> {
+    rest: Peekable<Chars<'a>>,
+    out: String,
+    groups: u32,
+    has_names: bool,
+}
+
+/// What an escape stands for.
+enum Escape {
+    Letter(char),
+    /// Members of a class, and whether all others are meant.
+    Class(&'static str, bool),
+    /// Written as it is, where no class is open.
+    Verbatim(String),
+}
+
+impl Translation<'_> {
+    fn all(&mut self) -> Option<()> {
+        while let Some(letter) = self.rest.next() {
+            match letter {
+                '\\' => self.escape()?,
+                '[' => self.class()?,
+                '(' => self.group(),
+                '.' => self.put(&format!("[^{LINE_END}]")),
+                '^' => self.put(r"\A"),
+                '$' => self.put(r"\z"),
+                '{' => self.brace(),
+                ')' | '|' | '*' | '+' | '?' => self.out.push(letter),
+                _ => self.letter(letter),
+            }
+        }
+        Some(())
+    }
+
+    fn put(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn letter(&mut self, letter: char) {
+        if letter.is_ascii_alphanumeric() || letter == '_' {
+            self.out.push(letter);
+        } else {
+            point(&mut self.out, letter);
+        }
+    }
+
+    /// A group opens; its kind, if it has one, is the same in both dialects.
+    fn group(&mut self) {
+        self.out.push('(');
+        if self.rest.next_if_eq(&'?').is_none() {
+            return;
+        }
+        self.out.push('?');
+        while let Some(letter) = self.rest.next() {
+            self.out.push(letter);
+            let is_lookbehind = letter == '<' && matches!(self.rest.peek(), Some('=' | '!'));
+            if matches!(letter, ':' | '=' | '!' | '>') && !is_lookbehind {
+                return;
+            }
+        }
+    }
+
+    /// A number of repetitions, or a brace that stands for itself.
+    fn brace(&mut self) {
+        let ahead: String = self
+            .rest
+            .clone()
+            .take_while(|letter| *letter != '}')
+            .collect();
+        let is_closed = self.rest.clone().nth(ahead.chars().count()) == Some('}');
+        let (least, most) = ahead.split_once(',').unwrap_or((&ahead, ""));
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_closed || least.is_empty() || !is_number(least) || !is_number(most) {
+            return self.letter('{');
+        }
+        let _ = write!(self.out, "{{{ahead}}}");
+        self.rest.by_ref().nth(ahead.chars().count());
+    }
+
+    fn escape(&mut self) -> Option<()> {
+        match self.escaped()? {
+            Escape::Letter(letter) => self.letter(letter),
+            Escape::Class(members, false) => self.put(&format!("[{members}]")),
+            Escape::Class(members, true) => self.put(&format!("[^{members}]")),
+            Escape::Verbatim(text) => self.put(&text),
+        }
+        Some(())
+    }
+
+    fn escaped(&mut self) -> Option<Escape> {
+        let letter = self.rest.next()?;
+        Some(match letter {
+            'b' => Escape::Verbatim(WORD_EDGE.to_owned()),
+            'B' => Escape::Verbatim(NO_WORD_EDGE.to_owned()),
+            'k' if self.has_names => Escape::Verbatim(r"\k".to_owned() + &self.name()?),
+            '1'..='9' => self.back_reference(letter)?,
+            other => self.simple(other)?,
+        })
+    }
+
+    fn name(&mut self) -> Option<String> {
+        self.rest.next_if_eq(&'<')?;
+        let mut name = "<".to_owned();
+        loop {
+            let letter = self.rest.next()?;
+            name.push(letter);
+            if letter == '>' {
+                return Some(name);
+            }
+        }
+    }
+
+    /// What came before, by the number of its group; without such a group it is a letter by its octal number.
+    fn back_reference(&mut self, first: char) -> Option<Escape> {
+        let mut digits = String::from(first);
+        let mut ahead = self.rest.clone();
+        while let Some(digit) = ahead.next_if(char::is_ascii_digit) {
+            digits.push(digit);
+        }
+        if digits
+            .parse::<u32>()
+            .is_ok_and(|number| number <= self.groups)
+        {
+            self.rest = ahead;
+            return Some(Escape::Verbatim(format!(r"(?:\{digits})")));
+        }
+        self.octal(first)
+    }
+
+    fn octal(&mut self, first: char) -> Option<Escape> {
+        let Some(mut number) = first.to_digit(8) else {
+            return Some(Escape::Letter(first));
+        };
+        for _ in 0..2 {
+            let Some(digit) = self.rest.peek().and_then(|letter| letter.to_digit(8)) else {
+                break;
+            };
+            if number * 8 + digit > 0o377 {
+                break;
+            }
+            number = number * 8 + digit;
+            self.rest.next();
+        }
+        char::from_u32(number).map(Escape::Letter)
+    }
+
+    /// An escape that means the same inside a class and outside.
+    fn simple(&mut self, letter: char) -> Option<Escape> {
+        Some(match letter {
+            'd' => Escape::Class(DIGIT, false),
+            'D' => Escape::Class(DIGIT, true),
+            'w' => Escape::Class(WORD, false),
+            'W' => Escape::Class(WORD, true),
+            's' => Escape::Class(SPACE, false),
+            'S' => Escape::Class(SPACE, true),
+            't' => Escape::Letter('\t'),
+            'n' => Escape::Letter('\n'),
+            'v' => Escape::Letter('\u{b}'),
+            'f' => Escape::Letter('\u{c}'),
+            'r' => Escape::Letter('\r'),
+            '0'..='7' => self.octal(letter)?,
+            'x' => Escape::Letter(self.hex(2).unwrap_or('x')),
+            'u' => Escape::Letter(self.hex(4).unwrap_or('u')),
+            'c' => self.control(),
+            other => Escape::Letter(other),
+        })
+    }
+
+    /// The letter of so many hexadecimal digits, if they are there.
+    fn hex(&mut self, digits: usize) -> Option<char> {
+        let ahead: String = self.rest.clone().take(digits).collect();
+        let is_hex = ahead.len() == digits && ahead.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_hex {
+            return None;
+        }
+        self.rest.by_ref().nth(digits - 1);
+        let number = u32::from_str_radix(&ahead, 16).ok()?;
+        // Half a letter of UTF-16 is in no name.
+        Some(char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+
+    fn control(&mut self) -> Escape {
+        match self.rest.next_if(char::is_ascii_alphabetic) {
+            Some(letter) => Escape::Letter(char::from(letter as u8 % 32)),
+            None => {
+                // The backslash stands for itself, and the `c` is read again as a letter.
+                Escape::Verbatim(r"\u{5c}c".to_owned())
+            }
+        }
+    }
+
+    fn class(&mut self) -> Option<()> {
+        let is_negated = self.rest.next_if_eq(&'^').is_some();
+        let mut members = String::new();
+        while self.rest.peek()? != &']' {
+            self.member(&mut members)?;
+        }
+        self.rest.next();
+        match (members.is_empty(), is_negated) {
+            (true, false) => self.put("(?!)"),
+            (true, true) => self.put("(?s:.)"),
+            (false, false) => self.put(&format!("[{members}]")),
+            (false, true) => self.put(&format!("[^{members}]")),
+        }
+        Some(())
+    }
+
+    /// One member of a class, or a range of them.
+    fn member(&mut self, members: &mut String) -> Option<()> {
+        let first = self.class_atom()?;
+        let mut ahead = self.rest.clone();
+        let is_range = ahead.next() == Some('-') && !matches!(ahead.peek(), Some(']') | None);
+        if !is_range {
+            return write_atom(members, &first);
+        }
+        self.rest.next();
+        let last = self.class_atom()?;
+        if let (Escape::Letter(first), Escape::Letter(last)) = (&first, &last) {
+            point(members, *first);
+            members.push('-');
+            point(members, *last);
+            return Some(());
+        }
+        // With a class at either end the hyphen stands for itself.
+        write_atom(members, &first)?;
+        point(members, '-');
+        write_atom(members, &last)
+    }
+
+    fn class_atom(&mut self) -> Option<Escape> {
+        match self.rest.next()? {
+            '\\' => match self.rest.next()? {
+                'b' => Some(Escape::Letter('\u{8}')),
+                other => self.simple(other),
+            },
+            letter => Some(Escape::Letter(letter)),
+        }
+    }
+}
+
+fn write_atom(members: &mut String, atom: &Escape) -> Option<()> {
+    match atom {
+        Escape::Letter(letter) => point(members, *letter),
+        Escape::Class(inner, false) => members.push_str(inner),
+        Escape::Class(inner, true) => {
+            let _ = write!(members, "[^{inner}]");
+        }
+        Escape::Verbatim(_) => return None,
+    }
+    Some(())
+}
+
+fn point(out: &mut String, letter: char) {
+    let _ = write!(out, r"\u{{{:x}}}", u32::from(letter));
+}
+
+/// How many groups keep what they matched.
+fn groups(pattern: &str) -> u32 {
+    let mut count = 0;
+    walk(pattern, |ahead| {
+        let is_named =
+            ahead.starts_with("?<") && !ahead.starts_with("?<=") && !ahead.starts_with("?<!");
+        count += u32::from(!ahead.starts_with('?') || is_named);
+    });
+    count
+}
+
+fn has_names(pattern: &str) -> bool {
+    let mut found = false;
+    walk(pattern, |ahead| {
+        found |= ahead.starts_with("?<") && !ahead.starts_with("?<=") && !ahead.starts_with("?<!");
+    });
+    found
+}
+
+/// Shows what follows each opening parenthesis that opens a group.
+fn walk(pattern: &str, mut at: impl FnMut(&str)) {
+    let mut letters = pattern.char_indices();
+    let mut in_class = false;
+    while let Some((place, letter)) = letters.next() {
+        match letter {
+            '\\' => {
+                letters.next();
+            }
+            '[' => in_class = true,
+            ']' => in_class = false,
+            '(' if !in_class => at(&pattern[place + 1..]),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What switches hooks off: `hooksConfig` of today, and `hooks.enabled` and `hooks.disabled` of before.
+//!
+//! Gemini CLI 0.61 no longer honours the old keys. We do: whoever wrote them wanted fewer hooks, never more.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::settings::{SettingsFile, at};
+
+const ENABLED: [[&str; 2]; 2] = [["hooksConfig", "enabled"], ["hooks", "enabled"]];
+const DISABLED: [[&str; 2]; 2] = [["hooksConfig", "disabled"], ["hooks", "disabled"]];
+
+/// What is switched off, and by which files.
+#[derive(Debug, Default)]
+pub(super) struct Switches {
+    /// The files that switch off all hooks.
+    pub(super) off: Vec<PathBuf>,
+    disabled: Vec<(String, PathBuf)>,
+}
+
+impl Switches {
+    /// Reads the switches of files, the weakest first.
+    pub(super) fn read<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> Self {
+        let mut switches = Self::default();
+        let mut off: [Option<PathBuf>; 2] = [None, None];
+        for file in files {
+            let Ok(content) = &file.content else { continue };
+            for (generation, keys) in ENABLED.iter().enumerate() {
+                if let Some(value) = at(content, keys) {
+                    let is_off = is_off(value, generation);
+                    off[generation] = is_off.then(|| file.path.clone());
+                }
+            }
+            for keys in &DISABLED {
+                let off = at(content, keys).map(names).unwrap_or_default();
+                let off = off.into_iter().map(|name| (name, file.path.clone()));
+                switches.disabled.extend(off);
+            }
+        }
+        switches.off = off.into_iter().flatten().collect();
+        switches.off.dedup();
+        switches
+    }
+
+    /// The files that switch off a hook of that name, those that switch off all of them included.
+    pub(super) fn against(&self, name: &str) -> Vec<PathBuf> {
+        let named = self
+            .disabled
+            .iter()
+            .filter(|(disabled, _)| disabled == name);
+        let mut files = self.off.clone();
+        files.extend(named.map(|(_, path)| path.clone()));
+        files.dedup();
+        files
+    }
+}
+
+/// What counts as off is what JavaScript takes for false; of the old key only `false` does, which is all it ever was.
+fn is_off(value: &Value, generation: usize) -> bool {
+    match value {
+        Value::Bool(enabled) => !enabled,
+        _ if generation > 0 => false,
+        Value::String(text) => text.is_empty(),
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
+/// A list of names; a single one is a list of one.
+fn names(value: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    match value {
+        Value::Array(items) => items.iter().filter_map(text).collect(),
+        one => text(one).into_iter().collect(),
+    }
+}

@@ -1,0 +1,197 @@
+//! Whether a file of settings is what Gemini CLI expects, key by key.
+//!
+//! A file that is all right is also read more kindly: the text `"true"` where true is meant, `"12"` where a number is. One
+//! mistake, and the whole file is taken as it is written.
+
+use serde_json::{Map, Number, Value};
+
+use super::edit::kind;
+use super::schema::{self, Kind, Shape};
+
+/// Something at a path of keys that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Misfit {
+    pub(super) keys: Vec<String>,
+    pub(super) sentence: String,
+}
+
+/// Checks an object. It is changed only if all of it fits.
+pub(super) fn check(object: &mut Map<String, Value>) -> Vec<Misfit> {
+    let mut check = Check::default();
+    let fitted = check.object(schema::root(), object);
+    if check.misfits.is_empty() {
+        *object = fitted;
+    }
+    check.misfits
+}
+
+#[derive(Default)]
+struct Check {
+    path: Vec<String>,
+    misfits: Vec<Misfit>,
+}
+
+impl Check {
+    /// The value as it is meant. What does not fit is told.
+    fn value(&mut self, shape: &Shape, value: &Value) -> Value {
+        let shape = shape.resolved();
+        match (shape.kind, value) {
+            (Kind::Any, _)
+            | (Kind::Boolean, Value::Bool(_))
+            | (Kind::Number, Value::Number(_))
+            | (Kind::String, Value::String(_)) => value.clone(),
+            (Kind::Boolean, Value::String(text)) => self.or_misfit(boolean(text), shape, value),
+            (Kind::Number, Value::String(text)) => self.or_misfit(number(text), shape, value),
+            (Kind::Enum, Value::String(word)) if shape.options.contains(word) => value.clone(),
+            (Kind::List, Value::Array(list)) => self.list(shape, list),
+            (Kind::Object, Value::Object(object)) => Value::Object(self.object(shape, object)),
+            (Kind::OneOf, _) => self.one_of(shape, value),
+            _ => self.or_misfit(None, shape, value),
+        }
+    }
+
+    fn or_misfit(&mut self, found: Option<Value>, shape: &Shape, value: &Value) -> Value {
+        found.unwrap_or_else(|| {
+            self.misfit(format!("is {}, not {}", told(value), expected(shape)));
+            value.clone()
+        })
+    }
+
+    fn list(&mut self, shape: &Shape, list: &[Value]) -> Value {
+        let Some(items) = &shape.items else {
+            return Value::Array(list.to_vec());
+        };
+        let checked = list.iter().enumerate();
+        checked
+            .map(|(at, item)| self.below(at.to_string(), items, item))
+            .collect()
+    }
+
+    fn object(&mut self, shape: &Shape, object: &Map<String, Value>) -> Map<String, Value> {
+        for key in &shape.required {
+            if !object.contains_key(key) {
+                self.misfit(format!("has no `{key}`"));
+            }
+        }
+        let mut checked = Map::new();
+        for (key, value) in object {
+            let known = shape.keys.as_ref().and_then(|keys| keys.get(key));
+            let fitted = match known.or(shape.others.as_deref()) {
+                Some(shape) => self.below(key.clone(), shape, value),
+                None if shape.strict => {
+                    self.path.push(key.clone());
+                    self.misfit("is not a key that Gemini CLI knows".to_owned());
+                    self.path.pop();
+                    value.clone()
+                }
+                None => value.clone(),
+            };
+            checked.insert(key.clone(), fitted);
+        }
+        checked
+    }
+
+    fn one_of(&mut self, shape: &Shape, value: &Value) -> Value {
+        let mut first = Vec::new();
+        for choice in &shape.of {
+            let mut attempt = Self {
+                path: self.path.clone(),
+                misfits: Vec::new(),
+            };
+            let fitted = attempt.value(choice, value);
+            if attempt.misfits.is_empty() {
+                return fitted;
+            }
+            // What is wrong inside an object says more than that it is none of the others.
+            let is_deeper = |found: &Misfit| found.keys.len() > self.path.len();
+            if attempt.misfits.iter().any(is_deeper) {
+                first = attempt.misfits;
+            }
+        }
+        if first.is_empty() {
+            return self.or_misfit(None, shape, value);
+        }
+        self.misfits.append(&mut first);
+        value.clone()
+    }
+
+    fn below(&mut self, key: String, shape: &Shape, value: &Value) -> Value {
+        self.path.push(key);
+        let fitted = self.value(shape, value);
+        self.path.pop();
+        fitted
+    }
+
+    fn misfit(&mut self, sentence: String) {
+        self.misfits.push(Misfit {
+            keys: self.path.clone(),
+            sentence,
+        });
+    }
+}
+
+fn boolean(text: &str) -> Option<Value> {
+    match text.to_lowercase().as_str() {
+        "true" => Some(true.into()),
+        "false" => Some(false.into()),
+        _ => None,
+    }
+}
+
+/// A text that JavaScript takes for a number.
+fn number(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let based = [("0x", 16), ("0o", 8), ("0b", 2)];
+    let based = based.into_iter().find_map(|(prefix, base)| {
+        let digits = text.to_ascii_lowercase();
+        let digits = digits.strip_prefix(prefix)?;
+        let is_sound = digits.chars().all(|digit| digit.is_digit(base));
+        u64::from_str_radix(digits, base).ok().filter(|_| is_sound)
+    });
+    if let Some(number) = based {
+        return Some(number.into());
+    }
+    if let Ok(number) = text.parse::<i64>() {
+        return Some(number.into());
+    }
+    let is_decimal = text
+        .chars()
+        .all(|letter| matches!(letter, '0'..='9' | '+' | '-' | '.' | 'e' | 'E'));
+    let number = text.parse::<f64>().ok().filter(|_| is_decimal)?;
+    Number::from_f64(number).map(Value::Number)
+}
+
+/// A value as one names it: short ones as they are.
+fn told(value: &Value) -> String {
+    const SHORT: usize = 40;
+    match value {
+        Value::Array(_) | Value::Object(_) => kind(value).to_owned(),
+        single => {
+            let text = single.to_string();
+            let is_short = text.chars().count() <= SHORT;
+            let text = if is_short {
+                text
+            } else {
+                kind(single).to_owned()
+            };
+            if is_short { format!("`{text}`") } else { text }
+        }
+    }
+}
+
+fn expected(shape: &Shape) -> String {
+    let shape = shape.resolved();
+    match shape.kind {
+        Kind::Boolean => "true or false".to_owned(),
+        Kind::Number => "a number".to_owned(),
+        Kind::String => "a text".to_owned(),
+        Kind::Enum => format!("one of `{}`", shape.options.join("`, `")),
+        Kind::List => "a list".to_owned(),
+        Kind::Object => "an object".to_owned(),
+        Kind::Any | Kind::Shape => "a value".to_owned(),
+        Kind::OneOf => {
+            let choices: Vec<_> = shape.of.iter().map(expected).collect();
+            choices.join(" or ")
+        }
+    }
+}

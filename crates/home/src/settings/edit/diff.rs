@@ -1,0 +1,87 @@
+//! From one value to another by the smallest changes of the text that holds it.
+
+use serde_json::{Map, Value};
+
+use super::layout::Layout;
+
+/// The text changed so that it says `new` instead of `old`.
+pub(super) fn apply(text: String, old: &Value, new: &Value) -> String {
+    let mut diff = Diff {
+        text,
+        path: Vec::new(),
+    };
+    diff.value(old, new);
+    diff.text
+}
+
+struct Diff {
+    text: String,
+    path: Vec<String>,
+}
+
+impl Diff {
+    fn value(&mut self, old: &Value, new: &Value) {
+        match (old, new) {
+            (old, new) if old == new => {}
+            (Value::Object(old), Value::Object(new)) => self.object(old, new),
+            (Value::Array(old), Value::Array(new)) => self.list(old, new),
+            _ => {
+                self.change(|layout, path| layout.replace(path, new));
+            }
+        }
+    }
+
+    fn object(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
+        for key in old.keys().filter(|key| !new.contains_key(*key)) {
+            // As often as it is there.
+            while self.change(|layout, path| layout.remove(path, key)) {}
+        }
+        for (key, value) in new {
+            match old.get(key) {
+                Some(old) => self.below(key.clone(), old, value),
+                None => {
+                    self.change(|layout, path| layout.add(path, key, value));
+                }
+            }
+        }
+    }
+
+    /// What is the same at both ends stays, what is between is changed item by item.
+    fn list(&mut self, old: &[Value], new: &[Value]) {
+        let same = |(one, other): &(&Value, &Value)| one == other;
+        let head = old.iter().zip(new).take_while(same).count();
+        let (old, new) = (&old[head..], &new[head..]);
+        let tail = old.iter().rev().zip(new.iter().rev());
+        let tail = tail.take_while(same).count();
+        let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
+        let both = old.len().min(new.len());
+        for at in 0..both {
+            self.below((head + at).to_string(), &old[at], &new[at]);
+        }
+        for at in (both..old.len()).rev() {
+            let key = (head + at).to_string();
+            self.change(|layout, path| layout.remove(path, &key));
+        }
+        for (at, value) in new.iter().enumerate().skip(both) {
+            self.change(|layout, path| layout.insert(path, head + at, value));
+        }
+    }
+
+    fn below(&mut self, key: String, old: &Value, new: &Value) {
+        self.path.push(key);
+        self.value(old, new);
+        self.path.pop();
+    }
+
+    /// One change. False if there was nothing to do.
+    fn change(&mut self, change: impl FnOnce(&Layout<'_>, &[String]) -> Option<String>) -> bool {
+        let changed = Layout::of(&self.text).and_then(|layout| change(&layout, &self.path));
+        match changed {
+            Some(text) => {
+                self.text = text;
+                true
+            }
+            None => false,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! A settings file on its way to be changed.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::{EditError, diff, kind};
+use crate::file::{self, ReadError};
+use crate::settings::at;
+
+/// A settings file on its way to be changed. Variables in it stay as they are written.
+#[derive(Debug)]
+pub struct Document {
+    path: PathBuf,
+    text: String,
+    object: Map<String, Value>,
+}
+
+impl Document {
+    /// The document that a text is. An empty one is an object without keys.
+    pub(super) fn of(path: &Path, text: Option<String>) -> Result<Self, ReadError> {
+        let text = text.filter(|text| !text.trim().is_empty());
+        let text = text.unwrap_or_else(|| "{}".to_owned());
+        Ok(Self {
+            path: path.to_owned(),
+            object: file::parse(&text)?,
+            text,
+        })
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// All of it.
+    pub fn object(&self) -> &Map<String, Value> {
+        &self.object
+    }
+
+    /// What is at a path of keys.
+    pub fn get(&self, keys: &[&str]) -> Option<&Value> {
+        at(&self.object, keys)
+    }
+
+    /// Puts a value at a path of keys, over what is there. Objects on the way are made. Of an object or a list only what is
+    /// different is written, so that comments in it stay.
+    pub fn set(&mut self, keys: &[&str], value: Value) -> Result<(), EditError> {
+        let Some((last, way)) = keys.split_last() else {
+            return Ok(());
+        };
+        let mut wanted = self.object.clone();
+        let mut object = &mut wanted;
+        for (depth, key) in way.iter().enumerate() {
+            let step = object
+                .entry(*key)
+                .or_insert_with(|| Value::Object(Map::new()));
+            let found = kind(step);
+            let odd = || self.odd(&keys[..=depth], found, "an object");
+            object = step.as_object_mut().ok_or_else(odd)?;
+        }
+        object.insert((*last).to_owned(), value);
+        self.become_(wanted)
+    }
+
+    /// Takes out what is at a path of keys. False if nothing was there.
+    pub fn remove(&mut self, keys: &[&str]) -> Result<bool, EditError> {
+        let Some((last, way)) = keys.split_last() else {
+            return Ok(false);
+        };
+        let mut wanted = self.object.clone();
+        let object = way.iter().try_fold(&mut wanted, |object, key| {
+            object.get_mut(*key)?.as_object_mut()
+        });
+        if object.is_none_or(|object| object.shift_remove(*last).is_none()) {
+            return Ok(false);
+        }
+        self.become_(wanted)?;
+        Ok(true)
+    }
+
+    /// Adds a text to the list at a path of keys, unless it is there. The list is made if there is none. True if it was added.
+    pub fn push(&mut self, keys: &[&str], text: &str) -> Result<bool, EditError> {
+        let mut list = self.list(keys)?;
+        if list.iter().any(|item| item == text) {
+            return Ok(false);
+        }
+        list.push(text.into());
+        self.set(keys, Value::Array(list))?;
+        Ok(true)
+    }
+
+    /// Takes a text out of the list at a path of keys, as often as it is there. True if it was.
+    pub fn pull(&mut self, keys: &[&str], text: &str) -> Result<bool, EditError> {
+        let mut list = self.list(keys)?;
+        let before = list.len();
+        list.retain(|item| item != text);
+        if list.len() == before {
+            return Ok(false);
+        }
+        self.set(keys, Value::Array(list))?;
+        Ok(true)
+    }
+
+    fn list(&self, keys: &[&str]) -> Result<Vec<Value>, EditError> {
+        match self.get(keys) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(list)) => Ok(list.clone()),
+            Some(odd) => Err(self.odd(keys, kind(odd), "a list")),
+        }
+    }
+
+    fn odd(&self, keys: &[&str], found: &'static str, expected: &'static str) -> EditError {
+        EditError::OddValue {
+            path: self.path.clone(),
+            key: keys.join("."),
+            found,
+            expected,
+        }
+    }
+
+    /// Changes the text until it says what is wanted.
+    fn become_(&mut self, wanted: Map<String, Value>) -> Result<(), EditError> {
+        let (old, new) = (Value::Object(self.object.clone()), Value::Object(wanted));
+        let text = diff::apply(self.text.clone(), &old, &new);
+        let object = file::parse(&text);
+        self.object = object.map_err(|source| EditError::Unreadable {
+            path: self.path.clone(),
+            source,
+        })?;
+        self.text = text;
+        Ok(())
+    }
+}

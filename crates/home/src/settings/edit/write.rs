@@ -1,0 +1,179 @@
+//! A file is read, changed and written while nobody else does.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::{Changed, Document, EditError};
+use crate::file;
+use crate::lock;
+
+/// How many links are followed from a settings file to where it really is.
+const LINKS: usize = 40;
+
+/// The file to change.
+pub(super) struct Target {
+    /// As it was named.
+    path: PathBuf,
+    /// Where it is, links followed: what is written lands there, and the links stay.
+    real: PathBuf,
+    /// Who may read it if it is made.
+    mode: u32,
+}
+
+impl Target {
+    pub(super) fn of(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            real: follow(path),
+            // Less what the process takes away, as for every file.
+            mode: 0o666,
+        }
+    }
+
+    pub(super) fn private(path: &Path) -> Self {
+        Self {
+            mode: 0o600,
+            ..Self::of(path)
+        }
+    }
+
+    pub(super) fn edit<E: From<EditError>>(
+        &self,
+        change: impl FnOnce(&mut Document) -> Result<(), E>,
+    ) -> Result<Changed, E> {
+        let folder = self.folder();
+        let made = make(folder).map_err(|source| self.unwritable(source))?;
+        let edited = self.edit_locked(change);
+        if !matches!(edited, Ok(Changed::Yes)) {
+            // Nothing was written: what was made for it goes, unless somebody else uses it by now.
+            made.iter()
+                .rev()
+                .for_each(|folder| drop(fs::remove_dir(folder)));
+        }
+        edited
+    }
+
+    fn edit_locked<E: From<EditError>>(
+        &self,
+        change: impl FnOnce(&mut Document) -> Result<(), E>,
+    ) -> Result<Changed, E> {
+        let _lock = self.lock()?;
+        let text = file::text(&self.real);
+        let document = text.and_then(|text| {
+            let before = text.clone();
+            Ok((before, Document::of(&self.path, text)?))
+        });
+        let (before, mut document) = document.map_err(|source| EditError::Unreadable {
+            path: self.path.clone(),
+            source,
+        })?;
+        change(&mut document)?;
+        let before = before.as_deref();
+        let is_new = before.is_none_or(|before| before.trim().is_empty());
+        let is_same = before == Some(document.text()) || is_new && document.object().is_empty();
+        if is_same {
+            return Ok(Changed::No);
+        }
+        self.write(document.text(), before.is_some())
+            .map_err(|source| self.unwritable(source))?;
+        Ok(Changed::Yes)
+    }
+
+    /// Writes all of it beside the file, and then puts it in its place.
+    fn write(&self, text: &str, is_there: bool) -> io::Result<()> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".settings-");
+        let kept = is_there.then(|| self.writable()).transpose()?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            builder.permissions(Permissions::from_mode(self.mode));
+        }
+        let mut temp = builder.tempfile_in(self.folder())?;
+        temp.write_all(text.as_bytes())?;
+        if let Some(kept) = kept {
+            temp.as_file().set_permissions(kept)?;
+        }
+        keep_owner(&self.real, temp.as_file());
+        temp.as_file().sync_all()?;
+        temp.persist(&self.real).map_err(|refused| refused.error)?;
+        Ok(())
+    }
+
+    /// Who may do what with the file as it is. A file that we may not write stays, though its directory would let us.
+    fn writable(&self) -> io::Result<Permissions> {
+        let file = OpenOptions::new().append(true).open(&self.real)?;
+        Ok(file.metadata()?.permissions())
+    }
+
+    /// Nobody else changes a file of the directory as long as this lives. The directory itself is locked, which leaves nothing behind.
+    fn lock(&self) -> Result<File, EditError> {
+        let file = lockable(self.folder()).map_err(|source| self.unwritable(source))?;
+        let ours = lock::wait(|| file.try_lock()).map_err(|source| self.unwritable(source))?;
+        let busy = || EditError::Busy {
+            path: self.path.clone(),
+        };
+        ours.then_some(file).ok_or_else(busy)
+    }
+
+    fn folder(&self) -> &Path {
+        match self.real.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        }
+    }
+
+    fn unwritable(&self, source: io::Error) -> EditError {
+        EditError::Unwritable {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn lockable(folder: &Path) -> io::Result<File> {
+    File::open(folder)
+}
+
+/// A directory cannot be locked here.
+#[cfg(not(unix))]
+fn lockable(folder: &Path) -> io::Result<File> {
+    File::create(folder.join(".lapidary.lock"))
+}
+
+/// Makes a directory and those above it, and tells which it made.
+fn make(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let missing: Vec<_> = folder
+        .ancestors()
+        .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+        .map(Path::to_owned)
+        .collect();
+    fs::create_dir_all(folder)?;
+    Ok(missing.into_iter().rev().collect())
+}
+
+/// Where a path leads, also if nothing is there yet.
+fn follow(path: &Path) -> PathBuf {
+    let mut real = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(target) = fs::read_link(&real) else {
+            break;
+        };
+        real = real.parent().unwrap_or(Path::new("")).join(target);
+    }
+    real
+}
+
+/// Whose it was stays whose it is, if we may decide that.
+#[cfg(unix)]
+fn keep_owner(old: &Path, new: &File) {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    if let Ok(about) = old.metadata() {
+        let _ = fchown(new, Some(about.uid()), Some(about.gid()));
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &Path, _: &File) {}

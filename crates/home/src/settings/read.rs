@@ -1,0 +1,119 @@
+//! The files as Gemini CLI takes them: variables filled in, texts read kindly, old keys as new ones.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::check::{self, Misfit};
+use super::{Known, Scope, Settings, SettingsFile, Workspace, migrate, unknown};
+use crate::jsonc::{self, Tree};
+use crate::notice::Notice;
+use crate::places::{GeminiHome, Vars};
+
+/// Settings on their way, and what there is to say about them.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) settings: Settings,
+    pub(crate) notices: Vec<Notice>,
+}
+
+impl Reading {
+    /// Reads the files that count, whatever the workspace's trust.
+    pub(crate) fn of(home: &GeminiHome, workspace: &Path, vars: Vars<'_>) -> Self {
+        let mut reading = Self {
+            settings: Settings::read(home, workspace),
+            notices: Vec::new(),
+        };
+        reading.leave_out();
+        for file in &mut reading.settings.files {
+            let Ok(content) = &mut file.content else {
+                continue;
+            };
+            let odd = unknown::unknown(content);
+            Known::of(vars).fill_object(content);
+            let mut misfits = check::check(content);
+            rename_theme(file.scope, content);
+            // What is a mistake for the CLI is not worth a second word.
+            misfits.extend(odd);
+            misfits.dedup_by(|later, earlier| later.keys == earlier.keys);
+            reading.notices.extend(notices(file, misfits));
+        }
+        reading
+    }
+
+    /// Leaves out the system's files that others can write, and names those that cannot be read.
+    fn leave_out(&mut self) {
+        let notices = &mut self.notices;
+        self.settings.files.retain(|file| {
+            let is_systems = matches!(file.scope, Scope::System | Scope::SystemDefaults);
+            let is_left_out = is_systems && file.is_open_to_others;
+            if is_left_out {
+                notices.push(about(
+                    file,
+                    "is left out: others than root can write it, or a directory on the way to it",
+                ));
+            } else if let Err(error) = &file.content {
+                let sentence = format!("{error}; Gemini CLI does not start with it");
+                notices.push(Notice {
+                    place: error.place(),
+                    ..about(file, &sentence)
+                });
+            }
+            !is_left_out
+        });
+    }
+
+    /// Reads old keys as new ones in the files that count.
+    pub(crate) fn migrate(&mut self, workspace: Workspace) {
+        for file in &mut self.settings.files {
+            if file.scope == Scope::Workspace && workspace == Workspace::IsIgnored {
+                continue;
+            }
+            if let Ok(content) = &mut file.content {
+                let old = migrate::migrate(content);
+                self.notices.extend(notices(file, old));
+            }
+        }
+    }
+}
+
+/// Two themes have other names now.
+fn rename_theme(scope: Scope, content: &mut Map<String, Value>) {
+    if !matches!(scope, Scope::User | Scope::Workspace) {
+        return;
+    }
+    let theme = content.get_mut("ui").and_then(|ui| ui.get_mut("theme"));
+    if let Some(Value::String(name)) = theme {
+        match name.as_str() {
+            "VS" => "Default Light".clone_into(name),
+            "VS2015" => "Default".clone_into(name),
+            _ => {}
+        }
+    }
+}
+
+fn notices(file: &SettingsFile, misfits: Vec<Misfit>) -> Vec<Notice> {
+    if misfits.is_empty() {
+        return Vec::new();
+    }
+    let tree = Tree::of(&file.text);
+    let told = misfits.into_iter().map(|misfit| {
+        let start = tree.as_ref().and_then(|tree| tree.start(&misfit.keys));
+        Notice {
+            place: start.map(|start| jsonc::place(&file.text, start)),
+            key: Some(misfit.keys.join(".")),
+            ..about(file, &misfit.sentence)
+        }
+    });
+    told.collect()
+}
+
+/// A remark about the file as a whole.
+pub(crate) fn about(file: &SettingsFile, sentence: &str) -> Notice {
+    Notice {
+        path: file.path.clone(),
+        place: None,
+        key: None,
+        sentence: sentence.to_owned(),
+    }
+}

@@ -1,0 +1,141 @@
+//! What Gemini CLI 0.61 knows of its settings: the type of each key, its default, and how files are merged at it.
+//!
+//! The table was taken from the CLI itself, without the defaults of `modelConfigs` (lists of models that change with each
+//! version); a test compares it with the real one.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("keys.json")).expect("the table of this crate is sound")
+});
+
+/// All keys.
+#[derive(Debug, Deserialize)]
+struct Table {
+    shapes: BTreeMap<String, Shape>,
+    root: Shape,
+}
+
+/// What may stand at a key.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Shape {
+    pub(super) kind: Kind,
+    /// The name of a shape that is used more than once.
+    #[serde(rename = "shape")]
+    named: Option<String>,
+    default: Option<Value>,
+    merge: Option<Strategy>,
+    /// The words that may stand here.
+    #[serde(default)]
+    pub(super) options: Vec<String>,
+    /// What the items of a list are.
+    pub(super) items: Option<Box<Shape>>,
+    /// The keys that are known.
+    pub(super) keys: Option<BTreeMap<String, Shape>>,
+    /// What stands at keys that are not.
+    pub(super) others: Option<Box<Shape>>,
+    others_merge: Option<Strategy>,
+    /// Whether a key that is not known is a mistake for Gemini CLI too.
+    #[serde(default)]
+    pub(super) strict: bool,
+    #[serde(default)]
+    pub(super) required: Vec<String>,
+    /// The shapes to choose from, the first that fits.
+    #[serde(default)]
+    pub(super) of: Vec<Shape>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    Boolean,
+    Number,
+    String,
+    Enum,
+    List,
+    Object,
+    Any,
+    OneOf,
+    Shape,
+}
+
+/// What happens to the value of a weaker file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Strategy {
+    /// It goes; objects are merged key by key all the same.
+    Replace,
+    /// Lists are put behind each other.
+    Concat,
+    /// The same, each item once.
+    Union,
+    /// Objects are merged key by key, but not what is in them.
+    ShallowMerge,
+}
+
+impl Shape {
+    /// The shape itself, if this is only its name.
+    pub(super) fn resolved(&self) -> &Self {
+        let named = self.named.as_ref();
+        named
+            .and_then(|name| TABLE.shapes.get(name))
+            .unwrap_or(self)
+    }
+
+    fn key(&self, name: &str) -> Option<&Self> {
+        self.keys.as_ref()?.get(name)
+    }
+
+    fn defaults(&self) -> Option<Value> {
+        let Some(keys) = &self.keys else {
+            return self.default.clone();
+        };
+        let pairs = keys.iter();
+        let pairs = pairs.filter_map(|(name, shape)| Some((name.clone(), shape.defaults()?)));
+        Some(Value::Object(pairs.collect()))
+    }
+}
+
+/// All keys there are.
+pub(super) fn root() -> &'static Shape {
+    &TABLE.root
+}
+
+/// What holds where no file says anything.
+pub(super) fn defaults() -> Map<String, Value> {
+    match root().defaults() {
+        Some(Value::Object(object)) => object,
+        _ => Map::new(),
+    }
+}
+
+/// How files are merged at a path of keys.
+///
+/// The rule for keys that are not known is looked up one level too high, as in Gemini CLI 0.61: a list at an event of `hooks`
+/// that nobody knows takes the place of the weaker one.
+pub(super) fn strategy(path: &[&str]) -> Option<Strategy> {
+    let mut parent: Option<&Shape> = None;
+    let mut current = root();
+    for (depth, key) in path.iter().enumerate() {
+        let Some(next) = current.key(key) else {
+            return parent.and_then(|parent| parent.others_merge);
+        };
+        parent = (depth > 0).then_some(current);
+        current = next;
+    }
+    current.merge
+}
+
+/// The shape at a path of keys.
+pub(super) fn at(path: &[&str]) -> Option<&'static Shape> {
+    let mut shape = root();
+    for key in path {
+        shape = shape.key(key)?;
+    }
+    Some(shape)
+}

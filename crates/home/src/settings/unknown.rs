@@ -1,0 +1,129 @@
+//! Keys that Gemini CLI passes over without a word, and what was probably meant.
+
+use serde_json::{Map, Value};
+
+use super::check::Misfit;
+use super::migrate;
+use super::schema::{self, Kind, Shape};
+
+/// The sections in which a key that is not known is worth a word.
+const SECTIONS: [&str; 8] = [
+    "agents",
+    "experimental",
+    "general",
+    "hooks",
+    "hooksConfig",
+    "security",
+    "skills",
+    "tools",
+];
+
+/// The keys that nobody knows.
+pub(super) fn unknown(object: &Map<String, Value>) -> Vec<Misfit> {
+    let mut found = Vec::new();
+    let mut path = Vec::new();
+    for (key, value) in object {
+        let known = schema::at(&[key]);
+        match (known, value) {
+            (Some(shape), Value::Object(inner)) if SECTIONS.contains(&key.as_str()) => {
+                path.push(key.as_str());
+                within(shape, inner, &mut path, &mut found);
+                path.pop();
+            }
+            // A section that is not known may be somebody else's; one that is nearly known is a slip.
+            (None, _) if nearest(schema::root(), key).is_some() => {
+                found.push(misfit(schema::root(), &[key]));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn within<'a>(
+    shape: &Shape,
+    object: &'a Map<String, Value>,
+    path: &mut Vec<&'a str>,
+    found: &mut Vec<Misfit>,
+) {
+    let Some(keys) = &shape.keys else {
+        return;
+    };
+    for (key, value) in object {
+        path.push(key);
+        match (keys.get(key), value) {
+            (Some(known), Value::Object(inner)) if known.kind == Kind::Object => {
+                within(known, inner, path, found);
+            }
+            (None, _) if !migrate::knows(path) => found.push(misfit(shape, path)),
+            _ => {}
+        }
+        path.pop();
+    }
+}
+
+fn misfit(shape: &Shape, path: &[&str]) -> Misfit {
+    let key = path.last().copied().unwrap_or_default();
+    let what = match path {
+        ["hooks", _] => "is no event of hooks",
+        _ => "is not a key that Gemini CLI knows",
+    };
+    let sentence = match nearest(shape, key) {
+        Some(meant) => format!("{what}; did you mean `{meant}`?"),
+        None => what.to_owned(),
+    };
+    Misfit {
+        keys: path.iter().map(|&key| key.to_owned()).collect(),
+        sentence,
+    }
+}
+
+/// The known key that is nearest to a word, if it is near.
+fn nearest<'a>(shape: &'a Shape, word: &str) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let known = shape.keys.as_ref()?.keys();
+    let rated = known.map(|key| (distance(&word, &key.to_lowercase()), key.as_str()));
+    let most = 1 + word.chars().count() / 5;
+    rated
+        .filter(|(far, _)| *far <= most)
+        .min()
+        .map(|(_, key)| key)
+}
+
+/// How many letters have to be put in, taken out or changed.
+fn distance(one: &str, other: &str) -> usize {
+    /// No key is longer.
+    const LONGEST: usize = 64;
+    let other: Vec<char> = other.chars().collect();
+    if one.len() > LONGEST {
+        return LONGEST;
+    }
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = at + 1;
+        for (column, &wanted) in other.iter().enumerate() {
+            let changed = corner + usize::from(letter != wanted);
+            corner = row[column + 1];
+            row[column + 1] = changed.min(corner + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_key_is_found() {
+        let hooks = schema::at(&["hooks"]).unwrap();
+        assert_eq!(nearest(hooks, "beforetool"), Some("BeforeTool"));
+        assert_eq!(nearest(hooks, "BeforeTools"), Some("BeforeTool"));
+        assert_eq!(nearest(hooks, "PreToolUse"), None);
+        assert_eq!(nearest(schema::root(), "skill"), Some("skills"));
+        assert_eq!(nearest(schema::root(), "x"), None);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+    }
+}
