@@ -7,6 +7,7 @@ mod completions;
 mod connect;
 mod directories;
 mod doctor;
+mod hooks;
 mod job;
 mod man;
 mod policy;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Record(record::Args),
     Replay(replay::Args),
     Policy(policy::Args),
+    Hooks(hooks::Args),
     Capabilities(capabilities::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),
@@ -67,6 +69,7 @@ pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Fail
         Command::Record(args) => return record::run(args, out),
         Command::Replay(args) => return replay::run(args, out),
         Command::Policy(args) => policy::run(args, out),
+        Command::Hooks(args) => hooks::run(args, out),
         Command::Capabilities(args) => capabilities::run(args, out),
         Command::Doctor(args) => doctor::run(args, out),
         Command::Schema(args) => schema::run(args, out),

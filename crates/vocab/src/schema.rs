@@ -45,6 +45,7 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::stats::Stats>("stats", "what `lapidary sessions stats` prints"),
     published::<crate::vault::VaultReport>("vault", "what `lapidary sessions vault` prints"),
     published::<crate::vault::RecoverReport>("recover", "what `lapidary sessions recover` prints"),
+    published::<crate::hook_test::HookTest>("hook-test", "what `lapidary hooks test` prints"),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

@@ -148,7 +148,8 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "removal",
             "stats",
             "vault",
-            "recover"
+            "recover",
+            "hook-test"
         ]
     );
     let piped = run(&["schema"]).stdout;
