@@ -15,6 +15,7 @@ mod examples;
 mod export;
 mod golden;
 mod help;
+mod hooks;
 mod policy;
 mod real;
 mod record;

@@ -1,6 +1,7 @@
 //! Answers to what the agent asks of us: may it, what is in that file, run this.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lapidary_json::Token;
 use lapidary_vocab::event::{DecidedBy, PermissionRequest, ToolKind};
@@ -61,14 +62,19 @@ async fn answer(incoming: Incoming, stage: Arc<Stage>) {
         session,
         params,
         turn,
+        stops: AtomicBool::new(false),
     };
     let answered = match method.as_str() {
         PERMISSION => asked.permission().await,
         method => asked.service(method).await,
     };
+    let (stops, session) = (asked.stops.into_inner(), asked.session);
     match answered {
         Ok(answer) => incoming.respond.answer(&answer),
         Err(refusal) => incoming.respond.refuse(&refusal),
+    }
+    if stops {
+        stage.cancel(&session);
     }
 }
 
@@ -79,6 +85,8 @@ struct Asked<'a> {
     session: String,
     params: Json,
     turn: CancellationToken,
+    /// A hook wants everything to stop, once this is answered.
+    stops: AtomicBool,
 }
 
 impl Asked<'_> {
@@ -91,9 +99,7 @@ impl Asked<'_> {
         let Some(verdict) = self.hooked(&deed, &request.tool_input).await else {
             return Ok(cancelled());
         };
-        if matches!(verdict, Verdict::Stopped(_)) {
-            self.stage.cancel(&self.session);
-        }
+        self.stops_if(&verdict);
         let call = request.tool_use_id.clone();
         let answered = self.decided(request, &deed, verdict).await;
         if !matches!(&answered, Ok(Decided::Allowed(_)))
@@ -111,7 +117,6 @@ impl Asked<'_> {
         deed: &Deed,
         verdict: Verdict,
     ) -> Result<Decided, Refusal> {
-        let is_objection = matches!(verdict, Verdict::Denied(_) | Verdict::Stopped(_));
         let decision = verdict.over(|| self.stage.decide(deed));
         let options = self.options();
         let (mut decision, option) = match decision.effect {
@@ -119,7 +124,7 @@ impl Asked<'_> {
                 Asking::Decided(decision, option) => (decision, option),
                 Asking::Cancelled => return Ok(Decided::Not(cancelled())),
             },
-            Effect::Allow | Effect::Deny if self.turn.is_cancelled() && !is_objection => {
+            Effect::Allow | Effect::Deny if self.turn.is_cancelled() => {
                 return Ok(Decided::Not(cancelled()));
             }
             Effect::Allow | Effect::Deny => (decision, None),
@@ -159,6 +164,11 @@ impl Asked<'_> {
             () = self.incoming.respond.cancelled() => None,
             verdict = firing.before_tool(Wanted { deed, input }, self.place()) => Some(verdict),
         }
+    }
+
+    fn stops_if(&self, verdict: &Verdict) {
+        let stops = matches!(verdict, Verdict::Stopped(_));
+        self.stops.fetch_or(stops, Ordering::Relaxed);
     }
 
     fn place(&self) -> Place<'_> {
@@ -201,6 +211,7 @@ impl Asked<'_> {
             Some(_) => Verdict::Silent, // hooks were heard when it was
             None => self.served(deed).await.ok_or_else(given_up)?,
         };
+        self.stops_if(&verdict);
         let decision = verdict.over(|| self.stage.decide(deed));
         if decision.effect != Effect::Ask {
             return Ok(decision);
@@ -272,7 +283,10 @@ impl Asked<'_> {
                 () = firing.notify(Wanted { deed, input }, self.place()) => {}
             }
         }
-        let nobody = || Asking::Decided(self.stage.decide_unattended(deed), None);
+        let nobody = || match why.by {
+            DecidedBy::Hook => Asking::Decided(nobody_for_a_hook(why), None),
+            _ => Asking::Decided(self.stage.decide_unattended(deed), None),
+        };
         let Some(asks) = &self.stage.asks else {
             return nobody();
         };
@@ -395,6 +409,15 @@ fn declined() -> Json {
         ("action", Json::from_value(&"decline")),
         ("_meta", mark(&decision)),
     ])
+}
+
+/// A hook wants somebody to be asked, and no rule outweighs that.
+fn nobody_for_a_hook(why: &Decision) -> Decision {
+    Decision {
+        effect: Effect::Deny,
+        reason: format!("{}, and nobody is there to be asked", why.reason),
+        ..why.clone()
+    }
 }
 
 fn given_up() -> Refusal {

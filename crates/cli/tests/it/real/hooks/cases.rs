@@ -1,0 +1,225 @@
+//! Cases from a seed: hooks of all sorts, and calls of tools that some of them are for.
+
+use serde_json::{Value, json};
+
+/// Numbers by chance, always the same for a seed.
+pub(super) struct Chance(u64);
+
+impl Chance {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap() % bound
+    }
+
+    fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+}
+
+/// One start of the CLI.
+pub(super) struct Case {
+    pub(super) settings: Value,
+    pub(super) calls: Vec<Call>,
+}
+
+/// A call of a tool.
+pub(super) struct Call {
+    pub(super) tool: &'static str,
+    pub(super) input: Value,
+}
+
+/// What stands in the arguments of a call, and in no others.
+pub(super) fn mark(number: usize) -> String {
+    format!("m{number}x")
+}
+
+const TOOLS: [&str; 6] = [
+    "read_file",
+    "write_file",
+    "run_shell_command",
+    "list_directory",
+    "glob",
+    "grep_search",
+];
+
+const MATCHERS: [&str; 20] = [
+    "read_file",
+    "write_file|read_file",
+    "ite_f",
+    "^glob$",
+    "_file$",
+    "Write_File",
+    "write_file(",
+    "[",
+    "*",
+    " ",
+    ".*",
+    "run_.*|grep",
+    "(?:list|grep)_(?=d|s)",
+    "\\w+_\\w+_\\w+",
+    "(?<!read)_file",
+    "^(?!run_)",
+    "(.)o\\1?b",
+    "[[:alpha:]]",
+    " glob ",
+    "s{1,2}h?e",
+];
+
+/// What hooks write to stdout, to stderr, and how they exit. What exits with 2 decides.
+const SAYS: [(&str, &str, &str); 34] = [
+    ("", "", "exit 0"),
+    ("", "", "exit 1"),
+    ("", "", "exit 3"),
+    ("fine", "", "exit 0"),
+    ("hm", "", "exit 1"),
+    ("no", "", "exit 2"),
+    ("no", "because", "exit 3"),
+    ("", "because", "exit 2"),
+    ("", "note", "exit 0"),
+    ("", "", "no_such_command_at_all"),
+    (r#"{"decision":"allow"}"#, "", "exit 0"),
+    (r#"{"decision":"allow"}"#, "", "exit 2"),
+    (r#"{"decision":"deny","reason":"r1"}"#, "", "exit 0"),
+    (r#"{"decision":"deny","reason":"r2"}"#, "", "exit 1"),
+    (r#"{"decision":"block","reason":"r3"}"#, "", "exit 2"),
+    (r#"{"decision":"deny"}"#, "", "exit 0"),
+    (r#"{"decision":"Deny","reason":"r4"}"#, "", "exit 0"),
+    (r#"{"decision":"approve","reason":"r5"}"#, "", "exit 0"),
+    (r#"{"decision":7,"reason":"r6"}"#, "", "exit 0"),
+    (
+        r#"{"decision":"deny","reason":"r7","stopReason":"s7"}"#,
+        "",
+        "exit 0",
+    ),
+    ("", r#"{"decision":"deny","reason":"r8"}"#, "exit 0"),
+    (r#"{"decision":"deny","reason":"r9"} more"#, "", "exit 0"),
+    (
+        r#""{\"decision\":\"deny\",\"reason\":\"r10\"}""#,
+        "",
+        "exit 0",
+    ),
+    (r#""text""#, "", "exit 3"),
+    ("42", "x", "exit 3"),
+    ("null", "", "exit 0"),
+    ("[]", "", "exit 1"),
+    (r#"[{"decision":"deny"}]"#, "", "exit 0"),
+    (
+        r#"{"systemMessage":"hello","suppressOutput":true}"#,
+        "",
+        "exit 0",
+    ),
+    (
+        r#"{"hookSpecificOutput":{"additionalContext":"a <b> & c"}}"#,
+        "",
+        "exit 0",
+    ),
+    (
+        r#"{"hookSpecificOutput":{"additionalContext":"second"},"reason":"unused"}"#,
+        "",
+        "exit 0",
+    ),
+    (
+        r#"{"hookSpecificOutput":{"tool_input":{"limit":1}}}"#,
+        "",
+        "exit 0",
+    ),
+    ("killed", "", "kill -9 $$"),
+    (
+        "  {\"decision\":\"deny\",\"reason\":\"\\u00e4\"}\n\n",
+        "",
+        "exit 0",
+    ),
+];
+
+impl Case {
+    pub(super) fn make(chance: &mut Chance, calls: usize) -> Self {
+        let mut hooks = serde_json::Map::new();
+        for (event, most) in [("BeforeTool", 6), ("AfterTool", 4)] {
+            let count = 2 + chance.below(most);
+            let definitions = (0..count).map(|number| definition(chance, event, number));
+            hooks.insert(event.to_owned(), definitions.collect());
+        }
+        for event in [
+            "SessionStart",
+            "BeforeAgent",
+            "AfterAgent",
+            "SessionEnd",
+            "PreCompress",
+        ] {
+            hooks.insert(event.to_owned(), json!([{"hooks": [quiet(event)]}]));
+        }
+        if chance.below(4) == 0 {
+            for event in ["BeforeModel", "BeforeToolSelection", "AfterModel"] {
+                hooks.insert(event.to_owned(), json!([{"hooks": [quiet(event)]}]));
+            }
+        }
+        let calls = (0..calls).map(|number| call(chance, number)).collect();
+        Self {
+            settings: json!({"hooks": hooks}),
+            calls,
+        }
+    }
+}
+
+/// A hook that only notes what it is told.
+fn quiet(event: &str) -> Value {
+    json!({"type": "command", "command": noting(&format!("{event}.quiet"), "", "", "exit 0")})
+}
+
+fn definition(chance: &mut Chance, event: &str, number: usize) -> Value {
+    let hooks = (0..1 + chance.below(2)).map(|at| {
+        // Most hooks have nothing against it, or else nothing would ever happen.
+        let calm = chance.below(3) > 0;
+        let range = if calm { 4 } else { SAYS.len() };
+        let (stdout, stderr, exit) = SAYS[chance.below(range)];
+        let stdout = if event == "AfterTool" && stdout.contains("tool_input") {
+            ""
+        } else {
+            stdout
+        };
+        let name = format!("{event}.{number}.{at}");
+        let mut hook = json!({"type": "command", "command": noting(&name, stdout, stderr, exit)});
+        if chance.below(3) == 0 {
+            hook["name"] = name.into();
+        }
+        if chance.below(5) == 0 {
+            hook["timeout"] = 30_000.into();
+        }
+        hook
+    });
+    let mut definition = json!({"hooks": hooks.collect::<Vec<_>>()});
+    if chance.below(6) > 0 {
+        definition["matcher"] = (*chance.one(&MATCHERS)).into();
+    }
+    if chance.below(8) == 0 {
+        definition["sequential"] = true.into();
+    }
+    definition
+}
+
+/// A command that notes what it is told, and then says and does this.
+fn noting(name: &str, stdout: &str, stderr: &str, exit: &str) -> String {
+    format!(
+        r#"told=$(cat); printf '%s\n' "{{\"hook\":\"{name}\",\"places\":\"${{GEMINI_PROJECT_DIR}}|${{GEMINI_CWD}}|${{GEMINI_PLANS_DIR}}|${{GEMINI_SESSION_ID}}|${{CLAUDE_PROJECT_DIR}}|\"$GEMINI_CWD\"\",\"told\":$told}}" >> "$HOOK_LOG"; printf '%s' '{stdout}'; printf '%s' '{stderr}' >&2; {exit}"#
+    )
+}
+
+fn call(chance: &mut Chance, number: usize) -> Call {
+    let mark = mark(number);
+    let tool = *chance.one(&TOOLS);
+    let input = match tool {
+        "read_file" => json!({"file_path": format!("{mark}.txt")}),
+        "write_file" => json!({"file_path": format!("new-{mark}.txt"), "content": "new\n"}),
+        "run_shell_command" => json!({"command": format!("echo {mark}")}),
+        "list_directory" => json!({"dir_path": mark}),
+        "glob" => json!({"pattern": format!("{mark}*")}),
+        _ => json!({"pattern": format!("needle{mark}")}),
+    };
+    Call { tool, input }
+}
