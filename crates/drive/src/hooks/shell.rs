@@ -3,10 +3,16 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+/// What the shell is called, and calls itself when it complains.
+#[cfg(unix)]
+pub(super) const SHELL: &str = "bash";
+#[cfg(windows)]
+pub(super) const SHELL: &str = "powershell.exe";
+
 /// The shell's program, as the hook's own search path has it, and what comes before the command.
 #[cfg(unix)]
 pub(super) fn shell(variables: &[(OsString, OsString)]) -> (PathBuf, Vec<OsString>) {
-    (found("bash", variables), vec!["-c".into()])
+    (found(SHELL, variables), vec!["-c".into()])
 }
 
 /// Where a program is. Starting one by its mere name from a changed environment would cost a copy of ourselves.
@@ -23,7 +29,7 @@ fn found(program: &str, variables: &[(OsString, OsString)]) -> PathBuf {
 #[cfg(windows)]
 pub(super) fn shell(variables: &[(OsString, OsString)]) -> (PathBuf, Vec<OsString>) {
     let before = ["-NoProfile", "-NonInteractive", "-Command"];
-    let program = found("powershell.exe", variables);
+    let program = found(SHELL, variables);
     (program, before.map(OsString::from).to_vec())
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::environment::{Redaction, sanitised};
 use super::expand::{Places, expanded};
-use super::shell::{AFTER, shell};
+use super::shell::{AFTER, SHELL, shell};
 use crate::process::Command;
 use lapidary_home::hooks::Hook;
 
@@ -81,7 +81,8 @@ impl Surroundings {
         let (program, before) = shell(&variables);
         let command = expanded(&hook.command, places) + AFTER;
         let mut told = Command::new(program, &self.cwd);
-        told.args(before).args([command]).envs(variables);
+        told.called(SHELL).args(before).args([command]);
+        told.envs(variables);
         told
     }
 }

@@ -78,14 +78,16 @@ fn differences(case: &Case) -> Vec<String> {
                 call.tool,
                 lines(&theirs),
                 lines(&ours),
-                case.settings
+                case.outline()
             ));
         }
         let answer = seen.answer(number);
         if !expected.consequence.is_seen_in(&answer) {
             wrong.push(format!(
                 "call {number}, {}: the model was told\n{answer}\nand we expect {:?}\nwith {}",
-                call.tool, expected.consequence, case.settings
+                call.tool,
+                expected.consequence,
+                case.outline()
             ));
         }
     }

@@ -43,7 +43,11 @@ pub(in crate::process) struct Alone {
 impl Alone {
     pub(in crate::process) fn start(command: &Command) -> io::Result<Self> {
         let variables = command.environment.iter();
-        let child = tokio::process::Command::new(&command.program)
+        let mut started = tokio::process::Command::new(&command.program);
+        if let Some(name) = &command.called {
+            started.arg0(name);
+        }
+        let child = started
             .args(&command.args)
             .current_dir(&command.directory)
             .env_clear()

@@ -167,6 +167,24 @@ impl Case {
     }
 }
 
+impl Case {
+    /// The hooks without what they have in common.
+    pub(super) fn outline(&self) -> String {
+        let mut settings = self.settings.clone();
+        let events = settings["hooks"].as_object_mut().unwrap();
+        events.retain(|event, _| event.ends_with("Tool"));
+        let definitions = events.values_mut().filter_map(Value::as_array_mut);
+        for definition in definitions.flatten() {
+            for hook in definition["hooks"].as_array_mut().unwrap() {
+                let command = hook["command"].as_str().unwrap();
+                let (_, said) = command.split_once("$HOOK_LOG\"; ").unwrap();
+                hook["command"] = said.into();
+            }
+        }
+        settings.to_string()
+    }
+}
+
 /// A hook that only notes what it is told.
 fn quiet(event: &str) -> Value {
     json!({"type": "command", "command": noting(&format!("{event}.quiet"), "", "", "exit 0")})
@@ -206,7 +224,7 @@ fn definition(chance: &mut Chance, event: &str, number: usize) -> Value {
 /// A command that notes what it is told, and then says and does this.
 fn noting(name: &str, stdout: &str, stderr: &str, exit: &str) -> String {
     format!(
-        r#"told=$(cat); printf '%s\n' "{{\"hook\":\"{name}\",\"places\":\"${{GEMINI_PROJECT_DIR}}|${{GEMINI_CWD}}|${{GEMINI_PLANS_DIR}}|${{GEMINI_SESSION_ID}}|${{CLAUDE_PROJECT_DIR}}|\"$GEMINI_CWD\"\",\"told\":$told}}" >> "$HOOK_LOG"; printf '%s' '{stdout}'; printf '%s' '{stderr}' >&2; {exit}"#
+        r#"told=$(cat); printf '%s\n' "{{\"hook\":\"{name}\",\"places\":\"${{GEMINI_PROJECT_DIR}}|${{GEMINI_CWD}}|${{GEMINI_PLANS_DIR}}|${{GEMINI_SESSION_ID}}|${{CLAUDE_PROJECT_DIR}}|$GEMINI_CWD\",\"told\":$told}}" >> "$HOOK_LOG"; printf '%s' '{stdout}'; printf '%s' '{stderr}' >&2; {exit}"#
     )
 }
 
