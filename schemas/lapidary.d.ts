@@ -699,8 +699,12 @@ export interface HookRun extends EventBase {
   decision?: string;
   /** Why. Upstream. */
   reason?: string;
+  /** What it wants the user to be told. Upstream. */
+  message?: string;
   /** True if it was stopped because it took too long. Derived. */
   timedOut?: boolean;
+  /** Why it has no answer, if it should have one: then it has blocked nothing. Derived. */
+  error?: string;
 }
 
 /**
@@ -717,11 +721,12 @@ export type PermissionOutcome = "allowed" | "denied" | "cancelled" | (string & {
  * 
  * - `rule`: A rule of the configuration or of a flag.
  * - `mode`: The permission mode.
+ * - `hook`: A hook.
  * - `default`: What holds where nothing was said.
  * - `user`: A person at the terminal.
  * - `peer`: The program that is connected.
  */
-export type DecidedBy = "rule" | "mode" | "default" | "user" | "peer" | (string & {});
+export type DecidedBy = "rule" | "mode" | "hook" | "default" | "user" | "peer" | (string & {});
 
 /** Somebody decided whether the agent may: a rule, a mode, a person, a program. Each request of the agent has one. */
 export interface PermissionDecision extends EventBase {
@@ -2144,3 +2149,288 @@ export interface FoundMessage {
   /** How it begins. Upstream. */
   words: string;
 }
+
+/** The hooks of a workspace. */
+export interface HookList {
+  /** The vocabulary and its version, `lapidary.hooks/1`. Derived. */
+  schema: string;
+  /** The workspace. Derived. */
+  workspace: string;
+  /** Whether the workspace is trusted. In one that is not, no hook of any settings runs. Derived. */
+  trusted: boolean;
+  /** The hooks that could run, in the order in which they would. Derived. */
+  hooks: HookInfo[];
+  /** What is written but does not count. Derived. */
+  leftOut: LeftOutHook[];
+  /** The files that switch off all hooks. Derived. */
+  switchedOffBy?: string[];
+  /** What Gemini CLI says when it starts with these hooks. Derived. */
+  warnings?: string[];
+}
+
+/** A hook that could run. */
+export interface HookInfo {
+  /** The event it is for. Upstream. */
+  event: string;
+  /** What it goes by, also for `enable` and `disable`: its name, else its command. Upstream. */
+  name: string;
+  /** What its author says of it. Upstream. */
+  description?: string;
+  /** What the shell is told. Upstream. */
+  command: string;
+  /** When it runs; absent if always. Upstream. */
+  matcher?: string;
+  /** How many milliseconds it may take. Upstream, or Gemini CLI's default. */
+  timeoutMs: number;
+  /** Whether it makes the hooks of its event run one after the other. Upstream. */
+  sequential: boolean;
+  /** Whether it runs. Derived. */
+  enabled: boolean;
+  /** The files that switch it off. Derived. */
+  disabledBy?: string[];
+  /** What Gemini CLI takes it for: `project` for all settings, `extensions`. Derived. */
+  source: string;
+  /** Whose settings it is really in. Derived. */
+  scope?: HookScope;
+  /** The extension it comes with. Upstream. */
+  extension?: string;
+  /** The file it is written in. Derived. */
+  path: string;
+  /** The keys and positions that lead to it in that file. Derived. */
+  keys: string[];
+}
+
+/**
+ * Whose settings a hook is in. Open: readers must accept words that are not listed here.
+ * 
+ * - `system_defaults`: The system's defaults.
+ * - `user`: The user's.
+ * - `workspace`: The workspace's.
+ * - `system`: The system's, which overrule all others.
+ */
+export type HookScope = "system_defaults" | "user" | "workspace" | "system" | (string & {});
+
+/** Something that is written where hooks are but does not count. */
+export interface LeftOutHook {
+  /** What it is: a hook, an event, a file. Upstream. */
+  what: string;
+  /** The file it is written in. Derived. */
+  path: string;
+  /** The keys and positions that lead to it in that file. Derived. */
+  keys: string[];
+  /** Why, in one sentence. Derived. */
+  reason: string;
+}
+
+/** What is wrong with hooks as they are written. */
+export interface HookCheck {
+  /** The vocabulary and its version, `lapidary.hooks-check/1`. Derived. */
+  schema: string;
+  /** The workspace. Derived. */
+  workspace: string;
+  /** How many findings are errors. Derived. */
+  errors: number;
+  /** How many are warnings. Derived. */
+  warnings: number;
+  /** All of them, the worst first. Derived. */
+  findings: HookFinding[];
+}
+
+/** Something that somebody should know about a hook. */
+export interface HookFinding {
+  /** How bad it is. Derived. */
+  severity: HookSeverity;
+  /** What sort of thing it is, in a word that stays the same. Derived. */
+  code: string;
+  /** The file: settings, an extension's, or a script. Derived. */
+  path: string;
+  /** The line in it, from one. Derived. */
+  line?: number;
+  /** The letter in the line, from one. Derived. */
+  column?: number;
+  /** The hook or event it is about. Upstream. */
+  subject: string;
+  /** What it is, as a sentence. Derived. */
+  message: string;
+  /** What to do about it. Derived. */
+  hint?: string;
+}
+
+/**
+ * How bad a finding is. Open: readers must accept words that are not listed here.
+ * 
+ * - `error`: A hook does not do what is written.
+ * - `warning`: It may not.
+ * - `note`: It does, and somebody may be surprised all the same.
+ */
+export type HookSeverity = "error" | "warning" | "note" | (string & {});
+
+/** What `hooks enable`, `hooks disable` and `hooks migrate` changed, or would change. */
+export interface HookChange {
+  /** The vocabulary and its version, `lapidary.hooks-change/1`. Derived. */
+  schema: string;
+  /** What was asked for. Derived. */
+  action: HookAction;
+  /** The hook that was named. Derived. */
+  name?: string;
+  /** Whether anything was written: false if this is only what would be, or if all was so already. Derived. */
+  applied: boolean;
+  /** The files that changed, or would. Derived. */
+  changed: string[];
+  /** Hooks that were added, or would be. Derived. */
+  added?: AddedHook[];
+  /** Hooks that have no translation, a sentence each. Derived. */
+  skipped?: string[];
+  /** What somebody should look at, a sentence each. Derived. */
+  remarks?: string[];
+}
+
+/**
+ * What was asked for. Open: readers must accept words that are not listed here.
+ * 
+ * - `enable`: A hook was to be switched on.
+ * - `disable`: A hook was to be switched off.
+ * - `migrate`: Hooks of another agent were to be added.
+ */
+export type HookAction = "enable" | "disable" | "migrate" | (string & {});
+
+/** A hook that was added to settings. */
+export interface AddedHook {
+  /** The event it is for. Derived. */
+  event: string;
+  /** When it runs; absent if always. Derived. */
+  matcher?: string;
+  /** What the shell is told. Derived. */
+  command: string;
+  /** How many milliseconds it may take, if that is said. Derived. */
+  timeoutMs?: number;
+}
+
+/** The hooks of an event, tried out. */
+export interface HookTest {
+  /** The vocabulary and its version, `lapidary.hooks-test/1`. Derived. */
+  schema: string;
+  /** The event, such as `BeforeTool`. Upstream. */
+  event: string;
+  /** What happened at each moment: one, or as many as a recording has. Derived. */
+  moments: HookMoment[];
+  /** What is written where hooks are but does not count, and why, a sentence each. Derived. */
+  leftOut?: string[];
+  /** What somebody should know about the settings, a sentence each. Derived. */
+  warnings?: string[];
+}
+
+/** A moment at which hooks run. */
+export interface HookMoment {
+  /** What matchers were compared with: a tool's name, or the word of a session's event. Upstream. */
+  context?: string;
+  /** What hooks are told. Upstream and derived, as the CLI would. */
+  payload: unknown;
+  /** How they follow one another. Derived. */
+  order: HookOrder;
+  /** Those that ran, in the order of the plan. Derived. */
+  hooks: HookTrial[];
+  /** What they say together; absent if none of them said anything. Derived. */
+  aggregate?: unknown;
+  /** What is to be done about it, in this order. Derived. */
+  effects: HookEffect[];
+  /** What could not be decided as the CLI would, a sentence each. Derived. */
+  diagnostics?: string[];
+}
+
+/**
+ * How hooks of a plan follow one another. Open: readers must accept words that are not listed here.
+ * 
+ * - `parallel`: All at once.
+ * - `sequential`: One after the other.
+ */
+export type HookOrder = "parallel" | "sequential" | (string & {});
+
+/** A hook that was tried out. */
+export interface HookTrial {
+  /** Its name, or else its command. Upstream. */
+  hook: string;
+  /** Its command. Upstream. */
+  command: string;
+  /** The file it is written in. Derived. */
+  origin: string;
+  /** What it counts as: `project`, `extensions`, … Derived. */
+  source: string;
+  /** When it runs, as it is written. Upstream. */
+  matcher?: string;
+  /** How long it may take, in milliseconds. Upstream. */
+  timeoutMs: number;
+  /** What it was told, if a hook before it had changed that. Upstream and derived. */
+  payload?: unknown;
+  /** Its exit code. Upstream. */
+  exitCode?: number;
+  /** The signal that ended it. Upstream. */
+  signal?: number;
+  /** How long it took, in milliseconds. Derived. */
+  durationMs: number;
+  /** What it wrote to its standard output. Upstream. */
+  stdout: string;
+  /** What it wrote to its standard error. Upstream. */
+  stderr: string;
+  /** How many bytes it wrote beyond what is kept. Derived. */
+  leftOutBytes?: number;
+  /** How its answer was read; absent if it has none. Derived. */
+  format?: HookFormat;
+  /** Its answer. Derived from what it wrote and its exit code. */
+  output?: unknown;
+  /** True if Gemini CLI would have let pass what this answer refuses. Derived. */
+  stricter: boolean;
+  /** True if it was ended because it took too long. Derived. */
+  timedOut: boolean;
+  /** Why it has no answer, if it should have one. Derived. */
+  error?: string;
+}
+
+/**
+ * How a hook's answer was read. Open: readers must accept words that are not listed here.
+ * 
+ * - `json`: As JSON.
+ * - `text`: As text, which its exit code gives a meaning.
+ */
+export type HookFormat = "json" | "text" | (string & {});
+
+/** Something that is to be done about what hooks said. */
+export interface HookEffect {
+  /** What. Derived. */
+  effect: HookEffectKind;
+  /** In words: a reason, a context, a message, a prompt. Upstream. */
+  text?: string;
+  /** With what: arguments, a request, an answer, tools. Upstream. */
+  value?: unknown;
+}
+
+/**
+ * What is to be done about what hooks said. Open: readers must accept words that are not listed here.
+ * 
+ * - `stop`: Everything ends here.
+ * - `block`: It does not happen, or is not told on.
+ * - `ask`: The user is asked.
+ * - `replace_tool_input`: The tool gets other arguments.
+ * - `add_context`: Something is added for the model.
+ * - `run_another_tool`: Another tool runs, and its result takes the place of this one's.
+ * - `go_on`: The agent goes on with a prompt.
+ * - `forget_context`: The conversation so far is forgotten.
+ * - `replace_request`: The model gets another request.
+ * - `replace_response`: The model's answer is another one.
+ * - `select_tools`: The model may call certain tools.
+ * - `tell`: The user is told something.
+ */
+export type HookEffectKind =
+  | "stop"
+  | "block"
+  | "ask"
+  | "replace_tool_input"
+  | "add_context"
+  | "run_another_tool"
+  | "go_on"
+  | "forget_context"
+  | "replace_request"
+  | "replace_response"
+  | "select_tools"
+  | "tell"
+  | (string & {});

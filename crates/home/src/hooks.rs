@@ -2,9 +2,12 @@
 //!
 //! Rules are those of Gemini CLI 0.61. What it drops without a word has a reason here ([`LeftOut`]).
 
+pub mod check;
 mod definition;
 mod layers;
 mod matcher;
+pub mod migrate;
+mod names;
 mod plan;
 mod registry;
 mod switches;
@@ -16,7 +19,7 @@ use std::time::Duration;
 
 pub use lapidary_wire::gemini::hooks::{Event, Matching};
 pub use plan::{Order, Plan};
-pub use registry::{Entry, LeftOut, Registry};
+pub use registry::{Entry, LeftOut, Misfit, Registry};
 pub use trusted::TrustedHooks;
 
 use crate::settings::Scope;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::notice::Place;
 
-pub(crate) use tree::{Node, Tree};
+pub(crate) use tree::{Child, Node, Tree};
 
 /// Reads JSON with comments.
 pub(crate) fn parse(text: &str) -> Result<Value, SyntaxError> {

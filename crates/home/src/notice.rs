@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// A remark about a file. Nothing fails because of it.
+/// A remark about a file. Nothing fails because of it. Paths, keys and words of the file are in it as they are: who shows it on a
+/// terminal filters it first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// The file.
@@ -17,7 +18,7 @@ pub struct Notice {
 }
 
 /// A place in a text, both counted from one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The line.
     pub line: usize,

@@ -23,6 +23,15 @@ const RESTRICTED_MODE: &str = "GEMINI_RESTRICTED_MODE";
 /// An IDE that has this terminal open says so with it, and may vouch for the folder.
 const IDE_PORT: &str = "GEMINI_CLI_IDE_SERVER_PORT";
 
+/// What a folder that is not trusted has to do without.
+const WITHHELD: [&str; 5] = [
+    "the settings of the workspace do not count",
+    "the skills of the workspace are not loaded",
+    "no hook of any settings is run, those of the user included",
+    "the agents of the workspace are not loaded",
+    "of a `.env` file only what signs in is read, and none in `.gemini`",
+];
+
 /// Whether a folder is trusted, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust {
@@ -113,6 +122,14 @@ impl Trust {
             judge(folder, home, vars)
         } else {
             Self::Trusted(Reason::SwitchedOff)
+        }
+    }
+
+    /// What Gemini CLI does not do in a folder that is not trusted. Nothing is missing in one that is.
+    pub fn effects(&self) -> &'static [&'static str] {
+        match self {
+            Self::Trusted(_) => &[],
+            Self::Untrusted(_) | Self::Unknown(_) => &WITHHELD,
         }
     }
 

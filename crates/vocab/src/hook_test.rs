@@ -7,13 +7,13 @@ use crate::Json;
 use crate::open_enum::open_enum;
 
 /// The version that a report carries in `schema`.
-pub const SCHEMA: &str = "lapidary.hook-test/1";
+pub const SCHEMA: &str = "lapidary.hooks-test/1";
 
 /// The hooks of an event, tried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookTest {
-    /// The vocabulary and its version, `lapidary.hook-test/1`. Derived.
+    /// The vocabulary and its version, `lapidary.hooks-test/1`. Derived.
     pub schema: String,
     /// The event, such as `BeforeTool`. Upstream.
     pub event: String,

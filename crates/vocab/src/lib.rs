@@ -16,6 +16,7 @@
 //! | [`session_document`] | – | a recorded session, whole |
 //! | [`removal`] | – | sessions that go, and why |
 //! | [`stats`] | – | what sessions used |
+//! | [`hooks`] | – | hooks, what is wrong with them, and what was changed |
 //! | [`vault`] | – | copies of sessions, and what can be recovered |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
@@ -32,6 +33,7 @@ pub mod content;
 pub mod doctor;
 pub mod event;
 pub mod hook_test;
+pub mod hooks;
 pub mod line;
 pub mod message;
 pub mod outcome;

@@ -45,7 +45,13 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::stats::Stats>("stats", "what `lapidary sessions stats` prints"),
     published::<crate::vault::VaultReport>("vault", "what `lapidary sessions vault` prints"),
     published::<crate::vault::RecoverReport>("recover", "what `lapidary sessions recover` prints"),
-    published::<crate::hook_test::HookTest>("hook-test", "what `lapidary hooks test` prints"),
+    published::<crate::hooks::HookList>("hooks", "what `lapidary hooks list` prints"),
+    published::<crate::hooks::HookCheck>("hooks-check", "what `lapidary hooks check` prints"),
+    published::<crate::hooks::HookChange>(
+        "hooks-change",
+        "what `lapidary hooks enable`, `disable` and `migrate` print",
+    ),
+    published::<crate::hook_test::HookTest>("hooks-test", "what `lapidary hooks test` prints"),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

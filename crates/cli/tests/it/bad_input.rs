@@ -116,13 +116,13 @@ fn a_name_that_does_not_exist_is_wrong_usage() {
         &["schema", "evnets"],
         b"",
         2,
-        "error: there is no schema `evnets`\nhint: there are events, messages, runtime, result, commands, recording, capabilities, doctor, policy, sessions, search, session, removal, stats, vault, recover, hook-test\n",
+        "error: there is no schema `evnets`\nhint: there are events, messages, runtime, result, commands, recording, capabilities, doctor, policy, sessions, search, session, removal, stats, vault, recover, hooks, hooks-check, hooks-change, hooks-test\n",
     );
     check(
         &["man", "transalte"],
         b"",
         2,
-        "error: there is no command `transalte`\nhint: there are run, connect, translate, sessions, record, replay, policy, hooks, capabilities, doctor, schema, completions, man, help\n",
+        "error: there is no command `transalte`\nhint: there are run, connect, translate, sessions, hooks, record, replay, policy, capabilities, doctor, schema, completions, man, help\n",
     );
     check(
         &["transalte"],

@@ -6,12 +6,13 @@ use std::process::Command;
 
 use crate::support::{output, root, run};
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "run",
     "translate",
     "record",
     "replay",
     "policy",
+    "hooks",
     "capabilities",
     "doctor",
     "schema",
@@ -31,6 +32,13 @@ fn help_is_what_it_is_meant_to_be() {
         &["replay"],
         &["policy"],
         &["policy", "test"],
+        &["hooks"],
+        &["hooks", "list"],
+        &["hooks", "check"],
+        &["hooks", "test"],
+        &["hooks", "enable"],
+        &["hooks", "disable"],
+        &["hooks", "migrate"],
         &["capabilities"],
         &["doctor"],
         &["schema"],

@@ -15,6 +15,7 @@ mod examples;
 mod export;
 mod golden;
 mod help;
+mod hook_commands;
 mod hooks;
 mod policy;
 mod real;

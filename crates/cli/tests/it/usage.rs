@@ -149,7 +149,10 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "stats",
             "vault",
             "recover",
-            "hook-test"
+            "hooks",
+            "hooks-check",
+            "hooks-change",
+            "hooks-test"
         ]
     );
     let piped = run(&["schema"]).stdout;

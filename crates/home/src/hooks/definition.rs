@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::registry::LeftOut;
-use super::{Event, Hook, Source};
-use crate::settings::{Scope, kind};
+use super::registry::{LeftOut, Misfit};
+use super::{Event, Hook, Matching, Source};
+use crate::settings::{Scope, is_truthy, kind};
 
 /// The longest that Node's timers wait. Whatever is longer, negative or no number ends at once.
 const LONGEST_TIMER: f64 = 2_147_483_647.0;
@@ -31,35 +31,20 @@ pub(super) struct Read {
 /// Reads one definition.
 pub(super) fn read(event: Event, value: &Value, origin: Origin<'_>, place: &[String]) -> Read {
     let mut read = Read::default();
-    let mut leave = |what: &str, place: Vec<String>, why: String| {
-        read.left_out.push(LeftOut {
-            what: what.to_owned(),
-            origin: origin.path.to_owned(),
-            place,
-            why,
-        });
+    let hooks = match hooks(value) {
+        Ok(hooks) => hooks,
+        Err(why) => {
+            let left = origin.leave(event.as_str(), place.to_vec(), (Misfit::Shape, why));
+            read.left_out.push(left);
+            return read;
+        }
     };
-    let Some(hooks) = value.get("hooks").and_then(Value::as_array) else {
-        let found = value.get("hooks").map_or("missing", kind);
-        let why = match value {
-            Value::Object(_) => format!("its `hooks` is {found}, not a list"),
-            other => format!(
-                "a definition is an object with `hooks`, this is {}",
-                kind(other)
-            ),
-        };
-        leave(event.as_str(), place.to_vec(), why);
-        return read;
-    };
-    let matcher = match value.get("matcher") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(text)) => Some(text.clone()),
-        Some(odd) => {
-            let why = format!(
-                "its `matcher` is {}, not a text; Gemini CLI then runs no hook at all for {event}",
-                kind(odd)
-            );
-            leave(event.as_str(), under(place, &["matcher"]), why);
+    let matcher = match matcher(event, value.get("matcher")) {
+        Ok(matcher) => matcher,
+        Err(why) => {
+            let place = under(place, &["matcher"]);
+            let left = origin.leave(event.as_str(), place, (Misfit::Matcher, why));
+            read.left_out.push(left);
             return read;
         }
     };
@@ -73,15 +58,60 @@ pub(super) fn read(event: Event, value: &Value, origin: Origin<'_>, place: &[Str
         let place = under(place, &["hooks", &index.to_string()]);
         match frame.hook(hook, place.clone()) {
             Ok(hook) => read.hooks.push(hook),
-            Err(why) => read.left_out.push(LeftOut {
-                what: called(hook).unwrap_or(event.as_str()).to_owned(),
-                origin: origin.path.to_owned(),
-                place,
-                why,
-            }),
+            Err(why) => {
+                let what = called(hook).unwrap_or(event.as_str());
+                read.left_out.push(origin.leave(what, place, why));
+            }
         }
     }
     read
+}
+
+/// What is wrong, and in what sentence.
+type Why = (Misfit, String);
+
+impl Origin<'_> {
+    fn leave(self, what: &str, place: Vec<String>, (misfit, why): Why) -> LeftOut {
+        LeftOut {
+            what: what.to_owned(),
+            origin: self.path.to_owned(),
+            place,
+            misfit,
+            why,
+        }
+    }
+}
+
+fn hooks(definition: &Value) -> Result<&Vec<Value>, String> {
+    let hooks = match definition {
+        Value::Object(definition) => definition.get("hooks"),
+        other => {
+            let found = kind(other);
+            return Err(format!(
+                "a definition is an object with `hooks`, this is {found}"
+            ));
+        }
+    };
+    match hooks {
+        Some(Value::Array(hooks)) => Ok(hooks),
+        odd => Err(format!(
+            "its `hooks` is {}, not a list",
+            odd.map_or("missing", kind)
+        )),
+    }
+}
+
+/// A matcher. What JavaScript takes for false is none; what is no text breaks Gemini CLI where it is looked at.
+fn matcher(event: Event, value: Option<&Value>) -> Result<Option<String>, String> {
+    match value {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(odd) if !is_truthy(odd) || event.matching() == Matching::Ignored => Ok(None),
+        Some(odd) => Err(format!(
+            "its `matcher` is {}, not a text; Gemini CLI then runs no hook at all for {event}",
+            kind(odd)
+        )),
+    }
 }
 
 /// What the hooks of a definition have in common.
@@ -93,17 +123,18 @@ struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    fn hook(&self, value: &Value, place: Vec<String>) -> Result<Hook, String> {
+    fn hook(&self, value: &Value, place: Vec<String>) -> Result<Hook, Why> {
         let Value::Object(hook) = value else {
-            return Err(format!("a hook is an object, this is {}", kind(value)));
+            let why = format!("a hook is an object, this is {}", kind(value));
+            return Err((Misfit::Shape, why));
         };
-        check_type(hook)?;
+        check_type(hook).map_err(|why| (Misfit::Type, why))?;
         let text = |key: &str| hook.get(key).and_then(Value::as_str).map(str::to_owned);
         Ok(Hook {
             event: self.event,
             name: text("name").filter(|name| !name.is_empty()),
             description: text("description"),
-            command: command(hook)?,
+            command: command(hook).map_err(|why| (Misfit::Command, why))?,
             timeout: hook.get("timeout").and_then(timeout),
             env: hook.get("env").map(variables).unwrap_or_default(),
             matcher: self.matcher.clone(),

@@ -1,12 +1,13 @@
 //! The hooks of all files, one over the other as Gemini CLI merges them, each with the file it is from.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
 use super::Event;
 use super::definition::under;
-use super::registry::LeftOut;
+use super::registry::{LeftOut, Misfit};
 use crate::settings::{SettingsFile, kind};
 
 /// What `hooks` held before there were `hooksConfig`: no events.
@@ -19,6 +20,8 @@ pub(super) struct Layers<'a> {
     /// Names that are no event's, and the file that has each first.
     pub(super) unknown: Vec<(&'a str, &'a Path)>,
     pub(super) left_out: Vec<LeftOut>,
+    /// The names among the unknown ones.
+    seen: HashSet<&'a str>,
 }
 
 /// A definition and where it is written.
@@ -35,6 +38,7 @@ pub(super) fn merge<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> Layers
         events: Event::ALL.map(|event| (event, Vec::new())).into(),
         unknown: Vec::new(),
         left_out: Vec::new(),
+        seen: HashSet::new(),
     };
     for file in files {
         let content = file.content.as_ref().ok();
@@ -53,37 +57,55 @@ impl<'a> Layers<'a> {
             if SWITCHES.contains(&name.as_str()) || is_unsafe(name) {
                 continue;
             }
-            let Some((_, list)) = self
-                .events
-                .iter_mut()
-                .find(|(event, _)| event.as_str() == name)
-            else {
-                if !self.unknown.iter().any(|(known, _)| known == name) {
-                    self.unknown.push((name, &file.path));
-                }
-                continue;
-            };
-            let place = vec!["hooks".to_owned(), name.clone()];
-            let written = |value, place| Written { file, value, place };
-            match value {
-                Value::Array(items) => list.extend(
-                    items
-                        .iter()
-                        .enumerate()
-                        .map(|(index, item)| written(item, under(&place, &[&index.to_string()]))),
-                ),
-                // The defaults have a list for every event, and what is added to a list becomes an item of it.
-                one => list.push(written(one, place)),
+            match name.parse() {
+                Ok(event) => self.definitions(file, event, value),
+                Err(_) if !self.seen.insert(name) => {}
+                Err(_) => self.unknown.push((name, &file.path)),
             }
+        }
+    }
+
+    fn definitions(&mut self, file: &'a SettingsFile, event: Event, value: &'a Value) {
+        let place = vec!["hooks".to_owned(), event.to_string()];
+        let found = self.events.iter().position(|(known, _)| *known == event);
+        let index = match (found, value) {
+            (Some(index), _) => index,
+            (None, Value::Array(_)) => {
+                self.events.push((event, Vec::new()));
+                self.events.len() - 1
+            }
+            (None, odd) => {
+                return self.left_out.push(LeftOut {
+                    what: event.to_string(),
+                    origin: file.path.clone(),
+                    place,
+                    misfit: Misfit::Shape,
+                    why: format!("it is {}, not a list", kind(odd)),
+                });
+            }
+        };
+        let written = |value, place| Written { file, value, place };
+        let list = &mut self.events[index].1;
+        match value {
+            Value::Array(items) => list.extend(
+                items
+                    .iter()
+                    .enumerate()
+                    .map(|(index, item)| written(item, under(&place, &[&index.to_string()]))),
+            ),
+            // The defaults have a list for every event, and what is added to a list becomes an item of it.
+            one => list.push(written(one, place)),
         }
     }
 
     /// Something other than an object takes the place of all that weaker files have.
     fn replace(&mut self, file: &'a SettingsFile, odd: &Value) {
         let lost: usize = self.events.iter().map(|(_, list)| list.len()).sum();
-        for (_, list) in &mut self.events {
-            list.clear();
-        }
+        let lost = lost + self.unknown.len();
+        self.unknown.clear();
+        self.seen.clear();
+        // The defaults are gone with it.
+        self.events.clear();
         let and_more = if lost > 0 {
             "; it takes the place of the hooks in weaker files, so those are gone too"
         } else {
@@ -93,6 +115,7 @@ impl<'a> Layers<'a> {
             what: "hooks".to_owned(),
             origin: file.path.clone(),
             place: vec!["hooks".to_owned()],
+            misfit: Misfit::Shape,
             why: format!("`hooks` is {}, not an object{and_more}", kind(odd)),
         });
     }

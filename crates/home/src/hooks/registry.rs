@@ -47,14 +47,42 @@ pub struct LeftOut {
     pub origin: PathBuf,
     /// Where in it: the keys and indices that lead there.
     pub place: Vec<String>,
+    /// What is wrong with it.
+    pub misfit: Misfit,
     /// Why, in one sentence.
     pub why: String,
+}
+
+/// What keeps something from being a hook that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misfit {
+    /// The file cannot be used.
+    File,
+    /// There is no such event.
+    Event,
+    /// It is written in another shape.
+    Shape,
+    /// Its `type` is none.
+    Type,
+    /// It has no command.
+    Command,
+    /// Its matcher is no text.
+    Matcher,
+    /// Its extension is not active.
+    Extension,
+    /// The folder is not trusted.
+    Trust,
 }
 
 impl Registry {
     /// The hooks that count in a workspace. Nothing is written.
     pub fn of(setup: &Setup) -> Self {
-        let is_trusted = setup.is_trusted();
+        Self::if_trusted(setup, setup.is_trusted())
+    }
+
+    /// The hooks that would count if the workspace were trusted, or were not.
+    pub(super) fn if_trusted(setup: &Setup, is_trusted: bool) -> Self {
         let counts = |file: &&SettingsFile| is_trusted || file.scope != Scope::Workspace;
         let files = || setup.settings.files.iter().filter(counts);
         let switches = Switches::read(files());
@@ -89,6 +117,7 @@ impl Registry {
                     what: "settings".to_owned(),
                     origin: file.path.clone(),
                     place: Vec::new(),
+                    misfit: Misfit::File,
                     why: format!("it {error}; Gemini CLI does not start with such a file"),
                 });
             }
@@ -148,6 +177,7 @@ impl Registry {
             what: name.to_owned(),
             origin: path.to_owned(),
             place,
+            misfit: Misfit::Event,
             why: "there is no such event".to_owned(),
         });
     }
@@ -185,6 +215,7 @@ impl Registry {
             };
             LeftOut {
                 what: hook.display_name().to_owned(),
+                misfit: Misfit::Trust,
                 why: format!("{why}{whose}"),
                 origin: hook.origin,
                 place: hook.place,
@@ -194,21 +225,21 @@ impl Registry {
 
     fn add_extension(&mut self, extension: &Extension, switches: &Switches) {
         let path = extension.directory.join("hooks").join("hooks.json");
-        let leave = |why: String| LeftOut {
+        let leave = |misfit: Misfit, why: String| LeftOut {
             what: format!("the hooks of extension {}", extension.name),
             origin: path.clone(),
             place: Vec::new(),
+            misfit,
             why,
         };
         let hooks = match extension_hooks(&path) {
             Ok(None) => return,
             Ok(Some(hooks)) => hooks,
-            Err(why) => return self.left_out.push(leave(why)),
+            Err(why) => return self.left_out.push(leave(Misfit::File, why)),
         };
         if let Some(why) = &extension.inactive {
-            return self
-                .left_out
-                .push(leave(format!("it is not active: {why}")));
+            let why = format!("it is not active: {why}");
+            return self.left_out.push(leave(Misfit::Extension, why));
         }
         let source = Source::Extension(extension.name.clone());
         for (name, definitions) in &hooks {
@@ -227,7 +258,7 @@ impl Registry {
                 self.left_out.push(LeftOut {
                     what,
                     place,
-                    ..leave(why)
+                    ..leave(Misfit::Shape, why)
                 });
                 continue;
             };

@@ -2,6 +2,7 @@
 //!
 //! Gemini CLI 0.61 no longer honours the old keys. We do: whoever wrote them wanted fewer hooks, never more.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -16,7 +17,7 @@ const DISABLED: [[&str; 2]; 2] = [["hooksConfig", "disabled"], ["hooks", "disabl
 pub(super) struct Switches {
     /// The files that switch off all hooks.
     pub(super) off: Vec<PathBuf>,
-    disabled: Vec<(String, PathBuf)>,
+    disabled: HashMap<String, Vec<PathBuf>>,
 }
 
 impl Switches {
@@ -34,8 +35,10 @@ impl Switches {
             }
             for keys in &DISABLED {
                 let off = at(content, keys).map(names).unwrap_or_default();
-                let off = off.into_iter().map(|name| (name, file.path.clone()));
-                switches.disabled.extend(off);
+                for name in off {
+                    let files = switches.disabled.entry(name).or_default();
+                    files.push(file.path.clone());
+                }
             }
         }
         switches.off = off.into_iter().flatten().collect();
@@ -45,12 +48,8 @@ impl Switches {
 
     /// The files that switch off a hook of that name, those that switch off all of them included.
     pub(super) fn against(&self, name: &str) -> Vec<PathBuf> {
-        let named = self
-            .disabled
-            .iter()
-            .filter(|(disabled, _)| disabled == name);
         let mut files = self.off.clone();
-        files.extend(named.map(|(_, path)| path.clone()));
+        files.extend(self.disabled.get(name).into_iter().flatten().cloned());
         files.dedup();
         files
     }

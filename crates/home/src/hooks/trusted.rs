@@ -3,14 +3,14 @@
 //! It is not a lock: Gemini CLI runs hooks it sees for the first time, says so once, and writes them down. What it compares is
 //! a hook's name and command, not what the script does.
 
-use std::fs;
-use std::io::{self, Write as _};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use crate::file;
 use crate::places::GeminiHome;
+use crate::settings::{EditError, edit};
 
 /// The hooks that were seen, by project.
 #[derive(Debug)]
@@ -32,30 +32,30 @@ impl TrustedHooks {
 
     /// The hooks of a project's settings that were never seen, by what they are called.
     pub fn unseen(&self, project: &Path, hooks: &Map<String, Value>) -> Vec<String> {
-        let known = self.known(project);
+        let known: HashSet<String> = self.known(project).into_iter().collect();
+        let mut told = HashSet::new();
         let mut unseen: Vec<String> = Vec::new();
         for hook in all(hooks).filter(|hook| !known.contains(&key(hook))) {
             let text = |key: &str| hook.get(key)?.as_str().filter(|text| !text.is_empty());
             let called = text("name").or_else(|| text("command"));
-            let called = called.unwrap_or("unknown-hook").to_owned();
-            if !unseen.contains(&called) {
-                unseen.push(called);
+            let called = called.unwrap_or("unknown-hook");
+            if told.insert(called) {
+                unseen.push(called.to_owned());
             }
         }
         unseen
     }
 
     /// Writes down that the user has been told about the hooks of a project.
-    pub fn record(&mut self, project: &Path, hooks: &Map<String, Value>) -> io::Result<()> {
+    pub fn record(&mut self, project: &Path, hooks: &Map<String, Value>) -> Result<(), EditError> {
         let mut known = self.known(project);
-        for key in all(hooks).map(key) {
-            if !known.contains(&key) {
-                known.push(key);
-            }
-        }
+        let mut seen: HashSet<String> = known.iter().cloned().collect();
+        known.extend(all(hooks).map(key).filter(|key| seen.insert(key.clone())));
         let project = project.to_string_lossy().into_owned();
-        self.projects.insert(project, known.into());
-        self.save()
+        let known = Value::from(known);
+        edit(&self.path, |file| file.set(&[&project], known.clone()))?;
+        self.projects.insert(project, known);
+        Ok(())
     }
 
     fn known(&self, project: &Path) -> Vec<String> {
@@ -63,16 +63,6 @@ impl TrustedHooks {
         let list = list.and_then(Value::as_array).into_iter().flatten();
         list.filter_map(|key| key.as_str().map(str::to_owned))
             .collect()
-    }
-
-    fn save(&self) -> io::Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        let mut draft = tempfile::NamedTempFile::new_in(folder)?;
-        let text = serde_json::to_string_pretty(&self.projects)?;
-        draft.write_all(text.as_bytes())?;
-        draft.persist(&self.path)?;
-        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ mod glance;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{BuildHasherDefault, DefaultHasher, Hash as _, Hasher};
 use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -279,9 +279,9 @@ struct Reading {
     /// The messages since the last checkpoint: every record of one, by what its id hashes to.
     records: Vec<u64>,
     /// Where each id stands first among them: known once somebody rewound.
-    places: Option<HashMap<u64, usize>>,
+    places: Option<ByHash<usize>>,
     glance: Glance,
-    messages: HashMap<u64, Counts>,
+    messages: ByHash<Counts>,
 }
 
 /// What a message counts as.
@@ -351,13 +351,30 @@ impl Reading {
     fn lines(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some(end) = memchr::memchr(b'\n', rest) {
-            if !self.glanced(&rest[..end]) {
-                self.line(&text(&rest[..end]));
+            let line = &rest[..end];
+            if !self.touched(line) && !self.glanced(line) {
+                self.line(&text(line));
             }
             rest = &rest[end + 1..];
         }
         // The last line may be torn.
         self.line(&text(rest));
+    }
+
+    /// True for the record behind every other one, which says when the log was last added to and nothing else.
+    fn touched(&mut self, line: &[u8]) -> bool {
+        let time = line
+            .strip_prefix(b"{\"$set\":{\"lastUpdated\":\"")
+            .and_then(|rest| rest.strip_suffix(b"\"}}"));
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-:.+".contains(byte);
+        let Some(time) = time.filter(|time| !time.is_empty() && time.iter().all(is_plain)) else {
+            return false;
+        };
+        self.count += 1;
+        let updated = self.summary.last_updated.get_or_insert_default();
+        updated.clear();
+        updated.extend(time.iter().map(|byte| char::from(*byte)));
+        true
     }
 
     /// True if a look at its beginning was enough.
@@ -500,6 +517,29 @@ fn hash(id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);
     hasher.finish()
+}
+
+/// What belongs to an id, by what the id hashes to.
+type ByHash<V> = HashMap<u64, V, BuildHasherDefault<AsIs>>;
+
+/// What was hashed need not be hashed again.
+#[derive(Debug, Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 /// A session as one document, as up to 0.38. None if the text is something else.

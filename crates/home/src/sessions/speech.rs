@@ -18,10 +18,7 @@ pub fn is_resumable(
     match kind {
         Some("user") => {
             let begins = content.map(beginning).unwrap_or_default();
-            !begins.is_empty()
-                && !NOT_SAID_BY_USERS
-                    .iter()
-                    .any(|mark| begins.starts_with(mark))
+            !begins.is_empty() && is_of_a_user(&begins)
         }
         Some("gemini") => {
             has_any(calls)
@@ -30,6 +27,12 @@ pub fn is_resumable(
         }
         _ => false,
     }
+}
+
+/// True unless a text begins as what the CLI puts there itself.
+pub(super) fn is_of_a_user(text: &str) -> bool {
+    let text = trim(text);
+    !NOT_SAID_BY_USERS.iter().any(|mark| text.starts_with(mark))
 }
 
 /// True for a list with something in it. What that is, nobody needs to know.
@@ -85,15 +88,20 @@ fn add_beginning(content: Token<'_>, text: &mut String) {
 }
 
 /// How a string begins of which only the inside is at hand, and perhaps not all of it. None if that is not enough to tell whether it counts.
-pub(super) fn beginning_of_cut(inside: &str) -> Option<String> {
+pub(super) fn beginning_of_cut(inside: &str) -> Option<Cow<'_, str>> {
     let end = inside.find('"').unwrap_or(inside.len());
     let mut kept = &inside[..end];
     // Not in the middle of an escape, and not beyond an escaped quote.
     if let Some(escape) = kept.rfind('\\').filter(|at| kept.len() - at < 7) {
         kept = kept[..escape].trim_end_matches('\\');
     }
-    let text = format!("\"{kept}\"");
-    let text = Token::parse(&text).ok()?.string()?.into_owned();
+    let is_plain = |byte: u8| byte != b'\\' && byte >= b' ';
+    let text = if kept.bytes().all(is_plain) {
+        Cow::Borrowed(kept)
+    } else {
+        let text = format!("\"{kept}\"");
+        Cow::Owned(Token::parse(&text).ok()?.string()?.into_owned())
+    };
     is_enough(&text).then_some(text)
 }
 

@@ -15,9 +15,14 @@ pub(super) struct Misfit {
     pub(super) sentence: String,
 }
 
-/// Checks an object. It is changed only if all of it fits.
-pub(super) fn check(object: &mut Map<String, Value>) -> Vec<Misfit> {
-    let mut check = Check::default();
+/// Checks an object whose variables are filled in. It is changed only if all of it fits. What is told is what was `written`: the
+/// value of a variable may be a secret.
+pub(super) fn check(object: &mut Map<String, Value>, written: &Map<String, Value>) -> Vec<Misfit> {
+    let mut check = Check {
+        written,
+        path: Vec::new(),
+        misfits: Vec::new(),
+    };
     let fitted = check.object(schema::root(), object);
     if check.misfits.is_empty() {
         *object = fitted;
@@ -25,13 +30,13 @@ pub(super) fn check(object: &mut Map<String, Value>) -> Vec<Misfit> {
     check.misfits
 }
 
-#[derive(Default)]
-struct Check {
+struct Check<'a> {
+    written: &'a Map<String, Value>,
     path: Vec<String>,
     misfits: Vec<Misfit>,
 }
 
-impl Check {
+impl Check<'_> {
     /// The value as it is meant. What does not fit is told.
     fn value(&mut self, shape: &Shape, value: &Value) -> Value {
         let shape = shape.resolved();
@@ -52,7 +57,10 @@ impl Check {
 
     fn or_misfit(&mut self, found: Option<Value>, shape: &Shape, value: &Value) -> Value {
         found.unwrap_or_else(|| {
-            self.misfit(format!("is {}, not {}", told(value), expected(shape)));
+            let found = self
+                .as_written()
+                .map_or_else(|| kind(value).to_owned(), told);
+            self.misfit(format!("is {found}, not {}", expected(shape)));
             value.clone()
         })
     }
@@ -95,6 +103,7 @@ impl Check {
         let mut first = Vec::new();
         for choice in &shape.of {
             let mut attempt = Self {
+                written: self.written,
                 path: self.path.clone(),
                 misfits: Vec::new(),
             };
@@ -120,6 +129,16 @@ impl Check {
         let fitted = self.value(shape, value);
         self.path.pop();
         fitted
+    }
+
+    /// What the file has at the place where we are.
+    fn as_written(&self) -> Option<&Value> {
+        let (first, rest) = self.path.split_first()?;
+        let start = self.written.get(first)?;
+        rest.iter().try_fold(start, |value, key| match value {
+            Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+            other => other.get(key),
+        })
     }
 
     fn misfit(&mut self, sentence: String) {

@@ -65,7 +65,8 @@ pub enum Changed {
     No,
 }
 
-/// Changes a settings file, or makes it. What the closure returns as an error leaves the file as it was.
+/// Changes a settings file, or makes it. What the closure returns as an error leaves the file as it was. No other file of its
+/// directory can be changed meanwhile, so the closure should neither take long nor call this again.
 ///
 /// ```
 /// use lapidary_home::settings::{Changed, EditError, edit};

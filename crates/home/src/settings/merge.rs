@@ -102,7 +102,7 @@ pub(crate) fn is_truthy(value: &Value) -> bool {
 }
 
 /// A list has its positions for keys.
-fn spread(value: Value) -> Map<String, Value> {
+pub(super) fn spread(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(object) => object,
         Value::Array(list) => {

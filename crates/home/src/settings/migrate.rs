@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::check::Misfit;
 use super::edit::kind;
+use super::merge::spread;
 
 /// Keys whose meaning was turned around: section, old name, new name.
 const TURNED: [(&[&str], &str, &str); 4] = [
@@ -82,7 +83,7 @@ fn old_keys(object: &Map<String, Value>) -> Vec<Misfit> {
         let value = super::at(object, &path)?;
         let sentence = match value {
             Value::Bool(_) => {
-                format!("is of an older version, and read as the opposite of `{new}`")
+                format!("is of an older version, and read as `{new}`, turned around")
             }
             odd => format!(
                 "is of an older version and {}, not true or false",
@@ -196,13 +197,13 @@ fn carry(from: &Value, old: &str, to: &mut Map<String, Value>, new: &str) {
     }
 }
 
-/// The object at a key, made if there is none.
+/// The object at a key, made if there is none, or from a list.
 fn object_at<'a>(object: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<String, Value> {
     let value = object
         .entry(key)
         .or_insert_with(|| Value::Object(Map::new()));
     if !value.is_object() {
-        *value = Value::Object(Map::new());
+        *value = Value::Object(spread(value.take()));
     }
     value
         .as_object_mut()

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::check::{self, Misfit};
 use super::{Known, Scope, Settings, SettingsFile, Workspace, migrate, unknown};
+use crate::file::ReadError;
 use crate::jsonc::{self, Tree};
 use crate::notice::Notice;
 use crate::places::{GeminiHome, Vars};
@@ -30,8 +31,9 @@ impl Reading {
                 continue;
             };
             let odd = unknown::unknown(content);
+            let written = content.clone();
             Known::of(vars).fill_object(content);
-            let mut misfits = check::check(content);
+            let mut misfits = check::check(content, &written);
             rename_theme(file.scope, content);
             // What is a mistake for the CLI is not worth a second word.
             misfits.extend(odd);
@@ -53,7 +55,12 @@ impl Reading {
                     "is left out: others than root can write it, or a directory on the way to it",
                 ));
             } else if let Err(error) = &file.content {
-                let sentence = format!("{error}; Gemini CLI does not start with it");
+                let problem = match error {
+                    // The place is told already.
+                    ReadError::Json(error) => format!("is not valid JSON: {}", error.problem),
+                    error => error.to_string(),
+                };
+                let sentence = format!("{problem}; Gemini CLI does not start with it");
                 notices.push(Notice {
                     place: error.place(),
                     ..about(file, &sentence)

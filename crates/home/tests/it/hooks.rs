@@ -1,6 +1,9 @@
 //! Hooks: which count, which run, and why the others do not.
 
+mod check;
+mod migrate;
 mod plan;
+mod real;
 mod registry;
 mod trusted;
 mod upstream;

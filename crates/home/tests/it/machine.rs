@@ -69,6 +69,10 @@ impl Machine {
         Trust::of(folder, &self.home(), Vars::new(&self.vars))
     }
 
+    pub(crate) fn vars(&self) -> &BTreeMap<OsString, OsString> {
+        &self.vars
+    }
+
     pub(crate) fn auth(&self) -> Auth {
         let (project, home, vars) = (self.project(), self.home(), Vars::new(&self.vars));
         let settings = Settings::read(&home, &project);

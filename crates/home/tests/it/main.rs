@@ -5,6 +5,7 @@
 )]
 
 mod auth;
+mod extensions;
 mod hooks;
 mod machine;
 mod modules;
@@ -12,5 +13,6 @@ mod peers;
 mod redact;
 mod search;
 mod sessions;
+mod settings;
 mod trust;
 mod vault;

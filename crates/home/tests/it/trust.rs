@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lapidary_home::trust::{Doubt, Level, Reason, Rule, Trust};
+use lapidary_home::trust::{self, Doubt, Level, Reason, Rule, Trust};
 
 use crate::machine::Machine;
 
@@ -219,4 +219,41 @@ fn the_reason_names_the_rule_as_it_stands_in_the_file() {
     assert_eq!(trust, Trust::Trusted(Reason::Rule(rule.clone())));
     let said = Reason::Rule(rule).to_string();
     assert_eq!(said, "trustedFolders.json has TRUST_FOLDER for `/`");
+}
+
+#[test]
+fn a_folder_can_be_trusted_and_distrusted_and_the_rest_of_the_file_stays() {
+    let before = "{\n  // mine\n  \"~/other\": \"TRUST_FOLDER\"\n}\n";
+    let machine = Machine::new().file(FOLDERS, before);
+    let set = |folder: &Path, level| trust::set(folder, level, &machine.home()).unwrap();
+    set(&machine.project(), Level::Folder);
+    check(&machine, "yes: TRUST_FOLDER");
+    assert_eq!(machine.trust().effects(), [] as [&str; 0]);
+    let written = std::fs::read_to_string(machine.path(FOLDERS)).unwrap();
+    let expected = machine.project().display().to_string();
+    let before = before.replace('~', &machine.path("home").display().to_string());
+    let line = format!("\"TRUST_FOLDER\",\n  \"{expected}\": \"TRUST_FOLDER\"\n");
+    assert_eq!(written, before.replace("\"TRUST_FOLDER\"\n", &line));
+    // However it is written, it is the same folder.
+    set(&machine.project().join("../project/"), Level::No);
+    check(&machine, "no: DO_NOT_TRUST");
+    assert_eq!(machine.trust().effects().len(), 5);
+    let again = std::fs::read_to_string(machine.path(FOLDERS)).unwrap();
+    assert_eq!(again.matches("project").count(), 1);
+}
+
+#[test]
+fn a_list_of_folders_with_a_level_that_nobody_knows_is_not_touched() {
+    let machine = Machine::new().file(FOLDERS, r#"{"/x": "MAYBE"}"#);
+    let refused = trust::set(Path::new("/y"), Level::Folder, &machine.home()).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .starts_with("`/x` is something else, not a trust level"),
+        "{refused}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(machine.path(FOLDERS)).unwrap(),
+        r#"{"/x": "MAYBE"}"#
+    );
 }

@@ -197,5 +197,5 @@ fn a_report_about_rules_is_valid_and_survives_reading_and_writing() {
 
 #[test]
 fn a_report_about_hooks_is_valid_and_survives_reading_and_writing() {
-    check_plain("hook-test", &[samples::hook_test()]);
+    check_plain("hooks-test", &[samples::hook_test()]);
 }

@@ -50,7 +50,9 @@ impl Stage {
     }
 
     pub(super) fn search(&self, what: &str, limits: Limits, options: &[&str]) -> Contestant {
-        let words = ["search", NEEDLE, "--all", "--format", "json"];
+        let words = [
+            "search", NEEDLE, "--all", "--format", "json", "--limit", "1000",
+        ];
         Contestant {
             expected: Some(self.ids(|session| session.has_needle)),
             ..self.sessions(what, limits, &[&words, options].concat())

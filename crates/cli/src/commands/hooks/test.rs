@@ -70,7 +70,7 @@ pub(crate) struct Args {
 enum Format {
     /// For reading on a terminal
     Text,
-    /// One object, as `lapidary schema hook-test` describes it
+    /// One object, as `lapidary schema hooks-test` describes it
     Json,
 }
 

@@ -34,7 +34,7 @@ fn tested(world: &World, args: &[&str]) -> Value {
     let stderr = String::from_utf8_lossy(&told.stderr);
     assert!(told.status.success(), "{stderr}");
     let report: Value = serde_json::from_slice(&told.stdout).unwrap();
-    let schema = Published::named("hook-test").unwrap().schema();
+    let schema = Published::named("hooks-test").unwrap().schema();
     let validator = jsonschema::validator_for(&schema).unwrap();
     assert!(validator.is_valid(&report), "{report}");
     report
@@ -62,7 +62,7 @@ fn a_report_has_plan_payload_output_decision_and_aggregate() {
         r#"{"file_path":"a"}"#,
     ];
     let report = tested(&world, &args);
-    assert_eq!(report["schema"], "lapidary.hook-test/1");
+    assert_eq!(report["schema"], "lapidary.hooks-test/1");
     let moment = &report["moments"][0];
     assert_eq!(moment["context"], "write_file");
     assert_eq!(moment["order"], "parallel");

@@ -16,16 +16,27 @@ const WORD_EDGE: &str = "(?:(?<=[A-Za-z0-9_])(?![A-Za-z0-9_])|(?<![A-Za-z0-9_])(
 const NO_WORD_EDGE: &str =
     "(?:(?<=[A-Za-z0-9_])(?=[A-Za-z0-9_])|(?<![A-Za-z0-9_])(?![A-Za-z0-9_]))";
 
-/// The same pattern for `fancy-regex`. None if there is no such pattern.
-pub(super) fn translate(pattern: &str) -> Option<String> {
+/// Why a pattern has no translation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Untranslated {
+    /// JavaScript does not take it either.
+    Wrong,
+    /// `fancy-regex` has nothing like it.
+    Foreign,
+}
+
+/// The same pattern for `fancy-regex`.
+pub(super) fn translate(pattern: &str) -> Result<String, Untranslated> {
     let mut translation = Translation {
         rest: pattern.chars().peekable(),
         out: String::with_capacity(pattern.len() * 2),
         groups: groups(pattern),
         has_names: pattern.contains("(?<") && has_names(pattern),
+        open: Vec::new(),
+        is_edge: false,
     };
     translation.all()?;
-    Some(translation.out)
+    Ok(translation.out)
 }
 
 struct Translation<'a> {
@@ -33,6 +44,10 @@ struct Translation<'a> {
     out: String,
     groups: u32,
     has_names: bool,
+    /// Whether each open group looks behind.
+    open: Vec<bool>,
+    /// Whether what was last is a place and no letter: JavaScript does not repeat those, which `regress` does not know.
+    is_edge: bool,
 }
 
 /// What an escape stands for.
@@ -45,21 +60,43 @@ enum Escape {
 }
 
 impl Translation<'_> {
-    fn all(&mut self) -> Option<()> {
+    fn all(&mut self) -> Result<(), Untranslated> {
         while let Some(letter) = self.rest.next() {
-            match letter {
-                '\\' => self.escape()?,
-                '[' => self.class()?,
-                '(' => self.group(),
-                '.' => self.put(&format!("[^{LINE_END}]")),
-                '^' => self.put(r"\A"),
-                '$' => self.put(r"\z"),
-                '{' => self.brace(),
-                ')' | '|' | '*' | '+' | '?' => self.out.push(letter),
-                _ => self.letter(letter),
+            if std::mem::take(&mut self.is_edge) && self.repeats(letter) {
+                return Err(Untranslated::Wrong);
             }
+            self.item(letter).ok_or(Untranslated::Foreign)?;
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, letter: char) -> Option<()> {
+        match letter {
+            '\\' => {
+                self.is_edge = matches!(self.rest.peek(), Some('b' | 'B'));
+                self.escape()?;
+            }
+            '[' => self.class()?,
+            '(' => self.group(),
+            ')' => {
+                self.is_edge = self.open.pop() == Some(true);
+                self.out.push(')');
+            }
+            '.' => self.put(&format!("[^{LINE_END}]")),
+            '^' | '$' => {
+                self.is_edge = true;
+                self.put(if letter == '^' { r"\A" } else { r"\z" });
+            }
+            '{' => self.brace(),
+            '|' | '*' | '+' | '?' => self.out.push(letter),
+            _ => self.letter(letter),
         }
         Some(())
+    }
+
+    /// Whether a letter says how often what is before it comes.
+    fn repeats(&self, letter: char) -> bool {
+        matches!(letter, '*' | '+' | '?') || (letter == '{' && self.bounds().is_some())
     }
 
     fn put(&mut self, text: &str) {
@@ -77,6 +114,7 @@ impl Translation<'_> {
     /// A group opens; its kind, if it has one, is the same in both dialects.
     fn group(&mut self) {
         self.out.push('(');
+        self.open.push(false);
         if self.rest.next_if_eq(&'?').is_none() {
             return;
         }
@@ -84,7 +122,10 @@ impl Translation<'_> {
         while let Some(letter) = self.rest.next() {
             self.out.push(letter);
             let is_lookbehind = letter == '<' && matches!(self.rest.peek(), Some('=' | '!'));
-            if matches!(letter, ':' | '=' | '!' | '>') && !is_lookbehind {
+            if is_lookbehind {
+                self.open.pop();
+                self.open.push(true);
+            } else if matches!(letter, ':' | '=' | '!' | '>') {
                 return;
             }
         }
@@ -92,19 +133,22 @@ impl Translation<'_> {
 
     /// A number of repetitions, or a brace that stands for itself.
     fn brace(&mut self) {
-        let ahead: String = self
-            .rest
-            .clone()
-            .take_while(|letter| *letter != '}')
-            .collect();
+        let Some(bounds) = self.bounds() else {
+            return self.letter('{');
+        };
+        let _ = write!(self.out, "{{{bounds}}}");
+        self.rest.by_ref().nth(bounds.chars().count());
+    }
+
+    /// What is between a brace and the next, if it says how often.
+    fn bounds(&self) -> Option<String> {
+        let ahead = self.rest.clone();
+        let ahead: String = ahead.take_while(|letter| *letter != '}').collect();
         let is_closed = self.rest.clone().nth(ahead.chars().count()) == Some('}');
         let (least, most) = ahead.split_once(',').unwrap_or((&ahead, ""));
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_closed || least.is_empty() || !is_number(least) || !is_number(most) {
-            return self.letter('{');
-        }
-        let _ = write!(self.out, "{{{ahead}}}");
-        self.rest.by_ref().nth(ahead.chars().count());
+        let says = is_closed && !least.is_empty() && is_number(least) && is_number(most);
+        says.then_some(ahead)
     }
 
     fn escape(&mut self) -> Option<()> {

@@ -1,5 +1,7 @@
 //! The part of a word that stands in bytes as it is: the quick look before the thorough one.
 
+use fearless_simd::{Level, Simd, dispatch};
+
 /// How many bytes are looked at in one go.
 pub(super) const BLOCK: usize = 128;
 
@@ -35,6 +37,15 @@ impl Needle {
 
     /// True if it is somewhere in these bytes.
     pub(super) fn is_in(&self, bytes: &[u8]) -> bool {
+        dispatch!(Level::new(), simd => self.is_in_by(simd, bytes))
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "only then the widest registers are used"
+    )]
+    #[inline(always)]
+    fn is_in_by<S: Simd>(&self, _: S, bytes: &[u8]) -> bool {
         let Some(starts) = (bytes.len() + 1).checked_sub(self.run.len()) else {
             return false;
         };
@@ -58,10 +69,12 @@ impl Needle {
     #[cold]
     fn is_among(&self, bytes: &[u8], from: usize) -> bool {
         let to = (from + BLOCK + self.run.len() - 1).min(bytes.len());
-        let mut places = bytes[from..to].windows(self.run.len());
-        let rarest = self.rare[0];
-        places.any(|here| {
-            here[rarest] | 0x20 == self.run[rarest] && here.eq_ignore_ascii_case(&self.run)
+        let place = self.rare[0];
+        let (rarest, here) = (self.run[place], &bytes[from..to]);
+        let may_be = here.get(place..).unwrap_or_default();
+        memchr::memchr2_iter(rarest, rarest.to_ascii_uppercase(), may_be).any(|at| {
+            let found = here.get(at..at + self.run.len());
+            found.is_some_and(|found| found.eq_ignore_ascii_case(&self.run))
         })
     }
 }

@@ -1,8 +1,10 @@
 //! A look at a file's bytes that tells most files in which nothing can be found, at the speed of memory.
 //!
 //! It may let through what has nothing in it; it never holds back what has. A word's letters stand in a JSON file as they are,
-//! unless somebody wrote them as `\u0041`: a file with such an escape is let through.
+//! unless somebody wrote them as `\u0041`: a file with such an escape is let through. Control characters are always written so, and
+//! tools print many: the digit that tells them apart is looked at, too, before anything is looked at closely.
 
+use fearless_simd::{Level, Simd, dispatch};
 use memchr::memmem;
 
 use super::needle::{BLOCK, Needle};
@@ -45,15 +47,86 @@ impl<'q> Prefilter<'q> {
         let Some(needed) = self.needed else {
             return Swept::Perhaps;
         };
-        if needed.is_in(bytes) || is_letter_escaped(bytes) {
+        if needed.is_in(bytes) {
             return Swept::Perhaps;
         }
-        let mut ids = self.id.find_iter(bytes);
-        match (ids.next(), ids.next()) {
-            (Some(at), None) => Swept::Nothing(id_behind(&bytes[at + ID.len()..])),
-            _ => Swept::Nothing(None),
+        let mut marks = Marks::default();
+        dispatch!(Level::new(), simd => self.note(simd, bytes, &mut marks));
+        match marks {
+            Marks { is_escaped, .. } if is_escaped => Swept::Perhaps,
+            Marks {
+                ids: Ids::One(at), ..
+            } => Swept::Nothing(id_behind(&bytes[at + ID.len()..])),
+            Marks { .. } => Swept::Nothing(None),
         }
     }
+
+    /// Notes what stands in these bytes, up to the first letter that is escaped.
+    #[expect(
+        clippy::inline_always,
+        reason = "only then the widest registers are used"
+    )]
+    #[inline(always)]
+    fn note<S: Simd>(&self, _: S, bytes: &[u8], marks: &mut Marks) {
+        let starts = (bytes.len() + 1).saturating_sub(ID.len());
+        let blocks = |place: usize| {
+            let bytes = bytes.get(place..place + starts).unwrap_or_default();
+            bytes.as_chunks::<BLOCK>().0
+        };
+        // Of an escape, and of the key, which has hardly any two letters in a row that are as rare.
+        let (backslashes, letters, digits) = (blocks(0), blocks(1), blocks(4));
+        let (small, capital) = (blocks(7), blocks(8));
+        for (place, backslashes) in backslashes.iter().enumerate() {
+            let (letters, digits) = (&letters[place], &digits[place]);
+            let (small, capital) = (&small[place], &capital[place]);
+            let (mut may_be_escaped, mut may_be_id) = (0u8, 0u8);
+            for at in 0..BLOCK {
+                // The last part leaves nothing of `3` to `7`, and of three signs that are sorted out below.
+                let differs = (backslashes[at] ^ b'\\')
+                    | (letters[at] ^ b'u')
+                    | (digits[at].wrapping_sub(b'3') & 0xf8);
+                may_be_escaped |= u8::from(differs == 0);
+                may_be_id |= u8::from((small[at] ^ ID[7]) | (capital[at] ^ ID[8]) == 0);
+            }
+            if may_be_escaped | may_be_id != 0 {
+                self.look_closer(bytes, place * BLOCK, BLOCK, marks);
+                if marks.is_escaped {
+                    return;
+                }
+            }
+        }
+        let rest = backslashes.len() * BLOCK;
+        self.look_closer(bytes, rest, bytes.len() - rest, marks);
+    }
+
+    /// Notes what begins in this many bytes from here on.
+    #[cold]
+    fn look_closer(&self, bytes: &[u8], from: usize, count: usize, marks: &mut Marks) {
+        let end_of = |length: usize| (from + count + length - 1).min(bytes.len());
+        marks.is_escaped |= is_escaped_from(bytes, from, end_of(ESCAPE));
+        for at in self.id.find_iter(&bytes[from..end_of(ID.len())]) {
+            marks.ids = match marks.ids {
+                Ids::None => Ids::One(from + at),
+                Ids::One(_) | Ids::Several => Ids::Several,
+            };
+        }
+    }
+}
+
+/// What stands in a file's bytes, as far as it was looked through.
+#[derive(Debug, Default)]
+struct Marks {
+    is_escaped: bool,
+    ids: Ids,
+}
+
+/// Where the key of an id is.
+#[derive(Debug, Default)]
+enum Ids {
+    #[default]
+    None,
+    One(usize),
+    Several,
 }
 
 /// The id that stands behind its key, if it stands there plainly.
@@ -65,41 +138,19 @@ fn id_behind(rest: &[u8]) -> Option<&str> {
     (rest[end] == b'"' && !id.is_empty()).then_some(id)
 }
 
-/// True if an ASCII letter or digit is written as an escape. Control characters always are, and tools print many: so the first digit
-/// that tells them apart is looked at, too, a block at a time.
+/// True if an ASCII letter or digit is written as an escape.
 pub(super) fn is_letter_escaped(bytes: &[u8]) -> bool {
-    let Some(starts) = (bytes.len() + 1).checked_sub(ESCAPE) else {
-        return false;
-    };
-    let blocks = |place: usize| bytes[place..place + starts].as_chunks::<BLOCK>().0;
-    let (backslashes, letters, digits) = (blocks(0), blocks(1), blocks(4));
-    let triples = backslashes.iter().zip(letters).zip(digits);
-    for (place, ((backslashes, letters), digits)) in triples.enumerate() {
-        let mut may_be = 0u8;
-        for ((backslash, letter), digit) in backslashes.iter().zip(letters).zip(digits) {
-            // The last part leaves nothing of `3` to `7`, and of three signs that are sorted out below.
-            let differs = (backslash ^ b'\\') | (letter ^ b'u') | (digit.wrapping_sub(b'3') & 0xf8);
-            may_be |= u8::from(differs == 0);
-        }
-        if may_be != 0 && is_escaped_among(bytes, place * BLOCK) {
-            return true;
-        }
-    }
-    is_escaped_among(bytes, backslashes.len() * BLOCK)
+    is_escaped_from(bytes, 0, bytes.len())
 }
 
-/// True if such an escape begins in the block that begins here. A backslash that is escaped itself escapes nothing.
-#[cold]
-fn is_escaped_among(bytes: &[u8], from: usize) -> bool {
-    let to = (from + BLOCK + ESCAPE - 1).min(bytes.len());
-    let mut places = bytes[from..to].windows(ESCAPE).enumerate();
-    places.any(|(at, here)| {
-        let [b'\\', b'u', b'0', b'0', digits @ ..] = here else {
-            return false;
-        };
+/// True if such an escape begins behind `from` and is over before `to`. A backslash that is escaped itself escapes nothing.
+fn is_escaped_from(bytes: &[u8], from: usize, to: usize) -> bool {
+    memmem::find_iter(&bytes[from..to], b"\\u00").any(|at| {
+        let at = from + at;
+        let digits = bytes[..to].get(at + 4..at + ESCAPE).unwrap_or_default();
         let digits = std::str::from_utf8(digits).ok();
         let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        let before = bytes[..from + at].iter().rev();
+        let before = bytes[..at].iter().rev();
         let backslashes = before.take_while(|byte| **byte == b'\\').count();
         code.is_some_and(|code| code.is_ascii_alphanumeric()) && backslashes % 2 == 0
     })
@@ -131,12 +182,35 @@ mod tests {
         for at in 0..3 * BLOCK {
             for (text, is_letter) in [(r"\u0077", true), (r"\u001b", false), (r"\u003a", false)] {
                 let bytes = " ".repeat(at) + text + &" ".repeat(at % 50);
+                let query = Query::words("word").unwrap();
+                let is_let_through =
+                    Prefilter::of(&query).sweep(bytes.as_bytes()) == Swept::Perhaps;
+                assert_eq!(is_let_through, is_letter, "{text} at {at}");
                 assert_eq!(
                     is_letter_escaped(bytes.as_bytes()),
                     is_letter,
                     "{text} at {at}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn an_id_is_found_wherever_it_is_and_so_is_another() {
+        let query = Query::words("word").unwrap();
+        let sweep = |bytes: &str| match Prefilter::of(&query).sweep(bytes.as_bytes()) {
+            Swept::Nothing(id) => id.map(ToOwned::to_owned),
+            Swept::Perhaps => panic!("nothing of it is in {bytes}"),
+        };
+        let id = r#""sessionId":"abc""#;
+        for at in 0..3 * BLOCK {
+            let before = " ".repeat(at) + id;
+            assert_eq!(sweep(&before).as_deref(), Some("abc"), "at {at}");
+            assert_eq!(
+                sweep(&(before + &" ".repeat(at % 50) + id)),
+                None,
+                "twice at {at}"
+            );
         }
     }
 

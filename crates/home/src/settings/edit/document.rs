@@ -59,7 +59,7 @@ impl Document {
             object = step.as_object_mut().ok_or_else(odd)?;
         }
         object.insert((*last).to_owned(), value);
-        self.become_(wanted)
+        self.say(wanted)
     }
 
     /// Takes out what is at a path of keys. False if nothing was there.
@@ -74,7 +74,7 @@ impl Document {
         if object.is_none_or(|object| object.shift_remove(*last).is_none()) {
             return Ok(false);
         }
-        self.become_(wanted)?;
+        self.say(wanted)?;
         Ok(true)
     }
 
@@ -119,7 +119,7 @@ impl Document {
     }
 
     /// Changes the text until it says what is wanted.
-    fn become_(&mut self, wanted: Map<String, Value>) -> Result<(), EditError> {
+    fn say(&mut self, wanted: Map<String, Value>) -> Result<(), EditError> {
         let (old, new) = (Value::Object(self.object.clone()), Value::Object(wanted));
         let text = diff::apply(self.text.clone(), &old, &new);
         let object = file::parse(&text);

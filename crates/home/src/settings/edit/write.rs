@@ -85,11 +85,7 @@ impl Target {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".settings-");
         let kept = is_there.then(|| self.writable()).transpose()?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            builder.permissions(Permissions::from_mode(self.mode));
-        }
+        open_to(&mut builder, self.mode);
         let mut temp = builder.tempfile_in(self.folder())?;
         temp.write_all(text.as_bytes())?;
         if let Some(kept) = kept {
@@ -165,6 +161,16 @@ fn follow(path: &Path) -> PathBuf {
     }
     real
 }
+
+/// Says who may read a file that is made.
+#[cfg(unix)]
+fn open_to(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    builder.permissions(Permissions::from_mode(mode));
+}
+
+#[cfg(not(unix))]
+fn open_to(_: &mut tempfile::Builder<'_, '_>, _: u32) {}
 
 /// Whose it was stays whose it is, if we may decide that.
 #[cfg(unix)]

@@ -135,6 +135,26 @@ fn whatever_is_left_out_has_a_reason() {
 }
 
 #[test]
+fn a_matcher_that_is_no_text_only_matters_where_it_is_looked_at() {
+    let check = |event: &str, matcher: Value, runs: bool| {
+        let mut settings = one(event, "x");
+        settings["hooks"][event][0]["matcher"] = matcher.clone();
+        let machine = trusted().file(WORKSPACE, &settings.to_string());
+        assert_eq!(
+            !running(&registry(&machine)).is_empty(),
+            runs,
+            "{event} {matcher}"
+        );
+    };
+    check("BeforeTool", json!(["a"]), false);
+    check("SessionStart", json!(5), false);
+    check("BeforeTool", json!(null), true);
+    check("BeforeTool", json!(false), true);
+    check("BeforeTool", json!(0), true);
+    check("BeforeAgent", json!(["a"]), true);
+}
+
+#[test]
 fn a_definition_outside_a_list_counts_as_it_does_for_gemini_cli() {
     let settings =
         json!({"hooks": {"BeforeTool": {"hooks": [{"type": "command", "command": "x"}]}}});
@@ -232,7 +252,7 @@ fn all_hooks_may_be_switched_off_and_the_strongest_file_decides() {
     check(config(json!(false)), config(json!(true)), false);
     check(config(json!(true)), config(json!(false)), true);
     check(config(json!(0)), json!({}), true);
-    check(config(json!("false")), json!({}), false);
+    check(config(json!("false")), json!({}), true);
     check(config(json!(null)), json!({}), false);
     check(config(json!(false)), config(json!(null)), false);
     check(old(json!(false)), json!({}), true);

@@ -52,11 +52,18 @@ fn what_others_wrote_stays_and_what_is_broken_is_empty() {
     seen.record(&machine.project(), hooks["hooks"].as_object().unwrap())
         .unwrap();
     let text = fs::read_to_string(machine.path(FILE)).unwrap();
-    assert!(
-        text.starts_with("{\n  \"/elsewhere\": [\n    \"x:y\"\n  ],\n"),
-        "{text}"
-    );
+    let written: Value = serde_json::from_str(&text).unwrap();
+    let project = machine.project().display().to_string();
+    assert_eq!(written, json!({"/elsewhere": ["x:y"], project: [":a"]}));
 
     let machine = machine.file(FILE, "{ broken");
     assert_eq!(registry(&machine).warnings.len(), 1);
+    let mut seen = TrustedHooks::read(&machine.home());
+    let hooks = hooks["hooks"].as_object().unwrap();
+    assert!(seen.record(&machine.project(), hooks).is_err());
+    let text = fs::read_to_string(machine.path(FILE)).unwrap();
+    assert_eq!(
+        text, "{ broken",
+        "what nobody can read is nobody's to overwrite"
+    );
 }

@@ -95,12 +95,7 @@ function translation(one) {
   const { registries, translations, patterns } = JSON.parse(fs.readFileSync(0, 'utf8'));
   const said = { registries: [], translations: translations.map(translation) };
   for (const one of registries) said.registries.push(await registry(one));
-  said.patterns = patterns.map(([pattern, name]) => {
-    try {
-      return new RegExp(pattern).test(name);
-    } catch {
-      return null;
-    }
-  });
+  const planner = new (load(require, {}, quiet, {}).HookPlanner)(null);
+  said.patterns = patterns.map(([matcher, toolName]) => planner.matchesContext({ matcher }, { toolName }));
   process.stdout.write(JSON.stringify(said));
 })();

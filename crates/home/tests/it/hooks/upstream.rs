@@ -50,7 +50,7 @@ fn the_real_one_registers_plans_and_translates_the_same() {
     }
     let mut decided = 0;
     for ((pattern, name), said) in patterns.iter().zip(said["patterns"].as_array().unwrap()) {
-        let expected = said.as_bool().unwrap_or(pattern == name);
+        let expected = said.as_bool().unwrap();
         let plan = plan_of(hook(Event::BeforeTool, "x", Some(pattern)), name);
         if plan.diagnostics.is_empty() {
             decided += 1;
@@ -133,9 +133,10 @@ impl Case {
     fn new(seed: u64) -> Self {
         let mut dice = Dice(Rng::new(seed));
         let (user, workspace) = (settings(&mut dice), settings(&mut dice));
-        let extension = match dice.chance(50) {
-            true => hooks(&mut dice),
-            false => json!({}),
+        let extension = if dice.chance(50) {
+            hooks(&mut dice)
+        } else {
+            json!({})
         };
         let folder = "home/.gemini/extensions/e";
         let machine = trusted()
@@ -182,9 +183,10 @@ impl Case {
                 .map(|hook| json!([hook.name, hook.command]));
             let commands: Vec<Value> = commands.collect();
             let sequential = plan.order == Order::Sequential;
-            match commands.is_empty() {
-                true => Value::Null,
-                false => json!({"commands": commands, "sequential": sequential}),
+            if commands.is_empty() {
+                Value::Null
+            } else {
+                json!({"commands": commands, "sequential": sequential})
             }
         });
         json!({
@@ -227,15 +229,16 @@ fn hooks(dice: &mut Dice) -> Value {
     let mut hooks = Object::new();
     for _ in 0..dice.0.below(5) {
         let known = Event::ALL[dice.0.below(Event::ALL.len())].as_str();
-        let event = match dice.chance(15) {
-            true => dice.one_of(&[
+        let event = if dice.chance(15) {
+            dice.one_of(&[
                 "PreToolUse",
                 "beforeTool",
                 "notifications",
                 "Stop",
                 "__proto__",
-            ]),
-            false => known,
+            ])
+        } else {
+            known
         };
         let definitions = match dice.0.below(12) {
             0 => definition(dice),
@@ -403,9 +406,10 @@ fn answer(dice: &mut Dice) -> Value {
         }
         candidate
     });
-    match dice.chance(10) {
-        true => json!({"text": "no candidates"}),
-        false => json!({"text": "t", "candidates": candidates, "usageMetadata": {"any": 1}}),
+    if dice.chance(10) {
+        json!({"text": "no candidates"})
+    } else {
+        json!({"text": "t", "candidates": candidates, "usageMetadata": {"any": 1}})
     }
 }
 
@@ -465,7 +469,15 @@ fn pattern(seed: u64) -> (String, String) {
             dice.one_of(&["a", "b", "_", "file", "1", "-", " ", "{2}"])
         })
         .concat();
-    (pattern, name)
+    // A tool without a name matches everything.
+    (
+        pattern,
+        if name.is_empty() {
+            "a".to_owned()
+        } else {
+            name
+        },
+    )
 }
 
 #[test]

@@ -1,0 +1,77 @@
+//! What changing settings has in common.
+
+use std::io::Write as _;
+
+use anyhow::anyhow;
+use lapidary::home::hooks::Registry;
+use lapidary::home::settings::EditError;
+use lapidary::vocab::hooks::HookChange;
+use lapidary::vocab::line;
+
+use super::common::{Format, Place};
+use super::list::plain;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// Where names are kept that are switched off: today's list, and that of older versions.
+pub(super) const LISTS: [[&str; 2]; 2] = [["hooksConfig", "disabled"], ["hooks", "disabled"]];
+
+/// Prints what changed, as one object or as a sentence.
+pub(super) fn report(
+    change: &HookChange,
+    sentence: &str,
+    format: Option<Format>,
+    out: &mut Printer,
+) -> Result<(), Failure> {
+    match Format::or_usual(format, out.is_terminal) {
+        Format::Json => line::write(out, change)?,
+        Format::Text => writeln!(out, "{}", plain(sentence))?,
+    }
+    Ok(())
+}
+
+/// A file of settings could not be changed.
+pub(super) fn not_changed(error: EditError) -> Failure {
+    match error {
+        EditError::Unwritable { .. } | EditError::Busy { .. } => Failure::internal(error),
+        other => Failure::bad_input(other).with_hint("mend the file first; nothing was changed"),
+    }
+}
+
+/// A name that no hook has, with those that there are.
+pub(super) fn unknown(name: &str, place: &Place) -> Failure {
+    let registry = Registry::of(&place.setup);
+    let mut names: Vec<&str> = registry
+        .hooks
+        .iter()
+        .map(|entry| entry.hook.display_name())
+        .collect();
+    names.dedup();
+    let failure = Failure::bad_input(anyhow!("no hook here is called `{name}`"));
+    let hint = if !names.is_empty() {
+        format!("there are {}", names.join(", "))
+    } else if place.setup.is_trusted() {
+        "there are no hooks here".to_owned()
+    } else {
+        "the folder is not trusted, so none of its hooks count; `lapidary hooks list` says more"
+            .to_owned()
+    };
+    failure.with_hint(hint)
+}
+
+/// Whether a hook of that name is written anywhere, whether it counts or not.
+pub(super) fn is_known(name: &str, place: &Place) -> bool {
+    let registry = Registry::of(&place.setup);
+    let entries = registry.hooks.iter();
+    let mut entries = entries.map(|entry| entry.hook.display_name());
+    entries.any(|known| known == name) || registry.left_out.iter().any(|left| left.what == name)
+}
+
+/// What is changed in a folder that is not trusted has no effect in it.
+pub(super) fn warn_of_trust(place: &Place) {
+    if !place.setup.is_trusted() {
+        complain(
+            "warning: this folder is not trusted: its settings do not count, and no hooks of any settings run here",
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! `hooks check`: what is wrong with hooks as they are written.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use lapidary::home::hooks::check::{Finding, Severity, Surroundings, check};
+use lapidary::vocab::hooks::{CHECK_SCHEMA, HookCheck, HookFinding, HookSeverity};
+use lapidary::vocab::line;
+
+use super::common::{Format, Place, Workspace};
+use super::list::plain;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Say what is wrong with hooks as they are written, without running any
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary hooks check
+  lapidary hooks check --format json | jq '.findings[] | select(.severity == \"error\")'
+
+Looks at every hook of settings and extensions, those that do not count here too: events that do
+not exist, matchers that match nothing, timeouts in seconds, a misspelt `type`, keys written twice,
+scripts that are missing or not executable, what switches hooks off, and scripts that seem to exit
+with 2 in silence, which Gemini CLI takes for a yes.
+
+Exit codes:
+  0    nothing is an error; there may be warnings
+  1    something is")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    workspace: Workspace,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open(&args.workspace)?;
+    let environment = &place.environment;
+    let search_path = environment.vars.get(std::ffi::OsStr::new("PATH"));
+    let search_path: Vec<PathBuf> = search_path
+        .map(|path| std::env::split_paths(path).collect())
+        .unwrap_or_default();
+    let surroundings = Surroundings {
+        search_path: &search_path,
+        home: environment
+            .home
+            .as_deref()
+            .unwrap_or(&place.setup.home.home),
+    };
+    let findings = check(&place.setup, surroundings);
+    let count = |severity| {
+        findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count() as u64
+    };
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => line::write(
+            out,
+            &HookCheck {
+                schema: CHECK_SCHEMA.to_owned(),
+                workspace: place.setup.workspace.display().to_string(),
+                errors,
+                warnings,
+                findings: findings.into_iter().map(finding).collect(),
+            },
+        )?,
+        Format::Text => text(&findings, out)?,
+    }
+    Ok(if errors == 0 {
+        Exit::Success
+    } else {
+        Exit::Internal
+    })
+}
+
+fn finding(finding: Finding) -> HookFinding {
+    let number = |number: usize| number as u64;
+    HookFinding {
+        severity: match finding.severity {
+            Severity::Error => HookSeverity::Error,
+            Severity::Warning => HookSeverity::Warning,
+            Severity::Note => HookSeverity::Note,
+        },
+        code: finding.code.to_owned(),
+        path: finding.path.display().to_string(),
+        line: finding.place.map(|place| number(place.line)),
+        column: finding.place.map(|place| number(place.column)),
+        subject: finding.subject,
+        message: finding.sentence,
+        hint: finding.hint,
+    }
+}
+
+fn text(findings: &[Finding], out: &mut Printer) -> io::Result<()> {
+    for finding in findings {
+        let place = finding
+            .place
+            .map(|place| format!(":{place}"))
+            .unwrap_or_default();
+        let path = plain(&finding.path.display().to_string());
+        let subject = plain(&finding.subject);
+        let sentence = plain(&finding.sentence);
+        let is_named = sentence.contains(&format!("`{subject}`"));
+        let about = if is_named {
+            String::new()
+        } else {
+            format!("`{subject}`: ")
+        };
+        writeln!(
+            out,
+            "{path}{place}: {}: {about}{sentence}",
+            finding.severity
+        )?;
+        if let Some(hint) = &finding.hint {
+            writeln!(out, "  hint: {}", plain(hint))?;
+        }
+    }
+    if findings.is_empty() {
+        out.note("nothing is wrong with the hooks here")?;
+    }
+    Ok(())
+}

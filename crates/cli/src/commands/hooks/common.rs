@@ -1,0 +1,109 @@
+//! What every verb can be told: which workspace, and how to print.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::detect::Environment;
+use lapidary::home::settings::{Scope, workspace_settings};
+use lapidary::home::setup::Setup;
+use lapidary::home::{GeminiHome, Vars};
+
+use crate::failure::Failure;
+
+/// Which workspace.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Workspace {
+    /// The workspace's directory [default: here]
+    #[arg(short = 'C', long = "project", value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
+
+/// How lists are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// For reading on a terminal
+    Text,
+    /// One object, as `lapidary schema` describes it
+    Json,
+}
+
+impl Format {
+    /// Text for people, JSON for programs.
+    pub(super) fn or_usual(format: Option<Self>, is_terminal: bool) -> Self {
+        let usual = if is_terminal { Self::Text } else { Self::Json };
+        format.unwrap_or(usual)
+    }
+}
+
+/// A workspace and what counts in it.
+pub(super) struct Place {
+    pub(super) environment: Environment,
+    pub(super) setup: Setup,
+}
+
+impl Place {
+    pub(super) fn open(workspace: &Workspace) -> Result<Self, Failure> {
+        let here =
+            std::env::current_dir().context("the current directory is gone, or cannot be told");
+        let here = here.map_err(Failure::bad_input)?;
+        let environment = Environment::from_vars(std::env::vars_os(), &here);
+        let vars = Vars::new(&environment.vars);
+        let Some(home) = GeminiHome::from_vars(vars, environment.home.as_deref()) else {
+            let failure = Failure::bad_input(anyhow!("there is no home to look for settings in"));
+            return Err(failure.with_hint("set HOME or GEMINI_CLI_HOME"));
+        };
+        let directory = match &workspace.directory {
+            Some(named) => here.join(named),
+            None => here,
+        };
+        if !directory.is_dir() {
+            let error = anyhow!("`{}` is no directory", directory.display());
+            return Err(Failure::bad_input(error));
+        }
+        let directory = directory.canonicalize().unwrap_or(directory);
+        let setup = Setup::read(&home, &directory, vars);
+        Ok(Self { environment, setup })
+    }
+
+    /// Whether the workspace has settings of its own: a home has only the user's.
+    pub(super) fn has_own_settings(&self) -> bool {
+        let home = &self.setup.home.home;
+        let home = home.canonicalize().unwrap_or_else(|_| home.clone());
+        home != self.setup.workspace
+    }
+
+    /// The file of a scope that can be written.
+    pub(super) fn settings_file(&self, scope: Writable) -> PathBuf {
+        match scope {
+            Writable::User => self.setup.home.user_settings(),
+            Writable::Workspace => workspace_settings(&self.setup.workspace),
+        }
+    }
+}
+
+/// Whose settings are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Writable {
+    /// Yours, for every workspace
+    User,
+    /// This workspace's
+    Workspace,
+}
+
+impl Writable {
+    pub(super) const ALL: [Self; 2] = [Self::Workspace, Self::User];
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Workspace => "workspace",
+        }
+    }
+
+    pub(super) fn scope(self) -> Scope {
+        match self {
+            Self::User => Scope::User,
+            Self::Workspace => Scope::Workspace,
+        }
+    }
+}

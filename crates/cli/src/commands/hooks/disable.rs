@@ -1,0 +1,76 @@
+//! `hooks disable`: puts a hook into a list of those that are switched off.
+
+use lapidary::home::settings::{Changed, EditError, edit};
+use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
+
+use super::change::{LISTS, is_known, not_changed, report, unknown, warn_of_trust};
+use super::common::{Format, Place, Workspace, Writable};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Switch a hook off
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary hooks disable security-check
+  lapidary hooks disable security-check --scope user
+
+The name is added to `hooksConfig.disabled`. Comments in the file stay.")]
+pub(crate) struct Args {
+    /// The hook: its name, or its command if it has none
+    name: String,
+    /// Whose settings are changed [default: the workspace's; yours if this is your home]
+    #[arg(long, value_enum)]
+    scope: Option<Writable>,
+    #[command(flatten)]
+    workspace: Workspace,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open(&args.workspace)?;
+    let name = &args.name;
+    if !is_known(name, &place) {
+        return Err(unknown(name, &place));
+    }
+    let usual = if place.has_own_settings() {
+        Writable::Workspace
+    } else {
+        Writable::User
+    };
+    let scope = args.scope.unwrap_or(usual);
+    if scope == Writable::Workspace {
+        warn_of_trust(&place);
+    }
+    let path = place.settings_file(scope);
+    let edited: Result<Changed, EditError> =
+        edit(&path, |file| file.push(&LISTS[0], name).map(drop));
+    let applied = edited.map_err(not_changed)? == Changed::Yes;
+    let sentence = if applied {
+        format!(
+            "Hook \"{name}\" disabled by adding it to the disabled list in {} ({}) settings.",
+            scope.word(),
+            path.display()
+        )
+    } else {
+        format!("Hook \"{name}\" is already disabled.")
+    };
+    let change = HookChange {
+        schema: CHANGE_SCHEMA.to_owned(),
+        action: HookAction::Disable,
+        name: Some(name.clone()),
+        applied,
+        changed: applied
+            .then(|| path.display().to_string())
+            .into_iter()
+            .collect(),
+        added: Vec::new(),
+        skipped: Vec::new(),
+        remarks: Vec::new(),
+    };
+    report(&change, &sentence, args.format, out)?;
+    Ok(Exit::Success)
+}

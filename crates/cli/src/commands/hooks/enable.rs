@@ -1,0 +1,110 @@
+//! `hooks enable`: takes a hook out of the lists of those that are switched off.
+
+use lapidary::home::hooks::Registry;
+use lapidary::home::settings::{Changed, EditError, edit};
+use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
+
+use super::change::{LISTS, is_known, not_changed, report, unknown};
+use super::common::{Format, Place, Workspace, Writable};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// Switch a hook on, wherever it is switched off
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary hooks enable security-check
+  lapidary hooks enable 'python ~/.gemini/hooks/security.py'
+
+The name is taken out of `hooksConfig.disabled` in the workspace's settings and in yours. Comments
+stay. A list in the system's settings, or `hooksConfig.enabled` set to false, is named but not changed.")]
+pub(crate) struct Args {
+    /// The hook: its name, or its command if it has none
+    name: String,
+    #[command(flatten)]
+    workspace: Workspace,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open(&args.workspace)?;
+    let name = &args.name;
+    let mut changed = Vec::new();
+    for scope in Writable::ALL {
+        if take_out(&place, scope, name).map_err(not_changed)? == Changed::Yes {
+            changed.push((scope, place.settings_file(scope)));
+        }
+    }
+    if changed.is_empty() && !is_known(name, &place) {
+        return Err(unknown(name, &place));
+    }
+    let places: Vec<String> = changed
+        .iter()
+        .map(|(scope, path)| format!("{} ({})", scope.word(), path.display()))
+        .collect();
+    let sentence = match places.as_slice() {
+        [] => format!("Hook \"{name}\" is already enabled."),
+        places => format!(
+            "Hook \"{name}\" enabled by removing it from the disabled list in {} settings.",
+            places.join(" and ")
+        ),
+    };
+    let change = HookChange {
+        schema: CHANGE_SCHEMA.to_owned(),
+        action: HookAction::Enable,
+        name: Some(name.clone()),
+        applied: !changed.is_empty(),
+        changed: changed
+            .iter()
+            .map(|(_, path)| path.display().to_string())
+            .collect(),
+        added: Vec::new(),
+        skipped: Vec::new(),
+        remarks: still_off(name, args)?,
+    };
+    for remark in &change.remarks {
+        complain(&format!("warning: {remark}"));
+    }
+    report(&change, &sentence, args.format, out)?;
+    Ok(Exit::Success)
+}
+
+/// Takes the name out of one file. A file that is not there, or does not have it, is not touched.
+fn take_out(place: &Place, scope: Writable, name: &str) -> Result<Changed, EditError> {
+    let path = place.settings_file(scope);
+    let is_there = place.setup.in_scope(scope.scope()).is_some();
+    if !is_there {
+        return Ok(Changed::No);
+    }
+    edit(&path, |file| {
+        for list in &LISTS {
+            if file.get(list).is_some_and(serde_json::Value::is_array) {
+                file.pull(list, name)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// What still switches the hook off, a sentence each.
+fn still_off(name: &str, args: &Args) -> Result<Vec<String>, Failure> {
+    let place = Place::open(&args.workspace)?;
+    let registry = Registry::of(&place.setup);
+    let entries = registry
+        .hooks
+        .iter()
+        .filter(|entry| entry.hook.display_name() == name);
+    let mut files: Vec<_> = entries.flat_map(|entry| entry.disabled_by.iter()).collect();
+    files.sort();
+    files.dedup();
+    let sentence =
+        |path: &std::path::PathBuf| format!("`{}` still switches it off", path.display());
+    let mut remarks: Vec<String> = files.into_iter().map(sentence).collect();
+    if !place.setup.is_trusted() {
+        remarks.push("this folder is not trusted: no hooks of any settings run here".to_owned());
+    }
+    Ok(remarks)
+}

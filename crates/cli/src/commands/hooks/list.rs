@@ -1,0 +1,219 @@
+//! `hooks list`: the hooks of a workspace.
+
+use std::io::{self, Write as _};
+
+use lapidary::home::hooks::{Entry, Event, Hook, LeftOut, Registry, Source};
+use lapidary::home::settings::Scope;
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::hooks::{HookInfo, HookList, HookScope, LIST_SCHEMA, LeftOutHook};
+use lapidary::vocab::line;
+
+use super::common::{Format, Place, Workspace};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// List the hooks of a workspace, and what is written but does not count
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary hooks list
+  lapidary hooks list --event BeforeTool
+  lapidary hooks list --format json | jq -r '.hooks[] | select(.enabled | not) | .name'
+
+Hooks of an event are in the order in which they run: those of system defaults, the user's, the
+workspace's, the system's, and those of extensions. Nothing is left out without a reason.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    workspace: Workspace,
+    /// Only those of an event
+    #[arg(long, value_name = "EVENT", value_parser = event)]
+    event: Option<Event>,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+/// Reads the name of an event.
+pub(super) fn event(name: &str) -> Result<Event, String> {
+    let known = || Event::ALL.map(Event::as_str).join(", ");
+    name.parse().map_err(|_| format!("there are {}", known()))
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open(&args.workspace)?;
+    let mut registry = Registry::of(&place.setup);
+    registry
+        .hooks
+        .sort_by_key(|entry| (entry.hook.event, entry.hook.source.priority()));
+    if let Some(event) = args.event {
+        registry.hooks.retain(|entry| entry.hook.event == event);
+    }
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => line::write(out, &list(&place, registry))?,
+        Format::Text => text(&place, &registry, out)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn list(place: &Place, registry: Registry) -> HookList {
+    HookList {
+        schema: LIST_SCHEMA.to_owned(),
+        workspace: place.setup.workspace.display().to_string(),
+        trusted: place.setup.is_trusted(),
+        hooks: registry.hooks.iter().map(info).collect(),
+        left_out: registry.left_out.into_iter().map(left_out).collect(),
+        switched_off_by: shown(&registry.switched_off_by),
+        warnings: registry.warnings,
+    }
+}
+
+fn shown(paths: &[std::path::PathBuf]) -> Vec<String> {
+    paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect()
+}
+
+fn info(entry: &Entry) -> HookInfo {
+    let hook = &entry.hook;
+    HookInfo {
+        event: hook.event.to_string(),
+        name: hook.display_name().to_owned(),
+        description: hook.description.clone(),
+        command: hook.command.clone(),
+        matcher: hook.matcher.clone(),
+        timeout_ms: u64::try_from(hook.deadline().as_millis()).unwrap_or(u64::MAX),
+        sequential: hook.sequential,
+        enabled: entry.enabled,
+        disabled_by: shown(&entry.disabled_by),
+        source: hook.source.as_str().to_owned(),
+        scope: hook.scope.map(scope),
+        extension: match &hook.source {
+            Source::Extension(name) => Some(name.clone()),
+            _ => None,
+        },
+        path: hook.origin.display().to_string(),
+        keys: hook.place.clone(),
+    }
+}
+
+fn scope(scope: Scope) -> HookScope {
+    match scope {
+        Scope::SystemDefaults => HookScope::SystemDefaults,
+        Scope::User => HookScope::User,
+        Scope::Workspace => HookScope::Workspace,
+        Scope::System => HookScope::System,
+    }
+}
+
+fn left_out(left: LeftOut) -> LeftOutHook {
+    LeftOutHook {
+        what: left.what,
+        path: left.origin.display().to_string(),
+        keys: left.place,
+        reason: left.why,
+    }
+}
+
+fn text(place: &Place, registry: &Registry, out: &mut Printer) -> Result<(), Failure> {
+    let mut event = None;
+    for entry in &registry.hooks {
+        if event.replace(entry.hook.event) != Some(entry.hook.event) {
+            writeln!(out, "{}", entry.hook.event)?;
+        }
+        hook(entry, out)?;
+    }
+    for left in &registry.left_out {
+        let at = if left.place.is_empty() {
+            String::new()
+        } else {
+            format!(" {}", left.place.join("."))
+        };
+        let where_it_is = format!("{}{at}", left.origin.display());
+        writeln!(
+            out,
+            "-  {}: {}\n     {}",
+            plain(&left.what),
+            plain(&left.why),
+            plain(&where_it_is)
+        )?;
+    }
+    out.flush()?;
+    remarks(place, registry);
+    if registry.hooks.is_empty() && registry.left_out.is_empty() {
+        out.note("there are no hooks here")?;
+    }
+    Ok(())
+}
+
+fn remarks(place: &Place, registry: &Registry) {
+    for path in &registry.switched_off_by {
+        complain(&format!(
+            "warning: `{}` switches off all hooks",
+            path.display()
+        ));
+    }
+    if !place.setup.is_trusted()
+        && registry
+            .left_out
+            .iter()
+            .any(|left| left.why.contains("trusted"))
+    {
+        complain(
+            "warning: this folder is not trusted: Gemini CLI runs no hooks of any settings here, your own included",
+        );
+        complain(
+            "hint: trust it in Gemini CLI, or set GEMINI_CLI_TRUST_WORKSPACE=true for one run",
+        );
+    }
+    for warning in &registry.warnings {
+        complain(&format!("warning: Gemini CLI says: {warning}"));
+    }
+}
+
+fn hook(entry: &Entry, out: &mut Printer) -> io::Result<()> {
+    let hook = &entry.hook;
+    let mark = if entry.enabled { ' ' } else { '-' };
+    let matcher = match hook.matcher.as_deref().map(str::trim) {
+        None | Some("" | "*") => String::new(),
+        Some(matcher) => format!("  on {}", plain(matcher)),
+    };
+    let sequential = if hook.sequential {
+        "  one after the other"
+    } else {
+        ""
+    };
+    writeln!(
+        out,
+        "  {mark} {}{matcher}{sequential}  [{}, {} ms]",
+        plain(hook.display_name()),
+        plain(&whose(hook)),
+        hook.deadline().as_millis()
+    )?;
+    if hook.display_name() != hook.command {
+        writeln!(out, "      {}", plain(&hook.command))?;
+    }
+    for path in &entry.disabled_by {
+        writeln!(
+            out,
+            "      switched off by {}",
+            plain(&path.display().to_string())
+        )?;
+    }
+    Ok(())
+}
+
+/// Where a hook comes from, in a word or two.
+fn whose(hook: &Hook) -> String {
+    match (&hook.source, hook.scope) {
+        (Source::Extension(name), _) => format!("extension {name}"),
+        (_, Some(of)) => scope(of).as_str().replace('_', " "),
+        (source, None) => source.as_str().to_owned(),
+    }
+}
+
+/// Words of others, on one line.
+pub(super) fn plain(text: &str) -> String {
+    sanitize(text).replace('\n', " ")
+}

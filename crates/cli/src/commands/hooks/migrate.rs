@@ -1,0 +1,198 @@
+//! `hooks migrate`: hooks of Claude Code in the settings of Gemini CLI.
+
+use std::io::Write as _;
+
+use anyhow::anyhow;
+use lapidary::home::hooks::migrate::{Claude, Definition, MigrateError};
+use lapidary::home::settings::{EditError, Settings, edit};
+use lapidary::vocab::hooks::{AddedHook, CHANGE_SCHEMA, HookAction, HookChange};
+use lapidary::vocab::line;
+use serde_json::{Map, Value};
+
+use super::change::{not_changed, warn_of_trust};
+use super::common::{Format, Place, Workspace, Writable};
+use super::list::plain;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// Add the hooks of another agent to the workspace's settings
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary hooks migrate --from-claude --dry-run
+  lapidary hooks migrate --from-claude
+
+Reads .claude/settings.json and .claude/settings.local.json of the workspace, and adds what is
+missing to .gemini/settings.json: what is there stays, comments too, and a second time changes
+nothing. Seconds become milliseconds, events, tools and matchers get the names that Gemini CLI has
+for them. What has no translation is named.")]
+pub(crate) struct Args {
+    /// From Claude Code
+    #[arg(long, required = true)]
+    from_claude: bool,
+    /// Only say what would be added
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    workspace: Workspace,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::open(&args.workspace)?;
+    if !place.has_own_settings() {
+        let error = anyhow!(
+            "`{}` is your home: Gemini CLI has no workspace settings there",
+            place.setup.workspace.display()
+        );
+        return Err(Failure::bad_input(error).with_hint("name a workspace with --project"));
+    }
+    let claude = Claude::read(&place.setup.workspace).map_err(nothing_to_migrate)?;
+    let path = place.settings_file(Writable::Workspace);
+    let added = if args.dry_run {
+        would_add(&claude, &place)?
+    } else {
+        add(&claude, &path)?
+    };
+    warn_of_trust(&place);
+    let change = HookChange {
+        schema: CHANGE_SCHEMA.to_owned(),
+        action: HookAction::Migrate,
+        name: None,
+        applied: !args.dry_run && !added.is_empty(),
+        changed: (!added.is_empty())
+            .then(|| path.display().to_string())
+            .into_iter()
+            .collect(),
+        added: added.iter().flat_map(hooks).collect(),
+        skipped: claude.skipped.iter().map(ToString::to_string).collect(),
+        remarks: claude.remarks.clone(),
+    };
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => line::write(out, &change)?,
+        Format::Text => text(&change, &added, out)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn nothing_to_migrate(error: MigrateError) -> Failure {
+    Failure::bad_input(error)
+}
+
+/// What is added to the file, which is locked meanwhile.
+fn add(claude: &Claude, path: &std::path::Path) -> Result<Vec<Definition>, Failure> {
+    let mut added = Vec::new();
+    edit::<Refusal>(path, |file| {
+        let mut hooks = object(file.get(&["hooks"]))?;
+        added = claude.merge_into(&mut hooks).map_err(Refusal::Odd)?;
+        if !added.is_empty() {
+            file.set(&["hooks"], Value::Object(hooks))?;
+        }
+        Ok(())
+    })
+    .map_err(|refusal| refusal.told(path))?;
+    Ok(added)
+}
+
+/// What would be added to what the file says now.
+fn would_add(claude: &Claude, place: &Place) -> Result<Vec<Definition>, Failure> {
+    let path = place.settings_file(Writable::Workspace);
+    let settings = Settings::read(&place.setup.home, &place.setup.workspace);
+    let file = settings
+        .files
+        .into_iter()
+        .find(|file| file.scope == Writable::Workspace.scope());
+    let content = match file.map(|file| file.content) {
+        None => Map::new(),
+        Some(Ok(content)) => content,
+        Some(Err(error)) => {
+            return Err(Failure::bad_input(anyhow!("`{}` {error}", path.display())));
+        }
+    };
+    let added = object(content.get("hooks"))
+        .and_then(|mut hooks| claude.merge_into(&mut hooks).map_err(Refusal::Odd));
+    added.map_err(|refusal| refusal.told(&path))
+}
+
+/// Why hooks cannot be added.
+enum Refusal {
+    Odd(String),
+    Edit(EditError),
+}
+
+impl From<EditError> for Refusal {
+    fn from(error: EditError) -> Self {
+        Self::Edit(error)
+    }
+}
+
+impl Refusal {
+    fn told(self, path: &std::path::Path) -> Failure {
+        match self {
+            Self::Edit(error) => not_changed(error),
+            Self::Odd(sentence) => {
+                Failure::bad_input(anyhow!("{sentence} in `{}`", path.display()))
+                    .with_hint("mend the file first; nothing was changed")
+            }
+        }
+    }
+}
+
+fn object(hooks: Option<&Value>) -> Result<Map<String, Value>, Refusal> {
+    match hooks {
+        None => Ok(Map::new()),
+        Some(Value::Object(hooks)) => Ok(hooks.clone()),
+        Some(_) => Err(Refusal::Odd("`hooks` is not an object".to_owned())),
+    }
+}
+
+fn hooks(definition: &Definition) -> Vec<AddedHook> {
+    let hook = |hook: &Map<String, Value>| AddedHook {
+        event: definition.event.to_string(),
+        matcher: definition.matcher.clone(),
+        command: hook
+            .get("command")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+        timeout_ms: hook.get("timeout").and_then(Value::as_u64),
+    };
+    definition.hooks.iter().map(hook).collect()
+}
+
+fn text(change: &HookChange, added: &[Definition], out: &mut Printer) -> Result<(), Failure> {
+    for definition in added {
+        let value = format!("{:#}", definition.to_value());
+        let lines = value.lines().map(|line| format!("  + {}", plain(line)));
+        writeln!(
+            out,
+            "{}\n{}",
+            definition.event,
+            lines.collect::<Vec<_>>().join("\n")
+        )?;
+    }
+    out.flush()?;
+    for skipped in &change.skipped {
+        complain(&format!("warning: not migrated: {skipped}"));
+    }
+    for remark in &change.remarks {
+        complain(&format!("warning: {remark}"));
+    }
+    let count = change.added.len();
+    let hooks = if count == 1 { "hook" } else { "hooks" };
+    out.note(&match (count, change.applied) {
+        (0, _) => "there is nothing to add".to_owned(),
+        (_, true) => format!(
+            "{count} {hooks} added to {}; look at them, and at the names of tools in your scripts",
+            change.changed.join(", ")
+        ),
+        (_, false) => format!(
+            "{count} {hooks} would be added to {}",
+            change.changed.join(", ")
+        ),
+    })?;
+    Ok(())
+}

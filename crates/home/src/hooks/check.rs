@@ -1,0 +1,226 @@
+//! What is wrong with hooks as they are written, without running any.
+
+mod definitions;
+mod disabled;
+mod duplicates;
+mod matchers;
+mod scripts;
+mod silence;
+mod spots;
+mod timeouts;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::{Entry, Event, Registry};
+use crate::notice::Place;
+use crate::settings::Scope;
+use crate::setup::Setup;
+use crate::trust::Trust;
+use spots::Spots;
+
+/// Something that somebody should know about a hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What sort of thing it is, in a word that stays the same.
+    pub code: &'static str,
+    /// The file it is in: settings, an extension's, or a script.
+    pub path: PathBuf,
+    /// Where in it, if the place is known.
+    pub place: Option<Place>,
+    /// The hook or event it is about.
+    pub subject: String,
+    /// What it is, as a sentence.
+    pub sentence: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// How bad a finding is, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// A hook does not do what is written.
+    Error,
+    /// It may not.
+    Warning,
+    /// It does, and somebody may be surprised all the same.
+    Note,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        })
+    }
+}
+
+/// Where programs are found that have no path.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The directories of `PATH`.
+    pub search_path: &'a [PathBuf],
+    /// What `~` stands for in a shell.
+    pub home: &'a Path,
+}
+
+/// More findings than that are counted, not told: nobody reads them, and each has to be found in its file.
+const MOST: usize = 1000;
+
+/// Looks at every hook that is written for a workspace, whether it counts there or not.
+pub fn check(setup: &Setup, surroundings: Surroundings<'_>) -> Vec<Finding> {
+    let registry = Registry::if_trusted(setup, true);
+    let mut report = Report {
+        setup,
+        surroundings,
+        spots: Spots::default(),
+        findings: Vec::new(),
+        scripts: HashSet::new(),
+        told: HashSet::new(),
+        more: 0,
+        worst: Severity::Note,
+    };
+    report.trust(&registry);
+    disabled::look(&mut report, &registry);
+    duplicates::look(&mut report, &registry);
+    definitions::look(&mut report, &registry);
+    for entry in &registry.hooks {
+        matchers::look(&mut report, entry);
+        timeouts::look(&mut report, entry);
+        scripts::look(&mut report, entry);
+    }
+    let (more, worst) = (report.more, report.worst);
+    let mut findings = report.findings;
+    findings.sort_by(|one, other| {
+        (one.severity, &one.path, one.place).cmp(&(other.severity, &other.path, other.place))
+    });
+    if more > 0 {
+        findings.push(Finding {
+            severity: worst,
+            code: "more",
+            path: setup.workspace.clone(),
+            place: None,
+            subject: "hooks".to_owned(),
+            sentence: format!("there are {more} more findings"),
+            hint: None,
+        });
+    }
+    findings
+}
+
+/// Findings on their way.
+struct Report<'a> {
+    setup: &'a Setup,
+    surroundings: Surroundings<'a>,
+    spots: Spots,
+    findings: Vec<Finding>,
+    /// Those that have been read, each for an event.
+    scripts: HashSet<(PathBuf, Event)>,
+    /// What has been told: one script may serve many hooks, and one matcher many hooks.
+    told: HashSet<(PathBuf, Option<Place>, &'static str, String)>,
+    /// How many findings there are beyond those that are told, and how bad the worst of them is.
+    more: usize,
+    worst: Severity,
+}
+
+/// What was found, before it has a place.
+struct Found<'a> {
+    severity: Severity,
+    code: &'static str,
+    subject: &'a str,
+    sentence: String,
+    hint: Option<String>,
+}
+
+impl Report<'_> {
+    /// Adds what was found at a path of keys of a file.
+    fn add(&mut self, path: &Path, keys: &[String], found: Found<'_>) {
+        let is_full = self.findings.len() >= MOST;
+        let place = if is_full {
+            None
+        } else {
+            self.spots.place(path, keys)
+        };
+        self.add_at(path, place, found);
+    }
+
+    fn add_at(&mut self, path: &Path, place: Option<Place>, found: Found<'_>) {
+        if self.findings.len() >= MOST {
+            self.more += 1;
+            self.worst = self.worst.min(found.severity);
+            return;
+        }
+        let key = (path.to_owned(), place, found.code, found.sentence.clone());
+        if !self.told.insert(key) {
+            return;
+        }
+        self.findings.push(Finding {
+            severity: found.severity,
+            code: found.code,
+            path: path.to_owned(),
+            place,
+            subject: found.subject.to_owned(),
+            sentence: found.sentence,
+            hint: found.hint,
+        });
+    }
+
+    /// Adds what was found at a key of a hook, or of its definition with `..` before the key.
+    fn add_to(&mut self, entry: &Entry, key: &str, found: Found<'_>) {
+        let hook = &entry.hook;
+        let mut keys = hook.place.clone();
+        let key = match key.strip_prefix("../") {
+            Some(key) => {
+                keys.truncate(keys.len().saturating_sub(2));
+                key
+            }
+            None => key,
+        };
+        keys.push(key.to_owned());
+        let path = hook.origin.clone();
+        self.add(&path, &keys, found);
+    }
+
+    /// In a folder that is not trusted all of this is in vain.
+    fn trust(&mut self, registry: &Registry) {
+        if self.setup.is_trusted() {
+            return;
+        }
+        let ours = registry
+            .hooks
+            .iter()
+            .filter(|entry| entry.hook.scope.is_some());
+        let (count, mine) = ours.fold((0, 0), |(count, mine), entry| {
+            let is_mine = entry.hook.scope != Some(Scope::Workspace);
+            (count + 1, mine + usize::from(is_mine))
+        });
+        if count == 0 {
+            return;
+        }
+        let why = match &self.setup.trust {
+            Trust::Unknown(doubt) => {
+                format!("it cannot be told whether this folder is trusted ({doubt})")
+            }
+            Trust::Trusted(reason) | Trust::Untrusted(reason) => {
+                format!("this folder is not trusted ({reason})")
+            }
+        };
+        let whose = match mine {
+            0 => String::new(),
+            _ => format!(", not even the {mine} that are not the folder's own"),
+        };
+        let path = self.setup.home.trusted_folders.clone();
+        self.add_at(&path, None, Found {
+            severity: Severity::Warning,
+            code: "untrusted_folder",
+            subject: "hooks",
+            sentence: format!("{why}, so Gemini CLI runs none of the {count} hooks in settings here{whose}"),
+            hint: Some("trust the folder in Gemini CLI, or set GEMINI_CLI_TRUST_WORKSPACE=true for one run".to_owned()),
+        });
+    }
+}

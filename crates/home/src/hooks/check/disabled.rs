@@ -1,0 +1,131 @@
+//! What switches hooks off, and what only looks as if it did.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::super::Registry;
+use super::{Found, Report, Severity};
+use crate::settings::at;
+
+pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
+    let files = report.setup.settings.files.iter();
+    let files: Vec<(PathBuf, _)> = files
+        .filter_map(|file| Some((file.path.clone(), file.content.as_ref().ok()?.clone())))
+        .collect();
+    for (path, content) in &files {
+        let get = |keys: &[&str]| at(content, keys);
+        if registry.switched_off_by.contains(path) && get(&["hooksConfig", "enabled"]).is_some() {
+            let all = Found {
+                severity: Severity::Warning,
+                code: "all_disabled",
+                subject: "hooks",
+                sentence: format!(
+                    "`hooksConfig.enabled` switches off all {} hooks",
+                    registry.hooks.len()
+                ),
+                hint: None,
+            };
+            report.add(path, &keys(&["hooksConfig", "enabled"]), all);
+        }
+        names(report, registry, path, get(&["hooksConfig", "disabled"]));
+        old(report, path, &get);
+    }
+}
+
+/// Names in the list: of hooks, or of none.
+fn names(report: &mut Report<'_>, registry: &Registry, path: &Path, list: Option<&Value>) {
+    let hooks = registry.hooks.iter();
+    let known: HashSet<&str> = hooks.map(|entry| entry.hook.display_name()).collect();
+    let list = list
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate();
+    for (index, name) in list {
+        let place = keys(&["hooksConfig", "disabled", &index.to_string()]);
+        let Some(name) = name.as_str() else { continue };
+        let is_known = known.contains(name);
+        let (code, sentence, hint) = if is_known {
+            let hint = format!("`lapidary hooks enable '{name}'` switches it on");
+            (
+                "disabled",
+                format!("hook `{name}` is switched off"),
+                Some(hint),
+            )
+        } else {
+            let sentence = format!("no hook here is called `{name}`");
+            ("disabled_unknown", sentence, None)
+        };
+        let severity = Severity::Note;
+        report.add(
+            path,
+            &place,
+            Found {
+                severity,
+                code,
+                subject: name,
+                sentence,
+                hint,
+            },
+        );
+    }
+}
+
+/// Keys of older versions.
+fn old<'v>(report: &mut Report<'_>, path: &Path, get: &impl Fn(&[&str]) -> Option<&'v Value>) {
+    let moved = |key: &str| Some(format!("write `hooksConfig.{key}`"));
+    if let Some(value) = get(&["hooks", "enabled"]) {
+        let is_off = value == &Value::Bool(false);
+        let sentence = if is_off {
+            "`hooks.enabled` no longer switches anything off in Gemini CLI, which runs all hooks; Lapidary runs none"
+        } else {
+            "`hooks.enabled` is of an older version, and Gemini CLI passes over it"
+        };
+        report.add(
+            path,
+            &keys(&["hooks", "enabled"]),
+            Found {
+                severity: if is_off {
+                    Severity::Error
+                } else {
+                    Severity::Warning
+                },
+                code: "old_key",
+                subject: "hooks.enabled",
+                sentence: sentence.to_owned(),
+                hint: moved("enabled"),
+            },
+        );
+    }
+    if let Some(value) = get(&["hooks", "disabled"]) {
+        let is_off = value.as_array().is_some_and(|list| !list.is_empty());
+        report.add(path, &keys(&["hooks", "disabled"]), Found {
+            severity: if is_off { Severity::Error } else { Severity::Warning },
+            code: "old_key",
+            subject: "hooks.disabled",
+            sentence: "`hooks.disabled` no longer switches anything off in Gemini CLI, which runs those hooks; Lapidary does not".to_owned(),
+            hint: moved("disabled"),
+        });
+    }
+    if get(&["hooks", "notifications"]).is_some() {
+        report.add(
+            path,
+            &keys(&["hooks", "notifications"]),
+            Found {
+                severity: Severity::Warning,
+                code: "old_key",
+                subject: "hooks.notifications",
+                sentence:
+                    "`hooks.notifications` is of an older version, and Gemini CLI passes over it"
+                        .to_owned(),
+                hint: moved("notifications"),
+            },
+        );
+    }
+}
+
+fn keys(keys: &[&str]) -> Vec<String> {
+    keys.iter().map(|key| (*key).to_owned()).collect()
+}

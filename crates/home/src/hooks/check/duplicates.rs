@@ -1,0 +1,103 @@
+//! What is written twice: keys, of which only the last counts, and hooks, which run once.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::super::Registry;
+use super::{Found, Report, Severity};
+use crate::jsonc::Node;
+
+pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
+    let mut files: HashSet<PathBuf> = HashSet::new();
+    let settings = report
+        .setup
+        .settings
+        .files
+        .iter()
+        .map(|file| file.path.clone());
+    let others = registry.hooks.iter().map(|entry| entry.hook.origin.clone());
+    for path in settings.chain(others) {
+        if files.insert(path.clone()) {
+            keys(report, &path);
+        }
+    }
+    hooks(report, registry);
+}
+
+/// Keys of one object that are the same, where hooks are.
+fn keys(report: &mut Report<'_>, path: &Path) {
+    let Some(text) = report.spots.text(path) else {
+        return;
+    };
+    let mut twice = Vec::new();
+    let root = &text.tree.root;
+    doubled(root, &mut twice, Depth::Here);
+    for child in &root.children {
+        if child.key == "hooks" || child.key == "hooksConfig" {
+            doubled(&child.node, &mut twice, Depth::All);
+        }
+    }
+    let twice: Vec<_> = twice
+        .into_iter()
+        .map(|(key, byte)| (key, text.place(byte)))
+        .collect();
+    for (key, place) in twice {
+        report.add_at(
+            path,
+            Some(place),
+            Found {
+                severity: Severity::Error,
+                code: "duplicate_key",
+                subject: &key,
+                sentence: format!(
+                    "`{key}` is written again further down, and only the last one counts"
+                ),
+                hint: Some("put all of it into one".to_owned()),
+            },
+        );
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Depth {
+    Here,
+    All,
+}
+
+/// The keys of an object that come again, with where they are.
+fn doubled(node: &Node, twice: &mut Vec<(String, usize)>, depth: Depth) {
+    let is_ours = |key: &str| depth == Depth::All || key == "hooks" || key == "hooksConfig";
+    let mut later = HashSet::new();
+    for child in node.children.iter().rev() {
+        if !later.insert(&child.key) && is_ours(&child.key) {
+            twice.push((child.key.clone(), child.start));
+        }
+        if depth == Depth::All {
+            doubled(&child.node, twice, depth);
+        }
+    }
+}
+
+/// Hooks of one event that are the same to Gemini CLI.
+fn hooks(report: &mut Report<'_>, registry: &Registry) {
+    let mut seen = HashMap::new();
+    for entry in &registry.hooks {
+        let hook = &entry.hook;
+        let key = (hook.event, hook.key(), &hook.matcher);
+        let Some(first) = seen.insert(key, &hook.origin) else {
+            continue;
+        };
+        let found = Found {
+            severity: Severity::Note,
+            code: "duplicate_hook",
+            subject: hook.display_name(),
+            sentence: format!(
+                "the same hook is in `{}` for {} already: it runs once",
+                first.display(),
+                hook.event
+            ),
+            hint: None,
+        };
+        report.add_to(entry, "command", found);
+    }
+}

@@ -1,0 +1,146 @@
+//! Matchers that can never match, or that nobody looks at.
+
+use super::super::matcher::{self, Found as Match};
+use super::super::names::{TOOLS, nearest, tool_meant};
+use super::super::{Entry, Event, Matching};
+use super::{Found, Report, Severity};
+
+/// The words that are in Gemini CLI's source but that nothing sends.
+const NEVER_SENT: [&str; 3] = ["logout", "prompt_input_exit", "other"];
+
+pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
+    let Some(pattern) = entry.hook.matcher.as_deref().map(matcher::trimmed) else {
+        return;
+    };
+    if pattern.is_empty() || pattern == "*" {
+        return;
+    }
+    let about = match entry.hook.event.matching() {
+        Matching::ToolName => tool(pattern),
+        Matching::Exact(words) => word(entry.hook.event, pattern, words),
+        Matching::Ignored => Some(ignored(entry.hook.event)),
+    };
+    if let Some((severity, code, sentence, hint)) = about {
+        let subject = entry.hook.display_name();
+        report.add_to(
+            entry,
+            "../matcher",
+            Found {
+                severity,
+                code,
+                subject,
+                sentence,
+                hint,
+            },
+        );
+    }
+}
+
+type About = (Severity, &'static str, String, Option<String>);
+
+fn ignored(event: Event) -> About {
+    (
+        Severity::Warning,
+        "ignored_matcher",
+        format!("{event} has nothing to match: the matcher is ignored, and the hook always runs"),
+        Some("leave the matcher out".to_owned()),
+    )
+}
+
+/// Session events compare letter for letter.
+fn word(event: Event, pattern: &str, words: &[&'static str]) -> Option<About> {
+    if NEVER_SENT.contains(&pattern) && words.contains(&pattern) {
+        let sentence =
+            format!("nothing ends with `{pattern}` in Gemini CLI 0.61, so the hook never runs");
+        return Some((Severity::Warning, "dead_matcher", sentence, None));
+    }
+    if words.contains(&pattern) {
+        return None;
+    }
+    let sent: Vec<&str> = words
+        .iter()
+        .filter(|word| !NEVER_SENT.contains(word))
+        .copied()
+        .collect();
+    let parts = pattern.split('|').map(str::trim);
+    let hint = if pattern.contains('|') && parts.clone().all(|part| words.contains(&part)) {
+        "write one definition for each word, or leave the matcher out".to_owned()
+    } else if let Some(word) = nearest(pattern, sent.iter().copied()) {
+        format!("did you mean `{word}`?")
+    } else {
+        format!("{event} has the words {}", sent.join(", "))
+    };
+    let sentence = format!(
+        "{event} compares a matcher letter for letter, and `{pattern}` is none of its words: the hook never runs"
+    );
+    Some((Severity::Error, "dead_matcher", sentence, Some(hint)))
+}
+
+/// Tools are matched by a regular expression, and their names are known but for those of servers and agents.
+fn tool(pattern: &str) -> Option<About> {
+    if let Some(words) = matcher::plain_words(pattern) {
+        return words.into_iter().find_map(|word| tool_word(pattern, word));
+    }
+    let found: Vec<Match> = TOOLS
+        .iter()
+        .map(|tool| matcher::search(pattern, tool))
+        .collect();
+    if let Some(Match::Unknown(why)) = found.iter().find(|it| matches!(it, Match::Unknown(_))) {
+        let sentence =
+            format!("nobody can tell what `{pattern}` matches: {why}; Lapidary runs the hook");
+        return Some((Severity::Warning, "hard_matcher", sentence, None));
+    }
+    if found.iter().any(|it| matches!(it, Match::Literal(_))) {
+        let sentence = format!(
+            "`{pattern}` is no regular expression, so it is compared letter for letter and matches no tool"
+        );
+        return Some((
+            Severity::Error,
+            "bad_matcher",
+            sentence,
+            Some("close every bracket, and put `\\\\` before what stands for itself".to_owned()),
+        ));
+    }
+    let is_dead = found.iter().all(|it| *it == Match::Certain(false));
+    let may_be_others = pattern.contains("mcp") || pattern.contains("discovered");
+    if !is_dead || may_be_others {
+        return None;
+    }
+    let sentence = format!("`{pattern}` matches none of Gemini CLI's own tools");
+    Some((Severity::Warning, "unknown_tool", sentence, None))
+}
+
+/// One of the words of a matcher that is nothing but words.
+fn tool_word(pattern: &str, word: &str) -> Option<About> {
+    let is_known = TOOLS.iter().any(|tool| tool.contains(word));
+    let of_others = word.starts_with("mcp_") || word.starts_with("discovered_tool_");
+    let whole = if pattern == word {
+        String::new()
+    } else {
+        format!(" (of `{pattern}`)")
+    };
+    if let Some(tool) = tool_meant(word).filter(|_| !is_known) {
+        let others = pattern
+            .split('|')
+            .any(|other| TOOLS.iter().any(|tool| tool.contains(other)));
+        let severity = if others {
+            Severity::Warning
+        } else {
+            Severity::Error
+        };
+        let sentence =
+            format!("no tool is called `{word}`{whole}: it never matches, and case counts");
+        return Some((
+            severity,
+            "dead_matcher",
+            sentence,
+            Some(format!("write `{tool}`")),
+        ));
+    }
+    if is_known || of_others {
+        return None;
+    }
+    let sentence = format!("`{word}`{whole} is in the name of none of Gemini CLI's own tools");
+    let hint = nearest(word, TOOLS.into_iter()).map(|tool| format!("did you mean `{tool}`?"));
+    Some((Severity::Warning, "unknown_tool", sentence, hint))
+}

@@ -1,0 +1,253 @@
+//! Hooks that mean to say no and may not be heard. Nothing is run: scripts are read, so all of this is suspicion.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use super::super::{Entry, Event};
+use super::{Found, Report, Severity};
+use crate::notice::Place;
+
+/// Longer scripts are not looked at.
+const LONGEST: u64 = 256 * 1024;
+/// So many lines before an exit may hold the words that go with it.
+const NEAR: usize = 6;
+
+/// A script that exits with 2 and says nothing near it.
+pub(super) fn look_at_script(report: &mut Report<'_>, entry: &Entry, path: &Path) {
+    if !report.scripts.insert((path.to_owned(), entry.hook.event)) {
+        return;
+    }
+    let Some(text) = readable(path) else { return };
+    let subject = entry.hook.display_name().to_owned();
+    for place in silent_exits(&text) {
+        let found = silent(
+            &subject,
+            "the script exits with 2 here, and nothing near it seems to be printed",
+        );
+        report.add_at(path, Some(place), found);
+    }
+    if !can_block(entry.hook.event) || !judges(&text) {
+        return;
+    }
+    if let Some(found) = mute(&subject, entry.hook.event, &text) {
+        report.add_at(path, Some(Place { line: 1, column: 1 }), found);
+    }
+}
+
+/// The same for what is written in the settings themselves.
+pub(super) fn look_at_command(report: &mut Report<'_>, entry: &Entry) {
+    if silent_exits(&entry.hook.command).is_empty() {
+        return;
+    }
+    let found = silent(
+        entry.hook.display_name(),
+        "the command exits with 2 and seems to print nothing",
+    );
+    report.add_to(entry, "command", found);
+}
+
+fn silent<'a>(subject: &'a str, what: &str) -> Found<'a> {
+    Found {
+        severity: Severity::Warning,
+        code: "silent_exit",
+        subject,
+        sentence: format!("{what}: Gemini CLI then blocks nothing (Lapidary does)"),
+        hint: Some("print the reason to stderr before `exit 2`".to_owned()),
+    }
+}
+
+/// A script that looks as if it cannot say no at all.
+fn mute<'a>(subject: &'a str, event: Event, text: &str) -> Option<Found<'a>> {
+    let lines = || text.lines().map(code_of);
+    let exits = |code: &str| lines().any(|line| has_exit(line, code));
+    if exits("1") && !exits("2") && !text.contains("decision") && !text.contains("continue") {
+        return Some(Found {
+            severity: Severity::Warning,
+            code: "exit_one",
+            subject,
+            sentence: format!(
+                "the script exits with 1, which only warns: at {event} it blocks nothing"
+            ),
+            hint: Some("exit with 2 and a reason on stderr to block".to_owned()),
+        });
+    }
+    let says_nothing = !lines().any(speaks) && !exits("2");
+    says_nothing.then(|| Found {
+        severity: Severity::Note,
+        code: "never_speaks",
+        subject,
+        sentence: format!("as far as can be seen the script never prints anything: at {event} it lets everything pass"),
+        hint: None,
+    })
+}
+
+/// The events at which a hook can say no.
+fn can_block(event: Event) -> bool {
+    matches!(
+        event,
+        Event::BeforeTool | Event::BeforeAgent | Event::BeforeModel
+    )
+}
+
+/// Whether a script runs nothing that might speak for it.
+fn judges(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    first.starts_with("#!") && ["sh", "python", "node"].iter().any(|it| first.contains(it))
+}
+
+/// Where a text exits with 2 without a word near it.
+fn silent_exits(text: &str) -> Vec<Place> {
+    let lines: Vec<&str> = text.lines().map(code_of).collect();
+    let mut found = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let Some(column) = exit_at(line, "2") else {
+            continue;
+        };
+        let near = lines[..=index]
+            .iter()
+            .rev()
+            .filter(|line| !line.trim().is_empty());
+        if !near.take(NEAR).any(|line| speaks(line)) {
+            let column = line[..column].chars().count() + 1;
+            found.push(Place {
+                line: index + 1,
+                column,
+            });
+        }
+    }
+    found
+}
+
+/// A line without its comment, as far as that can be told.
+fn code_of(line: &str) -> &str {
+    let trimmed = line.trim_start();
+    if trimmed.starts_with('#') || trimmed.starts_with("//") {
+        return "";
+    }
+    line.split(" # ").next().unwrap_or(line)
+}
+
+/// Whether something on a line may be heard: on stdout or stderr, not in a file, a variable or another program.
+fn speaks(line: &str) -> bool {
+    const CALLS: [&str; 7] = [
+        "print(",
+        ".write(",
+        "json.dump(",
+        "console.",
+        "print!",
+        "puts ",
+        "die ",
+    ];
+    if CALLS.iter().any(|call| line.contains(call)) {
+        return true;
+    }
+    let line = without_captured(line);
+    let commands = line
+        .split([';', '&', '{', '('])
+        .flat_map(|part| part.split("||"));
+    // Of a pipe only the last program is heard. `2>&1` and the like are split too, which does no harm.
+    let last = commands.filter_map(|command| command.rsplit('|').next());
+    line.contains(">&2") && has_words(&line) || last.into_iter().any(is_heard)
+}
+
+fn has_words(line: &str) -> bool {
+    ["echo", "printf", "cat", "jq", "tee"]
+        .iter()
+        .any(|word| line.split_whitespace().any(|it| it == *word))
+}
+
+fn is_heard(command: &str) -> bool {
+    const SPEAKERS: [&str; 6] = ["echo", "printf", "cat", "jq", "tee", "print"];
+    const BEFORE: [&str; 5] = ["then", "else", "do", "!", "if"];
+    let mut words = command
+        .split_whitespace()
+        .skip_while(|word| BEFORE.contains(word));
+    let goes_elsewhere =
+        command.replace("/dev/stderr", "").contains('>') && !command.contains("/dev/stderr");
+    words.next().is_some_and(|word| SPEAKERS.contains(&word)) && !goes_elsewhere
+}
+
+/// A line without what is put into its place: `$(…)` and the like.
+fn without_captured(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut depth = 0_usize;
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '$' if letters.peek() == Some(&'(') => {
+                depth += 1;
+                letters.next();
+            }
+            '(' if depth > 0 => depth += 1,
+            ')' if depth > 0 => depth -= 1,
+            other if depth == 0 => out.push(other),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn has_exit(line: &str, code: &str) -> bool {
+    exit_at(line, code).is_some()
+}
+
+/// Where a line exits with a code, in the shells, Python or JavaScript.
+fn exit_at(line: &str, code: &str) -> Option<usize> {
+    let shell = format!("exit {code}");
+    let call = format!("exit({code})");
+    let ends = |at: usize| {
+        let rest = &line[at..];
+        !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_')
+    };
+    let shell = line.match_indices(&shell).find(|(at, found)| {
+        let starts =
+            !line[..*at].ends_with(|it: char| it.is_ascii_alphanumeric() || "_.-$".contains(it));
+        starts && ends(at + found.len())
+    });
+    let call = line.match_indices(&call).next();
+    shell.or(call).map(|(at, _)| at)
+}
+
+/// The text of a script that is one: short, regular, without zero bytes.
+fn readable(path: &Path) -> Option<String> {
+    let file = File::open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
+    let is_text = bytes.len() as u64 <= LONGEST && !bytes.contains(&0);
+    is_text.then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_with_two_is_silent_if_nothing_near_it_speaks() {
+        let check = |text: &str, expected: &[(usize, usize)]| {
+            let found = silent_exits(text);
+            let found: Vec<_> = found
+                .iter()
+                .map(|place| (place.line, place.column))
+                .collect();
+            assert_eq!(found, expected, "{text}");
+        };
+        check("#!/bin/sh\nexit 2\n", &[(2, 1)]);
+        check("[ -n \"$X\" ] && exit 2", &[(1, 16)]);
+        check("echo no >&2; exit 2", &[]);
+        check("echo no >&2\nexit 2", &[]);
+        check("# exit 2", &[]);
+        check("exit 20", &[]);
+        check("on_exit 2", &[]);
+        check("import sys\nsys.exit(2)", &[(2, 5)]);
+        check("print('no')\nsys.exit(2)", &[]);
+        check("process.exit(2)", &[(1, 9)]);
+        check(
+            "echo start\na=1\nb=1\nc=1\nd=1\ne=1\nf=1\ng=1\nexit 2",
+            &[(9, 1)],
+        );
+    }
+}

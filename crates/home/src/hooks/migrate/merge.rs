@@ -1,0 +1,75 @@
+//! Translated hooks among those that are there: what is there stays, what is missing is added once.
+
+use serde_json::{Map, Value};
+
+use super::{Claude, Definition};
+use crate::settings::kind;
+
+impl Claude {
+    /// Adds what is missing to the `hooks` of settings, and says what that is. What is there stays as it is. An error names
+    /// the value that is in the way.
+    pub fn merge_into(&self, hooks: &mut Map<String, Value>) -> Result<Vec<Definition>, String> {
+        let mut added = Vec::new();
+        for definition in &self.definitions {
+            let event = definition.event.as_str();
+            let there = listed(hooks.get(event))
+                .map_err(|odd| format!("`hooks.{event}` is {odd}, not a list"))?;
+            let missing = definition
+                .hooks
+                .iter()
+                .filter(|hook| !is_there(&there, definition, hook));
+            let new = Definition {
+                hooks: missing.cloned().collect(),
+                ..definition.clone()
+            };
+            if new.hooks.is_empty() {
+                continue;
+            }
+            let list = there.into_iter().chain([new.to_value()]);
+            hooks.insert(event.to_owned(), list.collect());
+            added.push(new);
+        }
+        Ok(added)
+    }
+}
+
+/// The definitions of an event. One without a list around it counts all the same.
+fn listed(value: Option<&Value>) -> Result<Vec<Value>, &'static str> {
+    match value {
+        None => Ok(Vec::new()),
+        Some(Value::Array(list)) => Ok(list.clone()),
+        Some(one @ Value::Object(_)) => Ok(vec![one.clone()]),
+        Some(odd) => Err(kind(odd)),
+    }
+}
+
+impl Definition {
+    /// As it goes into settings.
+    pub fn to_value(&self) -> Value {
+        let mut value = Map::new();
+        if let Some(matcher) = &self.matcher {
+            value.insert("matcher".to_owned(), matcher.as_str().into());
+        }
+        let hooks = self.hooks.iter().cloned().map(Value::Object);
+        value.insert("hooks".to_owned(), hooks.collect());
+        value.into()
+    }
+}
+
+/// Whether a hook is in a list of definitions, for the same occasions. A timeout that somebody has changed since is theirs.
+fn is_there(list: &[Value], definition: &Definition, hook: &Map<String, Value>) -> bool {
+    list.iter().any(|known| {
+        let matcher = known.get("matcher").and_then(Value::as_str);
+        let hooks = known.get("hooks").and_then(Value::as_array);
+        let same = |other: &Value| other.get("command") == hook.get("command");
+        plain(matcher) == plain(definition.matcher.as_deref())
+            && hooks.is_some_and(|hooks| hooks.iter().any(same))
+    })
+}
+
+/// A matcher, or none if it matches everything.
+fn plain(matcher: Option<&str>) -> Option<&str> {
+    matcher
+        .map(str::trim)
+        .filter(|matcher| !matcher.is_empty() && *matcher != "*")
+}

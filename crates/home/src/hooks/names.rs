@@ -1,0 +1,150 @@
+//! Names that people write in hooks: of tools, of events, and those of Claude Code for the same things.
+
+use super::Event;
+
+/// The tools of Gemini CLI 0.61. Those of MCP servers begin with `mcp_`.
+pub(super) const TOOLS: [&str; 28] = [
+    "glob",
+    "write_todos",
+    "write_file",
+    "google_web_search",
+    "web_fetch",
+    "replace",
+    "run_shell_command",
+    "grep_search",
+    "read_many_files",
+    "read_file",
+    "list_directory",
+    "activate_skill",
+    "ask_user",
+    "save_memory",
+    "tracker_create_task",
+    "tracker_update_task",
+    "tracker_get_task",
+    "tracker_list_tasks",
+    "tracker_add_dependency",
+    "tracker_visualize",
+    "get_internal_docs",
+    "enter_plan_mode",
+    "exit_plan_mode",
+    "update_topic",
+    "complete_task",
+    "invoke_agent",
+    "read_mcp_resource",
+    "list_mcp_resources",
+];
+
+/// The events of Claude Code, and what they are here. The name of the last was once thought to be another.
+const CLAUDE_EVENTS: [(&str, Option<Event>); 15] = [
+    ("PreToolUse", Some(Event::BeforeTool)),
+    ("PostToolUse", Some(Event::AfterTool)),
+    ("PostToolUseFailure", Some(Event::AfterTool)),
+    ("UserPromptSubmit", Some(Event::BeforeAgent)),
+    ("Stop", Some(Event::AfterAgent)),
+    ("SubagentStop", Some(Event::AfterAgent)),
+    ("SubAgentStop", Some(Event::AfterAgent)),
+    ("SessionStart", Some(Event::SessionStart)),
+    ("SessionEnd", Some(Event::SessionEnd)),
+    ("PreCompact", Some(Event::PreCompress)),
+    ("Notification", Some(Event::Notification)),
+    ("PermissionRequest", Some(Event::Notification)),
+    ("SubagentStart", None),
+    ("TeammateIdle", None),
+    ("TaskCompleted", None),
+];
+
+/// The tools of Claude Code, and what they are here.
+pub(super) const CLAUDE_TOOLS: [(&str, &str); 14] = [
+    ("Bash", "run_shell_command"),
+    ("Edit", "replace"),
+    ("MultiEdit", "replace"),
+    ("Read", "read_file"),
+    ("Write", "write_file"),
+    ("Glob", "glob"),
+    ("Grep", "grep_search"),
+    ("LS", "list_directory"),
+    ("WebFetch", "web_fetch"),
+    ("WebSearch", "google_web_search"),
+    ("TodoWrite", "write_todos"),
+    ("Task", "invoke_agent"),
+    ("Skill", "activate_skill"),
+    ("AskUserQuestion", "ask_user"),
+];
+
+/// Names that Gemini's tools had, or never had but are written all the same.
+const OTHER_TOOLS: [(&str, &str); 8] = [
+    ("shell_execute", "run_shell_command"),
+    ("shell", "run_shell_command"),
+    ("bash", "run_shell_command"),
+    ("search_file_content", "grep_search"),
+    ("grep", "grep_search"),
+    ("ls", "list_directory"),
+    ("edit", "replace"),
+    ("edit_file", "replace"),
+];
+
+/// What Claude Code calls an event, here: none if there is nothing like it. `Err` if Claude Code has no such event.
+pub(super) fn claude_event(name: &str) -> Result<Option<Event>, ()> {
+    let found = CLAUDE_EVENTS.iter().find(|(claude, _)| *claude == name);
+    found.map(|(_, event)| *event).ok_or(())
+}
+
+/// What a tool is called here that somebody calls otherwise.
+pub(super) fn tool_meant(name: &str) -> Option<&'static str> {
+    let known = CLAUDE_TOOLS.iter().chain(&OTHER_TOOLS);
+    let known = known
+        .filter(|(other, _)| *other == name)
+        .map(|(_, ours)| *ours);
+    let same = TOOLS
+        .into_iter()
+        .filter(|tool| tool.eq_ignore_ascii_case(name) && *tool != name);
+    known.chain(same).next()
+}
+
+/// The candidate that a word was probably meant to be, if it is close.
+pub(super) fn nearest<'a>(
+    word: &str,
+    candidates: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let word = word.to_ascii_lowercase();
+    let scored =
+        candidates.map(|candidate| (distance(&word, &candidate.to_ascii_lowercase()), candidate));
+    let (distance, candidate) = scored.min_by_key(|(distance, _)| *distance)?;
+    (distance <= word.len().max(4) / 3).then_some(candidate)
+}
+
+/// How many letters have to be put in, taken out or changed (Levenshtein). Words are short.
+fn distance(one: &str, other: &str) -> usize {
+    const LONGEST: usize = 64;
+    if one.len() > LONGEST {
+        return usize::MAX;
+    }
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, letter) in one.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = line + 1;
+        for (column, against) in other.iter().enumerate() {
+            let changed = corner + usize::from(letter != *against);
+            corner = row[column + 1];
+            row[column + 1] = changed.min(corner + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_close_is_found_and_no_other() {
+        let events = || Event::ALL.into_iter().map(Event::as_str);
+        assert_eq!(nearest("beforeTool", events()), Some("BeforeTool"));
+        assert_eq!(nearest("BeforeTools", events()), Some("BeforeTool"));
+        assert_eq!(nearest("SesionStart", events()), Some("SessionStart"));
+        assert_eq!(nearest("Frobnicate", events()), None);
+        assert_eq!(nearest(&"x".repeat(10_000), events()), None);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

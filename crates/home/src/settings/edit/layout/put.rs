@@ -1,0 +1,123 @@
+//! Putting something into an object or a list.
+
+use serde_json::Value;
+
+use super::{Layout, in_line};
+use crate::jsonc::{Child, Node};
+
+/// What is put in: an item, or a key with its value.
+struct New<'a> {
+    key: Option<&'a str>,
+    value: &'a Value,
+}
+
+impl New<'_> {
+    /// As it is written: over several lines that begin with these blanks, or else on one line.
+    fn written(&self, layout: &Layout<'_>, indent: Option<&str>) -> String {
+        let value = match indent {
+            Some(indent) => layout.lines(self.value, indent),
+            None => in_line(self.value),
+        };
+        match self.key {
+            Some(key) => format!("{}: {value}", Value::from(key)),
+            None => value,
+        }
+    }
+}
+
+impl Layout<'_> {
+    /// Adds a key to the object at a path.
+    pub(in super::super) fn add(
+        &self,
+        path: &[String],
+        key: &str,
+        value: &Value,
+    ) -> Option<String> {
+        let place = self.tree.find(path)?.children.len();
+        let key = Some(key);
+        self.put(path, place, &New { key, value })
+    }
+
+    /// Puts an item into the list at a path.
+    pub(in super::super) fn insert(
+        &self,
+        path: &[String],
+        place: usize,
+        value: &Value,
+    ) -> Option<String> {
+        self.put(path, place, &New { key: None, value })
+    }
+
+    fn put(&self, path: &[String], place: usize, new: &New<'_>) -> Option<String> {
+        let node = self.tree.find(path)?;
+        let children = &node.children;
+        Some(match (children.get(place), children.last()) {
+            (Some(next), _) => self.put_before(next, new),
+            (None, Some(last)) => self.put_behind(node, last, new),
+            (None, None) => self.put_first(path, node, new),
+        })
+    }
+
+    fn put_before(&self, next: &Child, new: &New<'_>) -> String {
+        let indent = self.owns_line(next.start).then(|| self.indent(next.start));
+        let (before, behind) = self.text.split_at(next.start);
+        let between = self.between(indent);
+        format!("{before}{},{between}{behind}", new.written(self, indent))
+    }
+
+    /// The comma goes right behind the last value, what is new behind its comment.
+    fn put_behind(&self, node: &Node, last: &Child, new: &New<'_>) -> String {
+        let end = last.node.span.end;
+        let (point, is_line_end) = self.behind(end, node.span.end - 1);
+        let indent = if self.owns_line(last.start) {
+            Some(self.indent(last.start).to_owned())
+        } else {
+            let deeper = || format!("{}{}", self.indent(node.span.start), self.unit);
+            is_line_end.then(deeper)
+        };
+        let new = new.written(self, indent.as_deref());
+        let between = self.between(indent.as_deref());
+        let (before, behind) = (&self.text[..end], &self.text[point..]);
+        let kept = &self.text[end..point];
+        format!("{before},{kept}{between}{new}{behind}")
+    }
+
+    /// Puts something where nothing is yet, but perhaps comments.
+    fn put_first(&self, path: &[String], node: &Node, new: &New<'_>) -> String {
+        let (open, close) = (node.span.start + 1, node.span.end - 1);
+        let (before, behind) = (&self.text[..open], &self.text[close..]);
+        let kept = self.text[open..close].trim_end();
+        let start = self.tree.start(path).unwrap_or(node.span.start);
+        let is_in_line = kept.is_empty() && !path.is_empty() && !self.owns_line(start);
+        if is_in_line {
+            return format!("{before}{}{behind}", new.written(self, None));
+        }
+        let outer = self.indent(start);
+        let inner = format!("{outer}{}", self.unit);
+        let new = new.written(self, Some(&inner));
+        let newline = self.newline;
+        format!("{before}{kept}{newline}{inner}{new}{newline}{outer}{behind}")
+    }
+
+    /// Where something new goes behind the last value of an object or a list: at the end of its line, behind its comment.
+    /// True if that is the end of a line.
+    fn behind(&self, end: usize, close: usize) -> (usize, bool) {
+        let mut from = end;
+        while let Some(at) = self.text[from..close].find('\n').map(|at| at + from) {
+            let comments = &self.tree.plain.comments;
+            let Some(comment) = comments.iter().find(|comment| comment.contains(&at)) else {
+                let is_crlf = self.text[..at].ends_with('\r');
+                return (if is_crlf { at - 1 } else { at }, true);
+            };
+            from = comment.end;
+        }
+        (self.text[..close].trim_end().len().max(end), false)
+    }
+
+    fn between(&self, indent: Option<&str>) -> String {
+        match indent {
+            Some(indent) => format!("{}{indent}", self.newline),
+            None => " ".to_owned(),
+        }
+    }
+}

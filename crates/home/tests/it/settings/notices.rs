@@ -1,0 +1,176 @@
+//! What is said about the files.
+
+use std::fs;
+
+use super::{TRUST, USER, WORKSPACE, trusted};
+use crate::machine::Machine;
+
+/// The notices, without the part of the paths that is different each time.
+fn told(machine: &Machine) -> Vec<String> {
+    let root = format!("{}/", machine.path("").display());
+    let root = root.replace("//", "/");
+    let notices = machine.setup().notices;
+    let lines = notices
+        .iter()
+        .map(|notice| notice.to_string().replace(&root, ""));
+    lines.collect()
+}
+
+#[track_caller]
+fn check(text: &str, expected: &[&str]) {
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|line| format!("{USER}{line}"))
+        .collect();
+    assert_eq!(told(&Machine::new().file(USER, text)), expected, "{text}");
+}
+
+#[test]
+fn what_has_the_wrong_type_is_named_with_its_place() {
+    check(
+        "{\n  // é\n  \"skills\": {\n    \"é\": 1, \"disabled\": \"pdf\"\n  }\n}",
+        &[
+            ":4:13: `skills.disabled`: is `\"pdf\"`, not a list",
+            ":4:5: `skills.é`: is not a key that Gemini CLI knows",
+        ],
+    );
+    check(
+        r#"{"general": {"defaultApprovalMode": "yolo"}}"#,
+        &[
+            ":1:14: `general.defaultApprovalMode`: is `\"yolo\"`, not one of `default`, `auto_edit`, `plan`",
+        ],
+    );
+    check(
+        r#"{"hooks": {"BeforeTool": [{"hooks": [{"timeout": "soon"}]}]}}"#,
+        &[":1:39: `hooks.BeforeTool.0.hooks.0.timeout`: is `\"soon\"`, not a number"],
+    );
+    check(
+        r#"{"hooksConfig": {"enabled": null}}"#,
+        &[":1:18: `hooksConfig.enabled`: is `null`, not true or false"],
+    );
+    check(
+        r#"{"tools": {"sandbox": {"command": "chroot"}}}"#,
+        &[
+            ":1:24: `tools.sandbox.command`: is `\"chroot\"`, not one of `docker`, `podman`, `sandbox-exec`, `runsc`, `lxc`",
+        ],
+    );
+    check(
+        r#"{"security": []}"#,
+        &[":1:2: `security`: is a list, not an object"],
+    );
+}
+
+#[test]
+fn the_value_of_a_variable_is_not_told() {
+    let text = r#"{"hooks": {"BeforeTool": [{"hooks": [{"timeout": "$TOKEN"}]}]}}"#;
+    let machine = Machine::new().with("TOKEN", "secret").file(USER, text);
+    let place = "1:39: `hooks.BeforeTool.0.hooks.0.timeout`";
+    let expected = format!("{USER}:{place}: is `\"$TOKEN\"`, not a number");
+    assert_eq!(told(&machine), [expected]);
+}
+
+#[test]
+fn a_key_that_nobody_knows_is_named_with_the_one_that_was_meant() {
+    check(
+        r#"{"hooks": {"beforeTool": []}}"#,
+        &[":1:12: `hooks.beforeTool`: is no event of hooks; did you mean `BeforeTool`?"],
+    );
+    check(
+        r#"{"skill": {}}"#,
+        &[":1:2: `skill`: is not a key that Gemini CLI knows; did you mean `skills`?"],
+    );
+    check(
+        r#"{"security": {"folderTrust": {"enable": true}}}"#,
+        &[
+            ":1:31: `security.folderTrust.enable`: is not a key that Gemini CLI knows; did you mean `enabled`?",
+        ],
+    );
+    // Others keep things there too.
+    check(
+        r#"{"somebody": {"elses": 1}, "ui": {"x": 1}, "$schema": "x"}"#,
+        &[],
+    );
+}
+
+#[test]
+fn a_key_of_an_older_version_is_read_and_named() {
+    let text = r#"{"general": {"disableAutoUpdate": true}, "tools": {"approvalMode": "plan"}}"#;
+    check(
+        text,
+        &[
+            ":1:14: `general.disableAutoUpdate`: is of an older version, and read as `enableAutoUpdate`, turned around",
+            ":1:52: `tools.approvalMode`: is of an older version, and read as `general.defaultApprovalMode`",
+        ],
+    );
+    let setup = Machine::new().file(USER, text).setup();
+    assert_eq!(
+        setup.get(&["general", "enableAutoUpdate"]),
+        Some(&false.into())
+    );
+    assert_eq!(setup.get(&["general", "disableAutoUpdate"]), None);
+    assert_eq!(
+        setup.get(&["general", "defaultApprovalMode"]),
+        Some(&"plan".into())
+    );
+    check(
+        r#"{"hooks": {"disabled": []}, "agents": {"enabled": ["x"]}}"#,
+        &[
+            ":1:40: `agents.enabled`: is not read by Gemini CLI; it reads `agents.overrides`",
+            ":1:12: `hooks.disabled`: is of an older version; Gemini CLI reads `hooksConfig.disabled` instead, and passes over this",
+        ],
+    );
+}
+
+#[test]
+fn a_file_that_is_no_settings_is_named_and_the_others_still_count() {
+    let bad = |text: &str, expected: &str| {
+        let machine = trusted().file(USER, text).file(WORKSPACE, r#"{"x": 1}"#);
+        let lines = told(&machine);
+        assert_eq!(
+            lines[0],
+            format!("{USER}{expected}; Gemini CLI does not start with it")
+        );
+        let setup = machine.setup();
+        assert!(!setup.is_trusted(), "nobody knows what it would have said");
+        assert_eq!(setup.get(&["x"]), None);
+        assert_eq!(setup.get(&["skills", "enabled"]), Some(&true.into()));
+    };
+    bad("{", ":1:1: is not valid JSON: EOF while parsing an object");
+    bad(
+        "{\n  \"a\": 1,\n}",
+        ":3:1: is not valid JSON: trailing comma",
+    );
+    bad("[1]", ":1:1: does not hold a JSON object");
+    bad("null", ":1:1: does not hold a JSON object");
+    bad(
+        "\u{feff}{}",
+        ":1:1: begins with a byte order mark, which is not valid JSON",
+    );
+    bad("", ":1:1: is not valid JSON: EOF while parsing a value");
+}
+
+#[test]
+fn what_is_no_file_is_named_too() {
+    let machine = Machine::new().with(TRUST, "true");
+    fs::create_dir_all(machine.path(USER)).unwrap();
+    assert_eq!(
+        told(&machine),
+        [format!(
+            "{USER}: is not a regular file; Gemini CLI does not start with it"
+        )]
+    );
+}
+
+#[test]
+fn settings_of_the_system_that_others_can_write_are_left_out() {
+    // The temporary folder is everybody's.
+    let machine = Machine::new().file("etc/settings.json", r#"{"skills": {"enabled": false}}"#);
+    assert_eq!(
+        told(&machine),
+        [
+            "etc/settings.json: is left out: others than root can write it, or a directory on the way to it"
+        ]
+    );
+    let setup = machine.setup();
+    assert_eq!(setup.get(&["skills", "enabled"]), Some(&true.into()));
+}
