@@ -92,6 +92,7 @@ mod unix {
             source: Source::Project,
             scope: None,
             origin: PathBuf::new(),
+            place: Vec::new(),
         };
         let plan = Plan {
             hooks: vec![hook],

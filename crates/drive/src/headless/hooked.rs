@@ -65,14 +65,11 @@ impl Job {
 
 /// What does not run, and why.
 fn notices(registry: &Registry) -> Vec<String> {
-    let mut notices: Vec<_> = registry
-        .left_out
-        .iter()
-        .map(|left| {
-            let (what, origin) = (&left.what, left.origin.display());
-            format!("the hook `{what}` of {origin} does not run: {}", left.why)
-        })
-        .collect();
+    let left_out = registry.left_out.iter().map(|left| {
+        let (what, origin) = (&left.what, left.origin.display());
+        format!("`{what}` of {origin} does not run: {}", left.why)
+    });
+    let mut notices: Vec<_> = registry.warnings.iter().cloned().chain(left_out).collect();
     let is_enabled = |event: Event| {
         let mut enabled = registry.hooks.iter().filter(|entry| entry.enabled);
         enabled.any(|entry| entry.hook.event == event)

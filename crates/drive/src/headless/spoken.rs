@@ -24,6 +24,8 @@ const SPOKEN: &str = "Gemini CLI is spoken to over ACP; `--transport stream-json
 const NO_RULES: &str =
     "the rules of `lapidary.toml` hold only over ACP: here the agent decides by itself";
 
+const OWN_HOOKS: &str = "Gemini CLI runs its hooks itself here";
+
 /// How the agent is used, and what the user should know about it.
 pub(super) enum Way {
     /// It is spoken to, over ACP.
@@ -90,14 +92,14 @@ impl Job {
                 "--hooks: nobody asks us anything there",
             ),
         ];
-        match asked.into_iter().find(|(is_asked, _)| *is_asked) {
-            Some((_, what)) => Err(JobError::NotSpoken { what }),
-            None if self.config.rules.is_empty() => Ok(Way::Headless(reason)),
-            None => {
-                let reasons = reason.into_iter().chain([NO_RULES.to_owned()]);
-                Ok(Way::Headless(Some(reasons.collect::<Vec<_>>().join("; "))))
-            }
+        if let Some((_, what)) = asked.into_iter().find(|(is_asked, _)| *is_asked) {
+            return Err(JobError::NotSpoken { what });
         }
+        let rules = (!self.config.rules.is_empty()).then(|| NO_RULES.to_owned());
+        let hooks = speaking.hooks.then(|| OWN_HOOKS.to_owned());
+        let reasons: Vec<_> = reason.into_iter().chain(rules).chain(hooks).collect();
+        let reasons = (!reasons.is_empty()).then(|| reasons.join("; "));
+        Ok(Way::Headless(reasons))
     }
 
     /// Gemini CLI can be used both ways. ACP is the better one, but not for everything. What speaks against it is said, unless it is only

@@ -189,13 +189,13 @@ mod tests {
 
     use super::*;
 
-    fn check(stdout: &str, stderr: &str, exit: Exit, expected: Value) {
+    fn check(stdout: &str, stderr: &str, exit: Exit, expected: impl Into<Value>) {
         let answer = answer(stdout, stderr, Some(exit));
         let output = answer.output.map_or(Value::Null, |it| it.0.into());
-        assert_eq!(output, expected, "{stdout:?} {stderr:?} {exit:?}");
+        assert_eq!(output, expected.into(), "{stdout:?} {stderr:?} {exit:?}");
     }
 
-    fn code(stdout: &str, stderr: &str, code: i32, expected: Value) {
+    fn code(stdout: &str, stderr: &str, code: i32, expected: impl Into<Value>) {
         check(stdout, stderr, Exit::Code(code), expected);
     }
 

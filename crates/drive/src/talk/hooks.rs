@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lapidary_home::hooks::{Event, Plan, Registry};
 use lapidary_vocab::event::{DiagnosticKind, HookRun};
 use lapidary_vocab::{Body, Number, Text};
-use lapidary_wire::gemini::hooks::Details;
+use lapidary_wire::gemini::hooks::{Details, Output};
 use tokio_util::sync::CancellationToken;
 
 use super::translation::Say;
@@ -72,7 +72,8 @@ impl Firing {
         let around = self.around(place.session);
         let input = around.input(details);
         let plan = self.plan(input.event(), input.context(), place);
-        let fired = fire(&plan, input, &around, &CancellationToken::new()).await;
+        let never = CancellationToken::new();
+        let fired = Box::pin(fire(&plan, input, &around, &never)).await;
         self.tell(&fired, place);
         fired
     }
@@ -134,9 +135,9 @@ fn told(event: Event, ran: &Ran) -> HookRun {
         duration_ms: Some(Number::from(
             u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
         )),
-        decision: output.and_then(|it| it.decision()).map(text),
+        decision: output.and_then(Output::decision).map(text),
         reason: reason.map(|it| text(&it.effective_reason())),
-        message: output.and_then(|it| it.system_message()).map(Text::from),
+        message: output.and_then(Output::system_message).map(Text::from),
         timed_out: matches!(ran.error, Some(HookError::TimedOut { .. })),
         error: ran.error.as_ref().map(|error| text(&error.to_string())),
     }

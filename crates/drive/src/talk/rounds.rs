@@ -30,9 +30,10 @@ pub(super) enum Ended {
 impl Ended {
     pub(super) fn of(prompted: &Prompted) -> Self {
         let reason = prompted.whole.token().get("stopReason");
-        match reason.is_some_and(|reason| reason.is("end_turn")) {
-            true => Self::Done,
-            false => Self::Otherwise,
+        if reason.is_some_and(|reason| reason.is("end_turn")) {
+            Self::Done
+        } else {
+            Self::Otherwise
         }
     }
 }

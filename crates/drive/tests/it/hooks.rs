@@ -97,9 +97,9 @@ impl Scene {
 
     /// Waits until there are some.
     async fn until_alive(&self, least: usize) {
-        let last = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_secs(10);
         while self.alive() < least {
-            assert!(Instant::now() < last, "they do not start");
+            assert!(Instant::now() < deadline, "they do not start");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -119,6 +119,7 @@ fn hook(command: &str) -> Hook {
         source: Source::Project,
         scope: None,
         origin: PathBuf::from("settings.json"),
+        place: Vec::new(),
     }
 }
 

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     for input in moments {
         let plan = registry.plan(event, input.context());
         let fired = runtime.block_on(fired(&plan, input.clone(), &around, &cancel));
-        test.moments.push(report::moment(&plan, &input, fired));
+        test.moments.push(report::moment(&plan, &input, &fired));
         if cancel.is_cancelled() {
             break;
         }

@@ -46,16 +46,21 @@ fn the_same_hooks_have_the_same_consequences() {
     let starts: Vec<Case> = (0..CASES / at_once)
         .map(|_| Case::make(&mut chance, at_once))
         .collect();
-    let wrong: Vec<String> = thread::scope(|scope| {
+    let compared: Vec<Compared> = thread::scope(|scope| {
         let lanes: Vec<_> = (0..PARALLEL)
             .map(|lane| {
                 let starts = starts.iter().skip(lane).step_by(PARALLEL);
-                scope.spawn(move || starts.flat_map(differences).collect::<Vec<_>>())
+                scope.spawn(move || starts.map(compare).collect::<Vec<_>>())
             })
             .collect();
         let all = lanes.into_iter();
         all.flat_map(|lane| lane.join().unwrap()).collect()
     });
+    let (wrong, kinds): (Vec<_>, Vec<_>) = compared
+        .into_iter()
+        .map(|compared| (compared.wrong, compared.kinds))
+        .unzip();
+    let (wrong, kinds) = (wrong.concat(), kinds.concat());
     let count = wrong.len();
     let shown: Vec<_> = wrong.into_iter().take(5).collect();
     assert!(
@@ -63,12 +68,23 @@ fn the_same_hooks_have_the_same_consequences() {
         "seed {seed}: {count} differ\n{}",
         shown.join("\n\n")
     );
+    assert_eq!(kinds.len(), CASES);
+    for kind in ["blocked", "invalid", "hidden", "ran", "ran on"] {
+        let count = kinds.iter().filter(|it| **it == kind).count();
+        assert!(count > 0, "seed {seed}: none was {kind}: {kinds:?}");
+    }
 }
 
-/// What differs between the CLI and us at one start.
-fn differences(case: &Case) -> Vec<String> {
+/// What differs between the CLI and us at one start, and what became of its calls.
+struct Compared {
+    wrong: Vec<String>,
+    kinds: Vec<&'static str>,
+}
+
+fn compare(case: &Case) -> Compared {
     let seen = Seen::by_the_cli(case);
     let mut wrong = seen.round_trips();
+    let mut kinds = Vec::new();
     for (number, call) in case.calls.iter().enumerate() {
         let expected = Expected::of(case, number, &seen);
         let (theirs, ours) = (seen.told_about(number), expected.told);
@@ -78,20 +94,21 @@ fn differences(case: &Case) -> Vec<String> {
                 call.tool,
                 lines(&theirs),
                 lines(&ours),
-                case.outline()
+                case.outline(number)
             ));
         }
+        kinds.push(expected.consequence.kind());
         let answer = seen.answer(number);
         if !expected.consequence.is_seen_in(&answer) {
             wrong.push(format!(
                 "call {number}, {}: the model was told\n{answer}\nand we expect {:?}\nwith {}",
                 call.tool,
                 expected.consequence,
-                case.outline()
+                case.outline(number)
             ));
         }
     }
-    wrong
+    Compared { wrong, kinds }
 }
 
 fn lines(told: &[Value]) -> String {

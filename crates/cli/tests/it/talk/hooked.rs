@@ -197,10 +197,9 @@ fn contexts_are_added_to_prompts() {
     let hooks = json!({"SessionStart": [add("first")], "BeforeAgent": [add("<last>")]});
     let scene = "p = prompted(); done(p); p = hear('session/prompt'); done(p)";
     let played = play(&hooks, scene, &[], DONE);
-    let heard = played.heard().into_iter();
+    let mut heard = played.heard().into_iter();
     let prompt = heard
-        .filter(|told| told["method"] == "session/prompt")
-        .next()
+        .find(|told| told["method"] == "session/prompt")
         .unwrap();
     let texts: Vec<_> = prompt["params"]["prompt"]
         .as_array()
@@ -214,7 +213,7 @@ fn contexts_are_added_to_prompts() {
 
 #[test]
 fn a_hook_that_is_not_content_has_the_agent_go_on() {
-    let again = r#"if [ -e went ]; then true; else touch went; echo 'not yet' >&2; exit 2; fi"#;
+    let again = "if [ -e went ]; then true; else touch went; echo 'not yet' >&2; exit 2; fi";
     let hooks = json!({"AfterAgent": [hook(again)], "BeforeAgent": [hook("true")]});
     let scene = r#"
 p = prompted(); say("one"); done(p)

@@ -141,7 +141,8 @@ impl Firing {
     async fn fire_plan(&self, plan: &Plan, details: Details, place: Place<'_>) -> Fired {
         let around = self.around(place.session);
         let input = around.input(details);
-        let fired = fire(plan, input, &around, &CancellationToken::new()).await;
+        let never = CancellationToken::new();
+        let fired = Box::pin(fire(plan, input, &around, &never)).await;
         self.tell(&fired, place);
         fired
     }

@@ -24,7 +24,7 @@ pub(super) fn left_out(registry: &Registry, event: Event) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn moment(plan: &Plan, input: &Input, fired: Fired) -> HookMoment {
+pub(super) fn moment(plan: &Plan, input: &Input, fired: &Fired) -> HookMoment {
     let effects = fired.effects().into_iter().map(effect).collect();
     let aggregate = fired.aggregate.as_ref();
     HookMoment {

@@ -142,22 +142,26 @@ impl Case {
         let mut hooks = serde_json::Map::new();
         for (event, most) in [("BeforeTool", 6), ("AfterTool", 4)] {
             let count = 2 + chance.below(most);
-            let definitions = (0..count).map(|number| definition(chance, event, number));
+            let definitions = (0..count).map(|number| {
+                let name = format!("{event}.{number}");
+                definition(chance, &name, calls)
+            });
             hooks.insert(event.to_owned(), definitions.collect());
         }
-        for event in [
+        let mut quiet = vec![
             "SessionStart",
             "BeforeAgent",
             "AfterAgent",
             "SessionEnd",
             "PreCompress",
-        ] {
-            hooks.insert(event.to_owned(), json!([{"hooks": [quiet(event)]}]));
-        }
+        ];
         if chance.below(4) == 0 {
-            for event in ["BeforeModel", "BeforeToolSelection", "AfterModel"] {
-                hooks.insert(event.to_owned(), json!([{"hooks": [quiet(event)]}]));
-            }
+            quiet.extend(["BeforeModel", "BeforeToolSelection", "AfterModel"]);
+        }
+        for event in quiet {
+            let command = noting(&format!("{event}.quiet"), &[]);
+            let hook = json!({"type": "command", "command": command});
+            hooks.insert(event.to_owned(), json!([{"hooks": [hook]}]));
         }
         let calls = (0..calls).map(|number| call(chance, number)).collect();
         Self {
@@ -165,11 +169,9 @@ impl Case {
             calls,
         }
     }
-}
 
-impl Case {
-    /// The hooks without what they have in common.
-    pub(super) fn outline(&self) -> String {
+    /// The hooks, with what each of them says about a call.
+    pub(super) fn outline(&self, number: usize) -> String {
         let mut settings = self.settings.clone();
         let events = settings["hooks"].as_object_mut().unwrap();
         events.retain(|event, _| event.ends_with("Tool"));
@@ -177,32 +179,19 @@ impl Case {
         for definition in definitions.flatten() {
             for hook in definition["hooks"].as_array_mut().unwrap() {
                 let command = hook["command"].as_str().unwrap();
-                let (_, said) = command.split_once("$HOOK_LOG\"; ").unwrap();
-                hook["command"] = said.into();
+                let said = command.split_once(&branch(number)).unwrap().1;
+                hook["command"] = said.split_once(";;").unwrap().0.into();
             }
         }
         settings.to_string()
     }
 }
 
-/// A hook that only notes what it is told.
-fn quiet(event: &str) -> Value {
-    json!({"type": "command", "command": noting(&format!("{event}.quiet"), "", "", "exit 0")})
-}
-
-fn definition(chance: &mut Chance, event: &str, number: usize) -> Value {
-    let hooks = (0..1 + chance.below(2)).map(|at| {
-        // Most hooks have nothing against it, or else nothing would ever happen.
-        let calm = chance.below(3) > 0;
-        let range = if calm { 4 } else { SAYS.len() };
-        let (stdout, stderr, exit) = SAYS[chance.below(range)];
-        let stdout = if event == "AfterTool" && stdout.contains("tool_input") {
-            ""
-        } else {
-            stdout
-        };
-        let name = format!("{event}.{number}.{at}");
-        let mut hook = json!({"type": "command", "command": noting(&name, stdout, stderr, exit)});
+fn definition(chance: &mut Chance, name: &str, calls: usize) -> Value {
+    let hooks = (0..=chance.below(2)).map(|at| {
+        let name = format!("{name}.{at}");
+        let says: Vec<_> = (0..calls).map(|_| says(chance, &name)).collect();
+        let mut hook = json!({"type": "command", "command": noting(&name, &says)});
         if chance.below(3) == 0 {
             hook["name"] = name.into();
         }
@@ -221,10 +210,34 @@ fn definition(chance: &mut Chance, event: &str, number: usize) -> Value {
     definition
 }
 
-/// A command that notes what it is told, and then says and does this.
-fn noting(name: &str, stdout: &str, stderr: &str, exit: &str) -> String {
+/// Most hooks have nothing against it, or else nothing would ever happen.
+fn says(chance: &mut Chance, name: &str) -> (&'static str, &'static str, &'static str) {
+    let is_calm = chance.below(5) > 0;
+    let says = SAYS[chance.below(if is_calm { 4 } else { SAYS.len() })];
+    // After a tool has run there is nothing to be changed about its arguments.
+    if name.starts_with("After") && says.0.contains("tool_input") {
+        return SAYS[0];
+    }
+    says
+}
+
+/// Where a command turns to what it says about a call.
+fn branch(number: usize) -> String {
+    format!(" *{}*) ", mark(number))
+}
+
+/// A command that notes what it is told, and then says and does what it says about the call.
+fn noting(name: &str, says: &[(&str, &str, &str)]) -> String {
+    let branches = says
+        .iter()
+        .enumerate()
+        .map(|(number, (stdout, stderr, exit))| {
+            let branch = branch(number);
+            format!("{branch}printf '%s' '{stdout}'; printf '%s' '{stderr}' >&2; {exit};;")
+        });
+    let branches: String = branches.collect();
     format!(
-        r#"told=$(cat); printf '%s\n' "{{\"hook\":\"{name}\",\"places\":\"${{GEMINI_PROJECT_DIR}}|${{GEMINI_CWD}}|${{GEMINI_PLANS_DIR}}|${{GEMINI_SESSION_ID}}|${{CLAUDE_PROJECT_DIR}}|$GEMINI_CWD\",\"told\":$told}}" >> "$HOOK_LOG"; printf '%s' '{stdout}'; printf '%s' '{stderr}' >&2; {exit}"#
+        r#"told=$(cat); printf '%s\n' "{{\"hook\":\"{name}\",\"places\":\"${{GEMINI_PROJECT_DIR}}|${{GEMINI_CWD}}|${{GEMINI_PLANS_DIR}}|${{GEMINI_SESSION_ID}}|${{CLAUDE_PROJECT_DIR}}|$GEMINI_CWD\",\"told\":$told}}" >> "$HOOK_LOG"; case "$told" in{branches} esac"#
     )
 }
 

@@ -34,6 +34,16 @@ pub(super) enum Consequence {
 }
 
 impl Consequence {
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Blocked(_) => "blocked",
+            Self::Invalid => "invalid",
+            Self::Hidden(_) => "hidden",
+            Self::Ran(Some(_)) => "ran on",
+            Self::Ran(None) => "ran",
+        }
+    }
+
     pub(super) fn is_seen_in(&self, answer: &Value) -> bool {
         let error = answer["error"].as_str();
         let all = answer.to_string();

@@ -64,7 +64,7 @@ impl Seen {
             .stdin(Stdio::null());
         let ran = output(command, b"");
         let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
-        assert!(ran.status.success(), "{stderr}\n{}", case.outline());
+        assert!(ran.status.success(), "{stderr}");
         let requests = api.requests();
         let answers = requests.iter().filter_map(|request| {
             let last = request.last_content()?;
