@@ -14,7 +14,7 @@ pub(super) struct Spots(HashMap<PathBuf, Option<Text>>);
 /// A file's text and where its values are.
 pub(super) struct Text {
     pub(super) tree: Tree,
-    text: String,
+    content: String,
     /// Where lines begin.
     lines: Vec<usize>,
     /// Then a letter is a byte.
@@ -30,7 +30,7 @@ impl Text {
             tree,
             lines: std::iter::once(0).chain(ends).collect(),
             is_ascii: text.is_ascii(),
-            text,
+            content: text,
         })
     }
 
@@ -38,7 +38,7 @@ impl Text {
     pub(super) fn place(&self, byte: usize) -> Place {
         let line = self.lines.partition_point(|start| *start <= byte);
         let start = self.lines[line.saturating_sub(1)];
-        let before = self.text.get(start..byte).unwrap_or_default();
+        let before = self.content.get(start..byte).unwrap_or_default();
         let letters = if self.is_ascii {
             before.len()
         } else {
