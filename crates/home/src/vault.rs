@@ -14,6 +14,7 @@
 //! vault/tombstones/<sha256>.json     what was removed on purpose, and when
 //! vault/sequence                     how many snapshots were written
 //! vault/lock                         shared by who adds, exclusive to who prunes
+//! vault/overtaken                    somebody did not wait for a prune any longer, which therefore ends
 //! ```
 //!
 //! Everything is written under a temporary name, synced and renamed, contents before the snapshot that names them: a crash
@@ -52,6 +53,7 @@ pub use verify::Verdict;
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use error::At as _;
 
@@ -61,6 +63,8 @@ pub struct Vault {
     dir: PathBuf,
     /// Called before each step that changes the disk: tests end the process there.
     step: fn(&'static str),
+    /// How long somebody who holds a lock is waited for.
+    patience: Duration,
 }
 
 impl Vault {
@@ -70,6 +74,7 @@ impl Vault {
         Self {
             dir: dir.into(),
             step,
+            patience: guard::lock::PATIENCE,
         }
     }
 
@@ -83,6 +88,14 @@ impl Vault {
     #[must_use]
     pub fn on_step(mut self, step: fn(&'static str)) -> Self {
         self.step = step;
+        self
+    }
+
+    /// Waits no longer than this for somebody else. For tests that would wait for long.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 
@@ -116,22 +129,42 @@ impl Vault {
         Ok(())
     }
 
-    /// Held by who adds: nothing is pruned meanwhile.
-    fn share(&self) -> Result<File, VaultError> {
+    /// Held by who adds: nothing is pruned meanwhile. The flaw says that somebody prunes for too long to be waited for.
+    fn share(&self) -> Result<(File, Option<Flaw>), VaultError> {
         let lock = self.lock_file()?;
-        // Whoever prunes for so long is stopped more likely than at work, and keeping sessions matters more than room.
-        guard::lock::wait(|| lock.try_lock_shared()).at("lock", &self.dir)?;
-        Ok(lock)
+        if guard::lock::wait(self.patience, || lock.try_lock_shared()).at("lock", &self.dir)? {
+            return Ok((lock, None));
+        }
+        // Whoever prunes for so long is stopped more likely than at work, and keeping sessions matters more than room. If it
+        // goes on after all, it finds this and removes nothing more.
+        let path = self.overtaken();
+        fs::write(&path, "").at("write", &path)?;
+        let path = self.dir.join("lock");
+        let kind = FlawKind::Held;
+        Ok((lock, Some(Flaw { path, kind })))
+    }
+
+    /// The same for who only reads, in a vault that may not be there or not be ours to write.
+    fn share_where_it_is(&self) -> Option<File> {
+        let lock = self.lock_file().ok()?;
+        let is_ours = guard::lock::wait(self.patience, || lock.try_lock_shared()).ok()?;
+        is_ours.then_some(lock)
     }
 
     /// Held by who prunes: nobody else adds or prunes meanwhile.
     fn own(&self) -> Result<File, VaultError> {
         let lock = self.lock_file()?;
-        if guard::lock::wait(|| lock.try_lock()).at("lock", &self.dir)? {
+        if guard::lock::wait(self.patience, || lock.try_lock()).at("lock", &self.dir)? {
+            let _ = fs::remove_file(self.overtaken());
             return Ok(lock);
         }
-        let held = std::io::Error::from(std::io::ErrorKind::WouldBlock);
+        let held = std::io::Error::other("another process is using it");
         Err(held).at("lock", &self.dir)
+    }
+
+    /// Who did not wait for a prune any longer leaves this.
+    fn overtaken(&self) -> PathBuf {
+        self.dir.join("overtaken")
     }
 
     fn lock_file(&self) -> Result<File, VaultError> {

@@ -347,7 +347,12 @@ impl AcpNormalizer {
         }
         self.belongs_to(read.session_id);
         self.tag(&read.update, current);
-        self.has_spoken |= current.tags.is_empty() && updates::is_work(&read.update);
+        let is_work = updates::is_work(&read.update);
+        self.has_spoken |= is_work && current.tags.is_empty();
+        // Also behind the end of the turn, where some agents say its last words, and under the id of another session.
+        if is_work && !current.tags.contains(&"acp.replay") {
+            self.verdict.answered(true);
+        }
         self.update(&read, current, out);
     }
 

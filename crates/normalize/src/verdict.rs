@@ -53,7 +53,7 @@ pub struct Verdict {
     last_error: Option<Text>,
     /// A warning that takes back a success, and what it means.
     spoiler: Option<(Cause, Text)>,
-    /// By its own count no model was asked, and nothing was said.
+    /// Nothing was said or done: headless, by its own count, no model was even asked.
     is_hollow: bool,
 }
 
@@ -135,6 +135,12 @@ impl Verdict {
         self.is_hollow = !asked;
     }
 
+    /// Over ACP: whether anything was said or done since the prompt. Gemini CLI 0.61 ends a turn well in which the model, asked four
+    /// times, gave no answer that could be used; headless it calls the same an error.
+    pub fn answered(&mut self, answered: bool) {
+        self.is_hollow = !answered;
+    }
+
     /// True once the agent has reported how it went.
     pub fn has_result(&self) -> bool {
         self.result.is_some()
@@ -146,7 +152,7 @@ impl Verdict {
         let failed = cause != Cause::EndTurn;
         let special = match &ending.stopped {
             Some(stopped) => stopped.hint.clone(),
-            None => self.is_hollow_success(&cause).then(|| TOO_LARGE.to_owned()),
+            None => self.is_too_large(&cause).then(|| TOO_LARGE.to_owned()),
         };
         RunEnd {
             outcome: cause.outcome(),
@@ -195,6 +201,7 @@ impl Verdict {
 
     fn cause_over_acp(&self, ending: &Ending, is_gemini: bool) -> Cause {
         match (&self.result, &ending.signal, ending.exit_code) {
+            (Some(result), ..) if result.is_success() && self.is_hollow => Cause::EmptyResponse,
             (Some(result), ..) if result.is_success() => Cause::EndTurn,
             (Some(result), ..) => result
                 .stop_reason()
@@ -272,8 +279,11 @@ impl Verdict {
         if let Some(stopped) = &ending.stopped {
             return stopped.message.clone().into();
         }
-        if self.is_hollow_success(cause) {
+        if self.is_too_large(cause) {
             return Text::from("the agent reported success, but asked no model and said nothing");
+        }
+        if self.is_hollow_success(cause) {
+            return Text::from("the agent ended its turn well, but said nothing and did nothing");
         }
         let spoilt = self
             .spoiler
@@ -299,6 +309,11 @@ impl Verdict {
             },
             _ => self.manner.complaint(cause, ending),
         }
+    }
+
+    /// Headless, that is what a success without a word means.
+    fn is_too_large(&self, cause: &Cause) -> bool {
+        self.manner == Manner::Headless && self.is_hollow_success(cause)
     }
 
     fn is_hollow_success(&self, cause: &Cause) -> bool {

@@ -42,8 +42,10 @@ pub struct HtmlRenderer {
 impl HtmlRenderer {
     /// One that knows how it will end.
     pub fn knowing(outline: Outline) -> Self {
+        let ahead = Ahead::of(outline);
         Self {
-            ahead: Some(Ahead::of(outline)),
+            transcript: ahead.transcript.again(),
+            ahead: Some(ahead),
             ..Self::default()
         }
     }

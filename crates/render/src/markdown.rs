@@ -32,9 +32,10 @@ pub struct MarkdownRenderer {
 impl MarkdownRenderer {
     /// One that knows how it will end.
     pub fn knowing(outline: Outline) -> Self {
+        let ahead = Ahead::of(outline);
         Self {
-            ahead: Some(Ahead::of(outline)),
-            ..Self::default()
+            transcript: ahead.transcript.again(),
+            ahead: Some(ahead),
         }
     }
 

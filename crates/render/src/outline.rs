@@ -17,7 +17,7 @@ impl Outline {
     /// Takes the next event in.
     pub fn event(&mut self, event: &Event) {
         self.transcript.push(event);
-        self.transcript.finished();
+        self.transcript.forget_items();
     }
 }
 

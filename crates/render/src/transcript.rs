@@ -3,7 +3,7 @@
 //! Chunks become texts, a tool's result joins its call, everything else is a notice. Markdown and HTML print these items.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use lapidary_vocab::event::{
     RunEnd, SessionInit, StreamDeltaKind, TextEvent, ToolCompletion, ToolInvocation, TurnComplete,
@@ -32,9 +32,12 @@ pub(crate) struct Transcript {
     pub(crate) end: Option<RunEnd>,
     /// The first line of each prompt.
     pub(crate) prompts: Vec<String>,
+    /// The events that are the last to tell of a call that nothing answers, if that is known: such a call is not waited for.
+    unanswered: HashSet<u64>,
+    pushed: u64,
     turns: usize,
     echo: Echo,
-    open_calls: HashMap<String, usize>,
+    open_calls: HashMap<String, Open>,
     /// True if the last item is a text that the next chunk may continue.
     is_speaking: bool,
     /// True if the agent has said something in this turn.
@@ -127,6 +130,13 @@ impl Tool {
     }
 }
 
+/// A call that has not been answered: where its item is, and which event told of it last.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    at: usize,
+    told: u64,
+}
+
 /// The end of a turn.
 #[derive(Debug)]
 pub(crate) struct TurnEnd {
@@ -139,6 +149,7 @@ pub(crate) struct TurnEnd {
 impl Transcript {
     /// Takes the next event in.
     pub(crate) fn push(&mut self, event: &Event) {
+        self.pushed += 1;
         self.totals.note(event);
         self.note_session(event);
         if self.echo.repeats(&event.body) {
@@ -194,15 +205,28 @@ impl Transcript {
 
     /// Hands over the items that nothing will change any more.
     pub(crate) fn finished(&mut self) -> Vec<Item> {
-        let open = self.open_calls.values().min().copied();
+        let open = self.open_calls.values().map(|open| open.at).min();
         // Chunks may follow, and the end of a run takes back that of its only turn.
         let is_open = self.is_speaking || matches!(self.items.last(), Some(Item::TurnEnd(_)));
         let count = self.items.len() - usize::from(is_open && !self.items.is_empty());
         let count = open.map_or(count, |open| count.min(open));
-        for at in self.open_calls.values_mut() {
-            *at -= count;
+        for open in self.open_calls.values_mut() {
+            open.at -= count;
         }
         self.items.drain(..count).collect()
+    }
+
+    /// Lets go of what was said, for who only wants the rest. Nothing is waited for, so nothing is held.
+    pub(crate) fn forget_items(&mut self) {
+        self.items.clear();
+    }
+
+    /// An empty one for the same events once more, now that it is known which calls nothing answers.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            unanswered: self.open_calls.values().map(|open| open.told).collect(),
+            ..Self::default()
+        }
     }
 
     fn note_session(&mut self, event: &Event) {
@@ -252,20 +276,26 @@ impl Transcript {
 
     fn call(&mut self, call: &ToolInvocation, event: &Event) {
         let id = call.call_id.to_string();
+        let told = self.pushed;
+        let tool = Box::new(Tool::called(call, event));
         // Over ACP a call is told again whenever more is known about it.
-        let known = self.open_calls.get(&id).copied();
-        if let Some(Item::Tool(tool)) = known.and_then(|at| self.items.get_mut(at)) {
-            **tool = Tool::called(call, event);
-            return;
+        let known = self.open_calls.get(&id).map(|open| open.at);
+        let known = known.filter(|at| *at < self.items.len());
+        let at = known.unwrap_or(self.items.len());
+        match self.items.get_mut(at) {
+            Some(item) => *item = Item::Tool(tool),
+            None => self.items.push(Item::Tool(tool)),
         }
-        self.open_calls.insert(id, self.items.len());
-        self.items
-            .push(Item::Tool(Box::new(Tool::called(call, event))));
+        if self.unanswered.contains(&told) {
+            self.open_calls.remove(&id);
+        } else {
+            self.open_calls.insert(id, Open { at, told });
+        }
     }
 
     fn complete(&mut self, done: &ToolCompletion, event: &Event) {
         let at = self.open_calls.remove(&*done.call_id.to_str());
-        if let Some(Item::Tool(tool)) = at.and_then(|at| self.items.get_mut(at)) {
+        if let Some(Item::Tool(tool)) = at.and_then(|open| self.items.get_mut(open.at)) {
             tool.complete(done, event);
         } else {
             let mut tool = Tool::default();

@@ -233,3 +233,31 @@ redacted: 3 secrets in 4 places
 ";
     assert_eq!(stderr(&ran), expected);
 }
+
+#[test]
+fn a_backup_says_what_is_not_in_it() {
+    let stage = Stage::new();
+    let said = |stage: &Stage, folder: &str| {
+        let folder = stage.path(folder);
+        let output = stage.export(&["--all", "-o", folder.to_str().unwrap()]);
+        assert!(output.status.success(), "{output:?}");
+        let count = fs::read_dir(&folder).unwrap().count();
+        (String::from_utf8(output.stderr).unwrap(), count)
+    };
+    assert_eq!(said(&stage, "whole"), (String::new(), 2));
+    let chats = stage.path("home/.gemini/tmp/project/chats");
+    fs::write(chats.join("session-2026-01-01T00-00-aaaaaaaa.jsonl"), "").unwrap();
+    let (told, count) = said(&stage, "partial");
+    assert_eq!(count, 2);
+    let expected = "note: 1 file that is no session to resume is left out; `lapidary sessions list --all --hidden` says why\n";
+    assert_eq!(told, expected);
+    fs::remove_dir_all(stage.path("home/.gemini/tmp")).unwrap();
+    fs::write(stage.path("home/.gemini/tmp"), "").unwrap();
+    let (told, count) = said(&stage, "nothing");
+    assert_eq!(count, 0);
+    assert!(told.starts_with("warning: cannot look into"), "{told}");
+    assert!(
+        told.ends_with("note: there is no session to export\n"),
+        "{told}"
+    );
+}

@@ -236,3 +236,79 @@ fn a_full_disk_is_no_error_of_a_search() {
         hits(&good.stdout)
     );
 }
+
+/// All bytes of the index: the database and what it has beside it.
+fn bytes_of_the_index(home: &Home) -> Vec<u8> {
+    let mut paths: Vec<_> = fs::read_dir(home.cache())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    paths
+        .iter()
+        .flat_map(|path| fs::read(path).unwrap())
+        .collect()
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes
+        .windows(text.len())
+        .any(|window| window == text.as_bytes())
+}
+
+#[test]
+#[cfg(unix)]
+fn nobody_else_can_read_the_index() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    // Whatever the mask of who makes it.
+    let ran = home.ran_by("umask 000; \"$0\" \"$@\"", &["index"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(mode(&home.cache()), 0o700);
+    let [name] = &home.databases()[..] else {
+        panic!("one index");
+    };
+    let database = home.cache().join(name);
+    assert_eq!(mode(&database), 0o600);
+    // One that an older version or somebody else left open is closed when it is next used.
+    fs::set_permissions(&database, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(home.ran(&["search", "zebra"]).code, Some(0));
+    assert_eq!(mode(&database), 0o600);
+}
+
+#[test]
+fn the_index_forgets_a_session_that_was_deleted() {
+    let home = Home::new();
+    let secret = |id: &str, word: &str| {
+        home.session(
+            id,
+            &[
+                &format!(r#"{{"id":"1","type":"user","content":"Tell of the {word}"}}"#),
+                r#"{"id":"2","type":"gemini","content":"It was."}"#,
+            ],
+        );
+    };
+    secret("cccc-3", "xylophonist");
+    secret("dddd-4", "yodelling");
+    assert_eq!(home.ran(&["index"]).code, Some(0));
+    let before = bytes_of_the_index(&home);
+    for told in ["xylophonist", "cccc-3"] {
+        assert!(contains(&before, told), "{told} is in the index");
+    }
+    let ran = home.ran(&["delete", "cccc-3", "--yes"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+    // The lists of words leave out how a word begins like the one before it.
+    let after = bytes_of_the_index(&home);
+    for told in ["xylophonist", "ylophonist", "cccc-3", "session-cccc3"] {
+        assert!(!contains(&after, told), "{told} is still in the index");
+    }
+    let found = |word: &str| {
+        let ran = home.ran(&["search", word]);
+        let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+        result["total"].as_u64()
+    };
+    assert_eq!(found("xylophonist"), Some(0));
+    assert_eq!(found("yodelling"), Some(1));
+    assert_eq!(found("zebra"), Some(2));
+}

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
@@ -125,10 +126,42 @@ impl Store {
         }
         let mut projects: Vec<_> = projects.into_values().collect();
         projects.sort_by(|one, other| one.id.cmp(&other.id));
-        if let (Some(warning), Some(first)) = (registry.warning, projects.first_mut()) {
-            first.warnings.push(warning);
+        let mut warnings: Vec<_> = registry.warning.into_iter().collect();
+        warnings.extend(self.not_looked_into());
+        match projects.first_mut() {
+            Some(first) => first.warnings.append(&mut warnings),
+            // Where nothing can be seen, somebody has to say why.
+            None if !warnings.is_empty() => projects.push(Project {
+                root: None,
+                id: String::new(),
+                directories: Vec::new(),
+                warnings,
+            }),
+            None => {}
         }
         projects
+    }
+
+    /// What may hold sessions and is not looked into, a sentence each.
+    fn not_looked_into(&self) -> Vec<String> {
+        let base = self.base();
+        let entries = match fs::read_dir(&base) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
+            Err(error) => return vec![format!("cannot look into `{}`: {error}", base.display())],
+        };
+        let links = entries.filter_map(Result::ok).filter(|entry| {
+            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+            is_link && entry.path().is_dir()
+        });
+        links
+            .map(|entry| {
+                format!(
+                    "`{}` is a link, which is not followed",
+                    entry.path().display()
+                )
+            })
+            .collect()
     }
 
     /// What `projects.json` says. A file that says nothing sensible counts as empty, as for the CLI: markers tell the same.
@@ -158,10 +191,11 @@ impl Store {
         let names: BTreeMap<_, _> = sound.collect();
         let left_out = projects.len() - names.len();
         let warning = (left_out > 0).then(|| {
-            format!(
-                "`{}` has {left_out} entries that are no names of directories",
-                path.display()
-            )
+            let entries = match left_out {
+                1 => "1 entry that is no name of a directory".to_owned(),
+                count => format!("{count} entries that are no names of directories"),
+            };
+            format!("`{}` has {entries}", path.display())
         });
         Registry { names, warning }
     }

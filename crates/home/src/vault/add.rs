@@ -63,7 +63,7 @@ impl Vault {
             return Ok(Added::nothing(request));
         }
         self.make()?;
-        let _shared = self.share()?;
+        let (_shared, held) = self.share()?;
         let mut intake = Intake {
             vault: self,
             folder,
@@ -71,7 +71,7 @@ impl Vault {
             known: Cache::default(),
             pending: Vec::new(),
             changing: Vec::new(),
-            flaws: Vec::new(),
+            flaws: held.into_iter().collect(),
         };
         for path in request.files {
             intake.take(path, &cache)?;

@@ -9,6 +9,7 @@ use tempfile::{NamedTempFile, TempPath};
 
 use super::error::At as _;
 use super::stat::Stat;
+use super::within::Bytes;
 use super::{Entry, Vault, VaultError, make_private};
 
 /// How often a file is read that changes meanwhile.
@@ -201,15 +202,24 @@ impl Vault {
 
     /// The SHA-256 of a content's first bytes.
     pub(super) fn hash_of_start(&self, sha256: &str, size: u64) -> Result<String, VaultError> {
-        let bytes = self.bytes_of(sha256);
+        let (file, bytes) = self.open_bytes(sha256)?;
         let place = self.place(&bytes.of);
         let size = bytes.size.unwrap_or(u64::MAX).min(size);
-        let file = File::open(&place).map_err(|_| VaultError::Missing {
-            sha256: sha256.to_owned(),
-        })?;
         let mut hasher = Hasher(Sha256::new());
         io::copy(&mut file.take(size), &mut hasher).at("read", &place)?;
         Ok(hex(&hasher.0.finalize()))
+    }
+
+    /// Opens the file that has a content's bytes. It may be folded into another one just now: then they are looked for again.
+    fn open_bytes(&self, sha256: &str) -> Result<(File, Bytes), VaultError> {
+        for _ in 0..TRIES {
+            let bytes = self.bytes_of(sha256);
+            if let Ok(file) = File::open(self.place(&bytes.of)) {
+                return Ok((file, bytes));
+            }
+        }
+        let sha256 = sha256.to_owned();
+        Err(VaultError::Missing { sha256 })
     }
 
     /// False if a content cannot begin with a smaller one: the last bytes of that differ. Costs next to nothing.
@@ -228,10 +238,22 @@ impl Vault {
     /// The content that a file had, verified.
     pub fn read(&self, entry: &Entry) -> Result<Vec<u8>, VaultError> {
         let name = entry.within.as_ref().unwrap_or(&entry.sha256);
-        let place = self.place(&self.bytes_of(name).of);
-        let file = File::open(&place).map_err(|_| VaultError::Missing {
-            sha256: name.clone(),
-        })?;
+        match self.read_from(name, entry) {
+            Err(VaultError::Missing { .. }) => self.read_moved(name, entry),
+            read => read,
+        }
+    }
+
+    /// Somebody has pruned since the entry was read, or does so now: then only the snapshots know which content begins with it.
+    fn read_moved(&self, name: &str, entry: &Entry) -> Result<Vec<u8>, VaultError> {
+        let _shared = self.share_where_it_is();
+        let name = self.moved(entry)?.unwrap_or_else(|| name.to_owned());
+        self.read_from(&name, entry)
+    }
+
+    fn read_from(&self, name: &str, entry: &Entry) -> Result<Vec<u8>, VaultError> {
+        let (file, found) = self.open_bytes(name)?;
+        let place = self.place(&found.of);
         let mut bytes = Vec::new();
         file.take(entry.size)
             .read_to_end(&mut bytes)

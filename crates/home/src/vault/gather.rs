@@ -30,6 +30,8 @@ pub enum FlawKind {
     Unreadable(String),
     /// It was there when we looked, and gone when we read.
     Gone,
+    /// Somebody has locked it for longer than anybody waits, so that it was done without waiting.
+    Held,
 }
 
 impl fmt::Display for Flaw {
@@ -47,6 +49,10 @@ impl fmt::Display for Flaw {
             ),
             FlawKind::Unreadable(why) => write!(f, "`{path}` cannot be read: {why}."),
             FlawKind::Gone => write!(f, "`{path}` vanished while it was being read."),
+            FlawKind::Held => write!(
+                f,
+                "`{path}` is held by another process for long, which prunes; sessions are kept without waiting for it."
+            ),
         }
     }
 }

@@ -185,6 +185,11 @@ impl Guard {
         Self::begin(vault, request, true)
     }
 
+    /// Puts back what runs have lost that were killed, for who wants to choose a session before the next one begins.
+    pub fn finish_killed(vault: &Vault, now: SystemTime) -> Vec<Action> {
+        resumed::finish_abandoned(vault, now)
+    }
+
     fn begin(vault: &Vault, request: GuardRequest, any: bool) -> Result<Self, VaultError> {
         let mut guard = Self {
             vault: vault.clone(),

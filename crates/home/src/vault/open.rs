@@ -1,5 +1,6 @@
 //! Guards whose run is not over. One that died with its process is finished by the next.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -85,6 +86,17 @@ impl Vault {
             .iter()
             .filter(|it| it.extension().is_some_and(|it| it == "json"));
         named.filter_map(|path| abandoned_at(path)).collect()
+    }
+
+    /// The snapshots that guards go back to: those of runs under way, and of killed ones that nobody has finished yet.
+    pub(super) fn guarded(&self) -> HashSet<String> {
+        let records = verify::children(&self.open_guards()).into_iter();
+        let records = records.filter_map(|path| {
+            let bytes = fs::read(path).ok()?;
+            serde_json::from_slice::<Record>(&bytes).ok()
+        });
+        let places = records.flat_map(|record| record.places);
+        places.map(|place| place.snapshot).collect()
     }
 
     fn open_guards(&self) -> PathBuf {

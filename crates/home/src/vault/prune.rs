@@ -1,6 +1,6 @@
 //! Making the vault smaller, without losing the last of anything.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ pub struct Pruned {
 
 impl Vault {
     /// Drops what may go: first contents that a newer one of the same session begins with, then by age, then by size; never a
-    /// session's newest, nor its newest that can be resumed.
+    /// session's newest, nor its newest that can be resumed, nor what was there before a run that is not over.
     pub fn prune(&self, request: &PruneRequest) -> Result<Pruned, VaultError> {
         if !self.dir.is_dir() {
             return Ok(Pruned::default());
@@ -61,6 +61,7 @@ impl Vault {
             self.located(entry);
         }
         let mut plan = Plan::of(snapshots);
+        plan.keep(&self.guarded());
         plan.contain(self);
         plan.age(request);
         plan.shrink(request);
@@ -87,6 +88,7 @@ impl Vault {
     /// Snapshots first: at no time do they name what is gone.
     fn carry_out(&self, plan: &Plan, now: SystemTime) -> Result<(), VaultError> {
         for snapshot in &plan.snapshots {
+            self.is_still_ours()?;
             let files = plan.remaining(snapshot);
             if files == snapshot.files {
                 continue;
@@ -104,6 +106,7 @@ impl Vault {
         }
         self.forget_caches();
         for sha256 in plan.gone.keys() {
+            self.is_still_ours()?;
             self.step("remove a content");
             let path = self.place(sha256);
             match fs::remove_file(&path) {
@@ -113,6 +116,15 @@ impl Vault {
         }
         self.forget_notes();
         self.remove_temporary(now);
+        Ok(())
+    }
+
+    /// Who was stopped for so long that others did not wait any longer does not know what is needed now.
+    fn is_still_ours(&self) -> Result<(), VaultError> {
+        if self.overtaken().exists() {
+            let changed = io::Error::other("somebody has added to it meanwhile; try again");
+            return Err(changed).at("prune", &self.dir);
+        }
         Ok(())
     }
 
@@ -191,6 +203,17 @@ impl Plan {
             within,
             dropped: BTreeSet::new(),
             gone: BTreeMap::new(),
+        }
+    }
+
+    /// What was there before a run that is not over is what may have to be put back.
+    fn keep(&mut self, guarded: &HashSet<String>) {
+        let guarded = self.snapshots.iter().filter(|it| guarded.contains(&it.id));
+        for entry in guarded.flat_map(|it| &it.files) {
+            let name = self.within.get(&entry.sha256).unwrap_or(&entry.sha256);
+            if let Some(content) = self.contents.get_mut(name) {
+                content.is_last = true;
+            }
         }
     }
 

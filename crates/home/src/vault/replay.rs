@@ -362,8 +362,10 @@ const MOST_PLACES: usize = 64;
 /// The record that a torn line ends in. What only looks like one, such as a tool call inside a message, has no `type`.
 fn last_record(line: &str) -> Option<Token<'_>> {
     let is_beginning = |at: &usize| BEGINNINGS.iter().any(|it| line[*at..].starts_with(it));
-    let places = line.match_indices("{\"").map(|(at, _)| at).skip(1);
-    let mut places = places.filter(is_beginning).take(MOST_PLACES);
+    // The line as a whole was looked at already.
+    let places = line.match_indices("{\"").map(|(at, _)| at);
+    let places = places.filter(|at| *at > 0 && is_beginning(at));
+    let mut places = places.take(MOST_PLACES);
     places.find_map(|at| Token::parse(&line[at..]).ok().filter(|it| is_record(*it)))
 }
 

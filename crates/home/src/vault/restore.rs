@@ -5,8 +5,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::blobs::{sha256, sync_folder, temporary};
+use super::blobs::{sync_folder, temporary};
 use super::error::At as _;
+use super::replay::{Depth, Replay, enriched, lossy};
 use super::{Entry, History, Snapshot, Vault, VaultError, names, stat};
 
 /// What to bring back.
@@ -45,7 +46,7 @@ pub struct Restored {
 pub enum How {
     /// It was gone and is back under its name.
     Written,
-    /// It had never gone.
+    /// It had never gone: the file has that content, or has grown since.
     AlreadyThere,
     /// Another content has its name now: it lies next to it, under one of its own.
     Beside,
@@ -89,11 +90,11 @@ impl Vault {
     ) -> Result<Vec<Restored>, VaultError> {
         let mut restored = Vec::new();
         for entry in &chosen.entries {
-            self.read(entry)?;
+            let bytes = self.read(entry)?;
             let path = entry.below(project)?;
             let (path, how) = if path.symlink_metadata().is_err() {
                 (path, How::Written)
-            } else if holds(&path, entry) {
+            } else if holds(&path, &bytes) {
                 (path, How::AlreadyThere)
             } else {
                 (beside(&path, entry, now), How::Beside)
@@ -161,8 +162,23 @@ fn is_below(path: &str, session: &str) -> bool {
     folder.is_some_and(|folder| folder.to_string_lossy() == names::sanitised(session))
 }
 
-fn holds(path: &Path, entry: &Entry) -> bool {
-    fs::read(path).is_ok_and(|there| sha256(&there) == entry.sha256)
+/// True if a file has the content, or has grown since and still shows all of it: a copy beside it would only hide what is newer.
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    fs::read(path).is_ok_and(|there| there == bytes || shows_all_of(&there, bytes))
+}
+
+fn shows_all_of(there: &[u8], before: &[u8]) -> bool {
+    if !there.starts_with(before) {
+        return false;
+    }
+    let (there, before) = (lossy(there), lossy(before));
+    let now = Replay::of(&there, Depth::Hidden);
+    let then = Replay::of(&before, Depth::Hidden);
+    let mut messages = then.shown.iter();
+    messages.all(|old| {
+        let new = now.shown.get(old.key);
+        new.is_some_and(|new| enriched(&old.record, new) == new.record)
+    })
 }
 
 /// A free name next to one that is taken.
@@ -186,7 +202,7 @@ pub(super) fn put(
     if write_new(&path, bytes, time)? {
         return Ok((path, How::Written));
     }
-    if holds(&path, entry) {
+    if holds(&path, bytes) {
         return Ok((path, How::AlreadyThere));
     }
     loop {

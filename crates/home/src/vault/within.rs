@@ -66,6 +66,14 @@ impl Vault {
         }
     }
 
+    /// The content that snapshots say has an entry's bytes by now.
+    pub(super) fn moved(&self, entry: &Entry) -> Result<Option<String>, VaultError> {
+        let history = self.log()?;
+        let mut entries = history.snapshots.into_iter().flat_map(|it| it.files);
+        let moved = |it: Entry| (it.sha256 == entry.sha256).then_some(it.within)?;
+        Ok(entries.find_map(moved))
+    }
+
     /// Removes notes that lead nowhere.
     pub(super) fn forget_notes(&self) {
         for path in verify::children(&self.notes()) {

@@ -14,3 +14,4 @@ mod prune;
 mod real;
 mod recover;
 mod store;
+mod waiting;

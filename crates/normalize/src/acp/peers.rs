@@ -141,6 +141,7 @@ impl AcpNormalizer {
     ) {
         self.end_block(out);
         self.belongs_to(session_of(params));
+        self.verdict.answered(true);
         let name = shown(method);
         current.about = format!("the agent asks `{name}`");
         let field = |name| params.and_then(|params| params.get(name));
@@ -230,6 +231,7 @@ impl AcpNormalizer {
     ) {
         // What the last turn said about its end no longer counts.
         self.verdict = Verdict::over_acp(&self.stamp.provider);
+        self.verdict.answered(false);
         self.last_turn = None;
         self.has_spoken = false;
         self.last_prompt = Some(key);

@@ -23,7 +23,10 @@ fn the_end_of_a_turn_may_come_from_either_place() {
     let acknowledged = r#"<{"jsonrpc":"2.0","id":3,"result":{}}"#;
     let told = of_the_next_protocol(&[acknowledged, &idle]);
     assert_eq!(names(&told), ["diagnostic", "turn_complete", "run_end"]);
-    assert_eq!(told[2]["cause"], "end_turn");
+    assert_eq!(told[2]["cause"], "empty_response");
+    let plan = acp_update(r#"{"sessionUpdate":"plan","entries":[]}"#);
+    let told = of_the_next_protocol(&[acknowledged, &plan, &idle]);
+    assert_eq!(told.last().unwrap()["cause"], "end_turn");
     let unfinished = of_the_next_protocol(&[acknowledged]);
     assert_eq!(unfinished[1]["cause"], "no_result");
     // Today's protocol has its own end, and says so only once.

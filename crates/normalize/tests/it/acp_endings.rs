@@ -28,6 +28,12 @@ fn judged(provider: Provider, lines: &[&str], ending: &Ending) -> RunEnd {
     heard(provider, lines).judge(ending)
 }
 
+fn says(text: &str) -> String {
+    let content = serde_json::json!({"type": "text", "text": text});
+    let update = serde_json::json!({"sessionUpdate": "agent_message_chunk", "content": content});
+    acp_update(&update.to_string())
+}
+
 fn exited(code: i32) -> Ending {
     Ending {
         exit_code: Some(code),
@@ -52,14 +58,18 @@ fn after_the_answer_the_end_of_the_process_is_only_evidence() {
         killed(),
         Ending::default(),
     ] {
-        let end = judged(Provider::Acp, &[ACP_PROMPT, END_TURN], &ending);
+        let end = judged(Provider::Acp, &[ACP_PROMPT, &says("Hi"), END_TURN], &ending);
         assert_eq!(end.cause, Cause::EndTurn, "{ending:?}");
         assert!(
             end.evidence
                 .contains(&"its result says `end_turn`".to_owned())
         );
     }
-    let end = judged(Provider::Gemini, &[ACP_PROMPT, END_TURN], &exited(42));
+    let end = judged(
+        Provider::Gemini,
+        &[ACP_PROMPT, &says("Hi"), END_TURN],
+        &exited(42),
+    );
     assert_eq!(end.cause, Cause::EndTurn);
     assert_eq!(end.evidence[0], "the agent exited with code 42");
 }
@@ -180,6 +190,45 @@ fn whoever_drives_it_hears_whether_it_spoke_and_how_the_turn_ended() {
         let turn = normalizer.last_turn();
         assert_eq!(turn.map(|turn| turn.stop_reason.as_str()), stop_reason);
         assert_eq!(normalizer.has_result(), stop_reason.is_some());
+    }
+}
+
+/// Gemini CLI 0.61 ends the turn well when the model gave no usable answer: `safety` in the capture `cancel-and-api-errors`.
+#[test]
+fn a_turn_without_a_word_or_a_deed_is_no_success() {
+    let thought = acp_update(
+        r#"{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Hm"}}"#,
+    );
+    let call = acp_update(
+        r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"completed"}"#,
+    );
+    let commands =
+        acp_update(r#"{"sessionUpdate":"available_commands_update","availableCommands":[]}"#);
+    let reads = r#"<{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/a"}}"#;
+    let says = says("Hi");
+    for (lines, cause) in [
+        (&[ACP_PROMPT, END_TURN][..], Cause::EmptyResponse),
+        (&[ACP_PROMPT, &commands, END_TURN], Cause::EmptyResponse),
+        (&[&says, ACP_PROMPT, END_TURN], Cause::EmptyResponse),
+        (
+            &[ACP_PROMPT, &says, END_TURN, ACP_PROMPT, END_TURN],
+            Cause::EmptyResponse,
+        ),
+        (&[ACP_PROMPT, &says, END_TURN], Cause::EndTurn),
+        (&[ACP_PROMPT, END_TURN, &says], Cause::EndTurn), // some speak late
+        (&[ACP_PROMPT, &thought, END_TURN], Cause::EndTurn),
+        (&[ACP_PROMPT, &call, END_TURN], Cause::EndTurn),
+        (&[ACP_PROMPT, reads, END_TURN], Cause::EndTurn),
+    ] {
+        let mut lines = lines.to_vec();
+        lines.insert(0, INITIALIZE);
+        let end = judged(Provider::Acp, &lines, &exited(0));
+        assert_eq!(end.cause, cause, "{lines:?}");
+        if cause == Cause::EmptyResponse {
+            let message = end.message.unwrap();
+            assert!(message.to_str().contains("said nothing"), "{message}");
+            assert_eq!(end.hint.as_deref(), Some("often transient: try again"));
+        }
     }
 }
 

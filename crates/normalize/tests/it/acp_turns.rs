@@ -30,8 +30,11 @@ fn each_stop_reason_has_its_outcome_and_unknown_ones_are_errors() {
             if is_error { json!(true) } else { Value::Null },
             "{reason}"
         );
+        let says = acp_update(
+            r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hi"}}"#,
+        );
         assert_eq!(
-            ended(&[ACP_PROMPT, &answer]),
+            ended(&[ACP_PROMPT, &says, &answer]),
             (json!(outcome), json!(cause))
         );
     }

@@ -62,14 +62,15 @@ pub(super) fn write_fence(text: &str, out: &mut dyn Write) -> io::Result<()> {
 
 /// Markdown as a quotation.
 pub(super) fn quote(markdown: &str) -> String {
-    let lines = markdown
-        .trim_end()
-        .split('\n')
-        .map(|line| format!("> {line}"));
-    lines
-        .map(|line| line.trim_end().to_owned())
-        .collect::<Vec<_>>()
-        .join("\n")
+    let mut quoted = String::with_capacity(markdown.len() + markdown.len() / 16);
+    for line in markdown.trim_end().split('\n').map(str::trim_end) {
+        if !quoted.is_empty() {
+            quoted.push('\n');
+        }
+        quoted.push_str(if line.is_empty() { ">" } else { "> " });
+        quoted.push_str(line);
+    }
+    quoted
 }
 
 /// Markdown that folds away behind one line of text. The summary stands in HTML, where only HTML's characters count; blank

@@ -1,5 +1,6 @@
 //! Rendering as a caller sees it: events in, three formats out.
 
+mod ahead;
 mod hostile;
 mod html;
 mod markdown;

@@ -1,6 +1,7 @@
 //! `sessions export`: sessions as files to keep, to show and to pass on.
 
 mod file;
+mod redacted;
 mod removed;
 
 use std::collections::HashSet;
@@ -17,6 +18,7 @@ use lapidary::render::Renderer;
 use lapidary::render::html::HtmlRenderer;
 use lapidary::render::markdown::MarkdownRenderer;
 use lapidary::render::outline::Outline;
+use lapidary::render::plain::sanitize;
 use lapidary::wire::gemini::session::Log;
 
 use super::common::{Place, Scope, not_found, selected};
@@ -119,7 +121,7 @@ fn one(
     if args.dry_run {
         return Ok(redactor.map(|redactor| redactor.look(&bytes)));
     }
-    let (bytes, report) = without_secrets(bytes, redactor)?;
+    let (bytes, report) = redacted::of(bytes, redactor)?;
     match args
         .output
         .as_deref()
@@ -156,7 +158,7 @@ fn many(args: &Args, wanted: &[Wanted], redactor: Option<&Redactor>) -> Result<E
         }
         let path = folder.join(format!("{}.{}", session.name, args.to.ending()));
         let result = read(&session.path)
-            .and_then(|bytes| without_secrets(bytes, redactor))
+            .and_then(|bytes| redacted::of(bytes, redactor))
             .and_then(|(bytes, report)| {
                 written(args, session, &bytes, &path)?;
                 Ok(report)
@@ -241,18 +243,6 @@ fn render(log: &Log<'_>, renderer: &mut dyn Renderer, out: &mut impl Write) -> i
     renderer.finish(out)
 }
 
-fn without_secrets(
-    bytes: Vec<u8>,
-    redactor: Option<&Redactor>,
-) -> Result<(Vec<u8>, Option<Report>), Failure> {
-    let Some(redactor) = redactor else {
-        return Ok((bytes, None));
-    };
-    let mut redacted = Vec::with_capacity(bytes.len());
-    let report = redactor.file(&bytes, &mut redacted)?;
-    Ok((redacted, Some(report)))
-}
-
 fn tell(session: &Wanted, report: Option<&Report>, is_one_of_many: bool) {
     let Some(report) = report else { return };
     if is_one_of_many {
@@ -282,11 +272,32 @@ fn wanted(args: &Args, place: &Place) -> Result<Vec<Wanted>, Failure> {
     let mut wanted: Vec<_> = files.into_iter().map(|file| by_path(file)).collect();
     if args.sessions.is_empty() || !ids.is_empty() {
         let listing = place.listing(&args.scope)?;
+        if ids.is_empty() && args.scope.all {
+            say_what_is_left_out(&listing);
+        }
         wanted.extend(listed(args, &listing, &ids)?);
     }
     let mut seen = HashSet::new();
     wanted.retain(|session| seen.insert(session.path.clone()));
     Ok(wanted)
+}
+
+/// Whoever takes this for a backup should know what is not in it.
+fn say_what_is_left_out(listing: &Listing) {
+    for warning in &listing.warnings {
+        complain(&format!("warning: {}", sanitize(warning)));
+    }
+    let why = "`lapidary sessions list --all --hidden` says why";
+    match (listing.sessions.len(), listing.hidden.len()) {
+        (0, 0) => complain("note: there is no session to export"),
+        (_, 0) => {}
+        (_, 1) => complain(&format!(
+            "note: 1 file that is no session to resume is left out; {why}"
+        )),
+        (_, count) => complain(&format!(
+            "note: {count} files that are no sessions to resume are left out; {why}"
+        )),
+    }
 }
 
 fn listed(args: &Args, listing: &Listing, ids: &[&String]) -> Result<Vec<Wanted>, Failure> {

@@ -7,6 +7,7 @@ use lapidary::home::sessions::{Index, IndexError, Progress, candidates};
 use lapidary::render::plain::sanitize;
 
 use super::common::Place;
+use super::vault::counted;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
@@ -71,8 +72,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match updated {
         Ok(updated) => writeln!(
             out,
-            "{} files in the index: {} read, {} as they were, {} gone{}",
-            updated.read + updated.known,
+            "{} in the index: {} read, {} as they were, {} gone{}",
+            counted(updated.read + updated.known, "file"),
             updated.read,
             updated.known,
             updated.gone,

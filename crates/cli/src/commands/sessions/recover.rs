@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use lapidary::home::sessions::Project;
 use lapidary::home::vault::recover::{self, Depth, Survey};
-use lapidary::home::vault::{Snapshot, Vault, VaultError};
+use lapidary::home::vault::{Guard, Snapshot, Vault, VaultError};
+use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 
 use self::told::Told;
@@ -18,7 +19,7 @@ use super::patience::Patience;
 use super::vault::{failed, opened};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::Printer;
+use crate::printer::{Printer, complain};
 
 /// Bring back messages that are still in a session's file, or in the vault, but that Gemini CLI does not show
 ///
@@ -55,6 +56,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let patience = Patience::with("reading sessions");
     let chats = chats(args, &place)?;
     let mut told = Told::default();
+    if args.apply {
+        let killed = Guard::finish_killed(&vault, place.now);
+        told.actions
+            .extend(killed.into_iter().map(|it| it.sentence));
+    }
     let survey = if let Some(what) = &args.what {
         one(what, args, &place, &vault, &chats)?
     } else {
@@ -88,6 +94,9 @@ fn depth(args: &Args) -> Depth {
 /// The directories that hold sessions.
 fn chats(args: &Args, place: &Place) -> Result<Vec<PathBuf>, Failure> {
     let projects = place.projects(&args.scope)?;
+    for warning in projects.iter().flat_map(|project| &project.warnings) {
+        complain(&format!("warning: {}", sanitize(warning)));
+    }
     let chats = projects.iter().flat_map(Project::chats);
     Ok(chats.filter(|chats| chats.is_dir()).collect())
 }

@@ -1,7 +1,10 @@
 //! `sessions resume`: go on where a session ended, without losing it.
 
+use std::time::SystemTime;
+
 use lapidary::drive::headless::Job;
 use lapidary::home::sessions::Selection;
+use lapidary::home::vault::{Guard, Vault};
 
 use super::super::run::{self, With};
 use super::common::{Place, Scope, selected};
@@ -40,6 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 
 /// Names the session by its whole id: by the time the agent looks, numbers may have changed.
 fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
+    finish_killed(job);
     let scope = Scope {
         project: Some(job.config.working_dir_in(&job.environment.dir)),
         all: false,
@@ -47,7 +51,21 @@ fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
         no_index: true,
     };
     let listing = Place::open()?.listing(&scope)?;
-    let found = selected(&listing, session, Selection::Strict)?;
+    let found = selected(&listing, session, Selection::Strict);
+    let found = found.map_err(|failure| match &job.vault {
+        Some(vault) if Vault::open(vault).newest_of(session).is_ok() => failure.with_hint(format!(
+            "the vault has it: `lapidary sessions vault restore {session}` brings it back"
+        )),
+        _ => failure,
+    })?;
     job.resume = Some(found.info.id.clone());
     Ok(())
+}
+
+/// What a run has lost that was killed is back before anything is chosen: else `latest` would be another session, and a lost one none.
+fn finish_killed(job: &mut Job) {
+    let Some(vault) = &job.vault else { return };
+    let done = Guard::finish_killed(&Vault::open(vault), SystemTime::now());
+    let told = done.into_iter().map(|action| action.sentence);
+    job.notices.extend(told);
 }

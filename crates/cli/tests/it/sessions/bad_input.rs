@@ -321,3 +321,40 @@ fn nothing_at_all_is_said_in_a_sentence() {
         );
     }
 }
+
+/// Not a directory at all, so that not even root can look into it.
+#[test]
+fn what_cannot_be_looked_into_is_said_even_if_nothing_else_is_there() {
+    let home = Recorded::new();
+    let _ = fs::remove_dir_all(home.home().join(".gemini/tmp"));
+    home.put("tmp", "");
+    let list = object(&sessions(&home, &["list", "--all"]), "sessions");
+    let said = list["warnings"].to_string();
+    assert!(said.contains("cannot look into"), "{list}");
+    for verb in [
+        &["vault", "add", "--all", "--format", "text"][..],
+        &["recover", "--all", "--format", "text"],
+        &["prune", "--all", "--format", "text"],
+        &["search", "--all", "--format", "text", "word"],
+    ] {
+        let ran = sessions(&home, verb);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.stderr.contains("cannot look into"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_project_that_is_a_link_is_not_left_out_in_silence() {
+    let home = home();
+    let elsewhere = home.home().join("elsewhere");
+    let tmp = home.home().join(".gemini/tmp");
+    fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, tmp.join("linked")).unwrap();
+    let list = object(&sessions(&home, &["list", "--all"]), "sessions");
+    assert_eq!(ids(&list), ["good"]);
+    let said = list["warnings"].to_string();
+    assert!(
+        said.contains("linked` is a link, which is not followed"),
+        "{list}"
+    );
+}

@@ -94,6 +94,44 @@ fn what_is_lost_when_we_are_killed_the_next_run_puts_back() {
     }
 }
 
+/// The session that a killed run has lost is the one to continue, not one that is not there.
+#[test]
+fn what_is_lost_when_we_are_killed_can_be_continued_at_once() {
+    let (home, path, text) = begun();
+    let world = World::with_agent("");
+    let (chats, gone) = (chats(&home), world.path("gone"));
+    let gone = gone.display();
+    world.agent(&format!(
+        "rm -f '{chats}'/*aaaaaaaa*; : > '{gone}'; sleep 60"
+    ));
+    let mut killed = command(&world, &home, &["run", "go"]);
+    killed.stdin(Stdio::null()).stdout(Stdio::null());
+    let mut killed = killed.stderr(Stdio::null()).spawn().unwrap();
+    world.wait_for("gone");
+    killed.kill().unwrap();
+    ended(killed);
+    assert!(!path.exists());
+    world.agent("init; user; say hello; success");
+    let resume = ["sessions", "resume", "latest", "go"];
+    let told = Told::by(command(&world, &home, &resume));
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+    assert!(told.stdout.contains("was gone and is back"), "{told:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    // One that is in the vault only is not guessed back, but found.
+    let removed = command(&world, &home, &["sessions", "delete", ONE, "--yes"]);
+    assert!(ended(spawned(removed)).status.success());
+    let resume = ["sessions", "resume", ONE, "go"];
+    let told = Told::by(command(&world, &home, &resume));
+    assert_eq!(told.verdict(), ("bad_input", Some(13)), "{told:?}");
+    let hint = format!("`lapidary sessions vault restore {ONE}` brings it back");
+    assert!(told.stderr.contains(&hint), "{told:?}");
+}
+
+fn spawned(mut command: Command) -> std::process::Child {
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    command.stderr(Stdio::piped()).spawn().unwrap()
+}
+
 #[test]
 fn what_is_deleted_during_a_run_stays_deleted() {
     let (home, path, _) = begun();

@@ -11,6 +11,7 @@ import time
 
 OUT = sys.stdout.fileno()
 IN = sys.stdin.buffer
+HAS_SPOKEN = False
 OPTIONS = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
     {"optionId": "no", "name": "No", "kind": "reject_once"},
@@ -29,6 +30,8 @@ def line(data):
 
 
 def send(**message):
+    global HAS_SPOKEN
+    HAS_SPOKEN |= "method" in message
     line(json.dumps({"jsonrpc": "2.0", **message}))
 
 
@@ -39,6 +42,9 @@ def hear(method=None):
         if not text:
             sys.exit(0)
         message = json.loads(text)
+        if message.get("method") == "session/prompt":
+            global HAS_SPOKEN
+            HAS_SPOKEN = False
         if method is None or message.get("method") == method:
             return message
 
@@ -103,6 +109,9 @@ def asked(id, method, **params):
 
 
 def done(prompt, reason="end_turn"):
+    """Ends the turn. A turn without a word is no good end, so that one is said where the scene has none."""
+    if reason == "end_turn" and not HAS_SPOKEN:
+        say("Done.")
     answer(prompt, {"stopReason": reason})
 
 

@@ -16,7 +16,7 @@ const FLOOD: &str = r#"
 p = prompted()
 for start in range(0, COUNT, 1000):
     write("".join('{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%d "}}}}\n' % n for n in range(start, start + 1000)))
-done(p)"#;
+answer(p, {"stopReason": "end_turn"})"#;
 
 const ROWS: &[Row] = &[
     row(

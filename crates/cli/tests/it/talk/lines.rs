@@ -56,7 +56,7 @@ done(p)"#,
     ),
     row(
         "an answer that is no text is an answer all the same",
-        r#"p = prompted(); line(b'{"id":%d,"result":{"stopReason":"end_turn","x":"\xff"}}' % p["id"])"#,
+        r#"p = prompted(); say("a"); line(b'{"id":%d,"result":{"stopReason":"end_turn","x":"\xff"}}' % p["id"])"#,
         DONE,
         ends,
     ),
@@ -66,7 +66,7 @@ done(p)"#,
 line(""); line(" \t"); line("\r")
 a = hear(); write(json.dumps({"id": a["id"], "result": {"protocolVersion": 1}}) + "\r\n\r\n"); session(); p = hear("session/prompt")
 line('{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a\u2028b\u2029c\u0085d"}}}}')
-done(p)"#,
+answer(p, {"stopReason": "end_turn"})"#,
         DONE,
         |played| assert_eq!(played.text(), "a\u{2028}b\u{2029}c\u{85}d"),
     ),

@@ -30,6 +30,24 @@ const ROWS: &[Row] = &[
         ends,
     ),
     row(
+        "an end without a word",
+        r#"p = prompted(); answer(p, {"stopReason": "end_turn"})"#,
+        ("empty_response", 15),
+        |played| {
+            let message = played.told.message();
+            assert!(
+                message.contains("said nothing and did nothing"),
+                "{message}"
+            );
+        },
+    ),
+    row(
+        "an end without a word, but with a deed",
+        r#"p = prompted(); call("c1", status="completed"); answer(p, {"stopReason": "end_turn"})"#,
+        ("end_turn", 0),
+        ends,
+    ),
+    row(
         "a refusal",
         r#"p = prompted(); done(p, "refusal")"#,
         ("refusal", 18),

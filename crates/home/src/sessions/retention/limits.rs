@@ -70,7 +70,7 @@ pub enum RetentionError {
     #[error("Either maxAge or maxCount must be specified")]
     NoLimit,
     /// Settings that cannot be read may say that everything is to be kept.
-    #[error("`{}` cannot be read: {problem}", .path.display())]
+    #[error("`{}` {problem}", .path.display())]
     BadSettings {
         /// The file.
         path: PathBuf,

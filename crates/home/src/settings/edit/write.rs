@@ -106,7 +106,8 @@ impl Target {
     /// Nobody else changes a file of the directory as long as this lives. The directory itself is locked, which leaves nothing behind.
     fn lock(&self) -> Result<File, EditError> {
         let file = lockable(self.folder()).map_err(|source| self.unwritable(source))?;
-        let ours = lock::wait(|| file.try_lock()).map_err(|source| self.unwritable(source))?;
+        let ours = lock::wait(lock::PATIENCE, || file.try_lock())
+            .map_err(|source| self.unwritable(source))?;
         let busy = || EditError::Busy {
             path: self.path.clone(),
         };

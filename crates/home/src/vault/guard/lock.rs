@@ -6,14 +6,14 @@ use super::{Action, Did};
 use crate::vault::error::At as _;
 use crate::vault::{Vault, VaultError};
 
-pub(in crate::vault) use crate::lock::wait;
+pub(in crate::vault) use crate::lock::{PATIENCE, wait};
 
 /// Held by who changes session files. Whoever holds it for too long may be stopped: then it is done without.
 pub(super) fn repairs(vault: &Vault) -> Result<(File, Option<Action>), VaultError> {
     vault.make()?;
     let path = vault.dir.join("repair.lock");
     let file = File::create(&path).at("open", &path)?;
-    if wait(|| file.try_lock()).at("lock", &path)? {
+    if wait(vault.patience, || file.try_lock()).at("lock", &path)? {
         return Ok((file, None));
     }
     let warning = Action {

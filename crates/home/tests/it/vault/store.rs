@@ -178,3 +178,28 @@ fn a_document_of_the_older_format_keeps_its_ending() {
     );
     assert_eq!(back.unwrap()[0].path.extension().unwrap(), "json");
 }
+
+/// A copy beside a session that has only grown would be the one that the CLI lists, of two that were updated at the same time.
+#[test]
+fn what_has_only_grown_since_is_not_put_beside_itself() {
+    let chats = Chats::new();
+    chats.write(A, &session(ID, &["one"]));
+    chats.add(now());
+    let restore = || {
+        let restored = chats
+            .vault()
+            .restore(What::Session(ID), &chats.project(), later(1));
+        let how: Vec<_> = restored.unwrap().iter().map(|it| it.how).collect();
+        (how, chats.names().len())
+    };
+    chats.append(A, &super::chats::turn("two"));
+    assert_eq!(restore(), (vec![How::AlreadyThere], 1));
+    let grown = chats.read(A);
+    assert_eq!(grown, session(ID, &["one", "two"]));
+    // But what it does not show any more comes back.
+    chats.append(
+        A,
+        &super::chats::line(&serde_json::json!({"$rewindTo": "one-u"})),
+    );
+    assert_eq!(restore(), (vec![How::Beside], 2));
+}

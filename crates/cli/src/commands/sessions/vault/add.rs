@@ -47,6 +47,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let mut taken = Vec::new();
     let mut warnings = Vec::new();
     for project in place.projects(&args.scope)? {
+        warnings.extend(project.warnings.iter().cloned());
         for (folder, files) in places(&project, &ids, &mut warnings) {
             let request = AddRequest {
                 project: folder,
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     drop(patience);
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => line::write(out, &as_report(&vault, &taken, warnings))?,
-        Format::Text => text(&taken, &warnings, out)?,
+        Format::Text => text(args, &taken, &warnings, out)?,
     }
     Ok(Exit::Success)
 }
@@ -112,7 +113,12 @@ fn as_report(vault: &Vault, taken: &[Added], warnings: Vec<String>) -> VaultRepo
     }
 }
 
-fn text(taken: &[Added], warnings: &[String], out: &mut Printer) -> Result<(), Failure> {
+fn text(
+    args: &Args,
+    taken: &[Added],
+    warnings: &[String],
+    out: &mut Printer,
+) -> Result<(), Failure> {
     for warning in warnings {
         complain(&format!("warning: {warning}"));
     }
@@ -128,7 +134,9 @@ fn text(taken: &[Added], warnings: &[String], out: &mut Printer) -> Result<(), F
         }
     }
     if taken.is_empty() {
-        out.note("no sessions recorded here yet; --all takes in those of other projects")?;
+        let others = "; --all takes in those of other projects";
+        let others = if args.scope.all { "" } else { others };
+        out.note(&format!("no sessions recorded here yet{others}"))?;
     }
     Ok(())
 }

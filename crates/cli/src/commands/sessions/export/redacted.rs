@@ -1,0 +1,65 @@
+//! A session without its secrets, of which only one copy is held at a time.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read as _, Seek as _, Write as _};
+
+use lapidary::home::sessions::redact::{Redactor, Report};
+
+use crate::failure::Failure;
+
+/// Larger ones go by way of a file, so that what they were and what they become are not held at once.
+const MOST_HELD_TWICE: usize = 16 << 20;
+
+/// The session as it is to be written, and what was taken out of it.
+pub(super) fn of(
+    bytes: Vec<u8>,
+    redactor: Option<&Redactor>,
+) -> Result<(Vec<u8>, Option<Report>), Failure> {
+    let Some(redactor) = redactor else {
+        return Ok((bytes, None));
+    };
+    if bytes.len() > MOST_HELD_TWICE
+        && let Ok((file, report)) = aside(&bytes, redactor)
+    {
+        drop(bytes);
+        return Ok((read_back(file)?, Some(report)));
+    }
+    let mut redacted = Vec::with_capacity(bytes.len());
+    let report = redactor.file(&bytes, &mut redacted)?;
+    Ok((redacted, Some(report)))
+}
+
+/// Redacts into a file without a name. Where there is no room for one, memory has to do.
+fn aside(bytes: &[u8], redactor: &Redactor) -> io::Result<(File, Report)> {
+    let mut out = BufWriter::with_capacity(128 * 1024, tempfile::tempfile()?);
+    let report = redactor.file(bytes, &mut out)?;
+    out.flush()?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    Ok((file, report))
+}
+
+fn read_back(mut file: File) -> io::Result<Vec<u8>> {
+    let size = usize::try_from(file.stream_position()?).unwrap_or_default();
+    file.rewind()?;
+    let mut bytes = Vec::with_capacity(size);
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lapidary::home::sessions::redact::Whose;
+
+    #[test]
+    fn a_large_session_is_the_same_as_its_lines_and_held_once() {
+        let line = br#"{"id":"1","type":"user","content":"use ghp_0123456789abcdefghijABCDEFGHIJ012345 in /home/ada/work, and so on and so forth"}
+"#;
+        let redactor = Redactor::new(&Whose::default());
+        let (small, _) = of(line.to_vec(), Some(&redactor)).unwrap();
+        let times = MOST_HELD_TWICE / line.len() + 1;
+        let (large, report) = of(line.repeat(times), Some(&redactor)).unwrap();
+        assert!(large == small.repeat(times), "every line, and none cut");
+        assert_eq!(report.unwrap().count(), 2 * times as u64);
+    }
+}
