@@ -699,8 +699,12 @@ export interface HookRun extends EventBase {
   decision?: string;
   /** Why. Upstream. */
   reason?: string;
+  /** What it wants the user to be told. Upstream. */
+  message?: string;
   /** True if it was stopped because it took too long. Derived. */
   timedOut?: boolean;
+  /** Why it has no answer, if it should have one: then it has blocked nothing. Derived. */
+  error?: string;
 }
 
 /**
@@ -717,11 +721,12 @@ export type PermissionOutcome = "allowed" | "denied" | "cancelled" | (string & {
  * 
  * - `rule`: A rule of the configuration or of a flag.
  * - `mode`: The permission mode.
+ * - `hook`: A hook.
  * - `default`: What holds where nothing was said.
  * - `user`: A person at the terminal.
  * - `peer`: The program that is connected.
  */
-export type DecidedBy = "rule" | "mode" | "default" | "user" | "peer" | (string & {});
+export type DecidedBy = "rule" | "mode" | "hook" | "default" | "user" | "peer" | (string & {});
 
 /** Somebody decided whether the agent may: a rule, a mode, a person, a program. Each request of the agent has one. */
 export interface PermissionDecision extends EventBase {
@@ -2394,3 +2399,132 @@ export interface AddedHook {
   /** How many milliseconds it may take, if that is said. Derived. */
   timeoutMs?: number;
 }
+
+/** The hooks of an event, tried out. */
+export interface HookTest {
+  /** The vocabulary and its version, `lapidary.hooks-test/1`. Derived. */
+  schema: string;
+  /** The event, such as `BeforeTool`. Upstream. */
+  event: string;
+  /** What happened at each moment: one, or as many as a recording has. Derived. */
+  moments: HookMoment[];
+  /** What is written where hooks are but does not count, and why, a sentence each. Derived. */
+  leftOut?: string[];
+  /** What somebody should know about the settings, a sentence each. Derived. */
+  warnings?: string[];
+}
+
+/** A moment at which hooks run. */
+export interface HookMoment {
+  /** What matchers were compared with: a tool's name, or the word of a session's event. Upstream. */
+  context?: string;
+  /** What hooks are told. Upstream and derived, as the CLI would. */
+  payload: unknown;
+  /** How they follow one another. Derived. */
+  order: HookOrder;
+  /** Those that ran, in the order of the plan. Derived. */
+  hooks: HookTrial[];
+  /** What they say together; absent if none of them said anything. Derived. */
+  aggregate?: unknown;
+  /** What is to be done about it, in this order. Derived. */
+  effects: HookEffect[];
+  /** What could not be decided as the CLI would, a sentence each. Derived. */
+  diagnostics?: string[];
+}
+
+/**
+ * How hooks of a plan follow one another. Open: readers must accept words that are not listed here.
+ * 
+ * - `parallel`: All at once.
+ * - `sequential`: One after the other.
+ */
+export type HookOrder = "parallel" | "sequential" | (string & {});
+
+/** A hook that was tried out. */
+export interface HookTrial {
+  /** Its name, or else its command. Upstream. */
+  hook: string;
+  /** Its command. Upstream. */
+  command: string;
+  /** The file it is written in. Derived. */
+  origin: string;
+  /** What it counts as: `project`, `extensions`, … Derived. */
+  source: string;
+  /** When it runs, as it is written. Upstream. */
+  matcher?: string;
+  /** How long it may take, in milliseconds. Upstream. */
+  timeoutMs: number;
+  /** What it was told, if a hook before it had changed that. Upstream and derived. */
+  payload?: unknown;
+  /** Its exit code. Upstream. */
+  exitCode?: number;
+  /** The signal that ended it. Upstream. */
+  signal?: number;
+  /** How long it took, in milliseconds. Derived. */
+  durationMs: number;
+  /** What it wrote to its standard output. Upstream. */
+  stdout: string;
+  /** What it wrote to its standard error. Upstream. */
+  stderr: string;
+  /** How many bytes it wrote beyond what is kept. Derived. */
+  leftOutBytes?: number;
+  /** How its answer was read; absent if it has none. Derived. */
+  format?: HookFormat;
+  /** Its answer. Derived from what it wrote and its exit code. */
+  output?: unknown;
+  /** True if Gemini CLI would have let pass what this answer refuses. Derived. */
+  stricter: boolean;
+  /** True if it was ended because it took too long. Derived. */
+  timedOut: boolean;
+  /** Why it has no answer, if it should have one. Derived. */
+  error?: string;
+}
+
+/**
+ * How a hook's answer was read. Open: readers must accept words that are not listed here.
+ * 
+ * - `json`: As JSON.
+ * - `text`: As text, which its exit code gives a meaning.
+ */
+export type HookFormat = "json" | "text" | (string & {});
+
+/** Something that is to be done about what hooks said. */
+export interface HookEffect {
+  /** What. Derived. */
+  effect: HookEffectKind;
+  /** In words: a reason, a context, a message, a prompt. Upstream. */
+  text?: string;
+  /** With what: arguments, a request, an answer, tools. Upstream. */
+  value?: unknown;
+}
+
+/**
+ * What is to be done about what hooks said. Open: readers must accept words that are not listed here.
+ * 
+ * - `stop`: Everything ends here.
+ * - `block`: It does not happen, or is not told on.
+ * - `ask`: The user is asked.
+ * - `replace_tool_input`: The tool gets other arguments.
+ * - `add_context`: Something is added for the model.
+ * - `run_another_tool`: Another tool runs, and its result takes the place of this one's.
+ * - `go_on`: The agent goes on with a prompt.
+ * - `forget_context`: The conversation so far is forgotten.
+ * - `replace_request`: The model gets another request.
+ * - `replace_response`: The model's answer is another one.
+ * - `select_tools`: The model may call certain tools.
+ * - `tell`: The user is told something.
+ */
+export type HookEffectKind =
+  | "stop"
+  | "block"
+  | "ask"
+  | "replace_tool_input"
+  | "add_context"
+  | "run_another_tool"
+  | "go_on"
+  | "forget_context"
+  | "replace_request"
+  | "replace_response"
+  | "select_tools"
+  | "tell"
+  | (string & {});

@@ -4,6 +4,7 @@
 //! differ by more than [`NOISE`], the machine was too busy and the run is void.
 
 mod corpus;
+mod hooks;
 mod latency;
 mod measure;
 mod processes;
@@ -40,6 +41,8 @@ enum Part {
     Run,
     /// `lapidary sessions`
     Sessions,
+    /// hooks
+    Hooks,
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -75,6 +78,9 @@ pub(crate) fn bench(workspace: &Workspace, args: &Args) -> Result<()> {
                 .cargo("build")
                 .args(["--release", "--package", "lapidary-cli"]),
         )?;
+    }
+    if args.only.is_none_or(|only| only == Part::Hooks) {
+        hooks::build(workspace)?;
     }
     let lapidary = args.lapidary.clone();
     let lapidary = lapidary.unwrap_or_else(|| release.join("lapidary"));
@@ -129,6 +135,11 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     if wanted(Part::Sessions) {
         let verdict = sessions::report(workspace, &folder, &lapidary, args.runs)?;
+        doubts.extend(verdict.doubts);
+        misses.extend(verdict.misses);
+    }
+    if wanted(Part::Hooks) {
+        let verdict = hooks::report(workspace, args.runs)?;
         doubts.extend(verdict.doubts);
         misses.extend(verdict.misses);
     }

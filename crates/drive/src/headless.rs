@@ -1,5 +1,6 @@
 //! From what somebody wants to a [`Request`]: find the agent, lay out its arguments, hand the prompt over.
 
+mod hooked;
 mod problem;
 mod spoken;
 
@@ -79,6 +80,8 @@ pub struct Speaking {
     pub attachments: Vec<Json>,
     /// MCP servers that the agent is to use, as the protocol's schema has them.
     pub mcp_servers: Vec<Json>,
+    /// Whether the hooks of Gemini's settings are fired around the agent.
+    pub hooks: bool,
     /// The method by which to log in, should that be needed.
     pub auth_method: Option<String>,
     /// Who is asked what the policy leaves open.

@@ -11,6 +11,7 @@ pub mod execute;
 mod follow;
 pub mod git;
 pub mod headless;
+pub mod hooks;
 mod host;
 mod patience;
 pub mod policy;

@@ -17,6 +17,7 @@
 //! # Ok(()) }
 //! ```
 
+mod brief;
 mod command;
 mod ending;
 #[cfg(unix)]
@@ -29,6 +30,7 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
+pub use brief::{Brief, End, Finished, Kept, MARK};
 pub use command::{Command, Stdio, Supervisor};
 pub use ending::{Ended, Exit, StartError};
 use system::NULL;

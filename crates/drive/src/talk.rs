@@ -13,11 +13,13 @@ mod asking;
 mod course;
 mod ending;
 mod halts;
+mod hooks;
 mod marks;
 mod modes;
 mod opening;
 mod orders;
 mod request;
+mod rounds;
 mod sessions;
 mod stage;
 mod translation;
@@ -31,6 +33,7 @@ use lapidary_vocab::{Cause, Json};
 use tokio::sync::mpsc;
 
 pub use asking::{Attendant, Question, Reply};
+pub use hooks::Hooks;
 pub use request::{Errand, ModeWords, Opening, Request};
 
 use crate::run::Run;

@@ -168,7 +168,8 @@ fn failed_command(result: &CommandResult) -> Option<Notice> {
 }
 
 fn hook(run: &HookRun) -> Notice {
-    let failed = run.timed_out || run.exit_code.is_some_and(|code| code != 0);
+    let failed =
+        run.timed_out || run.error.is_some() || run.exit_code.is_some_and(|code| code != 0);
     let code = run
         .exit_code
         .filter(|code| *code != 0)
@@ -179,7 +180,10 @@ fn hook(run: &HookRun) -> Notice {
         .map(|decision| format!("decided {decision}"));
     let timed_out = run.timed_out.then(|| "timed out".to_owned());
     let reason = run.reason.as_ref().map(Text::to_string);
-    let said: Vec<_> = [timed_out, code, decision, reason]
+    let message = run.message.as_ref().map(Text::to_string);
+    let error = run.error.as_ref().filter(|_| !run.timed_out);
+    let error = error.map(Text::to_string);
+    let said: Vec<_> = [timed_out, error, code, decision, reason, message]
         .into_iter()
         .flatten()
         .collect();

@@ -10,6 +10,7 @@
 //! | [`recording`] | – | the manifest of a recorded run |
 //! | [`capabilities`] | – | what an agent can do, and whether it is here |
 //! | [`doctor`] | – | what has to be right for a run, and whether it is |
+//! | [`hook_test`] | – | hooks, tried out |
 //! | [`policy_report`] | – | what rules would have done to past runs |
 //! | [`session`] | – | recorded sessions |
 //! | [`session_document`] | – | a recorded session, whole |
@@ -32,6 +33,7 @@ pub mod command;
 pub mod content;
 pub mod doctor;
 pub mod event;
+pub mod hook_test;
 pub mod hooks;
 pub mod line;
 pub mod message;

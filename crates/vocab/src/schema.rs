@@ -53,6 +53,7 @@ pub const PUBLISHED: &[Published] = &[
         "hooks-change",
         "what `lapidary hooks enable`, `disable` and `migrate` print",
     ),
+    published::<crate::hook_test::HookTest>("hooks-test", "what `lapidary hooks test` prints"),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

@@ -77,6 +77,9 @@ pub(crate) struct Common {
     /// What somebody has to be asked about; without a terminal it is denied
     #[arg(long, value_name = "WHAT", help_heading = "Permissions")]
     pub(in crate::commands) ask: Vec<String>,
+    /// Run the hooks of Gemini's settings around the agent: before and after what it asks for, at prompts and sessions. Over ACP
+    #[arg(long, help_heading = "Permissions")]
+    pub(in crate::commands) hooks: bool,
     /// The folder counts as trusted, for this run only
     #[arg(long, help_heading = "Permissions")]
     pub(in crate::commands) trust_workspace: bool,

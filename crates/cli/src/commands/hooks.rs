@@ -7,12 +7,13 @@ mod disable;
 mod enable;
 mod list;
 mod migrate;
+mod test;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// List, check and change the hooks of Gemini CLI
+/// List, check, try and change the hooks of Gemini CLI
 ///
 /// Reads settings and extensions as Gemini CLI does, and says why a hook does not run.
 #[derive(Debug, clap::Args)]
@@ -20,6 +21,7 @@ use crate::printer::Printer;
 Examples:
   lapidary hooks list
   lapidary hooks check
+  lapidary hooks test BeforeTool --tool write_file --input '{\"file_path\": \"a.txt\"}'
   lapidary hooks disable security-check
   lapidary hooks enable security-check
   lapidary hooks migrate --from-claude --dry-run")]
@@ -32,6 +34,7 @@ pub(crate) struct Args {
 enum Verb {
     List(list::Args),
     Check(check::Args),
+    Test(test::Args),
     Enable(enable::Args),
     Disable(disable::Args),
     Migrate(migrate::Args),
@@ -41,6 +44,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
         Verb::Check(args) => check::run(args, out),
+        Verb::Test(args) => test::run(args, out),
         Verb::Enable(args) => enable::run(args, out),
         Verb::Disable(args) => disable::run(args, out),
         Verb::Migrate(args) => migrate::run(args, out),

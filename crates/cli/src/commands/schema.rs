@@ -17,7 +17,7 @@ Examples:
   lapidary schema events > events.schema.json
   lapidary schema --typescript > lapidary.d.ts")]
 pub(crate) struct Args {
-    /// events, messages, runtime, result, commands, recording, capabilities, doctor, policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, hooks, hooks-check or hooks-change
+    /// events, messages, runtime, result, commands, recording, capabilities, doctor, policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, hooks, hooks-check, hooks-change or hooks-test
     name: Option<String>,
     /// Print TypeScript types instead
     #[arg(long, conflicts_with = "name")]

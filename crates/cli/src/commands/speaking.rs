@@ -27,6 +27,7 @@ pub(super) fn of(args: &Common, environment: &Environment) -> Result<Speaking, F
         rules: rules(args, here)?,
         mcp_servers: servers.transpose()?.unwrap_or_default(),
         auth_method: args.auth.clone(),
+        hooks: args.hooks,
         ..Speaking::default()
     })
 }

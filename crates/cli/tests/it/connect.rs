@@ -1,6 +1,7 @@
 //! `lapidary connect` as programs meet it: events out, commands in, and an agent that does what its prompts say.
 
 mod endings;
+mod hooked;
 mod interrupts;
 mod lines;
 mod page;

@@ -35,6 +35,7 @@ fn help_is_what_it_is_meant_to_be() {
         &["hooks"],
         &["hooks", "list"],
         &["hooks", "check"],
+        &["hooks", "test"],
         &["hooks", "enable"],
         &["hooks", "disable"],
         &["hooks", "migrate"],

@@ -16,6 +16,7 @@ mod export;
 mod golden;
 mod help;
 mod hook_commands;
+mod hooks;
 mod policy;
 mod real;
 mod record;

@@ -6,6 +6,7 @@ mod acp;
 mod answers;
 mod exported;
 mod failures;
+mod hooks;
 mod leftovers;
 mod lossless;
 mod sessions;

@@ -7,6 +7,7 @@ mod deaths;
 mod files;
 mod floods;
 mod garbled;
+mod hooked;
 mod judged;
 mod lines;
 mod opening;

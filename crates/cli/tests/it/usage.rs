@@ -153,7 +153,8 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "skills-check",
             "hooks",
             "hooks-check",
-            "hooks-change"
+            "hooks-change",
+            "hooks-test"
         ]
     );
     let piped = run(&["schema"]).stdout;

@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::PathBuf;
 
-use lapidary_home::settings::{Settings, Workspace};
-use lapidary_home::{GeminiHome, Vars};
 use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
@@ -25,6 +23,8 @@ const SPOKEN: &str = "Gemini CLI is spoken to over ACP; `--transport stream-json
 
 const NO_RULES: &str =
     "the rules of `lapidary.toml` hold only over ACP: here the agent decides by itself";
+
+const OWN_HOOKS: &str = "Gemini CLI runs its hooks itself here";
 
 /// How the agent is used, and what the user should know about it.
 pub(super) enum Way {
@@ -87,15 +87,19 @@ impl Job {
             ),
             (!speaking.mcp_servers.is_empty(), "--mcp-config"),
             (speaking.auth_method.is_some(), "--auth"),
+            (
+                speaking.hooks && self.agent != Agent::Gemini,
+                "--hooks: nobody asks us anything there",
+            ),
         ];
-        match asked.into_iter().find(|(is_asked, _)| *is_asked) {
-            Some((_, what)) => Err(JobError::NotSpoken { what }),
-            None if self.config.rules.is_empty() => Ok(Way::Headless(reason)),
-            None => {
-                let reasons = reason.into_iter().chain([NO_RULES.to_owned()]);
-                Ok(Way::Headless(Some(reasons.collect::<Vec<_>>().join("; "))))
-            }
+        if let Some((_, what)) = asked.into_iter().find(|(is_asked, _)| *is_asked) {
+            return Err(JobError::NotSpoken { what });
         }
+        let rules = (!self.config.rules.is_empty()).then(|| NO_RULES.to_owned());
+        let hooks = speaking.hooks.then(|| OWN_HOOKS.to_owned());
+        let reasons: Vec<_> = reason.into_iter().chain(rules).chain(hooks).collect();
+        let reasons = (!reasons.is_empty()).then(|| reasons.join("; "));
+        Ok(Way::Headless(reasons))
     }
 
     /// Gemini CLI can be used both ways. ACP is the better one, but not for everything. What speaks against it is said, unless it is only
@@ -114,28 +118,12 @@ impl Job {
             "--resume is Gemini CLI's own"
         } else if self.session_id.is_some() {
             "--session-id is Gemini CLI's own"
-        } else if self.has_hooks() {
-            "its settings have hooks, which it does not run over ACP"
+        } else if !self.speaking.hooks && self.has_hooks() {
+            "its settings have hooks, which it does not run over ACP (`--hooks` does)"
         } else {
             return Ok(());
         };
         Err(Some(obstacle.to_owned()))
-    }
-
-    /// Whether Gemini's settings name hooks, of whichever generation.
-    fn has_hooks(&self) -> bool {
-        let vars = Vars::new(&self.environment.vars);
-        let Some(home) = GeminiHome::from_vars(vars, self.environment.home.as_deref()) else {
-            return false;
-        };
-        let directory = self.config.working_dir_in(&self.environment.dir);
-        let settings = Settings::read(&home, &directory);
-        let hooks = settings.get(&["hooks"], Workspace::Counts);
-        let is_one =
-            |hooks: &serde_json::Value| hooks.as_array().is_some_and(|all| !all.is_empty());
-        hooks
-            .and_then(serde_json::Value::as_object)
-            .is_some_and(|hooks| hooks.values().any(is_one))
     }
 
     /// The conversation and what it is about.
@@ -161,7 +149,9 @@ impl Job {
             Agent::Gemini => self.start_gemini()?,
             Agent::Standin { .. } => return Err(JobError::NotSpoken { what: "this" }),
         };
-        let mut run = self.with(started.command, Vec::new(), Speech::Stream, started.notices);
+        let (hooks, mut notices) = self.hooks(&directory);
+        notices.splice(..0, started.notices);
+        let mut run = self.with(started.command, Vec::new(), Speech::Stream, notices);
         self.marked(&mut run);
         let config = &self.config;
         let roots = self.roots(directory);
@@ -173,6 +163,7 @@ impl Job {
             policy: self.policy(&roots),
             roots,
             attendant: self.speaking.attendant.clone(),
+            hooks,
             auth_method: self.speaking.auth_method.clone(),
             modes: started.modes,
             model: config.model.clone().filter(|_| self.agent != Agent::Gemini),

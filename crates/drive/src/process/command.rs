@@ -16,6 +16,8 @@ pub struct Command {
     pub(super) directory: PathBuf,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) mark: Option<(OsString, OsString)>,
+    /// What the program is told that it is called, if it is not its path. Only a [`Brief`](super::Brief) heeds it.
+    pub(super) called: Option<OsString>,
 }
 
 impl Command {
@@ -27,7 +29,14 @@ impl Command {
             directory: directory.into(),
             environment: Vec::new(),
             mark: None,
+            called: None,
         }
+    }
+
+    /// Tells the program that it is called so: some say their name when they complain.
+    pub(crate) fn called(&mut self, name: impl Into<OsString>) -> &mut Self {
+        self.called = Some(name.into());
+        self
     }
 
     /// Adds a variable that nothing else has: by it everything that the program starts is found even if the supervisor is lost.

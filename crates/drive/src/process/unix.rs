@@ -1,5 +1,6 @@
 //! Supervision on Unix: a process of ours between us and the agent, which hears of our end through a socket.
 
+mod alone;
 mod protocol;
 mod running;
 pub mod supervisor;
@@ -10,6 +11,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::process::{Pid, test_kill_process};
 
+pub(super) use alone::Alone;
 pub use running::Running;
 
 /// What a program's input or output is to the system.

@@ -5,6 +5,7 @@
 //! There are no signals. An agent shares our console, so a Ctrl-C that is typed there reaches it as it reaches us, and is all that
 //! asks it to end.
 
+mod alone;
 pub mod supervisor;
 
 use std::ffi::OsStr;
@@ -13,6 +14,8 @@ use std::time::Duration;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
 use tokio::time::{Instant, sleep_until};
+
+pub(super) use alone::Alone;
 
 use super::{Command, Ended, Exit, StartError, Stdio, Supervisor};
 

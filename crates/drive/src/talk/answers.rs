@@ -1,6 +1,7 @@
 //! Answers to what the agent asks of us: may it, what is in that file, run this.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lapidary_json::Token;
 use lapidary_vocab::event::{DecidedBy, PermissionRequest, ToolKind};
@@ -10,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{Question, Reply};
+use super::hooks::{Place, Verdict, Wanted};
 use super::marks::{mark, marked, out_of_reach, refusal};
 use super::stage::{Stage, session_of};
 use crate::acp::{Incoming, Refusal, Requests};
@@ -60,14 +62,19 @@ async fn answer(incoming: Incoming, stage: Arc<Stage>) {
         session,
         params,
         turn,
+        stops: AtomicBool::new(false),
     };
     let answered = match method.as_str() {
         PERMISSION => asked.permission().await,
         method => asked.service(method).await,
     };
+    let (stops, session) = (asked.stops.into_inner(), asked.session);
     match answered {
         Ok(answer) => incoming.respond.answer(&answer),
         Err(refusal) => incoming.respond.refuse(&refusal),
+    }
+    if stops {
+        stage.cancel(&session);
     }
 }
 
@@ -78,6 +85,8 @@ struct Asked<'a> {
     session: String,
     params: Json,
     turn: CancellationToken,
+    /// A hook wants everything to stop, once this is answered.
+    stops: AtomicBool,
 }
 
 impl Asked<'_> {
@@ -87,14 +96,37 @@ impl Asked<'_> {
             let message = "what is asked for cannot be read";
             return Err(Refusal::new(Refusal::BAD_PARAMS, message));
         };
-        let decision = self.stage.decide(&deed);
+        let Some(verdict) = self.hooked(&deed, &request.tool_input).await else {
+            return Ok(cancelled());
+        };
+        self.stops_if(&verdict);
+        let call = request.tool_use_id.clone();
+        let answered = self.decided(request, &deed, verdict).await;
+        if !matches!(&answered, Ok(Decided::Allowed(_)))
+            && let Some(call) = call
+        {
+            let watcher = &self.stage.watcher;
+            watcher.calls(|calls| calls.deny(&self.session, &call));
+        }
+        answered.map(Decided::into_json)
+    }
+
+    async fn decided(
+        &self,
+        request: PermissionRequest,
+        deed: &Deed,
+        verdict: Verdict,
+    ) -> Result<Decided, Refusal> {
+        let decision = verdict.over(|| self.stage.decide(deed));
         let options = self.options();
         let (mut decision, option) = match decision.effect {
-            Effect::Ask => match self.ask(request, &deed, &decision, None).await {
+            Effect::Ask => match self.ask(request, deed, &decision, None).await {
                 Asking::Decided(decision, option) => (decision, option),
-                Asking::Cancelled => return Ok(cancelled()),
+                Asking::Cancelled => return Ok(Decided::Not(cancelled())),
             },
-            Effect::Allow | Effect::Deny if self.turn.is_cancelled() => return Ok(cancelled()),
+            Effect::Allow | Effect::Deny if self.turn.is_cancelled() => {
+                return Ok(Decided::Not(cancelled()));
+            }
             Effect::Allow | Effect::Deny => (decision, None),
         };
         let Some(chosen) = pick(options.as_ref(), option, &mut decision) else {
@@ -108,10 +140,42 @@ impl Asked<'_> {
             }
             return Err(refusal(&decision));
         };
-        if decision.effect == Effect::Allow {
-            self.stage.grant(&self.session, &deed, &decision);
+        let answer = selected(&chosen, &decision);
+        if decision.effect != Effect::Allow {
+            return Ok(Decided::Not(answer));
         }
-        Ok(selected(&chosen, &decision))
+        self.stage.grant(&self.session, deed, &decision);
+        Ok(Decided::Allowed(answer))
+    }
+
+    /// What hooks say. None if nobody wants to know any more.
+    async fn hooked(&self, deed: &Deed, input: &Json) -> Option<Verdict> {
+        let Some(firing) = &self.stage.firing else {
+            return Some(Verdict::Silent);
+        };
+        if self.turn.is_cancelled() {
+            return Some(Verdict::Silent); // whoever asks now gets no yes anyway
+        }
+        let _asked = self.stage.being_asked();
+        // Dropping it ends the hooks.
+        tokio::select! {
+            biased;
+            () = self.turn.cancelled() => None,
+            () = self.incoming.respond.cancelled() => None,
+            verdict = firing.before_tool(Wanted { deed, input }, self.place()) => Some(verdict),
+        }
+    }
+
+    fn stops_if(&self, verdict: &Verdict) {
+        let stops = matches!(verdict, Verdict::Stopped(_));
+        self.stops.fetch_or(stops, Ordering::Relaxed);
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place {
+            session: &self.session,
+            after: Some(self.incoming.number),
+        }
     }
 
     /// A file or a terminal.
@@ -142,11 +206,17 @@ impl Asked<'_> {
     }
 
     async fn decide(&self, method: &str, deed: &Deed) -> Result<Decision, Refusal> {
-        let decision = self.stage.decide(deed);
+        let granted = self.stage.granted(&self.session, deed);
+        let verdict = match &granted {
+            Some(_) => Verdict::Silent, // hooks were heard when it was
+            None => self.served(deed).await.ok_or_else(given_up)?,
+        };
+        self.stops_if(&verdict);
+        let decision = verdict.over(|| self.stage.decide(deed));
         if decision.effect != Effect::Ask {
             return Ok(decision);
         }
-        if let Some(granted) = self.stage.granted(&self.session, deed) {
+        if let Some(granted) = granted {
             return Ok(granted);
         }
         let request = self.request_for(method, deed);
@@ -155,6 +225,24 @@ impl Asked<'_> {
             Asking::Decided(decision, _) => Ok(decision),
             Asking::Cancelled => Err(given_up()),
         }
+    }
+
+    /// What hooks say about a file or a terminal.
+    async fn served(&self, deed: &Deed) -> Option<Verdict> {
+        let members = self.params.token().members();
+        let members = members.filter(|(name, _)| !name.is("sessionId"));
+        let members: Vec<_> = members
+            .map(|(name, value)| {
+                let value = Json::from(lapidary_json::SharedToken::from(value));
+                (name.string().unwrap_or_default().into_owned(), value)
+            })
+            .collect();
+        let members = members
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.clone()));
+        let watcher = &self.stage.watcher;
+        watcher.calls(|calls| calls.serve(&self.session));
+        self.hooked(deed, &Json::object(members)).await
     }
 
     /// A request for permission that the agent did not make: it simply wants to do it, through us.
@@ -186,7 +274,19 @@ impl Asked<'_> {
         if self.turn.is_cancelled() {
             return Asking::Cancelled;
         }
-        let nobody = || Asking::Decided(self.stage.decide_unattended(deed), None);
+        if let Some(firing) = &self.stage.firing {
+            let input = &request.tool_input;
+            let _asked = self.stage.being_asked();
+            // Dropping it ends the hooks.
+            tokio::select! {
+                () = self.turn.cancelled() => return Asking::Cancelled,
+                () = firing.notify(Wanted { deed, input }, self.place()) => {}
+            }
+        }
+        let nobody = || match why.by {
+            DecidedBy::Hook => Asking::Decided(nobody_for_a_hook(why), None),
+            _ => Asking::Decided(self.stage.decide_unattended(deed), None),
+        };
         let Some(asks) = &self.stage.asks else {
             return nobody();
         };
@@ -223,6 +323,22 @@ impl Asked<'_> {
     fn options(&self) -> Option<Json> {
         let options = self.params.token().get("options")?;
         Some(Json::from(lapidary_json::SharedToken::from(options)))
+    }
+}
+
+/// An answer to a request for permission.
+enum Decided {
+    /// It may.
+    Allowed(Json),
+    /// It may not, or nobody wants to know any more.
+    Not(Json),
+}
+
+impl Decided {
+    fn into_json(self) -> Json {
+        match self {
+            Self::Allowed(answer) | Self::Not(answer) => answer,
+        }
     }
 }
 
@@ -293,6 +409,15 @@ fn declined() -> Json {
         ("action", Json::from_value(&"decline")),
         ("_meta", mark(&decision)),
     ])
+}
+
+/// A hook wants somebody to be asked, and no rule outweighs that.
+fn nobody_for_a_hook(why: &Decision) -> Decision {
+    Decision {
+        effect: Effect::Deny,
+        reason: format!("{}, and nobody is there to be asked", why.reason),
+        ..why.clone()
+    }
 }
 
 fn given_up() -> Refusal {

@@ -16,6 +16,7 @@ use super::answers::{self, answer_all};
 use super::asking::{Attendant, Question};
 use super::ending::{Broken, stopped};
 use super::halts::{Halts, Phase};
+use super::hooks::{Calls, Finished, Firing};
 use super::orders::refuse_rest;
 use super::request::{Errand, Request};
 use super::stage::Stage;
@@ -188,7 +189,9 @@ impl Talking<'_> {
         let directory = recorder.directory().to_owned();
         let (say, said) = Say::channel();
         let policy = Arc::new(Mutex::new(request.policy.clone()));
-        let watcher = Arc::new(Watcher::new(request, Arc::clone(&policy), say.clone()));
+        let (calls, finished) = request.hooks.as_ref().map(|_| Calls::channel()).unzip();
+        let watching = Watcher::new(request, Arc::clone(&policy), say.clone(), calls);
+        let watcher = Arc::new(watching);
         let agent = match Agent::start(self.launch(recorder, &watcher, must_end)).await {
             Ok(agent) => agent,
             Err(error) => {
@@ -198,14 +201,18 @@ impl Talking<'_> {
         };
         let _ = agent.describe(manifest);
         let (asks, questions) = asking(&request.attendant);
-        let stage = Arc::new(Stage::new(
+        let firing = request.hooks.clone();
+        let firing = firing.map(|hooks| Firing::new(hooks, say.clone()));
+        let mut stage = Stage::new(
             Client::new(agent.connection, PATIENCE),
             workspace(request),
             Arc::clone(&watcher),
             say,
             asks,
             policy,
-        ));
+        );
+        stage.firing = firing;
+        let stage = Arc::new(stage);
         let course = Course {
             request,
             stage: Arc::clone(&stage),
@@ -216,7 +223,11 @@ impl Talking<'_> {
         let translation = Translation::new(agent.observer, said, bytes_of);
         let (over, is_over) = oneshot::channel();
         let talking = async {
-            let ending = course.until_it_ends(&mut self.script, questions, &agent.process);
+            let comes_out = ComesOut {
+                questions,
+                finished,
+            };
+            let ending = course.until_it_ends(&mut self.script, comes_out, &agent.process);
             let ending = ending.await;
             let _ = over.send(());
             ending
@@ -280,6 +291,13 @@ fn asking(
     }
 }
 
+/// What comes out of a conversation beside what is said.
+struct ComesOut {
+    questions: Option<mpsc::UnboundedReceiver<Question>>,
+    /// Calls that are done, for hooks.
+    finished: Option<mpsc::UnboundedReceiver<Finished>>,
+}
+
 /// One agent, from its first word to its end.
 #[derive(Debug)]
 pub(super) struct Course<'a> {
@@ -294,12 +312,24 @@ impl Course<'_> {
     async fn until_it_ends(
         mut self,
         script: &mut Script,
-        questions: Option<mpsc::UnboundedReceiver<Question>>,
+        comes_out: ComesOut,
         process: &Process,
     ) -> Ending {
-        let done = match script {
-            Script::Errand(errand) => self.errand(errand).await,
-            Script::Orders(orders) => self.carry_out(orders, questions, process).await,
+        let stage = Arc::clone(&self.stage);
+        let after_tools = stage.after_tools(comes_out.finished);
+        tokio::pin!(after_tools);
+        let questions = comes_out.questions;
+        let errand = async {
+            let done = match script {
+                Script::Errand(errand) => self.errand(errand).await,
+                Script::Orders(orders) => self.carry_out(orders, questions, process).await,
+            };
+            self.end_sessions(&done).await;
+            done
+        };
+        let done = tokio::select! {
+            done = errand => done,
+            never = &mut after_tools => match never {},
         };
         let (ended, departure) = self.end(process).await;
         ended_as(done, ended, departure)
@@ -310,6 +340,7 @@ impl Course<'_> {
         can_take(&errand.prompt, agent.offered)?;
         let session = self.open(&errand.opening, &agent).await?;
         self.prepare(&session.id).await?;
+        self.begin_session(&session.id, &errand.opening).await?;
         self.turn(&session.id, &errand.prompt).await
     }
 

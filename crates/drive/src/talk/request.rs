@@ -7,6 +7,7 @@ use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
 use super::asking::Attendant;
+use super::hooks::Hooks;
 use crate::policy::Policy;
 use crate::run;
 
@@ -27,6 +28,8 @@ pub struct Request {
     pub policy: Policy,
     /// Who is asked where the policy says so.
     pub attendant: Attendant,
+    /// The hooks that are fired around it, if any.
+    pub hooks: Option<Hooks>,
     /// The method by which to log in, should that be needed.
     pub auth_method: Option<String>,
     /// What it calls our permission modes.

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Question;
+use super::hooks::Firing;
 use super::sessions::Sessions;
 use super::translation::Say;
 use super::watcher::Watcher;
@@ -38,6 +39,8 @@ pub(super) struct Stage {
     /// Who is asked; nobody if nobody is there.
     pub(super) asks: Option<mpsc::UnboundedSender<Question>>,
     pub(super) policy: Arc<Mutex<Policy>>,
+    /// The hooks, if there are any.
+    pub(super) firing: Option<Firing>,
     pub(super) sessions: Mutex<Sessions>,
     grants: Mutex<Vec<Grant>>,
     /// How many questions wait for an answer.
@@ -90,6 +93,7 @@ impl Stage {
             say,
             asks,
             policy,
+            firing: None,
             sessions: Mutex::default(),
             grants: Mutex::default(),
             asked: AtomicUsize::new(0),

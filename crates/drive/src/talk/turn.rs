@@ -10,13 +10,14 @@ use tokio_util::sync::CancellationToken;
 use super::course::Course;
 use super::ending::{Broken, stopped};
 use super::halts::Phase;
+use super::rounds::Ended;
 use super::stage::Stage;
 use crate::acp::{Answer, Modes, Prompted, Refusal, RequestError, Waiting};
 use crate::config::PermissionMode;
 
 impl Course<'_> {
-    /// Gives the prompt and waits until the turn is over, or has to be.
-    pub(super) async fn turn(&mut self, session: &str, prompt: &[Json]) -> Result<(), Broken> {
+    /// Gives a prompt and waits until the turn is over, or has to be.
+    pub(super) async fn say(&mut self, session: &str, prompt: &[Json]) -> Result<Ended, Broken> {
         let stage = self.stage.clone();
         let waiting = stage.begin(session, prompt)?;
         let answered = stage.finish(session, waiting);
@@ -24,8 +25,7 @@ impl Course<'_> {
         let halt = tokio::select! {
             biased;
             answer = &mut answered => {
-                answer?;
-                return self.check_budget();
+                return Ok(Ended::of(&answer?));
             }
             halt = self.halts.next(Phase::Turn, &stage) => halt,
         };

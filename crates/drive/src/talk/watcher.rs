@@ -7,11 +7,12 @@ use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::{Events, Options};
 use lapidary_vocab::event::{DiagnosticKind, PermissionRequest, TextKind, ToolCallStatus};
 use lapidary_vocab::{Body, Event, Text};
-use lapidary_wire::acp::update::plain_chunk;
+use lapidary_wire::acp::update::{PlainChunk, plain_chunk};
 use lapidary_wire::lines::Line;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::hooks::Calls;
 use super::request::Request;
 use super::translation::Say;
 use crate::acp::{Tap, Traffic, What};
@@ -46,6 +47,8 @@ struct State {
     unasked: BTreeMap<String, String>,
     /// Calls that somebody was asked about.
     decided: BTreeSet<String>,
+    /// What hooks have to know, if there are any.
+    calls: Option<Calls>,
     say: Say,
     last_sign: Instant,
     has_spoken: bool,
@@ -54,7 +57,12 @@ struct State {
 }
 
 impl Watcher {
-    pub(super) fn new(request: &Request, policy: Arc<Mutex<Policy>>, say: Say) -> Self {
+    pub(super) fn new(
+        request: &Request,
+        policy: Arc<Mutex<Policy>>,
+        say: Say,
+        calls: Option<Calls>,
+    ) -> Self {
         let options = Options {
             keep_raw: false,
             ..Options::new("watched")
@@ -69,6 +77,7 @@ impl Watcher {
                 deeds: Deeds::new(&request.roots[0]),
                 unasked: BTreeMap::new(),
                 decided: BTreeSet::new(),
+                calls,
                 say,
                 last_sign: Instant::now(),
                 has_spoken: false,
@@ -93,8 +102,12 @@ impl Watcher {
                 state.last_sign = Instant::now();
                 let text = received.line.text();
                 // Most lines are these, and of a row of them only the first matters here.
-                let is_chunk = plain_chunk(text).is_some();
-                if is_chunk && std::mem::replace(&mut state.is_speaking, true) {
+                let chunk = plain_chunk(text);
+                let is_chunk = chunk.is_some();
+                if let Some(chunk) = chunk
+                    && std::mem::replace(&mut state.is_speaking, true)
+                {
+                    state.hear(&chunk);
                     return;
                 }
                 state.is_speaking = is_chunk;
@@ -132,6 +145,11 @@ impl Watcher {
             .asked
             .values()
             .any(|(request, _)| request.request_id == *id)
+    }
+
+    /// What hooks have to know, if there are any.
+    pub(super) fn calls<T>(&self, with: impl FnOnce(&mut Calls) -> T) -> Option<T> {
+        self.state().calls.as_mut().map(with)
     }
 
     /// When the agent last said anything.
@@ -175,6 +193,14 @@ impl Watcher {
 }
 
 impl State {
+    /// Hooks want to know what was said.
+    fn hear(&mut self, chunk: &PlainChunk<'_>) {
+        if let Some(calls) = &mut self.calls {
+            let session = chunk.session_id.string().unwrap_or_default();
+            calls.say(&session, &chunk.text.string().unwrap_or_default());
+        }
+    }
+
     fn note(&mut self, number: u64, event: &Event) {
         let exceeded = self.meter.note(event);
         self.exceeded = self.exceeded.take().or(exceeded);
@@ -182,6 +208,9 @@ impl State {
             return; // it was done long ago
         }
         let deed = self.deeds.note(event);
+        if let Some(calls) = &mut self.calls {
+            calls.note(number, event, deed.as_ref());
+        }
         match (&event.body, deed) {
             (Body::PermissionRequest(request), Some(deed)) => {
                 if let Some(call) = &request.tool_use_id {

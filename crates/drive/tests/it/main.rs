@@ -13,6 +13,7 @@ mod config;
 mod config_files;
 mod detect;
 mod dialogue;
+mod hooks;
 mod launch;
 mod modules;
 mod past;

@@ -450,9 +450,15 @@ pub struct HookRun {
     /// Why. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text>,
+    /// What it wants the user to be told. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<Text>,
     /// True if it was stopped because it took too long. Derived.
     #[serde(default, skip_serializing_if = "is_false")]
     pub timed_out: bool,
+    /// Why it has no answer, if it should have one: then it has blocked nothing. Derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Text>,
 }
 
 /// Somebody decided whether the agent may: a rule, a mode, a person, a program. Each request of the agent has one.
@@ -529,6 +535,8 @@ open_enum! {
         Rule = "rule",
         /// The permission mode.
         Mode = "mode",
+        /// A hook.
+        Hook = "hook",
         /// What holds where nothing was said.
         Default = "default",
         /// A person at the terminal.

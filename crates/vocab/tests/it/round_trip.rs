@@ -194,3 +194,8 @@ fn a_checkup_is_valid_and_survives_reading_and_writing() {
 fn a_report_about_rules_is_valid_and_survives_reading_and_writing() {
     check_plain("policy", &[samples::policy_report()]);
 }
+
+#[test]
+fn a_report_about_hooks_is_valid_and_survives_reading_and_writing() {
+    check_plain("hooks-test", &[samples::hook_test()]);
+}

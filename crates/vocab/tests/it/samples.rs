@@ -14,6 +14,9 @@ use lapidary_vocab::doctor::{
     CheckName, CheckState, Checkup,
 };
 use lapidary_vocab::event::*;
+use lapidary_vocab::hook_test::{
+    self, HookEffect, HookEffectKind, HookFormat, HookMoment, HookOrder, HookTest, HookTrial,
+};
 use lapidary_vocab::message::*;
 use lapidary_vocab::policy_report::{
     self, Happened, JudgedCall, PolicyEffect, PolicyReport, RuleUse,
@@ -280,7 +283,9 @@ pub(crate) fn events() -> Vec<Event> {
             duration_ms: number("12"),
             decision: some("deny"),
             reason: some("not on a Friday"),
+            message: some("ask again on Monday"),
             timed_out: true,
+            error: some("it had not ended after 12 ms"),
         }),
         Body::PermissionDecision(Box::new(PermissionDecision {
             request_id: text("0"),
@@ -622,6 +627,47 @@ fn card() -> Card {
             ms: 100,
         }),
         noise_lines: 1,
+    }
+}
+
+pub(crate) fn hook_test() -> HookTest {
+    HookTest {
+        schema: hook_test::SCHEMA.to_owned(),
+        event: "BeforeTool".to_owned(),
+        moments: vec![HookMoment {
+            context: Some("write_file".to_owned()),
+            payload: json(r#"{"tool_name":"write_file"}"#),
+            order: HookOrder::Sequential,
+            hooks: vec![HookTrial {
+                hook: "guard".to_owned(),
+                command: "./guard.sh".to_owned(),
+                origin: "/srv/.gemini/settings.json".to_owned(),
+                source: "project".to_owned(),
+                matcher: Some("write_.*".to_owned()),
+                timeout_ms: 60_000,
+                payload: Some(json(r#"{"tool_name":"write_file","tool_input":{}}"#)),
+                exit_code: Some(2),
+                signal: Some(9),
+                duration_ms: 12,
+                stdout: "no".to_owned(),
+                stderr: "why".to_owned(),
+                left_out_bytes: Some(1),
+                format: Some(HookFormat::Text),
+                output: Some(json(r#"{"decision":"deny","reason":"no"}"#)),
+                stricter: true,
+                timed_out: true,
+                error: Some("it had not ended after 12 ms".to_owned()),
+            }],
+            aggregate: Some(json(r#"{"decision":"deny","reason":"no"}"#)),
+            effects: vec![HookEffect {
+                effect: HookEffectKind::Block,
+                text: Some("no".to_owned()),
+                value: Some(json("{}")),
+            }],
+            diagnostics: vec!["the matcher takes too long".to_owned()],
+        }],
+        left_out: vec!["settings.json: x: why".to_owned()],
+        warnings: vec!["beware".to_owned()],
     }
 }
 

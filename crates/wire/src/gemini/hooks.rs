@@ -11,7 +11,7 @@ mod tools;
 pub use event::{Event, Matching, UnknownEvent};
 pub use input::{Base, Details, Input, ToolCall};
 pub use model::{apply_request, from_response, to_request, to_response};
-pub use output::Output;
+pub use output::{Output, is_truthy, said};
 pub use tools::{apply_tool_config, from_tool_config, to_tool_config};
 
 /// A JSON object, in the order in which it was written.

@@ -306,3 +306,32 @@ fn a_permission_that_nobody_has_given_is_cancelled_with_its_turn() {
     let checked = Oracle::load().check_recording(recording.as_str().unwrap().as_ref());
     assert!(checked.is_ok(), "{checked:?}");
 }
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_hook_that_denies_is_bypassed_over_acp_unless_we_fire_it() {
+    let deny = json!({"hooks": {"BeforeTool": [{
+        "matcher": "write_file",
+        "hooks": [{"type": "command", "command": "cat >> seen; echo 'not here' >&2; exit 2"}],
+    }]}});
+    for (args, is_written) in [(&["--yolo"][..], true), (&["--yolo", "--hooks"], false)] {
+        let call = Turn::call("write_file", json!({"file_path": "x.txt", "content": "x"}));
+        let script = Script::new().stream(call).stream("So be it.");
+        let real = Real::with_settings(V0_61_0, script, &deny);
+        let told = spoken(&real, &[args, &["go"]].concat());
+        let file = real.world.project().join("x.txt");
+        assert_eq!(file.exists(), is_written, "{args:?}");
+        let by = fields(&told, "permission_decision", "decidedBy");
+        assert_eq!(by.contains(&"hook"), !is_written, "{by:?}");
+        if !is_written {
+            let seen = fs::read_to_string(real.world.project().join("seen")).unwrap();
+            let seen: Value = serde_json::from_str(&seen).unwrap();
+            assert_eq!(seen["tool_name"], "write_file");
+            let path = seen["tool_input"]["file_path"].as_str().unwrap();
+            assert!(path.ends_with("x.txt"), "{seen}");
+        }
+    }
+}

@@ -353,6 +353,7 @@ fn a_conversation_nowhere_is_refused() {
         mcp_servers: Vec::new(),
         policy: Policy::new(Rules::default(), PermissionMode::Default),
         attendant: talk::Attendant::Nobody,
+        hooks: None,
         auth_method: None,
         modes: talk::ModeWords::default(),
         model: None,

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+#[cfg(target_os = "linux")]
+use std::io::Read as _;
 
 use rustix::process::Pid;
 
@@ -68,27 +70,70 @@ fn parent_in(stat: &str) -> Option<Pid> {
 
 /// Every process that carries this variable. Those of other users cannot be asked.
 #[cfg(target_os = "linux")]
-pub(super) fn marked((name, value): &(OsString, OsString)) -> Vec<Pid> {
-    let mut mark = name.clone();
-    mark.push("=");
-    mark.push(value);
-    let carries = |pid: &Pid| {
-        let environment = std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero()));
-        let environment = environment.unwrap_or_default();
-        environment
-            .split(|byte| *byte == 0)
-            .any(|pair| pair == mark.as_encoded_bytes())
-    };
+pub(super) fn marked(mark: &(OsString, OsString)) -> Vec<Pid> {
+    marked_but(mark, &mut HashSet::new())
+}
+
+/// The same, without those that are known not to carry it; who turns out not to is remembered. Whoever is being executed has no
+/// environment for a moment, and may yet turn out to.
+#[cfg(target_os = "linux")]
+pub(super) fn marked_but(
+    (name, value): &(OsString, OsString),
+    strangers: &mut HashSet<Pid>,
+) -> Vec<Pid> {
+    let mut mark = vec![0];
+    for part in [
+        name.as_encoded_bytes(),
+        b"=",
+        value.as_encoded_bytes(),
+        &[0],
+    ] {
+        mark.extend_from_slice(part);
+    }
+    // Whoever runs us may have the same mark, and so may we.
+    let me = rustix::process::getpid();
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| pid(entry.file_name().to_str()?));
-    // Whoever runs us may have the same mark, and so may we.
-    let others = pids.filter(|pid| *pid != rustix::process::getpid());
-    others.filter(carries).collect()
+    let others: Vec<_> = pids
+        .filter(|pid| *pid != me && !strangers.contains(pid))
+        .collect();
+    let mut found = Vec::new();
+    for pid in others {
+        let environment = environment(pid);
+        if has(&environment, &mark) {
+            found.push(pid);
+        } else if environment.len() > 1 {
+            strangers.insert(pid);
+        }
+    }
+    found
+}
+
+/// What a process has in its environment, with a zero before each variable.
+#[cfg(target_os = "linux")]
+fn environment(pid: Pid) -> Vec<u8> {
+    let mut environment = vec![0];
+    let file = std::fs::File::open(format!("/proc/{}/environ", pid.as_raw_nonzero()));
+    let _ = file.and_then(|mut file| file.read_to_end(&mut environment));
+    environment
+}
+
+/// Searching text is quicker than searching bytes, and most have nothing of the kind.
+#[cfg(target_os = "linux")]
+fn has(environment: &[u8], mark: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(environment);
+    text.contains(&*String::from_utf8_lossy(mark))
+        && environment.windows(mark.len()).any(|part| part == mark)
 }
 
 /// Elsewhere the environment of others is not for us to see.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn marked(_: &(OsString, OsString)) -> Vec<Pid> {
+    Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn marked_but(_: &(OsString, OsString), _: &mut HashSet<Pid>) -> Vec<Pid> {
     Vec::new()
 }
 

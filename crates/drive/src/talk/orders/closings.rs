@@ -37,6 +37,9 @@ impl Hands {
 
     /// Forgets a session. What still waits for it has failed.
     pub(super) async fn forget(&self, session: &str) {
+        if let Some(firing) = &self.stage.firing {
+            firing.session_ends(session).await;
+        }
         self.stage.sessions().forget(session);
         self.lanes.forget(session);
         self.stage.workspace.close_session(session).await;

@@ -15,6 +15,7 @@ use super::lanes::{CLOSED, Lanes, Moment};
 use super::openings::{Terms, Which};
 use super::results::{Done, Failed, Label, Outcome, answered};
 use crate::config::PermissionMode;
+use crate::talk::rounds::{Ended, Rounds};
 use crate::talk::stage::Stage;
 
 /// What an order needs that is under way.
@@ -134,18 +135,30 @@ impl Hands {
         } else {
             self.introduced(blocks)
         };
-        let waiting = self.stage.begin(session, &blocks)?;
-        lane.has_begun.store(true, Ordering::SeqCst);
-        // Who gives up waiting tells the agent so.
-        let prompted = tokio::select! {
-            biased;
-            prompted = self.stage.finish(session, waiting) => prompted?,
-            () = lane.closed.cancelled() => return Err(CLOSED.into()),
-        };
-        Ok(Done {
-            result: Some(prompted.whole),
-            after: Some(prompted.number),
-        })
+        let mut rounds = Rounds::new(&blocks);
+        let mut next = self.stage.before_prompt(session, &blocks).await?;
+        loop {
+            let waiting = self.stage.begin(session, &next)?;
+            lane.has_begun.store(true, Ordering::SeqCst);
+            // Who gives up waiting tells the agent so.
+            let prompted = tokio::select! {
+                biased;
+                prompted = self.stage.finish(session, waiting) => prompted?,
+                () = lane.closed.cancelled() => return Err(CLOSED.into()),
+            };
+            let again = self
+                .stage
+                .after_prompt(session, &mut rounds, Ended::of(&prompted));
+            match again.await {
+                Some(more) => next = self.stage.before_prompt(session, &more).await?,
+                None => {
+                    return Ok(Done {
+                        result: Some(prompted.whole),
+                        after: Some(prompted.number),
+                    });
+                }
+            }
+        }
     }
 
     /// A session, and perhaps its first turn, whose result then names the session.

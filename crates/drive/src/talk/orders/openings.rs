@@ -94,6 +94,13 @@ impl Hands {
         self.label.is_about(&opened.id);
         self.stage.opened(&opened);
         self.prepare(&opened.id).await?;
+        if let Some(firing) = &self.stage.firing {
+            let source = match which {
+                Which::New => "startup",
+                Which::Loaded(_) | Which::Resumed(_) => "resume",
+            };
+            firing.session_begins(&opened.id, source).await;
+        }
         Ok(Open {
             id: opened.id,
             done: Done {

@@ -92,7 +92,7 @@ impl Output {
 }
 
 /// What JavaScript takes for true.
-pub(super) fn is_truthy(value: &Value) -> bool {
+pub fn is_truthy(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(it) => *it,
@@ -103,7 +103,7 @@ pub(super) fn is_truthy(value: &Value) -> bool {
 }
 
 /// A value as text: a string as it is, anything else as JSON.
-pub(super) fn said(value: &Value) -> String {
+pub fn said(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

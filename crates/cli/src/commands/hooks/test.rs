@@ -1,0 +1,153 @@
+//! `hooks test`: runs the hooks of an event, and shows what came of it.
+
+mod moments;
+mod report;
+mod text;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::hooks::{Fired, Surroundings, fire};
+use lapidary::home::Vars;
+use lapidary::home::hooks::{Event, Plan, Registry};
+use lapidary::home::setup::Setup;
+use lapidary::vocab::hook_test::{HookTest, SCHEMA};
+use lapidary::vocab::line;
+use lapidary::wire::gemini::hooks::Input;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use super::super::sessions::Place;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::system::Interruptions;
+
+/// Run the hooks of an event, and show what each was told, what it said and what that comes to
+///
+/// Hooks are run for real, as an agent would have them run: with the same input, in the same order, within the same time. What they
+/// decide is only shown.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Events:
+  BeforeTool AfterTool BeforeAgent AfterAgent Notification SessionStart SessionEnd PreCompress
+  BeforeModel AfterModel BeforeToolSelection
+
+Examples:
+  lapidary hooks test BeforeTool --tool run_shell_command --input '{\"command\": \"rm -rf /\"}'
+  lapidary hooks test BeforeAgent --input '{\"prompt\": \"fix the tests\"}'
+  lapidary hooks test SessionStart --input '{\"source\": \"resume\"}'
+  lapidary hooks test BeforeTool --recording ~/.local/state/lapidary/runs/20261116T080000-1f2e3d4c
+  lapidary hooks test BeforeTool --tool write_file | jq '.moments[].effects'
+
+A hook that exits with 2 blocks, even if it says nothing: Gemini CLI (0.61) lets it pass.
+
+Exit codes:
+  0   tested, whatever came of it
+  13  the input or the recording cannot be read
+  130 interrupted: what still ran was ended, with everything that it had started")]
+pub(crate) struct Args {
+    /// The event, such as `BeforeTool`
+    event: String,
+    /// The tool that is called, for `BeforeTool` and `AfterTool`
+    #[arg(long, value_name = "NAME", conflicts_with = "recording")]
+    tool: Option<String>,
+    /// With --tool its arguments; else what hooks of the event are told besides the usual. A JSON object
+    #[arg(long, value_name = "JSON", conflicts_with = "recording")]
+    input: Option<String>,
+    /// Take every such moment from a recording of a run, a capture, a transcript of ACP or a session file
+    #[arg(long, value_name = "FILE")]
+    recording: Option<PathBuf>,
+    /// The project's directory [default: here]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For reading on a terminal
+    Text,
+    /// One object, as `lapidary schema hooks-test` describes it
+    Json,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let event = event(&args.event)?;
+    let place = Place::open()?;
+    let root = place.root(args.project.as_deref())?;
+    let vars = Vars::new(&place.environment.vars);
+    let setup = Setup::read(&place.store.home, &root, vars);
+    let variables = place.environment.vars.clone().into_iter().collect();
+    let around = Surroundings::of(&setup, "hook-test", variables);
+    let moments = moments::of(args, event, &around)?;
+    let registry = Registry::of(&setup);
+    let mut test = HookTest {
+        schema: SCHEMA.to_owned(),
+        event: event.as_str().to_owned(),
+        moments: Vec::new(),
+        left_out: report::left_out(&registry, event),
+        warnings: registry.warnings.clone(),
+    };
+    let cancel = CancellationToken::new();
+    let runtime = runtime()?;
+    for input in moments {
+        let plan = registry.plan(event, input.context());
+        let fired = runtime.block_on(fired(&plan, input.clone(), &around, &cancel));
+        test.moments.push(report::moment(&plan, &input, &fired));
+        if cancel.is_cancelled() {
+            break;
+        }
+    }
+    let usual = if out.is_terminal {
+        Format::Text
+    } else {
+        Format::Json
+    };
+    match args.format.unwrap_or(usual) {
+        Format::Json => line::write(out, &test)?,
+        Format::Text => text::show(&test, out)?,
+    }
+    Ok(if cancel.is_cancelled() {
+        Exit::Cancelled
+    } else {
+        Exit::Success
+    })
+}
+
+/// Hooks have groups of their own, which a Ctrl-C that is typed at us does not reach: whoever interrupts us ends them, too.
+async fn fired(
+    plan: &Plan,
+    input: Input,
+    around: &Surroundings,
+    cancel: &CancellationToken,
+) -> Fired {
+    let firing = fire(plan, input, around, cancel);
+    tokio::pin!(firing);
+    if let Ok(mut interruptions) = Interruptions::listen() {
+        tokio::select! {
+            biased;
+            fired = &mut firing => return fired,
+            () = interruptions.next() => cancel.cancel(),
+        }
+    }
+    firing.await
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.context("cannot set up a runtime");
+    runtime.map_err(Failure::internal)
+}
+
+fn event(name: &str) -> Result<Event, Failure> {
+    name.parse().map_err(|_| {
+        let names = Event::ALL.map(Event::as_str).join(", ");
+        let failure = Failure::usage(anyhow!("there is no event `{name}`"));
+        failure.with_hint(format!("there are {names}"))
+    })
+}

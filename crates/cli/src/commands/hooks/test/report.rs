@@ -1,0 +1,119 @@
+//! What came of it, as programs read it.
+
+use std::time::Duration;
+
+use lapidary::drive::hooks::{Effect, Fired, Format, HookError, Ran};
+use lapidary::drive::process::Exit;
+use lapidary::home::hooks::{Event, Order, Plan, Registry};
+use lapidary::vocab::Json;
+use lapidary::vocab::hook_test::{
+    HookEffect, HookEffectKind as Kind, HookFormat, HookMoment, HookOrder, HookTrial,
+};
+use lapidary::wire::gemini::hooks::{Input, Object};
+use serde_json::Value;
+
+/// What does not count, with its reason: of this event, or of no event at all.
+pub(super) fn left_out(registry: &Registry, event: Event) -> Vec<String> {
+    let is_other = |place: &[String]| {
+        let named = place.get(1).and_then(|name| name.parse::<Event>().ok());
+        named.is_some_and(|named| named != event)
+    };
+    let all = registry.left_out.iter();
+    let all = all.filter(|left| !is_other(&left.place));
+    all.map(|left| format!("{}: {}: {}", left.origin.display(), left.what, left.why))
+        .collect()
+}
+
+pub(super) fn moment(plan: &Plan, input: &Input, fired: &Fired) -> HookMoment {
+    let effects = fired.effects().into_iter().map(effect).collect();
+    let aggregate = fired.aggregate.as_ref();
+    HookMoment {
+        context: input.context().map(str::to_owned),
+        payload: json(&input.to_object()),
+        order: match plan.order {
+            Order::Parallel => HookOrder::Parallel,
+            Order::Sequential => HookOrder::Sequential,
+        },
+        aggregate: aggregate.map(|output| json(&output.0)),
+        effects,
+        diagnostics: plan.diagnostics.clone(),
+        hooks: fired.runs.iter().map(|ran| trial(ran, input)).collect(),
+    }
+}
+
+fn trial(ran: &Ran, first: &Input) -> HookTrial {
+    let hook = &ran.hook;
+    let (exit_code, signal) = match ran.exit {
+        Some(Exit::Code(code)) => (Some(code), None),
+        Some(Exit::Signal(signal)) => (None, Some(signal)),
+        None => (None, None),
+    };
+    let is_changed = ran.input.details != first.details;
+    let left_out = ran.stdout.left_out + ran.stderr.left_out;
+    HookTrial {
+        hook: hook.display_name().to_owned(),
+        command: hook.command.clone(),
+        origin: hook.origin.display().to_string(),
+        source: hook.source.as_str().to_owned(),
+        matcher: hook.matcher.clone(),
+        timeout_ms: milliseconds(hook.deadline()),
+        payload: is_changed.then(|| json(&ran.input.to_object())),
+        exit_code,
+        signal,
+        duration_ms: milliseconds(ran.duration),
+        stdout: ran.stdout.text(),
+        stderr: ran.stderr.text(),
+        left_out_bytes: Some(left_out).filter(|bytes| *bytes > 0),
+        format: ran.answer.format.map(|format| match format {
+            Format::Json => HookFormat::Json,
+            Format::Text => HookFormat::Text,
+        }),
+        output: ran.answer.output.as_ref().map(|output| json(&output.0)),
+        stricter: ran.answer.is_stricter,
+        timed_out: matches!(ran.error, Some(HookError::TimedOut { .. })),
+        error: ran.error.as_ref().map(ToString::to_string),
+    }
+}
+
+fn effect(effect: Effect) -> HookEffect {
+    let said = |effect, text| HookEffect {
+        effect,
+        text: Some(text),
+        value: None,
+    };
+    let given = |effect, value: &Value| HookEffect {
+        effect,
+        text: None,
+        value: Some(Json::from_value(value)),
+    };
+    match effect {
+        Effect::Stop(reason) => said(Kind::Stop, reason),
+        Effect::Block(reason) => said(Kind::Block, reason),
+        Effect::Ask(message) => HookEffect {
+            effect: Kind::Ask,
+            text: message,
+            value: None,
+        },
+        Effect::ReplaceToolInput(input) => given(Kind::ReplaceToolInput, &input.into()),
+        Effect::AddContext(context) => said(Kind::AddContext, context),
+        Effect::RunAnotherTool(call) => given(Kind::RunAnotherTool, &call.into()),
+        Effect::GoOn(prompt) => said(Kind::GoOn, prompt),
+        Effect::ForgetContext => HookEffect {
+            effect: Kind::ForgetContext,
+            text: None,
+            value: None,
+        },
+        Effect::ReplaceRequest(request) => given(Kind::ReplaceRequest, &request),
+        Effect::ReplaceResponse(response) => given(Kind::ReplaceResponse, &response),
+        Effect::SelectTools(tools) => given(Kind::SelectTools, &tools),
+        Effect::Tell(message) => said(Kind::Tell, message),
+    }
+}
+
+fn json(object: &Object) -> Json {
+    Json::from_value(object)
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

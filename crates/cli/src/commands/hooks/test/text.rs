@@ -1,0 +1,166 @@
+//! What came of it, as people read it. Everything that hooks say is filtered.
+
+use std::io::{self, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::hook_test::{HookEffect, HookEffectKind, HookMoment, HookTest, HookTrial};
+
+use crate::printer::{Printer, complain};
+
+/// So many lines of an output are shown.
+const MOST_LINES: usize = 20;
+
+/// So much of a payload or an answer is shown.
+const LONGEST: usize = 2000;
+
+pub(super) fn show(test: &HookTest, out: &mut Printer) -> io::Result<()> {
+    for warning in &test.warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    for left_out in &test.left_out {
+        complain(&format!("warning: left out: {left_out}"));
+    }
+    if test.moments.is_empty() {
+        let event = &test.event;
+        return out.note(&format!("the recording has no moment for `{event}` hooks"));
+    }
+    for (number, moment) in test.moments.iter().enumerate() {
+        if number > 0 {
+            writeln!(out)?;
+        }
+        show_moment(&test.event, moment, out)?;
+    }
+    Ok(())
+}
+
+fn show_moment(event: &str, moment: &HookMoment, out: &mut Printer) -> io::Result<()> {
+    let context = moment
+        .context
+        .as_deref()
+        .map(|it| format!(" {}", one_line(it)));
+    let count = moment.hooks.len();
+    let hooks = if count == 1 { "hook" } else { "hooks" };
+    writeln!(
+        out,
+        "{event}{}: {count} {hooks}, {}",
+        context.unwrap_or_default(),
+        moment.order.as_str()
+    )?;
+    for diagnostic in &moment.diagnostics {
+        writeln!(out, "  note      {}", one_line(diagnostic))?;
+    }
+    writeln!(out, "  payload   {}", shortened(moment.payload.as_str()))?;
+    for (number, trial) in moment.hooks.iter().enumerate() {
+        show_trial(number + 1, trial, out)?;
+    }
+    let none = || "nothing".to_owned();
+    let aggregate = moment.aggregate.as_ref();
+    let aggregate = aggregate.map_or_else(none, |it| shortened(it.as_str()));
+    writeln!(out, "  together  {aggregate}")?;
+    if moment.effects.is_empty() {
+        writeln!(out, "  effect    none: it goes on")?;
+    }
+    for effect in &moment.effects {
+        show_effect(effect, out)?;
+    }
+    Ok(())
+}
+
+fn show_trial(number: usize, trial: &HookTrial, out: &mut Printer) -> io::Result<()> {
+    writeln!(out, "  {number}. {}", one_line(&trial.hook))?;
+    if trial.hook != trial.command {
+        writeln!(out, "     command  {}", one_line(&trial.command))?;
+    }
+    let matcher = trial.matcher.as_deref();
+    let matcher = matcher.map(|matcher| format!(", matcher `{matcher}`"));
+    let origin = format!("{}{}", trial.origin, matcher.unwrap_or_default());
+    writeln!(out, "     from     {}", one_line(&origin))?;
+    if let Some(payload) = &trial.payload {
+        writeln!(out, "     told     {}", shortened(payload.as_str()))?;
+    }
+    writeln!(out, "     ended    {}", ended(trial))?;
+    show_output("stdout", &trial.stdout, out)?;
+    show_output("stderr", &trial.stderr, out)?;
+    if let (Some(format), Some(output)) = (&trial.format, &trial.output) {
+        let output = shortened(output.as_str());
+        writeln!(out, "     {:8} {output}", format!("as {}", format.as_str()))?;
+    } else if let (None, Some(output)) = (&trial.format, &trial.output) {
+        writeln!(out, "     means    {}", shortened(output.as_str()))?;
+    } else if trial.error.is_none() {
+        writeln!(out, "     means    nothing: it decides nothing")?;
+    }
+    if trial.stricter {
+        let note = "it exits with 2, which blocks; Gemini CLI (0.61) would let it pass";
+        writeln!(out, "     note     {note}")?;
+    }
+    Ok(())
+}
+
+fn ended(trial: &HookTrial) -> String {
+    let how = match (trial.exit_code, trial.signal) {
+        _ if trial.timed_out => "timed out".to_owned(),
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "not run".to_owned(),
+    };
+    let error = trial
+        .error
+        .as_ref()
+        .map(|error| format!(": {}", one_line(error)));
+    let error = error.unwrap_or_default();
+    format!("{how} after {} ms{error}", trial.duration_ms)
+}
+
+fn show_output(name: &str, text: &str, out: &mut Printer) -> io::Result<()> {
+    let text = sanitize(text);
+    let lines: Vec<_> = text.lines().collect();
+    for (number, line) in lines.iter().take(MOST_LINES).enumerate() {
+        let name = if number == 0 { name } else { "" };
+        writeln!(out, "     {name:8} {}", cut(line))?;
+    }
+    match lines.len().checked_sub(MOST_LINES) {
+        Some(more @ 1..) => writeln!(out, "              … {more} more lines"),
+        _ => Ok(()),
+    }
+}
+
+fn show_effect(effect: &HookEffect, out: &mut Printer) -> io::Result<()> {
+    let style = styled(&effect.effect, out.colour);
+    let word = effect.effect.as_str().replace('_', " ");
+    let text = effect.text.as_deref().map(one_line);
+    let value = effect.value.as_ref().map(|value| shortened(value.as_str()));
+    let what = text.or(value).map(|what| format!(": {}", cut(&what)));
+    writeln!(
+        out,
+        "  effect    {style}{word}{style:#}{}",
+        what.unwrap_or_default()
+    )
+}
+
+fn styled(effect: &HookEffectKind, colour: bool) -> Style {
+    if !colour {
+        return Style::new();
+    }
+    match effect {
+        HookEffectKind::Stop | HookEffectKind::Block => AnsiColor::Red.on_default(),
+        HookEffectKind::Ask | HookEffectKind::GoOn => AnsiColor::Yellow.on_default(),
+        _ => AnsiColor::Green.on_default(),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    cut(&one_line(text))
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Names and commands may hold anything.
+fn one_line(text: &str) -> String {
+    sanitize(text).replace('\n', " ")
+}

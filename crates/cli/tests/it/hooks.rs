@@ -1,0 +1,3 @@
+//! `lapidary hooks`.
+
+mod test;

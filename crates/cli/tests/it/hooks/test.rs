@@ -1,0 +1,234 @@
+//! `hooks test`: what is shown of hooks that run.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use lapidary::vocab::schema::Published;
+use serde_json::{Value, json};
+
+use crate::run::world::World;
+use crate::support::output;
+
+/// A project with these hooks.
+fn project(hooks: &Value) -> World {
+    let world = World::with_agent("exit 1");
+    fs::create_dir(world.path("project/.gemini")).unwrap();
+    let settings = json!({"hooks": hooks}).to_string();
+    fs::write(world.path("project/.gemini/settings.json"), settings).unwrap();
+    world
+}
+
+fn commands(commands: &[&str]) -> Value {
+    let hooks = commands
+        .iter()
+        .map(|it| json!({"type": "command", "command": it}));
+    json!([{"hooks": hooks.collect::<Vec<_>>()}])
+}
+
+/// What is printed for programs, which is as its schema says.
+fn tested(world: &World, args: &[&str]) -> Value {
+    let mut all = vec!["hooks", "test"];
+    all.extend(args);
+    let told = output(world.lapidary(&all), b"");
+    let stderr = String::from_utf8_lossy(&told.stderr);
+    assert!(told.status.success(), "{stderr}");
+    let report: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let schema = Published::named("hooks-test").unwrap().schema();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    assert!(validator.is_valid(&report), "{report}");
+    report
+}
+
+/// What is printed for people: code, stdout, stderr.
+fn shown(world: &World, args: &[&str]) -> (Option<i32>, String, String) {
+    let mut all = vec!["hooks", "test"];
+    all.extend(args);
+    all.extend(["--format", "text"]);
+    let told = output(world.lapidary(&all), b"");
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (told.status.code(), text(told.stdout), text(told.stderr))
+}
+
+#[test]
+fn a_report_has_plan_payload_output_decision_and_aggregate() {
+    let hooks = json!({"BeforeTool": commands(&["echo no >&2; exit 2", "exit 2", "echo fine"])});
+    let world = project(&hooks);
+    let args = [
+        "BeforeTool",
+        "--tool",
+        "write_file",
+        "--input",
+        r#"{"file_path":"a"}"#,
+    ];
+    let report = tested(&world, &args);
+    assert_eq!(report["schema"], "lapidary.hooks-test/1");
+    let moment = &report["moments"][0];
+    assert_eq!(moment["context"], "write_file");
+    assert_eq!(moment["order"], "parallel");
+    assert_eq!(moment["payload"]["tool_input"], json!({"file_path": "a"}));
+    let hooks = moment["hooks"].as_array().unwrap();
+    let outputs: Vec<_> = hooks.iter().map(|hook| &hook["output"]).collect();
+    let expected = [
+        json!({"decision": "deny", "reason": "no"}),
+        json!({"decision": "deny", "reason": "the hook exited with code 2"}),
+        json!({"decision": "allow", "systemMessage": "fine"}),
+    ];
+    assert_eq!(outputs, expected.iter().collect::<Vec<_>>());
+    let stricter: Vec<_> = hooks.iter().map(|hook| hook["stricter"].clone()).collect();
+    assert_eq!(stricter, [false, true, false]);
+    let effects = json!([
+        {"effect": "tell", "text": "fine"},
+        {"effect": "block", "text": "no\nthe hook exited with code 2"},
+    ]);
+    assert_eq!(moment["effects"], effects);
+    assert_eq!(moment["aggregate"]["decision"], "deny");
+}
+
+#[test]
+fn people_see_the_same_and_nothing_reaches_their_terminal_unfiltered() {
+    let hooks = json!({"BeforeAgent": commands(&["printf 'a\\033[31mb\\033]0;x\\007c'"])});
+    let (code, stdout, _) = shown(&project(&hooks), &["BeforeAgent"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        !stdout.contains('\u{1b}') && !stdout.contains('\u{7}'),
+        "{stdout:?}"
+    );
+    assert!(stdout.contains("BeforeAgent: 1 hook, parallel"), "{stdout}");
+    assert!(stdout.contains("exit code 0"), "{stdout}");
+}
+
+#[test]
+fn a_folder_that_is_not_trusted_says_why_nothing_runs() {
+    let world = project(&json!({"BeforeAgent": commands(&["touch ran"])}));
+    let mut command = world.lapidary(&["hooks", "test", "BeforeAgent"]);
+    command.env_remove("GEMINI_CLI_TRUST_WORKSPACE");
+    let told = output(command, b"");
+    let report: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!(report["moments"][0]["hooks"], json!([]));
+    let left_out = report["leftOut"][0].as_str().unwrap();
+    assert!(left_out.contains("not trusted"), "{left_out}");
+    assert!(!world.path("project/ran").exists());
+}
+
+#[test]
+fn every_event_can_be_tried_without_saying_more() {
+    let events = [
+        "BeforeAgent",
+        "AfterAgent",
+        "Notification",
+        "SessionStart",
+        "SessionEnd",
+        "PreCompress",
+        "BeforeModel",
+        "AfterModel",
+        "BeforeToolSelection",
+    ];
+    let hooks = events.map(|event| (event.to_owned(), commands(&["cat >/dev/null"])));
+    let world = project(&Value::Object(hooks.into_iter().collect()));
+    for event in events {
+        let report = tested(&world, &[event]);
+        assert_eq!(report["moments"][0]["hooks"][0]["exitCode"], 0, "{event}");
+    }
+    let report = tested(
+        &world,
+        &["SessionStart", "--input", r#"{"source":"resume"}"#],
+    );
+    assert_eq!(report["moments"][0]["context"], "resume");
+}
+
+#[test]
+fn a_recording_has_a_moment_for_each_call() {
+    let hooks = json!({"BeforeTool": commands(&["cat"]), "AfterTool": commands(&["true"]), "BeforeAgent": commands(&["true"])});
+    let world = project(&hooks);
+    world.agent("init; user; call c1 write_file; answer c1 ok; call c2 read_file; answer c2 text; say hi; success");
+    let run = world.run(&["--transport", "stream-json", "--format", "events", "go"]);
+    assert_eq!(run.verdict(), ("end_turn", Some(0)), "{}", run.stderr);
+    let recording = world.recording();
+    let recording = recording.to_str().unwrap();
+    let contexts = |event: &str| -> Vec<Value> {
+        let report = tested(&world, &[event, "--recording", recording]);
+        let moments = report["moments"].as_array().unwrap().iter();
+        moments.map(|moment| moment["context"].clone()).collect()
+    };
+    assert_eq!(contexts("BeforeTool"), ["write_file", "read_file"]);
+    assert_eq!(contexts("AfterTool"), ["write_file", "read_file"]);
+    assert_eq!(contexts("BeforeAgent"), [Value::Null]);
+}
+
+#[test]
+fn wrong_usage_is_told_apart_from_bad_input() {
+    let world = project(&json!({}));
+    let check = |args: &[&str], code: i32, words: &str| {
+        let (exit, _, stderr) = shown(&world, args);
+        assert_eq!(exit, Some(code), "{args:?}: {stderr}");
+        assert!(stderr.contains(words), "{args:?}: {stderr}");
+    };
+    check(&["PreToolUse"], 2, "there is no event `PreToolUse`");
+    check(&["BeforeTool"], 2, "which one?");
+    check(&["BeforeAgent", "--tool", "x"], 2, "not about a tool");
+    check(
+        &["BeforeTool", "--tool", "x", "--input", "{"],
+        13,
+        "no JSON",
+    );
+    check(
+        &["BeforeTool", "--tool", "x", "--input", "7"],
+        13,
+        "no JSON object",
+    );
+    check(
+        &["BeforeAgent", "--input", r#"{"prompt":7}"#],
+        13,
+        "another type",
+    );
+    check(&["BeforeModel", "--recording", "x"], 2, "does not tell");
+    check(
+        &["BeforeTool", "--recording", "nowhere.jsonl"],
+        13,
+        "nowhere.jsonl",
+    );
+}
+
+#[test]
+fn memory_stays_within_bounds_whatever_a_hook_writes() {
+    let world = project(&json!({"BeforeAgent": commands(&["head -c 1G /dev/zero"])}));
+    // The shell's own limit on address space, which counts everything.
+    let mut command = Command::new("sh");
+    let inner = world.lapidary(&[]);
+    command.args(["-c", "ulimit -v 400000; exec \"$0\" hooks test BeforeAgent"]);
+    command
+        .arg(inner.get_program())
+        .current_dir(world.path("project"));
+    command.env_clear();
+    for (name, value) in inner.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    let told = output(command, b"");
+    assert!(
+        told.status.success(),
+        "{}",
+        String::from_utf8_lossy(&told.stderr)
+    );
+    let report: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let hook = &report["moments"][0]["hooks"][0];
+    let left_out = hook["leftOutBytes"].as_u64().unwrap();
+    assert_eq!(left_out, (1 << 30) - (16 << 20));
+}
+
+#[test]
+fn whoever_interrupts_it_ends_its_hooks() {
+    let world =
+        project(&json!({"BeforeAgent": commands(&["(setsid sleep 60 &); touch begun; sleep 60"])}));
+    let mut command = world.lapidary(&["hooks", "test", "BeforeAgent"]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    world.wait_for("project/begun");
+    let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    let began = Instant::now();
+    let status = child.wait().unwrap();
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert_eq!(status.code(), Some(130));
+    world.assert_nothing_is_left();
+}

@@ -1,0 +1,241 @@
+//! Running the hooks of a plan.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lapidary_home::hooks::{Hook, Order, Plan, Source};
+use lapidary_wire::gemini::hooks::{Event, Input, Output};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::result::{Answer, answer, flooded};
+use super::{Effect, Surroundings, aggregate, effects};
+use crate::process::{Brief, End, Exit, Finished, Kept, StartError};
+
+/// So many bytes of what a hook writes are kept: a request to a model that it has edited fits.
+pub const MOST_OUTPUT: usize = 16 << 20;
+
+/// So many bytes of what a hook complains about are kept.
+pub const MOST_COMPLAINTS: usize = 1 << 20;
+
+/// What came of the hooks of a plan.
+#[derive(Debug)]
+pub struct Fired {
+    /// The event.
+    pub event: Event,
+    /// What each of them did, in the order of the plan.
+    pub runs: Vec<Ran>,
+    /// What they say together. None if none of them said anything.
+    pub aggregate: Option<Output>,
+}
+
+/// What a hook did.
+#[derive(Debug)]
+pub struct Ran {
+    /// The hook.
+    pub hook: Hook,
+    /// What it was told.
+    pub input: Arc<Input>,
+    /// How it ended, if it was started at all.
+    pub exit: Option<Exit>,
+    /// How long it took.
+    pub duration: Duration,
+    /// What it wrote.
+    pub stdout: Kept,
+    /// What it complained about.
+    pub stderr: Kept,
+    /// What that means.
+    pub answer: Answer,
+    /// Why it has no answer that counts, if it has none.
+    pub error: Option<HookError>,
+}
+
+/// Why a hook has no answer. None of these blocks anything, as with Gemini CLI: whoever fires hooks has to say so.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HookError {
+    /// It took too long, or left something behind that held on to its output.
+    #[error("it had not ended after {} ms", .after.as_millis())]
+    TimedOut {
+        /// How long it had.
+        after: Duration,
+        /// How many of its processes would not die.
+        immortal: u32,
+    },
+    /// Nobody wanted its answer any more.
+    #[error("it was ended before it had answered")]
+    Cancelled,
+    /// It wrote more than is kept, so nobody knows what it said.
+    #[error("it wrote more than {most} bytes, of which the rest was not read")]
+    TooMuch {
+        /// How much is kept.
+        most: usize,
+    },
+    /// It is a project's, and the project is not trusted.
+    #[error("hooks of a project that is not trusted do not run")]
+    Untrusted,
+    /// It could not be started.
+    #[error("it could not be started: {0}")]
+    Start(#[from] StartError),
+}
+
+impl Fired {
+    /// What is to be done about it.
+    pub fn effects(&self) -> Vec<Effect> {
+        let output = self.aggregate.as_ref();
+        output.map_or_else(Vec::new, |output| effects(self.event, output))
+    }
+
+    /// Whether every hook had an answer, or chose to have none.
+    pub fn is_complete(&self) -> bool {
+        self.runs.iter().all(|ran| ran.error.is_none())
+    }
+}
+
+impl Ran {
+    /// Whether it ended well: only then does the next of a sequence hear of it.
+    pub fn is_success(&self) -> bool {
+        self.error.is_none() && self.exit == Some(Exit::Code(0))
+    }
+}
+
+/// Runs the hooks of a plan. Dropping this kills those that run, with everything that they started.
+pub async fn fire(
+    plan: &Plan,
+    input: Input,
+    around: &Surroundings,
+    cancel: &CancellationToken,
+) -> Fired {
+    let event = input.event();
+    let runs = match (plan.order, plan.hooks.as_slice()) {
+        (Order::Parallel, [_, _, ..]) => at_once(&plan.hooks, input, around, cancel).await,
+        _ => in_turn(&plan.hooks, input, around, cancel).await,
+    };
+    let outputs = runs.iter().filter_map(|ran| ran.answer.output.as_ref());
+    Fired {
+        event,
+        aggregate: aggregate(event, outputs),
+        runs,
+    }
+}
+
+/// Each is told what the one before it has changed. A refusal does not keep the next from running.
+async fn in_turn(
+    hooks: &[Hook],
+    input: Input,
+    around: &Surroundings,
+    cancel: &CancellationToken,
+) -> Vec<Ran> {
+    let mut told = Told::of(input);
+    let mut runs = Vec::with_capacity(hooks.len());
+    for hook in hooks {
+        let ran = run(hook.clone(), told.clone(), around, cancel).await;
+        if let Some(output) = ran.answer.output.as_ref().filter(|_| ran.is_success()) {
+            let next = Input::clone(&told.input).after(output);
+            if next != *told.input {
+                told = Told::of(next);
+            }
+        }
+        runs.push(ran);
+    }
+    runs
+}
+
+async fn at_once(
+    hooks: &[Hook],
+    input: Input,
+    around: &Surroundings,
+    cancel: &CancellationToken,
+) -> Vec<Ran> {
+    let told = Told::of(input);
+    let around = Arc::new(around.clone());
+    let mut running = JoinSet::new();
+    for (place, hook) in hooks.iter().enumerate() {
+        let (hook, told) = (hook.clone(), told.clone());
+        let (around, cancel) = (Arc::clone(&around), cancel.clone());
+        running.spawn(async move { (place, run(hook, told, &around, &cancel).await) });
+    }
+    let mut runs = running.join_all().await;
+    runs.sort_by_key(|(place, _)| *place);
+    runs.into_iter().map(|(_, ran)| ran).collect()
+}
+
+/// What hooks are told, and the same as they read it.
+#[derive(Debug, Clone)]
+struct Told {
+    input: Arc<Input>,
+    bytes: Arc<[u8]>,
+}
+
+impl Told {
+    fn of(input: Input) -> Self {
+        Self {
+            bytes: input.to_json().into_bytes().into(),
+            input: Arc::new(input),
+        }
+    }
+}
+
+async fn run(hook: Hook, told: Told, around: &Surroundings, cancel: &CancellationToken) -> Ran {
+    let input = told.input;
+    if hook.source == Source::Project && !around.is_trusted {
+        return Ran::failed(hook, input, HookError::Untrusted);
+    }
+    let brief = Brief {
+        command: around.command(&hook, &input.base),
+        input: told.bytes,
+        timeout: hook.deadline(),
+        most_output: MOST_OUTPUT,
+        most_complaints: MOST_COMPLAINTS,
+    };
+    match brief.run(cancel).await {
+        Ok(finished) => Ran::finished(hook, input, finished),
+        Err(error) => Ran::failed(hook, input, error.into()),
+    }
+}
+
+impl Ran {
+    fn failed(hook: Hook, input: Arc<Input>, error: HookError) -> Self {
+        Self {
+            hook,
+            input,
+            exit: None,
+            duration: Duration::ZERO,
+            stdout: Kept::default(),
+            stderr: Kept::default(),
+            answer: Answer::default(),
+            error: Some(error),
+        }
+    }
+
+    fn finished(hook: Hook, input: Arc<Input>, finished: Finished) -> Self {
+        let (answer, error) = judged(&finished, hook.deadline());
+        Self {
+            hook,
+            input,
+            exit: finished.exit,
+            duration: finished.duration,
+            stdout: finished.stdout,
+            stderr: finished.stderr,
+            answer,
+            error,
+        }
+    }
+}
+
+fn judged(finished: &Finished, after: Duration) -> (Answer, Option<HookError>) {
+    let immortal = finished.immortal;
+    let (stdout, stderr) = (&finished.stdout, &finished.stderr);
+    match finished.end {
+        End::TimedOut => (
+            Answer::default(),
+            Some(HookError::TimedOut { after, immortal }),
+        ),
+        End::Cancelled => (Answer::default(), Some(HookError::Cancelled)),
+        End::ByItself if stdout.left_out > 0 => {
+            let error = HookError::TooMuch { most: MOST_OUTPUT };
+            (flooded(&stdout.text(), finished.exit), Some(error))
+        }
+        End::ByItself => (answer(&stdout.text(), &stderr.text(), finished.exit), None),
+    }
+}

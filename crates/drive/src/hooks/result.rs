@@ -1,0 +1,291 @@
+//! What a hook's output means, by what Gemini CLI (0.61) was seen to make of it, with one deviation: whoever exits with 2 is heard.
+
+use lapidary_json::{Kind, Token};
+use lapidary_wire::gemini::hooks::{Object, Output, is_truthy};
+use serde_json::Value;
+
+use super::shell::is_space;
+use crate::process::Exit;
+
+/// The code by which a hook blocks, whatever it says.
+const BLOCKS: i32 = 2;
+
+/// So many characters of a flood are a reason.
+const MOST_REASON: usize = 1000;
+
+/// What was read out of a hook's output.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    /// What it answered, if anything.
+    pub output: Option<Output>,
+    /// How it said so.
+    pub format: Option<Format>,
+    /// Whether Gemini CLI (0.61) would have taken it for less than a refusal: it exited with 2 and did not say what to do.
+    pub is_stricter: bool,
+}
+
+/// How a hook said what it said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// As JSON.
+    Json,
+    /// As text, which its exit code gives a meaning.
+    Text,
+}
+
+/// Reads what a hook wrote, and how it ended.
+///
+/// Standard output is heard, and standard error only where that is empty. JSON means what it says, whatever the exit code; a JSON
+/// string is read once more; any other text is allowed with 0, allowed with a warning with 1, and refused with anything else. Whoever
+/// is killed by a signal has no exit code, which counts as 0 here.
+pub fn answer(stdout: &str, stderr: &str, exit: Option<Exit>) -> Answer {
+    let (said, complaint) = (trimmed(stdout), trimmed(stderr));
+    let heard = if said.is_empty() { complaint } else { said };
+    let code = code_of(exit);
+    let mut answer = if heard.is_empty() {
+        Answer::default()
+    } else {
+        read(heard, code)
+    };
+    if code == BLOCKS {
+        answer.block(complaint);
+    }
+    answer
+}
+
+fn read(heard: &str, code: i32) -> Answer {
+    let json = |object| Answer {
+        output: Some(Output(object)),
+        format: Some(Format::Json),
+        is_stricter: false,
+    };
+    match Read::of(heard).and_then(Read::again) {
+        Some(Read::Object(object)) => json(object),
+        Some(Read::Array) => json(Object::new()),
+        Some(Read::Text(_) | Read::Other) => Answer::default(),
+        None => Answer {
+            output: Some(of_text(heard, code)),
+            format: Some(Format::Text),
+            is_stricter: false,
+        },
+    }
+}
+
+/// Reads the beginning of more than anybody keeps. Whether it was JSON nobody can tell; but whoever refuses by their exit code does.
+pub(super) fn flooded(stdout: &str, exit: Option<Exit>) -> Answer {
+    let code = code_of(exit);
+    if (0..=1).contains(&code) {
+        return Answer::default();
+    }
+    let beginning: String = trimmed(stdout).chars().take(MOST_REASON).collect();
+    Answer {
+        output: Some(of_text(&beginning, code)),
+        format: Some(Format::Text),
+        is_stricter: false,
+    }
+}
+
+/// Whoever is killed by a signal has no exit code, which counts as 0.
+fn code_of(exit: Option<Exit>) -> i32 {
+    match exit {
+        Some(Exit::Code(code)) => code,
+        Some(Exit::Signal(_)) | None => 0,
+    }
+}
+
+/// A JSON value, as far as it matters.
+enum Read {
+    Object(Object),
+    Array,
+    Text(String),
+    Other,
+}
+
+impl Read {
+    /// None if it is no JSON.
+    fn of(text: &str) -> Option<Self> {
+        let token = Token::parse(text).ok()?;
+        Some(match token.kind() {
+            Kind::Object => Self::Object(members(token)),
+            Kind::Array => Self::Array,
+            Kind::String => Self::Text(token.string().unwrap_or_default().into_owned()),
+            _ => Self::Other,
+        })
+    }
+
+    /// A string may hold JSON in its turn. If it does not, all of it is text.
+    fn again(self) -> Option<Self> {
+        match self {
+            Self::Text(text) => Self::of(&text),
+            other => Some(other),
+        }
+    }
+}
+
+/// A member that nothing here can hold (half a character, a number out of range, nested without end) does not spoil the others.
+fn members(object: Token<'_>) -> Object {
+    let value = |token: Token<'_>| {
+        let whole = serde_json::from_str(token.as_str()).ok();
+        let text = || Some(Value::String(token.string()?.into_owned()));
+        whole.or_else(text).unwrap_or_default()
+    };
+    let members = object.members();
+    members
+        .map(|(key, token)| {
+            let key = key.string().unwrap_or_default().into_owned();
+            (key, value(token))
+        })
+        .collect()
+}
+
+fn of_text(text: &str, code: i32) -> Output {
+    let said = match code {
+        0 => ("allow", "systemMessage", text.to_owned()),
+        1 => ("allow", "systemMessage", format!("Warning: {text}")),
+        _ => ("deny", "reason", text.to_owned()),
+    };
+    let (decision, key, text) = said;
+    let mut output = Output::decided(decision, None);
+    output.0.insert(key.to_owned(), text.into());
+    output
+}
+
+impl Answer {
+    /// A hook that exits with 2 refuses, unless its JSON says what is to happen. Gemini CLI (0.61) lets it pass when it says nothing, or
+    /// something that decides nothing; but whoever writes `exit 2` means no.
+    fn block(&mut self, complaint: &str) {
+        if self.output.as_ref().is_some_and(decides) {
+            return;
+        }
+        let output = self.output.get_or_insert_default();
+        output.0.insert("decision".to_owned(), "deny".into());
+        if !output.0.get("reason").is_some_and(is_truthy) {
+            let silent = "the hook exited with code 2";
+            let reason = if complaint.is_empty() {
+                silent
+            } else {
+                complaint
+            };
+            output.0.insert("reason".to_owned(), reason.into());
+        }
+        self.is_stricter = true;
+    }
+}
+
+/// Whether it says in so many words what is to happen.
+fn decides(output: &Output) -> bool {
+    let words = ["allow", "approve", "ask", "block", "deny"];
+    output.is_stopping() || output.decision().is_some_and(|word| words.contains(&word))
+}
+
+/// Without the spaces around it that JavaScript takes off.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(stdout: &str, stderr: &str, exit: Exit, expected: impl Into<Value>) {
+        let answer = answer(stdout, stderr, Some(exit));
+        let output = answer.output.map_or(Value::Null, |it| it.0.into());
+        assert_eq!(output, expected.into(), "{stdout:?} {stderr:?} {exit:?}");
+    }
+
+    fn code(stdout: &str, stderr: &str, code: i32, expected: impl Into<Value>) {
+        check(stdout, stderr, Exit::Code(code), expected);
+    }
+
+    #[test]
+    fn text_means_what_the_exit_code_says() {
+        code(
+            "hi\n",
+            "",
+            0,
+            json!({"decision": "allow", "systemMessage": "hi"}),
+        );
+        let warning = json!({"decision": "allow", "systemMessage": "Warning: hi"});
+        code("hi", "", 1, warning);
+        code("hi", "no", 2, json!({"decision": "deny", "reason": "hi"}));
+        code("", " no ", 3, json!({"decision": "deny", "reason": "no"}));
+        code(
+            "",
+            "not found",
+            127,
+            json!({"decision": "deny", "reason": "not found"}),
+        );
+        code(
+            "",
+            "note",
+            0,
+            json!({"decision": "allow", "systemMessage": "note"}),
+        );
+        code("", "", 0, Value::Null);
+        code("", "", 3, Value::Null);
+        code(
+            "{} more",
+            "",
+            0,
+            json!({"decision": "allow", "systemMessage": "{} more"}),
+        );
+    }
+
+    #[test]
+    fn json_means_what_it_says() {
+        let deny = json!({"decision": "deny", "reason": "r"});
+        code(&deny.to_string(), "", 0, deny.clone());
+        code(&deny.to_string(), "", 1, deny.clone());
+        code("", &deny.to_string(), 0, deny.clone());
+        code("\u{feff}{\"a\":1,\"a\":2}\u{a0}", "", 0, json!({"a": 2}));
+        code("42", "", 0, Value::Null);
+        code("null", "", 0, Value::Null);
+        code("[1]", "", 0, json!({}));
+        let twice = Value::String(deny.to_string()).to_string();
+        code(&twice, "", 0, deny.clone());
+        code("\"7\"", "", 0, Value::Null);
+        code(
+            "\"x\"",
+            "",
+            0,
+            json!({"decision": "allow", "systemMessage": "\"x\""}),
+        );
+        check(
+            "hi",
+            "",
+            Exit::Signal(9),
+            json!({"decision": "allow", "systemMessage": "hi"}),
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_held_does_not_spoil_the_rest() {
+        let nested = format!("{}1{}", "[".repeat(9_999), "]".repeat(9_999));
+        let said = format!(r#"{{"x":"\ud800","y":{nested},"z":1e999,"decision":"deny"}}"#);
+        let expected = json!({"x": "\u{fffd}", "y": null, "z": null, "decision": "deny"});
+        code(&said, "", 0, expected);
+    }
+
+    #[test]
+    fn two_blocks_unless_json_says_what_is_to_happen() {
+        let silent = json!({"decision": "deny", "reason": "the hook exited with code 2"});
+        code("", "", 2, silent.clone());
+        code("42", "", 2, silent.clone());
+        code("[]", "", 2, silent.clone());
+        code("42", "why", 2, json!({"decision": "deny", "reason": "why"}));
+        let odd = json!({"decision": "deny", "reason": "r"});
+        code(r#"{"decision":"Deny","reason":"r"}"#, "", 2, odd);
+        for decided in [
+            json!({"decision": "allow"}),
+            json!({"decision": "ask"}),
+            json!({"continue": false}),
+        ] {
+            code(&decided.to_string(), "", 2, decided);
+        }
+        assert!(answer("", "", Some(Exit::Code(2))).is_stricter);
+        assert!(!answer("no", "", Some(Exit::Code(2))).is_stricter);
+        assert!(!answer("", "", Some(Exit::Code(3))).is_stricter);
+    }
+}

@@ -1,0 +1,118 @@
+//! Where hooks run: what all of them are told, and what they find in their environment.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use lapidary_home::sessions::Store;
+use lapidary_home::setup::Setup;
+use lapidary_wire::gemini::hooks::{Base, Details, Input};
+use serde_json::Value;
+
+use super::environment::{Redaction, sanitised};
+use super::expand::{Places, expanded};
+use super::shell::{AFTER, SHELL, shell};
+use crate::process::Command;
+use lapidary_home::hooks::Hook;
+
+/// Where hooks run.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The project's directory.
+    pub cwd: PathBuf,
+    /// The session.
+    pub session_id: String,
+    /// Where the session is recorded; empty if it is not.
+    pub transcript_path: String,
+    /// Where plans are kept.
+    pub plans_dir: PathBuf,
+    /// The variables that hooks may inherit.
+    pub variables: Vec<(OsString, OsString)>,
+    /// What of them is kept back.
+    pub redaction: Redaction,
+    /// Whether the project is trusted. If not, none of its hooks run.
+    pub is_trusted: bool,
+}
+
+impl Surroundings {
+    /// Those of a session in a workspace.
+    pub fn of(setup: &Setup, session_id: &str, variables: Vec<(OsString, OsString)>) -> Self {
+        Self {
+            cwd: setup.workspace.clone(),
+            session_id: session_id.to_owned(),
+            transcript_path: String::new(),
+            plans_dir: plans_dir(setup, session_id),
+            variables,
+            redaction: redaction(setup),
+            is_trusted: setup.is_trusted(),
+        }
+    }
+
+    /// What a hook is told now.
+    pub fn input(&self, details: Details) -> Input {
+        let base = Base {
+            session_id: self.session_id.clone(),
+            transcript_path: self.transcript_path.clone(),
+            cwd: lossy(&self.cwd),
+            timestamp: format!("{:.3}", Timestamp::now()),
+        };
+        Input { base, details }
+    }
+
+    /// What runs a hook's command.
+    pub(super) fn command(&self, hook: &Hook, base: &Base) -> Command {
+        let plans = lossy(&self.plans_dir);
+        let places = Places {
+            cwd: &base.cwd,
+            plans: &plans,
+            session: &base.session_id,
+        };
+        let mut variables = sanitised(&self.variables, &self.redaction);
+        let ours = [
+            ("GEMINI_PROJECT_DIR", places.cwd),
+            ("GEMINI_PLANS_DIR", places.plans),
+            ("GEMINI_CWD", places.cwd),
+            ("GEMINI_SESSION_ID", places.session),
+            ("CLAUDE_PROJECT_DIR", places.cwd),
+        ];
+        variables.extend(ours.map(|(name, value)| (name.into(), value.into())));
+        let own = hook.env.iter();
+        variables.extend(own.map(|(name, value)| (name.into(), value.into())));
+        let (program, before) = shell(&variables);
+        let command = expanded(&hook.command, places) + AFTER;
+        let mut told = Command::new(program, &self.cwd);
+        told.called(SHELL).args(before).args([command]);
+        told.envs(variables);
+        told
+    }
+}
+
+fn lossy(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn redaction(setup: &Setup) -> Redaction {
+    let said = |key| setup.get(&["security", "environmentVariableRedaction", key]);
+    let names = |key| {
+        let names = said(key).and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    Redaction {
+        enabled: said("enabled").and_then(Value::as_bool).unwrap_or_default(),
+        allowed: names("allowed"),
+        blocked: names("blocked"),
+    }
+}
+
+/// The directory that the settings name, if it is inside the project; else the session's own.
+fn plans_dir(setup: &Setup, session_id: &str) -> PathBuf {
+    let named = setup.get(&["general", "plan", "directory"]);
+    let named = named.and_then(Value::as_str).filter(|it| !it.is_empty());
+    let named = named.map(|named| crate::policy::lexical(&setup.workspace.join(named)));
+    if let Some(named) = named.filter(|named| named.starts_with(&setup.workspace)) {
+        return named;
+    }
+    let store = Store::new(setup.home.clone());
+    let project = store.project(&setup.workspace).id;
+    store.base().join(project).join(session_id).join("plans")
+}

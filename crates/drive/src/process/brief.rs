@@ -1,0 +1,158 @@
+//! Short programs that are waited for, without a supervisor: another process would cost more than the program itself.
+//!
+//! Nothing is inherited but what the [`Command`] says, what is written is kept up to a bound, and a program that takes too long is
+//! ended with everything that it started: its group, whatever stands below it, and whatever carries its mark, though it may have
+//! left both. Only what has thrown away its environment as well as its parents gets away.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::system::Alone;
+use super::{Command, Exit, StartError};
+
+/// What everything that such a program starts has in its environment, with a value that nothing else has.
+pub const MARK: &str = "LAPIDARY_BRIEF";
+
+/// What is read at once of output that nobody keeps.
+const SCRATCH: usize = 64 * 1024;
+
+/// A short program, what it is told, and how much of it is borne.
+#[derive(Debug, Clone)]
+pub struct Brief {
+    /// What is started, and where. A mark is added to its environment.
+    pub command: Command,
+    /// What it can read. A program that does not is no error.
+    pub input: Arc<[u8]>,
+    /// How long it may take, whatever it leaves behind that still holds its output included.
+    pub timeout: Duration,
+    /// So many bytes of its output are kept.
+    pub most_output: usize,
+    /// So many bytes of its complaints are kept.
+    pub most_complaints: usize,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// How the program itself ended. Unknown only if it cannot be killed.
+    pub exit: Option<Exit>,
+    /// Who ended it.
+    pub end: End,
+    /// How long it took.
+    pub duration: Duration,
+    /// What it wrote to its standard output.
+    pub stdout: Kept,
+    /// What it wrote to its standard error.
+    pub stderr: Kept,
+    /// How many of its processes could not be ended.
+    pub immortal: u32,
+}
+
+/// Who ended a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It ended, and everything that held its output did.
+    ByItself,
+    /// It took too long, and was killed.
+    TimedOut,
+    /// Nobody wanted it any more, and it was killed.
+    Cancelled,
+}
+
+/// Some of what was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// The beginning.
+    pub bytes: Vec<u8>,
+    /// How many bytes came after it and were thrown away.
+    pub left_out: u64,
+}
+
+impl Brief {
+    /// Runs it to its end. Dropping this kills it, and everything that it started.
+    pub async fn run(mut self, cancel: &CancellationToken) -> Result<Finished, StartError> {
+        let started = Instant::now();
+        self.command.mark(MARK, fresh_mark());
+        let mut alone = Alone::start(&self.command)
+            .map_err(|source| StartError::refused(&self.command, source))?;
+        let (mut stdout, mut stderr) = (Kept::default(), Kept::default());
+        let (stdin, out, err) = alone.pipes();
+        let talking = async {
+            // The program is waited for last: until then nobody else can have its process id, or its group's.
+            tokio::join!(
+                stdout.fill(out, self.most_output),
+                stderr.fill(err, self.most_complaints),
+            );
+            alone.wait().await
+        };
+        let feeding = async {
+            feed(stdin, &self.input).await;
+            std::future::pending().await // having read is not having ended
+        };
+        let (exit, end) = tokio::select! {
+            biased;
+            () = cancel.cancelled() => (None, End::Cancelled),
+            () = sleep(self.timeout) => (None, End::TimedOut),
+            exit = talking => (exit, End::ByItself),
+            exit = feeding => exit,
+        };
+        let (exit, immortal) = match end {
+            End::ByItself => (exit, alone.is_over()),
+            End::TimedOut | End::Cancelled => alone.end().await,
+        };
+        Ok(Finished {
+            exit,
+            end,
+            duration: started.elapsed(),
+            stdout,
+            stderr,
+            immortal,
+        })
+    }
+}
+
+impl Kept {
+    /// The beginning as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
+    async fn fill(&mut self, from: Option<impl AsyncRead + Unpin>, most: usize) {
+        let Some(mut from) = from else { return };
+        while self.bytes.len() < most {
+            match from.read_buf(&mut self.bytes).await {
+                Ok(1..) => {}
+                Ok(0) | Err(_) => return,
+            }
+        }
+        let more = self.bytes.len() - most;
+        self.bytes.truncate(most);
+        self.left_out = u64::try_from(more).unwrap_or(u64::MAX);
+        let mut scratch = vec![0; SCRATCH];
+        while let Ok(count @ 1..) = from.read(&mut scratch).await {
+            self.left_out += u64::try_from(count).unwrap_or(u64::MAX);
+        }
+    }
+}
+
+/// A program may close its input whenever it likes.
+async fn feed(stdin: Option<impl AsyncWrite + Unpin>, input: &[u8]) {
+    if let Some(mut stdin) = stdin {
+        let _ = stdin.write_all(input).await;
+    }
+}
+
+/// A value that nothing else has, and that nobody can guess.
+fn fresh_mark() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let chance = RandomState::new();
+    let half = |half: u8| chance.hash_one((std::process::id(), count, half));
+    format!("{:016x}{:016x}", half(0), half(1))
+}

@@ -1,0 +1,144 @@
+//! Hooks around an agent that is spoken to. Gemini CLI (0.61) does not run its hooks over ACP, and other agents do not know them: so we
+//! fire them where the agent comes by. What it asks for can be held back, and prompts can; what it does without asking cannot, and
+//! that is said.
+
+mod calls;
+mod prompts;
+mod tools;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lapidary_home::hooks::{Event, Plan, Registry};
+use lapidary_vocab::event::{DiagnosticKind, HookRun};
+use lapidary_vocab::{Body, Number, Text};
+use lapidary_wire::gemini::hooks::{Details, Output};
+use tokio_util::sync::CancellationToken;
+
+use super::translation::Say;
+use crate::hooks::{Fired, HookError, Ran, Surroundings, fire};
+use crate::process::Exit;
+
+pub(super) use calls::{Calls, Finished};
+pub(super) use tools::{Verdict, Wanted};
+
+/// The hooks that are fired around an agent.
+#[derive(Debug, Clone)]
+pub struct Hooks {
+    /// Which there are.
+    pub registry: Arc<Registry>,
+    /// Where they run. The session's id is filled in.
+    pub around: Surroundings,
+}
+
+/// Fires them.
+#[derive(Debug)]
+pub(super) struct Firing {
+    hooks: Hooks,
+    say: Say,
+    /// What was said once and need not be again.
+    said: Mutex<BTreeSet<&'static str>>,
+    /// The sessions that have begun, and what they begin with.
+    begun: Mutex<Vec<Begun>>,
+}
+
+/// A session that has begun.
+#[derive(Debug)]
+struct Begun {
+    session: String,
+    /// What comes before its first prompt.
+    context: Option<String>,
+}
+
+/// In which session something happens, and after which line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) session: &'a str,
+    pub(super) after: Option<u64>,
+}
+
+impl Firing {
+    pub(super) fn new(hooks: Hooks, say: Say) -> Self {
+        Self {
+            hooks,
+            say,
+            said: Mutex::default(),
+            begun: Mutex::default(),
+        }
+    }
+
+    /// Fires the hooks of an event. Dropping this ends them.
+    async fn fire(&self, details: Details, place: Place<'_>) -> Fired {
+        let around = self.around(place.session);
+        let input = around.input(details);
+        let plan = self.plan(input.event(), input.context(), place);
+        let never = CancellationToken::new();
+        let fired = Box::pin(fire(&plan, input, &around, &never)).await;
+        self.tell(&fired, place);
+        fired
+    }
+
+    fn plan(&self, event: Event, context: Option<&str>, place: Place<'_>) -> Plan {
+        let plan = self.hooks.registry.plan(event, context);
+        for doubt in &plan.diagnostics {
+            self.note(place.after, doubt.clone());
+        }
+        plan
+    }
+
+    /// Whether there are hooks for this.
+    fn has(&self, event: Event, context: Option<&str>) -> bool {
+        let plan = self.hooks.registry.plan(event, context);
+        !plan.hooks.is_empty()
+    }
+
+    fn around(&self, session: &str) -> Surroundings {
+        Surroundings {
+            session_id: session.to_owned(),
+            ..self.hooks.around.clone()
+        }
+    }
+
+    fn tell(&self, fired: &Fired, place: Place<'_>) {
+        for ran in &fired.runs {
+            let body = Body::HookRun(told(fired.event, ran));
+            let session = Some(Text::from(place.session.to_owned()));
+            self.say.body(place.after, session, body);
+        }
+    }
+
+    fn note(&self, after: Option<u64>, message: String) {
+        self.say.note(after, DiagnosticKind::Notice, message);
+    }
+
+    /// Says what cannot be done, but only once.
+    fn once(&self, key: &'static str, place: Place<'_>, message: impl FnOnce() -> String) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.insert(key) {
+            self.note(place.after, message());
+        }
+    }
+}
+
+/// A hook as events tell of it.
+fn told(event: Event, ran: &Ran) -> HookRun {
+    let text = |text: &str| Text::from(text.to_owned());
+    let output = ran.answer.output.as_ref();
+    let reason = output.filter(|it| it.0.contains_key("reason") || it.is_stopping());
+    HookRun {
+        hook_event: text(event.as_str()),
+        hook: text(ran.hook.display_name()),
+        exit_code: match ran.exit {
+            Some(Exit::Code(code)) => Some(code),
+            Some(Exit::Signal(_)) | None => None,
+        },
+        duration_ms: Some(Number::from(
+            u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
+        )),
+        decision: output.and_then(Output::decision).map(text),
+        reason: reason.map(|it| text(&it.effective_reason())),
+        message: output.and_then(Output::system_message).map(Text::from),
+        timed_out: matches!(ran.error, Some(HookError::TimedOut { .. })),
+        error: ran.error.as_ref().map(|error| text(&error.to_string())),
+    }
+}

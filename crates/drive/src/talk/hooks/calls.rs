@@ -1,0 +1,200 @@
+//! The calls of an agent, as far as hooks have to know them: for what is fired once they are done.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lapidary_vocab::event::{StreamDeltaKind, TextKind, ToolCompletion};
+use lapidary_vocab::{Body, Event, Json, Text};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+
+use super::{Place, Wanted};
+use crate::policy::Deed;
+
+/// So many calls are remembered until they are done, and so many wait for their hooks.
+const MOST: usize = 1024;
+
+/// So much of what an agent says in a turn is kept for hooks.
+const MOST_WORDS: usize = 1 << 20;
+
+/// The calls that have not ended, and what the agent says.
+#[derive(Debug)]
+pub(in crate::talk) struct Calls {
+    open: BTreeMap<String, Open>,
+    /// Calls that were held back.
+    denied: BTreeSet<String>,
+    /// Sessions in which hooks were asked about files or terminals: these belong to some call, but not even the agent says to which.
+    served: BTreeSet<String>,
+    words: BTreeMap<String, String>,
+    done: mpsc::UnboundedSender<Finished>,
+    waiting: watch::Sender<usize>,
+}
+
+#[derive(Debug)]
+struct Open {
+    deed: Deed,
+    input: Json,
+    is_asked: bool,
+}
+
+/// A call that has ended.
+#[derive(Debug)]
+pub(in crate::talk) struct Finished {
+    session: String,
+    /// The number of the line that says so.
+    after: u64,
+    pub(super) deed: Deed,
+    input: Json,
+    pub(super) response: Value,
+    pub(super) is_asked: bool,
+    pub(super) is_denied: bool,
+    pub(super) is_served: bool,
+}
+
+impl Finished {
+    pub(super) fn place(&self) -> Place<'_> {
+        Place {
+            session: &self.session,
+            after: Some(self.after),
+        }
+    }
+
+    pub(super) fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            deed: &self.deed,
+            input: &self.input,
+        }
+    }
+
+    pub(in crate::talk) fn session(&self) -> &str {
+        &self.session
+    }
+}
+
+impl Calls {
+    /// Where calls come out that are done, and how many of these wait.
+    pub(in crate::talk) fn channel() -> (Self, mpsc::UnboundedReceiver<Finished>) {
+        let (done, finished) = mpsc::unbounded_channel(); // `waiting` keeps it within bounds
+        let calls = Self {
+            open: BTreeMap::new(),
+            denied: BTreeSet::new(),
+            served: BTreeSet::new(),
+            words: BTreeMap::new(),
+            done,
+            waiting: watch::channel(0).0,
+        };
+        (calls, finished)
+    }
+
+    /// How many calls wait for their hooks.
+    pub(in crate::talk) fn waiting(&self) -> watch::Sender<usize> {
+        self.waiting.clone()
+    }
+
+    /// Takes in what happens.
+    pub(in crate::talk) fn note(&mut self, number: u64, event: &Event, deed: Option<&Deed>) {
+        match (&event.body, deed) {
+            (Body::ToolInvocation(call), Some(deed)) => {
+                self.open(key(event, &call.call_id), deed, &call.input, false);
+            }
+            (Body::PermissionRequest(request), Some(deed)) => {
+                if let Some(call) = &request.tool_use_id {
+                    self.open(key(event, call), deed, &request.tool_input, true);
+                }
+            }
+            (Body::ToolCompletion(done), _) => self.close(number, event, done),
+            (Body::StreamDelta(delta), _) if delta.kind == StreamDeltaKind::Text => {
+                let text = delta.text_delta.as_ref().map(Text::to_str);
+                self.say(&session_of(event), &text.unwrap_or_default());
+            }
+            (Body::Text(text), _) if text.kind == TextKind::Text => {
+                self.say(&session_of(event), &text.text.to_str());
+            }
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, key: String, deed: &Deed, input: &Json, is_asked: bool) {
+        let was_asked = self.open.get(&key).is_some_and(|call| call.is_asked);
+        if self.open.len() >= MOST {
+            self.open.pop_first();
+        }
+        let open = Open {
+            deed: deed.clone(),
+            input: input.clone(),
+            is_asked: is_asked || was_asked,
+        };
+        self.open.insert(key, open);
+    }
+
+    fn close(&mut self, number: u64, event: &Event, done: &ToolCompletion) {
+        let key = key(event, &done.call_id);
+        let Some(open) = self.open.remove(&key) else {
+            return;
+        };
+        if *self.waiting.borrow() >= MOST {
+            return;
+        }
+        let session = session_of(event);
+        let finished = Finished {
+            after: number,
+            deed: open.deed,
+            input: open.input,
+            response: response(done),
+            is_asked: open.is_asked,
+            is_denied: self.denied.remove(&key),
+            is_served: self.served.contains(&session),
+            session,
+        };
+        if self.done.send(finished).is_ok() {
+            self.waiting.send_modify(|waiting| *waiting += 1);
+        }
+    }
+
+    /// A call was held back: nothing comes after it.
+    pub(in crate::talk) fn deny(&mut self, session: &str, call: &Text) {
+        if self.denied.len() < MOST {
+            self.denied.insert(format!("{session} {call}"));
+        }
+    }
+
+    /// Hooks were asked about a file or a terminal.
+    pub(in crate::talk) fn serve(&mut self, session: &str) {
+        self.served.insert(session.to_owned());
+    }
+
+    /// The agent says something.
+    pub(in crate::talk) fn say(&mut self, session: &str, text: &str) {
+        let words = match self.words.get_mut(session) {
+            Some(words) => words,
+            None => self.words.entry(session.to_owned()).or_default(),
+        };
+        let room = MOST_WORDS.saturating_sub(words.len());
+        words.push_str(&text[..text.floor_char_boundary(room)]);
+    }
+
+    /// What the agent has said since this was last asked.
+    pub(in crate::talk) fn take_words(&mut self, session: &str) -> String {
+        self.words.remove(session).unwrap_or_default()
+    }
+}
+
+/// What came of a call, as far as the agent tells: the model and the user see the same.
+fn response(done: &ToolCompletion) -> Value {
+    let output = done.output.as_ref();
+    let output = output.map(|output| serde_json::from_str(output.as_str()).unwrap_or_default());
+    let output: Value = output.unwrap_or_else(|| "".into());
+    let mut response = json!({"llmContent": output, "returnDisplay": output});
+    if done.is_error {
+        response["error"] = json!({"message": output});
+    }
+    response
+}
+
+fn session_of(event: &Event) -> String {
+    let session = event.base.session_id.as_ref().map(Text::to_string);
+    session.unwrap_or_default()
+}
+
+fn key(event: &Event, call: &Text) -> String {
+    format!("{} {call}", session_of(event))
+}

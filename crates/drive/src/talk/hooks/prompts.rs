@@ -1,0 +1,155 @@
+//! Prompts and sessions: what hooks add to them, and whether they are given at all.
+
+use std::sync::PoisonError;
+
+use lapidary_home::hooks::Event;
+use lapidary_json::Token;
+use lapidary_vocab::Json;
+use lapidary_wire::gemini::hooks::Details;
+
+use super::{Begun, Firing, Place};
+use crate::hooks::{Effect, Fired};
+
+/// What an agent that has said nothing has said.
+const SILENCE: &str = "[no response text]";
+
+impl Firing {
+    /// A session begins: anew (`startup`), or where it was left (`resume`).
+    pub(in crate::talk) async fn session_begins(&self, session: &str, source: &str) {
+        let place = Place {
+            session,
+            after: None,
+        };
+        let source = source.to_owned();
+        let fired = self.fire(Details::SessionStart { source }, place).await;
+        let begun = Begun {
+            session: session.to_owned(),
+            context: context(&fired),
+        };
+        self.begun().push(begun);
+    }
+
+    /// A session ends.
+    pub(in crate::talk) async fn session_ends(&self, session: &str) {
+        let known = {
+            let mut begun = self.begun();
+            let at = begun.iter().position(|begun| begun.session == session);
+            at.map(|at| begun.remove(at))
+        };
+        if known.is_some() {
+            let place = Place {
+                session,
+                after: Some(u64::MAX),
+            };
+            let reason = "exit".to_owned();
+            self.fire(Details::SessionEnd { reason }, place).await;
+        }
+    }
+
+    /// Every session that has begun.
+    pub(in crate::talk) fn sessions(&self) -> Vec<String> {
+        let begun = self.begun();
+        begun.iter().map(|begun| begun.session.clone()).collect()
+    }
+
+    /// What is said to the agent in place of a prompt: the same, with what hooks add. Or why nothing is.
+    pub(in crate::talk) async fn before_prompt(
+        &self,
+        session: &str,
+        prompt: &[Json],
+    ) -> Result<Vec<Json>, String> {
+        let place = Place {
+            session,
+            after: None,
+        };
+        let said = text_of(prompt);
+        let fired = self
+            .fire(Details::BeforeAgent { prompt: said }, place)
+            .await;
+        for effect in fired.effects() {
+            if let Effect::Stop(reason) | Effect::Block(reason) = effect {
+                return Err(reason);
+            }
+        }
+        let first = self.first_context(session).map(|context| block(&context));
+        let last = context(&fired).map(|context| block(&context));
+        let prompt = prompt.iter().cloned();
+        Ok(first.into_iter().chain(prompt).chain(last).collect())
+    }
+
+    /// What the agent is to do next, if a hook is not content with what it has done.
+    pub(in crate::talk) async fn after_prompt(
+        &self,
+        session: &str,
+        prompt: &[Json],
+        answer: String,
+        is_again: bool,
+    ) -> Option<Vec<Json>> {
+        if !self.has(Event::AfterAgent, None) {
+            return None;
+        }
+        let place = Place {
+            session,
+            after: Some(u64::MAX),
+        };
+        let details = Details::AfterAgent {
+            prompt: text_of(prompt),
+            prompt_response: if answer.is_empty() {
+                SILENCE.to_owned()
+            } else {
+                answer
+            },
+            stop_hook_active: is_again,
+        };
+        let fired = self.fire(details, place).await;
+        let mut next = None;
+        for effect in fired.effects() {
+            match effect {
+                Effect::GoOn(reason) => next = Some(vec![text(&reason)]),
+                Effect::ForgetContext => self.once("forget", place, || {
+                    "a hook wants the conversation to be forgotten, which nobody can make an agent do over ACP".to_owned()
+                }),
+                _ => {}
+            }
+        }
+        next
+    }
+
+    fn first_context(&self, session: &str) -> Option<String> {
+        let mut begun = self.begun();
+        let begun = begun.iter_mut().find(|begun| begun.session == session)?;
+        begun.context.take()
+    }
+
+    fn begun(&self) -> std::sync::MutexGuard<'_, Vec<Begun>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn context(fired: &Fired) -> Option<String> {
+    fired.effects().into_iter().find_map(|effect| match effect {
+        Effect::AddContext(context) => Some(context),
+        _ => None,
+    })
+}
+
+fn block(context: &str) -> Json {
+    text(&format!("<hook_context>{context}</hook_context>"))
+}
+
+fn text(text: &str) -> Json {
+    Json::object([
+        ("type", Json::from_value(&"text")),
+        ("text", Json::from_value(&text)),
+    ])
+}
+
+/// What of a prompt is text.
+fn text_of(prompt: &[Json]) -> String {
+    let texts = prompt.iter().filter_map(|block| {
+        let block = block.token();
+        let is_text = block.get("type").is_some_and(|kind| kind.is("text"));
+        is_text.then(|| block.get("text").and_then(Token::string))?
+    });
+    texts.collect()
+}

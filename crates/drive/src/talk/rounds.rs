@@ -1,0 +1,195 @@
+//! What hooks have to do with prompts: before one is given, and once the agent is done with it, when they may want it to go on.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use lapidary_vocab::{Cause, Json};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::course::Course;
+use super::ending::{Broken, stopped};
+use super::halts::Phase;
+use super::hooks::Finished;
+use super::request::Opening;
+use super::stage::Stage;
+use crate::acp::Prompted;
+
+/// So often a hook may want the agent to go on.
+const MOST_ROUNDS: u32 = 100;
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The agent has nothing left to do.
+    Done,
+    /// It was refused, cancelled, or came to a limit.
+    Otherwise,
+}
+
+impl Ended {
+    pub(super) fn of(prompted: &Prompted) -> Self {
+        let reason = prompted.whole.token().get("stopReason");
+        if reason.is_some_and(|reason| reason.is("end_turn")) {
+            Self::Done
+        } else {
+            Self::Otherwise
+        }
+    }
+}
+
+/// A prompt and what has come of it so far.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    prompt: Vec<Json>,
+    answer: String,
+    count: u32,
+}
+
+impl Rounds {
+    pub(super) fn new(prompt: &[Json]) -> Self {
+        Self {
+            prompt: prompt.to_vec(),
+            answer: String::new(),
+            count: 0,
+        }
+    }
+}
+
+impl Stage {
+    /// What is said in place of a prompt, or why it is not.
+    pub(super) async fn before_prompt(
+        &self,
+        session: &str,
+        prompt: &[Json],
+    ) -> Result<Vec<Json>, String> {
+        let Some(firing) = &self.firing else {
+            return Ok(prompt.to_vec());
+        };
+        let _asked = self.being_asked();
+        self.watcher.calls(|calls| calls.take_words(session));
+        let said = firing.before_prompt(session, prompt).await;
+        said.map_err(|reason| format!("a hook blocked the prompt: {reason}"))
+    }
+
+    /// What is to be said next, if a hook is not content.
+    pub(super) async fn after_prompt(
+        &self,
+        session: &str,
+        rounds: &mut Rounds,
+        ended: Ended,
+    ) -> Option<Vec<Json>> {
+        let firing = self.firing.as_ref()?;
+        self.tools_are_done().await;
+        if ended != Ended::Done || rounds.count >= MOST_ROUNDS {
+            return None;
+        }
+        let _asked = self.being_asked();
+        let said = self.watcher.calls(|calls| calls.take_words(session));
+        let said = said.unwrap_or_default();
+        if !rounds.answer.is_empty() && !said.is_empty() {
+            rounds.answer.push('\n');
+        }
+        rounds.answer.push_str(&said);
+        let is_again = rounds.count > 0;
+        rounds.count += 1;
+        let answer = rounds.answer.clone();
+        firing
+            .after_prompt(session, &rounds.prompt, answer, is_again)
+            .await
+    }
+
+    /// Fires what comes after tools, one call after the other, as long as anybody listens.
+    pub(super) async fn after_tools(
+        self: Arc<Self>,
+        finished: Option<mpsc::UnboundedReceiver<Finished>>,
+    ) -> Infallible {
+        if let (Some(firing), Some(mut finished)) = (&self.firing, finished) {
+            while let Some(done) = finished.recv().await {
+                if firing.after_tool(&done).await {
+                    self.cancel(done.session());
+                }
+                if let Some(waiting) = self.watcher.calls(|calls| calls.waiting()) {
+                    waiting.send_modify(|waiting| *waiting = waiting.saturating_sub(1));
+                }
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// Waits until what comes after tools has come.
+    async fn tools_are_done(&self) {
+        if let Some(waiting) = self.watcher.calls(|calls| calls.waiting()) {
+            let _ = waiting.subscribe().wait_for(|waiting| *waiting == 0).await;
+        }
+    }
+}
+
+impl Course<'_> {
+    /// Gives a prompt, and whatever hooks want to be said after it.
+    pub(super) async fn turn(&mut self, session: &str, prompt: &[Json]) -> Result<(), Broken> {
+        let mut rounds = Rounds::new(prompt);
+        let mut next = self.before_prompt(session, prompt).await?;
+        loop {
+            let ended = self.say(session, &next).await?;
+            let stage = Arc::clone(&self.stage);
+            let again = async { Ok(stage.after_prompt(session, &mut rounds, ended).await) };
+            match self.step(Phase::Turn, again).await? {
+                Some(more) => next = self.before_prompt(session, &more).await?,
+                None => return self.check_budget(),
+            }
+        }
+    }
+
+    async fn before_prompt(&mut self, session: &str, prompt: &[Json]) -> Result<Vec<Json>, Broken> {
+        let stage = Arc::clone(&self.stage);
+        let said = async { Ok(stage.before_prompt(session, prompt).await) };
+        let said = self.step(Phase::Turn, said).await?;
+        said.map_err(|why| stopped(Cause::PermissionDenied, why, None))
+    }
+
+    /// Hooks hear of a session that begins.
+    pub(super) async fn begin_session(
+        &mut self,
+        session: &str,
+        opening: &Opening,
+    ) -> Result<(), Broken> {
+        let source = match opening {
+            Opening::New => "startup",
+            Opening::Again(_) | Opening::Latest => "resume",
+        };
+        let stage = Arc::clone(&self.stage);
+        let begins = async {
+            if let Some(firing) = &stage.firing {
+                firing.session_begins(session, source).await;
+            }
+            Ok(())
+        };
+        self.step(Phase::Starting, begins).await
+    }
+
+    /// Hooks hear that sessions end: as long as they like if all went well, and else no longer than the agent itself would have.
+    pub(super) async fn end_sessions(&mut self, done: &Result<(), Broken>) {
+        let stage = Arc::clone(&self.stage);
+        let Some(firing) = &stage.firing else { return };
+        let ends = async {
+            stage.tools_are_done().await;
+            for session in firing.sessions() {
+                firing.session_ends(&session).await;
+            }
+        };
+        if done.is_ok() {
+            tokio::select! {
+                biased;
+                _ = self.halts.next(Phase::Waiting, &stage) => {}
+                () = ends => {}
+            }
+            return;
+        }
+        tokio::select! {
+            biased;
+            () = self.halts.at_once() => {}
+            _ = timeout(self.request.run.grace, ends) => {}
+        }
+    }
+}

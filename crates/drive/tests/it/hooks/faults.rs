@@ -1,0 +1,241 @@
+//! Hooks that do not behave: each has a result when its time is up, at the latest 100 ms after that, and nothing of it is left.
+
+use std::time::{Duration, Instant};
+
+use lapidary_drive::hooks::{Fired, HookError, MOST_COMPLAINTS, MOST_OUTPUT, fire};
+use lapidary_drive::process::Exit;
+use lapidary_home::hooks::Plan;
+use lapidary_wire::gemini::hooks::{Details, ToolCall};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{Scene, hasty, hook};
+
+const TIMEOUT: Duration = Duration::from_millis(400);
+const LATE: Duration = Duration::from_millis(100);
+
+/// A machine may be busy with other things: of so many attempts the best counts.
+const ATTEMPTS: u32 = 4;
+
+/// Runs hooks whose time will be up.
+async fn all_overdue(scene: &Scene, command: &str, count: usize) -> Fired {
+    let mut late = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let began = Instant::now();
+        let fired = scene.fire(vec![hasty(command, TIMEOUT); count]).await;
+        let took = began.elapsed();
+        let alive = scene.alive();
+        assert_eq!(alive, 0, "{alive} processes are left of: {command}");
+        assert!(took >= TIMEOUT, "{took:?}");
+        if took < TIMEOUT + LATE {
+            return fired;
+        }
+        late.push(took);
+    }
+    panic!("{late:?}: {command}");
+}
+
+/// Runs a hook whose time will be up.
+async fn overdue(scene: &Scene, command: &str) -> Fired {
+    let fired = all_overdue(scene, command, 1).await;
+    let error = fired.runs[0].error.as_ref();
+    assert!(
+        matches!(error, Some(HookError::TimedOut { immortal: 0, .. })),
+        "{error:?}"
+    );
+    assert!(fired.aggregate.is_none());
+    fired
+}
+
+#[tokio::test]
+async fn it_ignores_being_asked_to_end() {
+    let scene = Scene::new();
+    let fired = overdue(
+        &scene,
+        "trap '' TERM INT HUP; echo begun; sleep 60; sleep 60",
+    )
+    .await;
+    assert_eq!(fired.runs[0].stdout.text(), "begun\n");
+    assert_eq!(fired.runs[0].exit, Some(Exit::Signal(9)));
+}
+
+#[tokio::test]
+async fn something_that_it_left_behind_holds_its_output() {
+    let scene = Scene::new();
+    let fired = overdue(&scene, "sleep 60 & echo done").await;
+    assert_eq!(fired.runs[0].exit, Some(Exit::Code(0)));
+}
+
+#[tokio::test]
+async fn something_that_it_left_behind_has_a_session_of_its_own_and_no_parent() {
+    let scene = Scene::new();
+    overdue(
+        &scene,
+        "(setsid bash -c 'trap \"\" TERM; (sleep 61 &); sleep 62' &); sleep 63",
+    )
+    .await;
+    overdue(
+        &scene,
+        "(setsid sleep 60 >/dev/null 2>&1 </dev/null &); sleep 60",
+    )
+    .await;
+    overdue(&scene, "(setsid sleep 60 &)").await;
+}
+
+#[tokio::test]
+async fn below_it_somebody_has_thrown_the_environment_away() {
+    let scene = Scene::new();
+    let fired = overdue(
+        &scene,
+        "env -i sleep 60 & echo $!; setsid env -i sleep 60 & echo $!; wait",
+    )
+    .await;
+    for pid in fired.runs[0].stdout.text().lines() {
+        let alive = lapidary_drive::process::is_alive(pid.parse().unwrap());
+        // Whoever is killed waits to be buried by whoever inherits it.
+        let is_dead = || {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+            stat.map_or(true, |stat| stat.contains(") Z "))
+        };
+        assert!(!alive || is_dead(), "{pid}");
+    }
+}
+
+#[tokio::test]
+async fn it_goes_on_without_its_output() {
+    let scene = Scene::new();
+    overdue(&scene, "exec >&- 2>&- <&-; sleep 60").await;
+}
+
+#[tokio::test]
+async fn it_forks_on_and_on() {
+    let scene = Scene::new();
+    overdue(
+        &scene,
+        "run() { (sleep 0.002; run) & }; run; run; run; sleep 60",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn it_was_stopped() {
+    let scene = Scene::new();
+    overdue(&scene, "kill -STOP $$").await;
+}
+
+#[tokio::test]
+async fn it_never_stops_writing() {
+    let scene = Scene::new();
+    let fired = overdue(&scene, "yes & yes >&2").await;
+    assert_eq!(fired.runs[0].stdout.bytes.len(), MOST_OUTPUT);
+    assert_eq!(fired.runs[0].stderr.bytes.len(), MOST_COMPLAINTS);
+}
+
+#[tokio::test]
+async fn many_at_once_do_not_end() {
+    let scene = Scene::new();
+    let command = "trap '' TERM; (setsid sleep 60 &); sleep 60";
+    let fired = all_overdue(&scene, command, 20).await;
+    assert_eq!(fired.runs.len(), 20);
+}
+
+#[tokio::test]
+async fn it_writes_a_gigabyte() {
+    let scene = Scene::new();
+    let fired = scene.fire(vec![hook("head -c 1G /dev/zero; exit 3")]).await;
+    let ran = &fired.runs[0];
+    assert_eq!(ran.stdout.bytes.len(), MOST_OUTPUT);
+    let all = ran.stdout.left_out + u64::try_from(MOST_OUTPUT).unwrap();
+    assert_eq!(all, 1 << 30);
+    assert!(matches!(ran.error, Some(HookError::TooMuch { .. })));
+    assert!(
+        fired.aggregate.unwrap().is_blocking(),
+        "its exit code says no"
+    );
+}
+
+#[tokio::test]
+async fn too_much_to_be_understood_is_no_yes() {
+    let scene = Scene::new();
+    let flood = "printf '{\"decision\":\"deny\",\"reason\":\"'; head -c 17M /dev/zero | tr '\\0' x; printf '\"}'";
+    let fired = scene.fire(vec![hook(flood)]).await;
+    assert!(fired.aggregate.is_none());
+    assert!(!fired.is_complete());
+}
+
+#[tokio::test]
+async fn it_does_not_read_what_it_is_told() {
+    let scene = Scene::new();
+    let input = scene.around().input(Details::BeforeTool(ToolCall {
+        name: "write_file".into(),
+        input: json!({"content": "x".repeat(5 << 20)}),
+        ..ToolCall::default()
+    }));
+    let plan = |command| Plan {
+        hooks: vec![hook(command)],
+        ..Plan::default()
+    };
+    for command in [
+        "exec <&-; sleep 0.1; echo ok",
+        "echo ok",
+        "head -c 9; echo ok",
+    ] {
+        let fired = scene.fire_plan(&plan(command), input.clone()).await;
+        assert!(
+            fired.runs[0].is_success(),
+            "{command}: {:?}",
+            fired.runs[0].error
+        );
+        assert!(fired.runs[0].stdout.text().ends_with("ok\n"));
+    }
+    let fired = scene.fire_plan(&plan("wc -c"), input.clone()).await;
+    let read: usize = fired.runs[0].stdout.text().trim().parse().unwrap();
+    assert_eq!(read, input.to_json().len());
+}
+
+#[tokio::test]
+async fn it_is_killed() {
+    let scene = Scene::new();
+    let fired = scene.fire(vec![hook("echo no; kill -9 $$")]).await;
+    let ran = &fired.runs[0];
+    assert_eq!(ran.exit, Some(Exit::Signal(9)));
+    assert!(!ran.is_success());
+    let message = fired.aggregate.unwrap().system_message();
+    assert_eq!(message.as_deref(), Some("no"));
+}
+
+#[tokio::test]
+async fn nobody_wants_its_answer_any_more() {
+    let scene = Scene::new();
+    let cancel = CancellationToken::new();
+    let plan = Plan {
+        hooks: vec![hook("(setsid sleep 60 &); sleep 60")],
+        ..Plan::default()
+    };
+    let around = scene.around();
+    let firing = fire(&plan, scene.call(), &around, &cancel);
+    let cancelling = async {
+        scene.until_alive(2).await;
+        cancel.cancel();
+        Instant::now()
+    };
+    let (fired, cancelled) = tokio::join!(firing, cancelling);
+    assert!(cancelled.elapsed() < LATE, "{:?}", cancelled.elapsed());
+    assert_eq!(scene.alive(), 0);
+    assert!(matches!(fired.runs[0].error, Some(HookError::Cancelled)));
+}
+
+#[tokio::test]
+async fn whoever_waits_for_it_is_gone() {
+    let scene = Scene::new();
+    let waiting = scene.fire(vec![hook("(setsid sleep 60 &); sleep 60"); 2]);
+    tokio::select! {
+        _ = waiting => panic!("it takes a minute"),
+        () = scene.until_alive(4) => {}
+    }
+    let last = Instant::now() + Duration::from_secs(5);
+    while scene.alive() > 0 {
+        assert!(Instant::now() < last, "they live on");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

@@ -1,0 +1,165 @@
+//! What `lapidary hooks test` found: which hooks ran, what each was told and said, and what that comes to.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Json;
+use crate::open_enum::open_enum;
+
+/// The version that a report carries in `schema`.
+pub const SCHEMA: &str = "lapidary.hooks-test/1";
+
+/// The hooks of an event, tried out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HookTest {
+    /// The vocabulary and its version, `lapidary.hooks-test/1`. Derived.
+    pub schema: String,
+    /// The event, such as `BeforeTool`. Upstream.
+    pub event: String,
+    /// What happened at each moment: one, or as many as a recording has. Derived.
+    pub moments: Vec<HookMoment>,
+    /// What is written where hooks are but does not count, and why, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// What somebody should know about the settings, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// A moment at which hooks run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HookMoment {
+    /// What matchers were compared with: a tool's name, or the word of a session's event. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// What hooks are told. Upstream and derived, as the CLI would.
+    pub payload: Json,
+    /// How they follow one another. Derived.
+    pub order: HookOrder,
+    /// Those that ran, in the order of the plan. Derived.
+    pub hooks: Vec<HookTrial>,
+    /// What they say together; absent if none of them said anything. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<Json>,
+    /// What is to be done about it, in this order. Derived.
+    pub effects: Vec<HookEffect>,
+    /// What could not be decided as the CLI would, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<String>,
+}
+
+/// A hook that was tried out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HookTrial {
+    /// Its name, or else its command. Upstream.
+    pub hook: String,
+    /// Its command. Upstream.
+    pub command: String,
+    /// The file it is written in. Derived.
+    pub origin: String,
+    /// What it counts as: `project`, `extensions`, … Derived.
+    pub source: String,
+    /// When it runs, as it is written. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matcher: Option<String>,
+    /// How long it may take, in milliseconds. Upstream.
+    pub timeout_ms: u64,
+    /// What it was told, if a hook before it had changed that. Upstream and derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Json>,
+    /// Its exit code. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended it. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// How long it took, in milliseconds. Derived.
+    pub duration_ms: u64,
+    /// What it wrote to its standard output. Upstream.
+    pub stdout: String,
+    /// What it wrote to its standard error. Upstream.
+    pub stderr: String,
+    /// How many bytes it wrote beyond what is kept. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out_bytes: Option<u64>,
+    /// How its answer was read; absent if it has none. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<HookFormat>,
+    /// Its answer. Derived from what it wrote and its exit code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Json>,
+    /// True if Gemini CLI would have let pass what this answer refuses. Derived.
+    pub stricter: bool,
+    /// True if it was ended because it took too long. Derived.
+    pub timed_out: bool,
+    /// Why it has no answer, if it should have one. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Something that is to be done about what hooks said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HookEffect {
+    /// What. Derived.
+    pub effect: HookEffectKind,
+    /// In words: a reason, a context, a message, a prompt. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// With what: arguments, a request, an answer, tools. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Json>,
+}
+
+open_enum! {
+    /// How hooks of a plan follow one another.
+    pub enum HookOrder {
+        /// All at once.
+        Parallel = "parallel",
+        /// One after the other.
+        Sequential = "sequential",
+    }
+}
+
+open_enum! {
+    /// How a hook's answer was read.
+    pub enum HookFormat {
+        /// As JSON.
+        Json = "json",
+        /// As text, which its exit code gives a meaning.
+        Text = "text",
+    }
+}
+
+open_enum! {
+    /// What is to be done about what hooks said.
+    pub enum HookEffectKind {
+        /// Everything ends here.
+        Stop = "stop",
+        /// It does not happen, or is not told on.
+        Block = "block",
+        /// The user is asked.
+        Ask = "ask",
+        /// The tool gets other arguments.
+        ReplaceToolInput = "replace_tool_input",
+        /// Something is added for the model.
+        AddContext = "add_context",
+        /// Another tool runs, and its result takes the place of this one's.
+        RunAnotherTool = "run_another_tool",
+        /// The agent goes on with a prompt.
+        GoOn = "go_on",
+        /// The conversation so far is forgotten.
+        ForgetContext = "forget_context",
+        /// The model gets another request.
+        ReplaceRequest = "replace_request",
+        /// The model's answer is another one.
+        ReplaceResponse = "replace_response",
+        /// The model may call certain tools.
+        SelectTools = "select_tools",
+        /// The user is told something.
+        Tell = "tell",
+    }
+}

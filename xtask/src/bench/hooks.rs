@@ -1,0 +1,82 @@
+//! What a hook costs over starting the same shell command directly, in a small process and in one of 1 GB.
+//!
+//! Both are run in one process by an example of the crate that runs hooks (`hook_cost`), which takes turns and reads the kernel's
+//! account of itself and its children.
+
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::{NOISE, control_off};
+use crate::workspace::{Workspace, run as run_shown};
+
+/// How much dearer a hook may be.
+const MOST: f64 = 1.15;
+
+/// Hooks in a round.
+const COUNT: &str = "100";
+
+/// The process that runs them may be large, in MB.
+const BALLASTS: [u32; 2] = [0, 1024];
+
+/// Why numbers cannot be trusted, and what was not reached.
+#[derive(Debug, Default)]
+pub(super) struct Verdict {
+    pub(super) doubts: Vec<String>,
+    pub(super) misses: Vec<String>,
+}
+
+/// Builds what runs the hooks. To be called where building does not disturb.
+pub(super) fn build(workspace: &Workspace) -> Result<()> {
+    let mut build = workspace.cargo("build");
+    build.args([
+        "--release",
+        "--package",
+        "lapidary-drive",
+        "--example",
+        "hook_cost",
+    ]);
+    run_shown(&mut build)
+}
+
+/// Measures and prints.
+pub(super) fn report(workspace: &Workspace, rounds: u32) -> Result<Verdict> {
+    let program = workspace.target.join("release/examples/hook_cost");
+    println!(
+        "## Hooks\n\n| process | directly, µs CPU | as a hook, µs CPU | times |\n|---|---:|---:|---:|"
+    );
+    let mut verdict = Verdict::default();
+    for ballast in BALLASTS {
+        let mut command = Command::new(&program);
+        command.args([COUNT, &(rounds * 4).to_string(), &ballast.to_string()]);
+        let output = command.output().context("cannot start `hook_cost`")?;
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        ensure!(
+            output.status.success(),
+            "`hook_cost`: {}",
+            complaint.trim_end()
+        );
+        let printed = String::from_utf8(output.stdout)?;
+        let numbers: Vec<f64> = printed
+            .split_ascii_whitespace()
+            .map(str::parse)
+            .collect::<Result<_, _>>()?;
+        let [direct, again, hook] = numbers[..] else {
+            anyhow::bail!("`hook_cost` printed {printed:?}");
+        };
+        let times = hook / direct.min(again);
+        println!("| {ballast} MB | {direct:.0} ({again:.0}) | {hook:.0} | {times:.2} |");
+        if control_off(direct, again) > NOISE {
+            verdict
+                .doubts
+                .push(format!("the direct starts at {ballast} MB differ too much"));
+        }
+        if times > MOST {
+            verdict.misses.push(format!(
+                "a hook at {ballast} MB costs {times:.2} times the command"
+            ));
+        }
+    }
+    println!();
+    Ok(verdict)
+}
