@@ -6,6 +6,7 @@
 mod corpus;
 mod hooks;
 mod latency;
+mod loading;
 mod measure;
 mod processes;
 mod run;
@@ -41,8 +42,10 @@ enum Part {
     Run,
     /// `lapidary sessions`
     Sessions,
-    /// hooks
+    /// Running hooks
     Hooks,
+    /// Reading settings and skills
+    Loading,
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -81,6 +84,9 @@ pub(crate) fn bench(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     if args.only.is_none_or(|only| only == Part::Hooks) {
         hooks::build(workspace)?;
+    }
+    if args.only.is_none_or(|only| only == Part::Loading) {
+        loading::build(workspace)?;
     }
     let lapidary = args.lapidary.clone();
     let lapidary = lapidary.unwrap_or_else(|| release.join("lapidary"));
@@ -140,6 +146,11 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     if wanted(Part::Hooks) {
         let verdict = hooks::report(workspace, args.runs)?;
+        doubts.extend(verdict.doubts);
+        misses.extend(verdict.misses);
+    }
+    if wanted(Part::Loading) {
+        let verdict = loading::report(workspace, &folder, &lapidary, args.runs)?;
         doubts.extend(verdict.doubts);
         misses.extend(verdict.misses);
     }
