@@ -87,15 +87,15 @@ fn nothing_is_installed_if_one_cannot_be() {
         error
     };
     let link = refused("link", &|source| {
-        symlink("../../secret", source.join("a/secret")).unwrap()
+        symlink("../../secret", source.join("a/secret")).unwrap();
     });
     assert!(matches!(link, InstallError::Copy(_)), "{link}");
     let absolute = refused("absolute", &|source| {
-        symlink("/etc", source.join("a/etc")).unwrap()
+        symlink("/etc", source.join("a/etc")).unwrap();
     });
     assert!(absolute.to_string().contains("leads out of"), "{absolute}");
     let looped = refused("loop", &|source| {
-        symlink(".", source.join("a/again")).unwrap()
+        symlink(".", source.join("a/again")).unwrap();
     });
     assert!(matches!(looped, InstallError::Copy(_)), "{looped}");
     for name in ["", ".", "..", "\"a\\0b\""] {

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use lapidary_home::setup::Setup;
-use lapidary_home::skills::{Check, Fate, SkillManager, SkillPlace, Sources, Tier, discover};
+use lapidary_home::skills::{
+    Check, Conflict, Fate, SkillManager, SkillPlace, Sources, Tier, discover,
+};
 use lapidary_home::{GeminiHome, Vars};
 
 use super::{skill, write};
@@ -97,7 +99,7 @@ fn a_later_tier_takes_the_place_of_an_earlier_one_but_not_in_the_order() {
     let warnings: Vec<_> = trusted
         .conflicts
         .iter()
-        .filter_map(|one| one.warning())
+        .filter_map(Conflict::warning)
         .collect();
     assert_eq!(
         warnings.len(),
