@@ -228,7 +228,7 @@ impl Talking<'_> {
                 finished,
             };
             let ending = course.until_it_ends(&mut self.script, comes_out, &agent.process);
-            let ending = ending.await;
+            let ending = Box::pin(ending).await;
             let _ = over.send(());
             ending
         };
