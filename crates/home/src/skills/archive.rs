@@ -185,6 +185,7 @@ fn set_mode(file: &File, mode: Option<u32>) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "as where there are modes")]
 fn set_mode(_: &File, _: Option<u32>) -> io::Result<()> {
     Ok(())
 }

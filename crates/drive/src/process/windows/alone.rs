@@ -45,6 +45,7 @@ impl Alone {
     }
 
     /// It ended by itself. What it left behind ends with the job.
+    #[expect(clippy::unused_self, reason = "as where there is no job")]
     pub(in crate::process) fn is_over(&mut self) -> u32 {
         0
     }
