@@ -16,7 +16,7 @@ const LONGEST: usize = 2000;
 
 pub(super) fn show(test: &HookTest, out: &mut Printer) -> io::Result<()> {
     for warning in &test.warnings {
-        complain(&format!("warning: {warning}"));
+        complain(&format!("warning: Gemini CLI says: {warning}"));
     }
     for left_out in &test.left_out {
         complain(&format!("warning: left out: {left_out}"));
