@@ -95,12 +95,27 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     }
 }
 
+/// What went wrong and why. Many an error says its cause already.
+fn in_words(error: &anyhow::Error) -> String {
+    let mut words = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if words.contains(&cause) {
+            continue;
+        }
+        if !words.is_empty() {
+            words.push_str(": ");
+        }
+        words.push_str(&cause);
+    }
+    words
+}
+
 /// Says what went wrong on stderr. A reader that closed the pipe has had enough: that is success.
 pub(crate) fn report(failure: &Failure) -> ExitCode {
     if failure.is_closed_pipe() {
         return Exit::Success.into();
     }
-    complain(&format!("error: {:#}", failure.error));
+    complain(&format!("error: {}", in_words(&failure.error)));
     if let Some(hint) = &failure.hint {
         complain(&format!("hint: {hint}"));
     }

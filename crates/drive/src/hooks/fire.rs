@@ -75,8 +75,15 @@ pub enum HookError {
     #[error("hooks of a project that is not trusted do not run")]
     Untrusted,
     /// It could not be started.
-    #[error("it could not be started: {0}")]
+    #[error("it could not be started: {}", in_words(.0))]
     Start(#[from] StartError),
+}
+
+fn in_words(error: &StartError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
 }
 
 impl Fired {
@@ -227,14 +234,24 @@ fn judged(finished: &Finished, after: Duration) -> (Answer, Option<HookError>) {
     let immortal = finished.immortal;
     let (stdout, stderr) = (&finished.stdout, &finished.stderr);
     match finished.end {
-        End::TimedOut => (
-            Answer::default(),
-            Some(HookError::TimedOut { after, immortal }),
-        ),
+        End::TimedOut => {
+            // The hook itself may have ended, and only what it left behind not: then a refusal is one.
+            let is_over = matches!(finished.exit, Some(Exit::Code(_)));
+            let said = || answer(&stdout.text(), &stderr.text(), finished.exit);
+            let said = is_over.then(said).filter(Answer::refuses);
+            let said = said.unwrap_or_default();
+            (said, Some(HookError::TimedOut { after, immortal }))
+        }
         End::Cancelled => (Answer::default(), Some(HookError::Cancelled)),
         End::ByItself if stdout.left_out > 0 => {
             let error = HookError::TooMuch { most: MOST_OUTPUT };
             (flooded(&stdout.text(), finished.exit), Some(error))
+        }
+        // What it complains about is its answer if it says nothing else.
+        End::ByItself if stderr.left_out > 0 && stdout.text().trim().is_empty() => {
+            let most = MOST_COMPLAINTS;
+            let error = HookError::TooMuch { most };
+            (flooded(&stderr.text(), finished.exit), Some(error))
         }
         End::ByItself => (answer(&stdout.text(), &stderr.text(), finished.exit), None),
     }

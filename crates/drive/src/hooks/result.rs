@@ -151,6 +151,12 @@ fn of_text(text: &str, code: i32) -> Output {
 }
 
 impl Answer {
+    /// Whether it says no, or stop.
+    pub(super) fn refuses(&self) -> bool {
+        let refuses = |output: &Output| output.is_blocking() || output.is_stopping();
+        self.output.as_ref().is_some_and(refuses)
+    }
+
     /// A hook that exits with 2 refuses, unless its JSON says what is to happen. Gemini CLI (0.61) lets it pass when it says nothing, or
     /// something that decides nothing; but whoever writes `exit 2` means no.
     fn block(&mut self, complaint: &str) {

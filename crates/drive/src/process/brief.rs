@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -74,9 +75,14 @@ pub struct Kept {
     pub left_out: u64,
 }
 
+/// So many run at once; others wait for their turn. Each takes seven descriptors, and who has none left starts nothing.
+static TURNS: Semaphore = Semaphore::const_new(64);
+
 impl Brief {
     /// Runs it to its end. Dropping this kills it, and everything that it started.
     pub async fn run(mut self, cancel: &CancellationToken) -> Result<Finished, StartError> {
+        // It never closes.
+        let _turn = TURNS.acquire().await;
         let started = Instant::now();
         self.command.mark(MARK, fresh_mark());
         let mut alone = Alone::start(&self.command)

@@ -185,7 +185,9 @@ impl Asked<'_> {
         let Some(deed) = deed.map_err(out_of_reach)? else {
             return self.serve(method, None).await;
         };
-        if self.turn.is_cancelled() && deed.kind != ToolKind::Read {
+        // Nobody hears hooks any more either, so nothing is read that they might hold back.
+        let has_hooks = self.stage.firing.is_some();
+        if self.turn.is_cancelled() && (has_hooks || deed.kind != ToolKind::Read) {
             return Err(given_up()); // whoever cancelled a turn does not want it to go on doing things
         }
         let decision = self.decide(method, &deed).await?;
@@ -207,10 +209,8 @@ impl Asked<'_> {
 
     async fn decide(&self, method: &str, deed: &Deed) -> Result<Decision, Refusal> {
         let granted = self.stage.granted(&self.session, deed);
-        let verdict = match &granted {
-            Some(_) => Verdict::Silent, // hooks were heard when it was
-            None => self.served(deed).await.ok_or_else(given_up)?,
-        };
+        // Also if it was granted: only now is it certain what is written.
+        let verdict = self.served(deed).await.ok_or_else(given_up)?;
         self.stops_if(&verdict);
         let decision = verdict.over(|| self.stage.decide(deed));
         if decision.effect != Effect::Ask {

@@ -127,7 +127,7 @@ fn check_name(name: &str) -> Result<(), InstallError> {
     if !is_one || name.contains('\0') {
         return Err(InstallError::BadName(name.to_owned()));
     }
-    if is_passed_over(name.as_ref()) {
+    if is_passed_over(name.as_ref()) || name == SKILL_FILE {
         return Err(InstallError::NeverFound(name.to_owned()));
     }
     Ok(())
@@ -139,8 +139,8 @@ fn check_for_itself(skill: &SkillDefinition, target: &Path, way: Way) -> Result<
     let home = target.canonicalize().map_err(at(target))?;
     let into_itself = match way {
         Way::Copy => home.starts_with(&real),
-        // A link to itself leads nowhere, and what it replaced would be gone.
-        Way::Link => home.join(&skill.name) == real || home.starts_with(&real),
+        // What lies among the skills may be what a link takes the place of: then the link leads nowhere, and the skill is gone.
+        Way::Link => real.starts_with(&home) || home.starts_with(&real),
     };
     if into_itself {
         return Err(InstallError::IntoItself(target.to_owned(), from));
@@ -155,7 +155,7 @@ pub fn uninstall(target: &Path, name: &str) -> Result<Option<Placed>, InstallErr
     let by_name = found.iter().find(|skill| skill.name == name);
     let location = match by_name {
         Some(skill) => skill.directory(),
-        None if check_name(name).is_ok() => target.join(name),
+        None if check_name(name).is_ok() && is_a_skills(&target.join(name)) => target.join(name),
         None => return Ok(None),
     };
     // The one that lies in the directory itself has no directory of its own.
@@ -172,6 +172,15 @@ pub fn uninstall(target: &Path, name: &str) -> Result<Option<Placed>, InstallErr
         replaced: false,
     }))
 }
+
+/// A directory with what should be a skill, or a link to where one was: nothing else goes by its name.
+fn is_a_skills(location: &Path) -> bool {
+    location.join(SKILL_FILE).exists()
+        || fs::symlink_metadata(location).is_ok_and(|about| about.is_symlink())
+}
+
+/// The file that makes a directory a skill.
+const SKILL_FILE: &str = "SKILL.md";
 
 /// A hidden directory beside the skills, where they are made and where they wait to go. One at a time works at it.
 struct Desk {
@@ -203,7 +212,10 @@ fn clear_leftovers(target: &Path) {
     let desks = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(DESK));
     for desk in desks {
         let inside = fs::read_dir(desk.path()).into_iter().flatten().flatten();
-        let is_new = |name: String| name.starts_with("new-");
+        let is_new = |name: String| {
+            let number = name.strip_prefix("new-").map(str::parse::<usize>);
+            matches!(number, Some(Ok(_)))
+        };
         let mut names = inside.map(|entry| entry.file_name().to_string_lossy().into_owned());
         if names.all(is_new) {
             let _ = fs::remove_dir_all(desk.path());

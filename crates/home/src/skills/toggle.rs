@@ -1,10 +1,11 @@
 //! Disabling skills in settings files, and enabling them again.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::settings::{self, EditError, Scope};
+use crate::settings::{self, Changed, EditError, Scope};
 use crate::setup::Setup;
 
 /// Where the names of disabled skills stand.
@@ -94,24 +95,39 @@ pub fn enable(setup: &Setup, name: &str) -> Result<Toggled, ToggleError> {
         modified: Vec::new(),
         unchanged: Vec::new(),
     };
-    for scope in [Scope::Workspace, Scope::User] {
-        let Some(path) = settings_path(setup, scope) else {
-            continue;
-        };
-        let spellings = spellings(setup, scope, name);
-        if spellings.is_empty() {
-            toggled.unchanged.push((scope, path));
-            continue;
+    let scopes = [Scope::Workspace, Scope::User];
+    let files = scopes.map(|scope| settings_path(setup, scope).map(|path| (scope, path)));
+    for (scope, path) in files.iter().flatten() {
+        // What cannot be read may name it: that is said before anything is changed.
+        if setup
+            .in_scope(*scope)
+            .is_some_and(|file| file.content.is_err())
+        {
+            settings::edit::<EditError>(path, |_| Ok(()))?;
         }
-        settings::edit::<EditError>(&path, |document| {
-            for spelling in &spellings {
-                document.pull(&DISABLED, spelling)?;
-            }
-            Ok(())
-        })?;
-        toggled.modified.push((scope, path));
+    }
+    for (scope, path) in files.into_iter().flatten() {
+        match take_off(setup, scope, &path, name)? {
+            Changed::Yes => toggled.modified.push((scope, path)),
+            Changed::No => toggled.unchanged.push((scope, path)),
+        }
     }
     Ok(toggled)
+}
+
+/// What a variable puts on the list is not taken off it: then nothing changes.
+fn take_off(setup: &Setup, scope: Scope, path: &Path, name: &str) -> Result<Changed, ToggleError> {
+    let spellings: BTreeSet<String> = spellings(setup, scope, name).into_iter().collect();
+    if spellings.is_empty() {
+        return Ok(Changed::No);
+    }
+    let changed = settings::edit::<EditError>(path, |document| {
+        for spelling in &spellings {
+            document.pull(&DISABLED, spelling)?;
+        }
+        Ok(())
+    });
+    Ok(changed?)
 }
 
 /// Puts a skill on a list. Names that no skill has are put there, too: one may come.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use lapidary::drive::detect;
 use lapidary::home::setup::Setup;
 use lapidary::home::skills::{SkillManager, Sources, Tier};
@@ -49,6 +50,10 @@ impl Here {
     pub(super) fn read(workspace: &Workspace) -> Result<Self, Failure> {
         let place = Place::open()?;
         let root = place.root(workspace.project.as_deref())?;
+        if !root.is_dir() {
+            let failure = anyhow!("`{}` is not a directory", root.display());
+            return Err(Failure::bad_input(failure));
+        }
         let vars = Vars::new(&place.environment.vars);
         let setup = Setup::read(&place.store.home, &root, vars);
         Ok(Self { place, setup })
@@ -70,13 +75,23 @@ impl Here {
         directory.is_dir().then_some(directory)
     }
 
-    /// The directory that skills of a scope are installed into.
-    pub(super) fn target(&self, scope: ScopeArg) -> PathBuf {
+    /// The directory that skills of a scope are installed into. A link in a project may lead anywhere: not with us.
+    pub(super) fn target(&self, scope: ScopeArg) -> Result<PathBuf, Failure> {
         let base = match scope {
             ScopeArg::User => &self.setup.home.home,
             ScopeArg::Workspace => &self.setup.workspace,
         };
-        base.join(".gemini/skills")
+        let target = base.join(".gemini/skills");
+        let leads_out = match (base.canonicalize(), target.canonicalize()) {
+            (Ok(base), Ok(target)) => !target.starts_with(base),
+            _ => false,
+        };
+        if leads_out {
+            let (target, base) = (target.display(), base.display());
+            let failure = anyhow!("`{target}` leads out of `{base}`: nothing is changed there");
+            return Err(Failure::bad_input(failure));
+        }
+        Ok(target)
     }
 
     /// Says so if what is put into a scope does not count there.

@@ -1,7 +1,6 @@
 //! `skills enable`: a skill comes off the lists of disabled ones.
 
 use anyhow::anyhow;
-use lapidary::home::settings::Scope;
 use lapidary::home::skills;
 
 use super::common::{Here, Workspace};
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let loaded = after.skills();
     let name = args.name.to_lowercase();
     let mut still = loaded.sources().disabled.iter();
-    let still = still.find(|by| by.name.to_lowercase() == name && by.scope != Scope::User);
+    let still = still.find(|by| by.name.to_lowercase() == name);
     if let Some(by) = still {
         let file = by.file.display();
         let failure = anyhow!("skill `{}` is still disabled by `{file}`", args.name);

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     })
     .map_err(nothing_found)?;
     say_refused(&package.refused);
-    let target = here.target(args.scope);
+    let target = here.target(args.scope)?;
     if !consent::is_given(&package, &args.source, &target, Way::Copy, args.consent)? {
         complain("Skill installation cancelled by user.");
         return Ok(Exit::Cancelled);

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         is_foreign: false,
     });
     let package = package.map_err(|error: PackageError| nothing_found(error))?;
-    let target = here.target(args.scope);
+    let target = here.target(args.scope)?;
     if !consent::is_given(&package, &args.path, &target, Way::Link, args.consent)? {
         complain("Skill linking cancelled by user.");
         return Ok(Exit::Cancelled);

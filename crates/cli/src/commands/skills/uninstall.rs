@@ -32,7 +32,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let here = Here::read(&args.workspace)?;
     let (name, scope) = (&args.name, args.scope.as_str());
-    let gone = skills::uninstall(&here.target(args.scope), name).map_err(not_installed)?;
+    let gone = skills::uninstall(&here.target(args.scope)?, name).map_err(not_installed)?;
     let Some(gone) = gone else {
         let failure = anyhow!(r#"Skill "{name}" is not installed in the {scope} scope."#);
         let hint = "`lapidary skills check` says where each skill is";

@@ -219,7 +219,7 @@ fn gemini_cli_installs_links_and_uninstalls_alike() {
         }
         stage.write("project/linked/a/SKILL.md", skill("linked a"));
         stage.write("project/linked/b/SKILL.md", skill("linked b"));
-        stage.write("project/.gemini/skills/by-directory/notes.txt", "no skill");
+        stage.write("project/.gemini/skills/by-directory/SKILL.md", "no skill");
         pack(
             stage,
             "project/packed.skill",

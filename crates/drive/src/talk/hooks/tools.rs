@@ -64,7 +64,7 @@ impl Firing {
         place: Place<'_>,
     ) -> Verdict {
         let mut runs = Vec::new();
-        for (name, plan) in self.plans(Event::BeforeTool, wanted.deed, place) {
+        for (name, plan) in self.plans(Event::BeforeTool, wanted, place) {
             let details = Details::BeforeTool(call(name, wanted));
             let fired = self.fire_plan(&plan, details, place).await;
             runs.extend(fired.runs);
@@ -88,7 +88,7 @@ impl Firing {
             return false;
         }
         let mut stops = false;
-        for (name, plan) in self.plans(Event::AfterTool, &done.deed, place) {
+        for (name, plan) in self.plans(Event::AfterTool, done.wanted(), place) {
             let details = Details::AfterTool(call(name, done.wanted()), done.response.clone());
             let fired = self.fire_plan(&plan, details, place).await;
             stops |= fired.effects().iter().any(|it| matches!(it, Wish::Stop(_)));
@@ -113,7 +113,7 @@ impl Firing {
 
     /// What hooks would have held back, had the agent asked.
     fn unasked(&self, done: &Finished, place: Place<'_>) {
-        let names = names(&done.deed);
+        let names = names(done.wanted());
         let Some(name) = names
             .into_iter()
             .find(|name| self.has(Event::BeforeTool, Some(name)))
@@ -128,9 +128,9 @@ impl Firing {
     }
 
     /// The plans for each of the names, none of whose hooks is in another.
-    fn plans(&self, event: Event, deed: &Deed, place: Place<'_>) -> Vec<(String, Plan)> {
+    fn plans(&self, event: Event, wanted: Wanted<'_>, place: Place<'_>) -> Vec<(String, Plan)> {
         let mut seen = HashSet::new();
-        let plans = names(deed).into_iter().map(|name| {
+        let plans = names(wanted).into_iter().map(|name| {
             let mut plan = self.plan(event, Some(&name), place);
             plan.hooks.retain(|hook| seen.insert(hook.key()));
             (name, plan)
@@ -188,26 +188,34 @@ fn denied(reason: &str) -> Decision {
     }
 }
 
-/// What a tool goes by: the agent's own name for it, and what Gemini CLI calls a tool that does the same, as matchers have it.
-fn names(deed: &Deed) -> Vec<String> {
+/// What a tool goes by: the agent's own name for it, and what Gemini CLI calls a tool that does the same, as matchers have it. There is
+/// always one, so that a hook for all tools hears of all; and a name alone keeps nobody from hearing what is really done.
+fn names(wanted: Wanted<'_>) -> Vec<String> {
+    let deed = wanted.deed;
     let is_word = |char: char| char.is_ascii_alphanumeric() || "_-.:".contains(char);
-    let own = deed.tool.as_deref();
-    let own = own.filter(|name| !name.is_empty() && name.chars().all(is_word));
-    let is_known = own.is_some_and(|own| {
-        own.contains('_') && !matches!(tools::kind(own), ToolKind::Unclassified)
-    });
+    let own = deed.tool.as_deref().filter(|name| !name.is_empty());
+    let word = own.filter(|name| name.chars().all(is_word));
+    let is_known = word.is_some_and(|own| own.contains('_') && tools::kind(own) == deed.kind);
+    let runs_a_command = arguments(wanted)
+        .get("command")
+        .is_some_and(Value::is_string);
     let same: &[&str] = match deed.kind {
         _ if is_known => &[],
         ToolKind::Execute => &["run_shell_command"],
-        ToolKind::Edit => &["write_file", "replace"],
+        ToolKind::Edit | ToolKind::Delete | ToolKind::Move => &["write_file", "replace"],
         ToolKind::Read => &["read_file"],
         ToolKind::Search => &["grep_search", "glob"],
         ToolKind::Fetch => &["web_fetch"],
         ToolKind::Browse => &["google_web_search"],
+        _ if runs_a_command => &["run_shell_command"],
         _ => &[],
     };
-    let mut names: Vec<String> = own.map(str::to_owned).into_iter().collect();
+    let mut names: Vec<String> = word.map(str::to_owned).into_iter().collect();
     names.extend(same.iter().map(|name| (*name).to_owned()));
+    if names.is_empty() {
+        let title = own.or(deed.title.as_deref()).unwrap_or("unknown");
+        names.push(title.to_owned());
+    }
     names
 }
 
@@ -296,7 +304,13 @@ mod tests {
     #[test]
     fn a_tool_goes_by_its_own_name_and_by_what_gemini_cli_calls_it() {
         let check = |kind, tool, expected: &[&str]| {
-            assert_eq!(names(&deed(kind, tool)), expected, "{tool}");
+            let deed = deed(kind, tool);
+            let input = Json::from(lapidary_json::SharedToken::parse("{}").unwrap());
+            let wanted = Wanted {
+                deed: &deed,
+                input: &input,
+            };
+            assert_eq!(names(wanted), expected, "{tool}");
         };
         check(ToolKind::Edit, "write_file", &["write_file"]);
         check(ToolKind::Edit, "Edit", &["Edit", "write_file", "replace"]);
@@ -307,6 +321,16 @@ mod tests {
         );
         check(ToolKind::Execute, "Bash", &["Bash", "run_shell_command"]);
         check(ToolKind::Mcp, "mcp_server_tool", &["mcp_server_tool"]);
+        // What it calls itself hides nothing.
+        let shell = ["read_file", "run_shell_command"];
+        check(ToolKind::Execute, "read_file", &shell);
+        check(
+            ToolKind::Delete,
+            "delete my file",
+            &["write_file", "replace"],
+        );
+        check(ToolKind::Think, "think a while", &["think a while"]);
+        check(ToolKind::Unclassified, "", &["Title"]);
         let service = ["write_file", "replace"];
         check(ToolKind::Edit, "fs/write_text_file", &service);
     }

@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_millis(400);
 const LATE: Duration = Duration::from_millis(100);
 
 /// A machine may be busy with other things: of so many attempts the best counts.
-const ATTEMPTS: u32 = 4;
+const ATTEMPTS: u32 = 8;
 
 /// Runs hooks whose time will be up.
 async fn all_overdue(scene: &Scene, command: &str, count: usize) -> Fired {
@@ -238,4 +238,40 @@ async fn whoever_waits_for_it_is_gone() {
         assert!(Instant::now() < last, "they live on");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+#[tokio::test]
+async fn a_refusal_counts_though_something_left_behind_holds_on_to_the_output() {
+    let scene = Scene::new();
+    let command = "(setsid sleep 60 &); echo never >&2; exit 2";
+    let fired = all_overdue(&scene, command, 1).await;
+    let together = fired.aggregate.expect("it said so");
+    assert_eq!(together.decision(), Some("deny"));
+    assert_eq!(together.effective_reason(), "never");
+}
+
+#[tokio::test]
+async fn an_agreement_does_not() {
+    let scene = Scene::new();
+    overdue(
+        &scene,
+        "(setsid sleep 60 &); echo '{\"decision\":\"allow\"}'",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_refusal_that_is_cut_off_is_no_agreement() {
+    let scene = Scene::new();
+    let flood = "head -c 1100000 /dev/zero | tr '\\0' a";
+    let command = format!("(printf '{{\"decision\":\"deny\",\"reason\":\"'; {flood}) >&2; exit 0");
+    let fired = scene
+        .fire(vec![hasty(&command, Duration::from_secs(20))])
+        .await;
+    let error = fired.runs[0].error.as_ref();
+    assert!(
+        matches!(error, Some(HookError::TooMuch { .. })),
+        "{error:?}"
+    );
+    assert!(fired.aggregate.is_none());
 }

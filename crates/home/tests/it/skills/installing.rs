@@ -104,6 +104,10 @@ fn nothing_is_installed_if_one_cannot_be() {
         });
         assert!(matches!(bad, InstallError::BadName(_)), "{name:?}: {bad}");
     }
+    let file = refused("file", &|source| {
+        write(source, "b/SKILL.md", skill("SKILL.md"));
+    });
+    assert!(matches!(file, InstallError::NeverFound(_)), "{file}");
     let hidden = refused("hidden", &|source| {
         write(source, "b/SKILL.md", skill(".hidden"));
     });
@@ -165,6 +169,8 @@ fn uninstalling_never_leaves_the_directory() {
     write(root.path(), "precious/file", "x");
     write(&target, "SKILL.md", skill("root"));
     write(&target, "plain/notes", "x");
+    write(&target, "notes.txt", "x");
+    write(&target, "broken/SKILL.md", "no front matter");
     symlink("../precious", target.join("way-out")).unwrap();
     for name in [
         "",
@@ -175,13 +181,40 @@ fn uninstalling_never_leaves_the_directory() {
         "way-out/file",
         "/etc",
         "plain/notes",
+        "plain",
+        "notes.txt",
+        "SKILL.md",
     ] {
         assert_eq!(uninstall(&target, name).unwrap(), None, "{name}");
     }
-    assert!(uninstall(&target, "plain").unwrap().is_some());
+    assert!(uninstall(&target, "broken").unwrap().is_some());
     assert!(uninstall(&target, "way-out").unwrap().is_some());
     assert!(root.path().join("precious/file").is_file());
-    assert_eq!(names(&target), ["SKILL.md"]);
+    assert_eq!(names(&target), ["SKILL.md", "notes.txt", "plain"]);
+}
+
+#[test]
+fn what_lies_among_the_skills_is_not_linked_over_itself() {
+    let root = tempfile::tempdir().unwrap();
+    let target = root.path().join("skills");
+    write(&target, "pdf/SKILL.md", skill("pdf"));
+    write(&target, "pdf/sub/SKILL.md", skill("pdf"));
+    write(&target, "a/SKILL.md", skill("b"));
+    write(&target, "b/SKILL.md", skill("a"));
+    for source in [target.join("pdf/sub"), target.clone()] {
+        let package = package(&source, None).unwrap();
+        let error = package.install(&target, Way::Link).unwrap_err();
+        let is_refused = matches!(error, InstallError::IntoItself(..));
+        assert!(is_refused, "{error}");
+    }
+    for kept in [
+        "pdf/SKILL.md",
+        "pdf/sub/SKILL.md",
+        "a/SKILL.md",
+        "b/SKILL.md",
+    ] {
+        assert!(target.join(kept).is_file(), "{kept}");
+    }
 }
 
 #[test]

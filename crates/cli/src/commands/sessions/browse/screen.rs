@@ -12,7 +12,7 @@ use crossterm::cursor::{Hide, Show};
 use crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event};
 use crossterm::execute;
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    self, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -135,9 +135,13 @@ impl Keyboard {
         let stop = is_over.clone();
         let builder = thread::Builder::new().name("lapidary-keyboard".to_owned());
         let thread = builder.spawn(move || {
+            let mut known = None;
             while !stop.load(Ordering::Relaxed) {
                 let heard = match next() {
-                    Ok(None) => continue,
+                    Ok(None) => match resized(&mut known) {
+                        Some(input) => inputs.send(input),
+                        None => continue,
+                    },
                     Ok(Some(input)) => inputs.send(input),
                     Err(_) => inputs.send(Input::Terminated),
                 };
@@ -167,6 +171,13 @@ fn next() -> io::Result<Option<Input>> {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The size, if it is another than was known. Nobody is told of one that changes before anybody listens.
+fn resized(known: &mut Option<(u16, u16)>) -> Option<Input> {
+    let size = terminal::size().ok()?;
+    let was = known.replace(size);
+    (was != Some(size)).then(|| Input::Resize(Rect::new(0, 0, size.0, size.1)))
 }
 
 fn input(event: Event) -> Option<Input> {
