@@ -118,7 +118,7 @@ impl Scanner {
             return self.log(file);
         }
         while self.more(file)? {}
-        self.whole()
+        whole(&self.buffer[..self.filled])
     }
 
     /// Skips what is blank, however much that is, and reads on until there is a line or a piece.
@@ -141,15 +141,10 @@ impl Scanner {
 
     /// Reads what is in memory already.
     pub fn bytes(bytes: &[u8]) -> Result<Summary, Unreadable> {
-        let mut scanner = Self {
-            buffer: bytes.to_vec(),
-            filled: bytes.len(),
-            turn: None,
-        };
         if bytes.is_empty() {
             return Err(Unreadable::Empty);
         }
-        scanner.whole()
+        whole(bytes)
     }
 
     /// Reads on. False at the end.
@@ -223,26 +218,26 @@ impl Scanner {
         let bytes = without_mark(&self.buffer[..self.filled]);
         document(&text(bytes)).ok_or(Unreadable::NotASession)
     }
+}
 
-    /// A file that is here whole: a document if it is one, else a log.
-    fn whole(&mut self) -> Result<Summary, Unreadable> {
-        let bytes = without_mark(&self.buffer[..self.filled]);
-        let mut reading = Reading::default();
-        let is_line = memchr::memchr(b'\n', bytes.trim_ascii()).is_none();
-        // One line with a hash in it is a record for the CLI, too.
-        if is_line {
-            reading.lines(bytes);
-            if let Ok(summary) = reading.finish() {
-                return Ok(summary);
-            }
-            reading = Reading::default();
-        }
-        if let Some(summary) = document(&text(bytes)) {
+/// A file that is here whole: a document if it is one, else a log.
+fn whole(bytes: &[u8]) -> Result<Summary, Unreadable> {
+    let bytes = without_mark(bytes);
+    let mut reading = Reading::default();
+    let is_line = memchr::memchr(b'\n', bytes.trim_ascii()).is_none();
+    // One line with a hash in it is a record for the CLI, too.
+    if is_line {
+        reading.lines(bytes);
+        if let Ok(summary) = reading.finish() {
             return Ok(summary);
         }
-        reading.lines(bytes);
-        reading.finish()
+        reading = Reading::default();
     }
+    if let Some(summary) = document(&text(bytes)) {
+        return Ok(summary);
+    }
+    reading.lines(bytes);
+    reading.finish()
 }
 
 /// Opens a file that may have become something else since somebody looked: a pipe must not be waited for.
