@@ -95,7 +95,15 @@ const ROWS: &[Row] = &[
     .with(YOLO),
     row(
         "before there is a session",
-        r#"permission(0); hello(); permission(1); session(); p = hear("session/prompt"); done(p)"#,
+        r#"
+permission(0); hello(); permission(1)
+# The answers and the client's next request come in any order.
+waiting, new = {0, 1}, None
+while waiting & {1} or not new:
+    m = hear()
+    new = m if m.get("method") == "session/new" else new
+    waiting.discard(m["id"] if "method" not in m else None)
+answer(new, {"sessionId": "s"}); done(hear("session/prompt"))"#,
         DONE,
         |played| {
             assert_eq!(played.answer(0)["code"], -32602);
