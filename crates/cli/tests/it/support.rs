@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How long anything may take that takes milliseconds.
-pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
 /// How a command went.
 #[derive(Debug, PartialEq)]

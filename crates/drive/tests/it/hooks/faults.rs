@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_millis(400);
 const LATE: Duration = Duration::from_millis(100);
 
 /// A machine may be busy with other things: of so many attempts the best counts.
-const ATTEMPTS: u32 = 8;
+const ATTEMPTS: u32 = 4;
 
 /// Runs hooks whose time will be up.
 async fn all_overdue(scene: &Scene, command: &str, count: usize) -> Fired {
