@@ -21,7 +21,7 @@ fn state(width: u16, height: u16) -> State {
         marks: Marks::Unicode,
         colour: false,
         now: SystemTime::UNIX_EPOCH + Duration::from_millis(NOW_MS),
-        place: "~/work/shop".to_owned(),
+        place: "~/code/shop".to_owned(),
         is_everywhere: false,
     });
     let entries = vec![
@@ -72,7 +72,7 @@ fn drawn(state: &State) -> (String, TestBackend) {
 fn a_usual_terminal_shows_list_preview_and_keys() {
     let (text, _) = drawn(&state(80, 16));
     let expected = "\
-Sessions  ~/work/shop                                  3 sessions · newest first
+Sessions  ~/code/shop                                  3 sessions · newest first
     #    age  msgs  title
 >   3    now     4  Fix the login page
     2     2h   104  日本語のタイトルはとても長いのでここで切られるはずですがど…
@@ -129,7 +129,7 @@ fn a_tiny_terminal_still_shows_the_list() {
     assert_eq!(
         text,
         "\
-Sessions  ~/work/sh…
+Sessions  ~/code/sh…
 >   3  Fix the logi…
     2  日本語のタイ…
     1  Set up the d…
