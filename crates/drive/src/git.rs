@@ -1,5 +1,7 @@
 //! Cloning a repository that somebody else offers: within a time, within a size, and without a say in what runs here.
 
+mod secrets;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _};
@@ -7,9 +9,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use crate::detect::{self, Environment};
-use crate::process::{Command, Exit, StartError, Stdio, Supervisor};
+use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
+
+pub use secrets::shown;
 
 /// How often the size of what came is looked at.
 const LOOK: Duration = Duration::from_millis(250);
@@ -31,9 +36,11 @@ pub struct CloneRequest<'a> {
     pub supervisor: &'a Supervisor,
     /// How long it may take.
     pub deadline: Duration,
+    /// Ends it before that.
+    pub cancel: &'a CancellationToken,
 }
 
-/// Why nothing was cloned. The directory may hold some of it.
+/// Why nothing was cloned. The directory may hold some of it. Addresses are as [`shown`]: without passwords.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CloneError {
@@ -60,6 +67,9 @@ pub enum CloneError {
     /// Too much came.
     #[error("`{0}` has more than 512 MiB")]
     TooMuch(String),
+    /// Somebody did not want it any more.
+    #[error("cloning `{0}` was cancelled")]
+    Cancelled(String),
     /// Git could not.
     #[error("Failed to clone Git repository from {url}: {said}")]
     Failed {
@@ -89,9 +99,9 @@ fn protocols(url: &str) -> Option<&'static str> {
 
 /// Clones the newest state of a repository, and nothing before it. It asks nobody for anything: what needs a password fails.
 pub async fn clone(request: &CloneRequest<'_>) -> Result<(), CloneError> {
-    let url = request.url;
+    let url = shown(request.url);
     // One that begins with a dash would be an option to somebody.
-    let protocols = protocols(url).ok_or_else(|| CloneError::BadUrl(url.to_owned()))?;
+    let protocols = protocols(request.url).ok_or_else(|| CloneError::BadUrl(url.clone()))?;
     let git = detect::on_path("git", request.environment).ok_or(CloneError::NoGit)?;
     let mut said = tempfile::tempfile()?;
     let null = || File::options().read(true).write(true).open(NULL);
@@ -101,30 +111,44 @@ pub async fn clone(request: &CloneRequest<'_>) -> Result<(), CloneError> {
     let mut running = supervisor
         .start(command(git, request, protocols), stdio)
         .await?;
-    let ended = loop {
-        let look = (Instant::now() + LOOK).min(end);
-        // Both can be cancelled and called again.
-        tokio::select! {
-            ended = running.wait() => break ended,
-            () = sleep_until(look) => {}
+    let exit = match overseen(&mut running, request, end).await {
+        Ok(exit) => exit,
+        Err(error) => {
+            running.kill().await;
+            running.wait().await;
+            return Err(error);
         }
-        let error = if Instant::now() >= end {
-            let (url, after) = (url.to_owned(), request.deadline);
-            CloneError::TimedOut { url, after }
-        } else if size(request.into) > MOST_BYTES {
-            CloneError::TooMuch(url.to_owned())
-        } else {
-            continue;
-        };
-        running.kill().await;
-        running.wait().await;
-        return Err(error);
     };
-    if ended.exit == Some(Exit::Code(0)) {
+    if exit == Some(Exit::Code(0)) {
         return Ok(());
     }
-    let (url, said) = (url.to_owned(), tail(&mut said)?);
+    let said = secrets::cleaned(&tail(&mut said)?, request.url);
     Err(CloneError::Failed { url, said })
+}
+
+/// How git ended, or why it has to.
+async fn overseen(
+    running: &mut Running,
+    request: &CloneRequest<'_>,
+    end: Instant,
+) -> Result<Option<Exit>, CloneError> {
+    let url = || shown(request.url);
+    loop {
+        let look = (Instant::now() + LOOK).min(end);
+        // All can be cancelled and called again.
+        tokio::select! {
+            ended = running.wait() => return Ok(ended.exit),
+            () = request.cancel.cancelled() => return Err(CloneError::Cancelled(url())),
+            () = sleep_until(look) => {}
+        }
+        if Instant::now() >= end {
+            let (url, after) = (url(), request.deadline);
+            return Err(CloneError::TimedOut { url, after });
+        }
+        if size(request.into) > MOST_BYTES {
+            return Err(CloneError::TooMuch(url()));
+        }
+    }
 }
 
 fn command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> Command {
@@ -152,21 +176,17 @@ fn command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> Command
             .iter()
             .filter(|(name, _)| !is_gits_own(name)),
     );
+    // Nobody is asked for anything. Which ssh is used is for the user to say, in the configuration or by a variable, so it gets no option
+    // from us: it has no terminal to ask on, since its session has none, and no program to ask with.
     command.envs([
         ("GIT_TERMINAL_PROMPT", "0"),
         ("GIT_ASKPASS", ""),
         ("SSH_ASKPASS", ""),
+        ("SSH_ASKPASS_REQUIRE", "never"),
         ("GIT_ALLOW_PROTOCOL", protocols),
         // What git says is read by people, but also by tests.
         ("LC_ALL", "C"),
     ]);
-    if !request
-        .environment
-        .vars
-        .contains_key(OsStr::new("GIT_SSH_COMMAND"))
-    {
-        command.envs([("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")]);
-    }
     command
 }
 

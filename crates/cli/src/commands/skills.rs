@@ -8,6 +8,8 @@ mod enable;
 mod install;
 mod link;
 mod list;
+mod source;
+mod stop;
 mod uninstall;
 
 use crate::exit::Exit;

@@ -1,13 +1,16 @@
 //! A `.skill` file: a zip archive from somebody else.
 
+mod directory;
+
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use zip::ZipArchive;
 use zip::read::ZipFile;
 use zip::result::ZipError;
 
+use self::directory::{Checked, Problem};
 use super::copy::{DEEPEST, MOST_BYTES, MOST_FILES};
 
 /// Why an archive was not unpacked.
@@ -17,7 +20,15 @@ pub enum ArchiveError {
     /// It cannot be read.
     #[error("cannot read `{path}`: {source}")]
     Io {
-        /// The archive, or what was made of it.
+        /// The archive.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is no place for what is in it.
+    #[error("cannot unpack `{path}`: {source}")]
+    Unwritable {
+        /// The archive.
         path: PathBuf,
         /// What the system says.
         source: io::Error,
@@ -33,6 +44,14 @@ pub enum ArchiveError {
     /// A name leads out of the archive.
     #[error("`{path}` has an entry `{name}`, which leads out of it")]
     LeadsOut {
+        /// The archive.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// A name with directories in directories without end.
+    #[error("`{path}` has an entry `{name}`, which lies more than {DEEPEST} directories deep")]
+    TooDeep {
         /// The archive.
         path: PathBuf,
         /// The name.
@@ -69,6 +88,7 @@ pub fn unpack(path: &Path, into: &Path) -> Result<(), ArchiveError> {
         path,
         into,
         left: MOST_BYTES,
+        left_to_make: MOST_FILES,
     };
     unpacker.all()
 }
@@ -78,6 +98,8 @@ struct Unpacker<'a> {
     into: &'a Path,
     /// How many bytes may still be written.
     left: u64,
+    /// How many files and directories may still be made.
+    left_to_make: u64,
 }
 
 impl Unpacker<'_> {
@@ -87,11 +109,13 @@ impl Unpacker<'_> {
             return Err(self.io()(io::Error::other("it is no regular file")));
         }
         let file = File::open(self.path).map_err(self.io())?;
-        let mut archive = ZipArchive::new(io::BufReader::new(file)).map_err(self.broken())?;
-        if archive.len() as u64 > MOST_FILES {
-            return Err(self.too_much());
+        let checked = Checked::open(file).map_err(|problem| self.problem(problem))?;
+        let count = checked.count;
+        let mut archive = ZipArchive::new(BufReader::new(checked)).map_err(self.broken())?;
+        if archive.len() != count {
+            return Err(self.problem(Problem::Broken));
         }
-        for number in 0..archive.len() {
+        for number in 0..count {
             self.one(archive.by_index(number).map_err(self.broken())?)?;
         }
         Ok(())
@@ -99,28 +123,62 @@ impl Unpacker<'_> {
 
     fn one(&mut self, entry: ZipFile<'_, impl Read>) -> Result<(), ArchiveError> {
         let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
-        let target = self.into.join(self.place(&name, &entry)?);
+        let place = self.place(&name, &entry)?;
         if entry.is_dir() {
-            return fs::create_dir_all(&target).map_err(self.io());
+            return self.make_folders(&place);
         }
-        if let Some(folder) = target.parent() {
-            fs::create_dir_all(folder).map_err(self.io())?;
+        if let Some(folder) = place.parent() {
+            self.make_folders(folder)?;
         }
-        let mut written = match File::create_new(&target) {
+        let mut written = match File::create_new(self.into.join(&place)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let path = self.path.to_owned();
-                return Err(ArchiveError::Twice { path, name });
+                return Err(self.problem(Problem::Twice(name)));
             }
-            made => made.map_err(self.io())?,
+            made => made.map_err(self.unwritable())?,
         };
+        self.count_one()?;
         let mode = entry.unix_mode();
-        let count = io::copy(&mut entry.take(self.left + 1), &mut written);
-        let count = count.map_err(|error| self.broken()(ZipError::Io(error)))?;
-        self.left = self
-            .left
-            .checked_sub(count)
-            .ok_or_else(|| self.too_much())?;
-        set_mode(&written, mode).map_err(self.io())
+        self.write(entry, &mut written)?;
+        set_mode(&written, mode).map_err(self.unwritable())
+    }
+
+    /// Makes a directory, and those that it lies in. Each counts.
+    fn make_folders(&mut self, place: &Path) -> Result<(), ArchiveError> {
+        let mut folder = self.into.to_owned();
+        for part in place.components() {
+            folder.push(part);
+            match fs::create_dir(&folder) {
+                Ok(()) => self.count_one()?,
+                Err(_) if folder.is_dir() => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let name = place.display().to_string();
+                    return Err(self.problem(Problem::Twice(name)));
+                }
+                Err(error) => return Err(self.unwritable()(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn count_one(&mut self) -> Result<(), ArchiveError> {
+        let left = self.left_to_make.checked_sub(1);
+        self.left_to_make = left.ok_or_else(|| self.problem(Problem::TooMuch))?;
+        Ok(())
+    }
+
+    fn write(&mut self, mut entry: impl Read, written: &mut File) -> Result<(), ArchiveError> {
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let read = entry.read(&mut buffer);
+            let count = read.map_err(|error| self.broken()(ZipError::Io(error)))?;
+            if count == 0 {
+                return Ok(());
+            }
+            let left = self.left.checked_sub(count as u64);
+            self.left = left.ok_or_else(|| self.problem(Problem::TooMuch))?;
+            let all = written.write_all(&buffer[..count]);
+            all.map_err(self.unwritable())?;
+        }
     }
 
     /// Where an entry goes, below the directory.
@@ -137,9 +195,13 @@ impl Unpacker<'_> {
         // A backslash is a letter here, and a separator elsewhere.
         let is_plain = !name.contains(['\\', '\0']) && !name.starts_with('/');
         let depth = place.components().count();
-        if !is_inside || !is_plain || depth == 0 || depth > DEEPEST {
+        if !is_inside || !is_plain || depth == 0 {
             let name = name.to_owned();
             return Err(ArchiveError::LeadsOut { path, name });
+        }
+        if depth > DEEPEST {
+            let name = name.to_owned();
+            return Err(ArchiveError::TooDeep { path, name });
         }
         Ok(place)
     }
@@ -160,9 +222,25 @@ impl Unpacker<'_> {
         }
     }
 
-    fn too_much(&self) -> ArchiveError {
+    fn unwritable(&self) -> impl Fn(io::Error) -> ArchiveError + use<> {
         let path = self.path.to_owned();
-        ArchiveError::TooMuch { path }
+        move |source| ArchiveError::Unwritable {
+            path: path.clone(),
+            source,
+        }
+    }
+
+    fn problem(&self, problem: Problem) -> ArchiveError {
+        let path = self.path.to_owned();
+        match problem {
+            Problem::Io(source) => ArchiveError::Io { path, source },
+            Problem::Broken => ArchiveError::Zip {
+                path,
+                source: ZipError::InvalidArchive("its list of entries is broken".into()),
+            },
+            Problem::TooMuch => ArchiveError::TooMuch { path },
+            Problem::Twice(name) => ArchiveError::Twice { path, name },
+        }
     }
 }
 

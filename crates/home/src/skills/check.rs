@@ -60,8 +60,9 @@ impl Check {
     /// Looks at all that a manager has loaded, and at what it has not.
     pub fn of(manager: &SkillManager) -> Self {
         let mut candidates = Vec::new();
+        let known = Known::of(manager);
         for place in &manager.sources().places {
-            candidates.extend(of_place(place, manager));
+            candidates.extend(of_place(place, &known));
         }
         mark_same_files(&mut candidates);
         let entries = manager.active_skills().map(SkillDefinition::entry);
@@ -79,14 +80,38 @@ impl Check {
     }
 }
 
-fn of_place(place: &SkillPlace, manager: &SkillManager) -> Vec<Candidate> {
+/// What a manager has, by name: there may be as many skills as names that are disabled.
+struct Known<'a> {
+    switched_off: Option<&'a String>,
+    skills: HashMap<&'a str, &'a SkillDefinition>,
+    /// By names in small letters.
+    disabled: HashMap<String, Vec<&'a DisabledBy>>,
+}
+
+impl<'a> Known<'a> {
+    fn of(manager: &'a SkillManager) -> Self {
+        let sources = manager.sources();
+        let all = manager.all_skills().iter();
+        let mut disabled: HashMap<String, Vec<&DisabledBy>> = HashMap::new();
+        for by in &sources.disabled {
+            disabled.entry(by.name.to_lowercase()).or_default().push(by);
+        }
+        Self {
+            switched_off: sources.switched_off.as_ref(),
+            skills: all.map(|skill| (skill.name.as_str(), skill)).collect(),
+            disabled,
+        }
+    }
+}
+
+fn of_place(place: &SkillPlace, known: &Known<'_>) -> Vec<Candidate> {
     let found = place.discover();
     let mut not_yaml: HashMap<PathBuf, String> = found.not_yaml.into_iter().collect();
     let mut candidates: Vec<Candidate> = found
         .skills
         .into_iter()
         .map(|skill| Candidate {
-            fate: fate(&skill, place, manager),
+            fate: fate(&skill, place, known),
             tokens: Some((
                 tokens(&skill.entry()),
                 tokens(&skill.activation(&skill.name)),
@@ -121,24 +146,17 @@ fn candidate(path: PathBuf, tier: Tier) -> Candidate {
     }
 }
 
-fn fate(skill: &SkillDefinition, place: &SkillPlace, manager: &SkillManager) -> Fate {
-    let sources = manager.sources();
-    if let Some(why) = sources.switched_off.as_ref().or(place.left_out.as_ref()) {
+fn fate(skill: &SkillDefinition, place: &SkillPlace, known: &Known<'_>) -> Fate {
+    if let Some(why) = known.switched_off.or(place.left_out.as_ref()) {
         return Fate::LeftOut(why.clone());
     }
-    let mut all = manager.all_skills().iter();
-    match all.find(|counts| counts.name == skill.name) {
+    match known.skills.get(skill.name.as_str()) {
         Some(counts) if counts.location != skill.location || counts.tier != skill.tier => {
             Fate::Overridden(counts.location.clone())
         }
         Some(counts) if counts.disabled => {
-            let name = skill.name.to_lowercase();
-            let by = sources.disabled.iter();
-            Fate::Disabled(
-                by.filter(|by| by.name.to_lowercase() == name)
-                    .cloned()
-                    .collect(),
-            )
+            let by = known.disabled.get(&skill.name.to_lowercase());
+            Fate::Disabled(by.into_iter().flatten().copied().cloned().collect())
         }
         Some(_) => Fate::Loaded,
         None => Fate::LeftOut("it came or went while it was looked at".to_owned()),

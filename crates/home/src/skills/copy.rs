@@ -30,7 +30,18 @@ pub enum CopyError {
     /// Directories in directories without end.
     #[error("`{0}` lies more than {DEEPEST} directories deep")]
     TooDeep(PathBuf),
-    /// The system does not let us.
+    /// Somebody does not want it any more.
+    #[error("stopped")]
+    Stopped,
+    /// There is no place for it, or none that can be written.
+    #[error("cannot write `{path}`: {source}")]
+    Unwritable {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It cannot be read.
     #[error("cannot copy `{path}`: {source}")]
     Io {
         /// The file.
@@ -40,48 +51,85 @@ pub enum CopyError {
     },
 }
 
-/// Copies a directory with all that is in it, links by what they lead to. `within` is what none may lead out of. A `.git` stays
-/// behind.
-pub(super) fn copy(from: &Path, to: &Path, within: &Path) -> Result<(), CopyError> {
-    let at = |path: &Path| {
-        let path = path.to_owned();
-        move |source| CopyError::Io { path, source }
-    };
-    let within = within.canonicalize().map_err(at(within))?;
-    let mut tally = Tally {
-        root: from,
-        files: 0,
-        bytes: 0,
-    };
-    let mut waiting = vec![(from.to_owned(), to.to_owned(), 0)];
-    while let Some((from, to, depth)) = waiting.pop() {
-        if depth > DEEPEST {
-            return Err(CopyError::TooDeep(from));
+/// Copies directories, links by what they lead to. A `.git` stays behind.
+pub(super) struct Copier<'a> {
+    /// What no link may lead out of.
+    within: PathBuf,
+    is_stopped: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Copier<'a> {
+    pub(super) fn new(within: &Path, is_stopped: &'a dyn Fn() -> bool) -> Result<Self, CopyError> {
+        let within = within.canonicalize().map_err(reading(within))?;
+        Ok(Self { within, is_stopped })
+    }
+
+    /// Copies a directory with all that is in it.
+    pub(super) fn copy(&self, from: &Path, to: &Path) -> Result<(), CopyError> {
+        let mut tally = Tally {
+            root: from,
+            files: 0,
+            bytes: 0,
+        };
+        let mut waiting = vec![(from.to_owned(), to.to_owned(), 0)];
+        while let Some((from, to, depth)) = waiting.pop() {
+            if depth > DEEPEST {
+                return Err(CopyError::TooDeep(from));
+            }
+            fs::create_dir(&to).map_err(writing(&to))?;
+            for entry in fs::read_dir(&from).map_err(reading(&from))? {
+                let name = entry.map_err(reading(&from))?.file_name();
+                if name == ".git" {
+                    continue;
+                }
+                let (from, to) = (from.join(&name), to.join(&name));
+                if self.one(&from, &to, &mut tally)? == Kind::Directory {
+                    waiting.push((from, to, depth + 1));
+                }
+            }
         }
-        fs::create_dir(&to).map_err(at(&to))?;
-        for entry in fs::read_dir(&from).map_err(at(&from))? {
-            let name = entry.map_err(at(&from))?.file_name();
-            if name == ".git" {
-                continue;
-            }
-            let (from, to) = (from.join(&name), to.join(&name));
-            let real = from.canonicalize().map_err(at(&from))?;
-            if !real.starts_with(&within) {
-                return Err(CopyError::LeadsOut(from, within));
-            }
-            let about = fs::symlink_metadata(&real).map_err(at(&from))?;
-            if about.is_dir() {
-                tally.add(0)?;
-                waiting.push((from, to, depth + 1));
-            } else if about.is_file() {
-                tally.add(about.len())?;
-                copy_file(&real, &to, about.len()).map_err(at(&from))?;
-            } else {
-                return Err(CopyError::Special(from));
-            }
+        Ok(())
+    }
+
+    /// A file is copied; a directory has yet to be.
+    fn one(&self, from: &Path, to: &Path, tally: &mut Tally<'_>) -> Result<Kind, CopyError> {
+        if (self.is_stopped)() {
+            return Err(CopyError::Stopped);
+        }
+        let real = from.canonicalize().map_err(reading(from))?;
+        if !real.starts_with(&self.within) {
+            let within = self.within.clone();
+            return Err(CopyError::LeadsOut(from.to_owned(), within));
+        }
+        let about = fs::symlink_metadata(&real).map_err(reading(from))?;
+        if about.is_dir() {
+            tally.add(0)?;
+            Ok(Kind::Directory)
+        } else if about.is_file() {
+            tally.add(about.len())?;
+            let source = fs::File::open(&real).map_err(reading(from))?;
+            copy_file(&source, to, about.len()).map_err(writing(to))?;
+            Ok(Kind::File)
+        } else {
+            Err(CopyError::Special(from.to_owned()))
         }
     }
-    Ok(())
+}
+
+#[derive(PartialEq, Eq)]
+enum Kind {
+    File,
+    Directory,
+}
+
+fn reading(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+    let path = path.to_owned();
+    move |source| CopyError::Io { path, source }
+}
+
+fn writing(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+    let path = path.to_owned();
+    move |source| CopyError::Unwritable { path, source }
 }
 
 struct Tally<'a> {
@@ -105,9 +153,8 @@ impl Tally<'_> {
 }
 
 /// No more than it was said to have, should it grow meanwhile.
-fn copy_file(from: &Path, to: &Path, size: u64) -> io::Result<()> {
+fn copy_file(source: &fs::File, to: &Path, size: u64) -> io::Result<()> {
     use std::io::Read as _;
-    let source = fs::File::open(from)?;
     let mode = source.metadata()?.permissions();
     let mut target = fs::File::create_new(to)?;
     io::copy(&mut source.take(size), &mut target)?;

@@ -1,16 +1,14 @@
 //! Skills that come and go: made beside where they belong, then moved there, so that nobody ever sees half of one.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
-use super::copy::{CopyError, copy};
+use super::copy::{Copier, CopyError};
+use super::desk::Lock;
 use super::discover::{discover, is_passed_over};
 use super::package::Package;
-use super::{SkillDefinition, Tier};
-use crate::lock;
+use super::{FILE, SkillDefinition, Tier};
 
 /// A skill that was installed, linked or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +34,9 @@ pub enum Way {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
+    /// A skill has no name, so that there is no name for its directory.
+    #[error("`{0}` has an empty name")]
+    NoName(PathBuf),
     /// The name is no name for a directory.
     #[error("Invalid skill name: Path traversal detected.")]
     BadName(String),
@@ -57,7 +58,10 @@ pub enum InstallError {
     IntoItself(PathBuf, PathBuf),
     /// It cannot be copied.
     #[error(transparent)]
-    Copy(#[from] CopyError),
+    Copy(CopyError),
+    /// Somebody does not want it any more.
+    #[error("stopped")]
+    Stopped,
     /// Somebody else has been at it for long.
     #[error("`{0}` is being changed by another process")]
     Busy(PathBuf),
@@ -71,7 +75,17 @@ pub enum InstallError {
     },
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> InstallError {
+impl From<CopyError> for InstallError {
+    fn from(error: CopyError) -> Self {
+        match error {
+            CopyError::Stopped => Self::Stopped,
+            CopyError::Unwritable { path, source } => Self::Io { path, source },
+            error => Self::Copy(error),
+        }
+    }
+}
+
+pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> InstallError {
     let path = path.to_owned();
     move |source| InstallError::Io { path, source }
 }
@@ -79,27 +93,41 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> InstallError {
 impl Package {
     /// Puts the skills into a directory of skills, in the place of those of the same names. All of them, or none.
     pub fn install(&self, target: &Path, way: Way) -> Result<Vec<Placed>, InstallError> {
+        self.install_unless(target, way, &|| false)
+    }
+
+    /// The same, as long as nobody wants it to stop: then nothing is installed. It is too late once the first is in its place.
+    pub fn install_unless(
+        &self,
+        target: &Path,
+        way: Way,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Vec<Placed>, InstallError> {
         if way == Way::Link {
             self.check_for_duplicates()?;
         }
         for skill in &self.skills {
+            if skill.name.is_empty() {
+                return Err(InstallError::NoName(skill.location.clone()));
+            }
             check_name(&skill.name)?;
         }
         fs::create_dir_all(target).map_err(at(target))?;
         for skill in &self.skills {
             check_for_itself(skill, target, way)?;
         }
-        let desk = Desk::open(target)?;
-        let mut ready = Vec::new();
+        let desk = Lock::wait(target, is_stopped)?.desk()?;
         for (number, skill) in self.skills.iter().enumerate() {
-            let made = desk.path(&format!("new-{number}"));
+            let (from, made) = (skill.directory(), desk.made(number));
             match way {
-                Way::Copy => copy(&skill.directory(), &made, &self.directory)?,
-                Way::Link => link(&skill.directory(), &made).map_err(at(&made))?,
+                Way::Copy => Copier::new(&self.directory, is_stopped)?.copy(&from, &made)?,
+                Way::Link => link(&from, &made).map_err(at(&made))?,
             }
-            ready.push((skill.name.clone(), made));
         }
-        desk.put(ready)
+        if is_stopped() {
+            return Err(InstallError::Stopped);
+        }
+        desk.put(self.skills.iter().map(|skill| skill.name.clone()).collect())
     }
 
     fn check_for_duplicates(&self) -> Result<(), InstallError> {
@@ -118,7 +146,7 @@ impl Package {
 }
 
 /// A name must be the name of one directory, and of one that is looked into.
-fn check_name(name: &str) -> Result<(), InstallError> {
+pub(super) fn check_name(name: &str) -> Result<(), InstallError> {
     let mut parts = Path::new(name).components();
     let is_one = matches!(
         (parts.next(), parts.next()),
@@ -127,7 +155,7 @@ fn check_name(name: &str) -> Result<(), InstallError> {
     if !is_one || name.contains('\0') {
         return Err(InstallError::BadName(name.to_owned()));
     }
-    if is_passed_over(name.as_ref()) || name == SKILL_FILE {
+    if is_passed_over(name.as_ref()) || name == FILE {
         return Err(InstallError::NeverFound(name.to_owned()));
     }
     Ok(())
@@ -148,24 +176,19 @@ fn check_for_itself(skill: &SkillDefinition, target: &Path, way: Way) -> Result<
     Ok(())
 }
 
-/// Removes a skill from a directory of skills: the one whose front matter has that name, else the directory of that name. None if there
-/// is neither. Of a link only the link goes.
+/// Removes a skill from a directory of skills: the one whose front matter has that name, else the directory of that name. Of two that
+/// have it, the one that counts goes, and the other counts then. None if there is neither. Of a link only the link goes.
 pub fn uninstall(target: &Path, name: &str) -> Result<Option<Placed>, InstallError> {
-    let found = discover(target, Tier::User).skills;
-    let by_name = found.iter().find(|skill| skill.name == name);
-    let location = match by_name {
-        Some(skill) => skill.directory(),
-        None if check_name(name).is_ok() && is_a_skills(&target.join(name)) => target.join(name),
-        None => return Ok(None),
-    };
-    // The one that lies in the directory itself has no directory of its own.
-    if location == target || fs::symlink_metadata(&location).is_err() {
+    if !target.is_dir() {
         return Ok(None);
     }
-    let desk = Desk::open(target)?;
-    let aside = desk.path("old");
+    let lock = Lock::wait(target, &|| false)?;
+    let Some(location) = location(target, name) else {
+        return Ok(None);
+    };
+    let desk = lock.desk()?;
+    let aside = desk.path("gone");
     fs::rename(&location, &aside).map_err(at(&location))?;
-    clear(&aside);
     Ok(Some(Placed {
         name: name.to_owned(),
         location,
@@ -173,149 +196,24 @@ pub fn uninstall(target: &Path, name: &str) -> Result<Option<Placed>, InstallErr
     }))
 }
 
+/// The directory, or the link to it, that has a skill of that name.
+fn location(target: &Path, name: &str) -> Option<PathBuf> {
+    let found = discover(target, Tier::User).skills;
+    // The last one counts. The one that lies in the directory of skills itself has no directory of its own.
+    let mut by_name = found.iter().rev().filter(|skill| skill.name == name);
+    let location = match by_name.next() {
+        Some(skill) => skill.directory(),
+        None if check_name(name).is_ok() && is_a_skills(&target.join(name)) => target.join(name),
+        None => return None,
+    };
+    let is_there = location != target && fs::symlink_metadata(&location).is_ok();
+    is_there.then_some(location)
+}
+
 /// A directory with what should be a skill, or a link to where one was: nothing else goes by its name.
 fn is_a_skills(location: &Path) -> bool {
-    location.join(SKILL_FILE).exists()
+    location.join(FILE).exists()
         || fs::symlink_metadata(location).is_ok_and(|about| about.is_symlink())
-}
-
-/// The file that makes a directory a skill.
-const SKILL_FILE: &str = "SKILL.md";
-
-/// A hidden directory beside the skills, where they are made and where they wait to go. One at a time works at it.
-struct Desk {
-    target: PathBuf,
-    directory: TempDir,
-    /// Let go when all else is done.
-    _lock: Option<File>,
-}
-
-/// How its name begins.
-const DESK: &str = ".lapidary-";
-
-/// Two who install at once take turns: the directory itself is locked, so that nothing is left behind. Where directories cannot be
-/// opened, nobody waits.
-fn locked(target: &Path) -> Result<Option<File>, InstallError> {
-    let Ok(directory) = File::open(target) else {
-        return Ok(None);
-    };
-    if lock::wait(lock::PATIENCE, || directory.try_lock()).map_err(at(target))? {
-        Ok(Some(directory))
-    } else {
-        Err(InstallError::Busy(target.to_owned()))
-    }
-}
-
-/// What somebody left who was killed, unless something waits there that was somebody's.
-fn clear_leftovers(target: &Path) {
-    let entries = fs::read_dir(target).into_iter().flatten().flatten();
-    let desks = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(DESK));
-    for desk in desks {
-        let inside = fs::read_dir(desk.path()).into_iter().flatten().flatten();
-        let is_new = |name: String| {
-            let number = name.strip_prefix("new-").map(str::parse::<usize>);
-            matches!(number, Some(Ok(_)))
-        };
-        let mut names = inside.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        if names.all(is_new) {
-            let _ = fs::remove_dir_all(desk.path());
-        }
-    }
-}
-
-impl Desk {
-    fn open(target: &Path) -> Result<Self, InstallError> {
-        let lock = locked(target)?;
-        clear_leftovers(target);
-        let directory = tempfile::Builder::new().prefix(DESK).tempdir_in(target);
-        Ok(Self {
-            target: target.to_owned(),
-            directory: directory.map_err(at(target))?,
-            _lock: lock,
-        })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    /// Moves all that is ready to its place. If one cannot be moved, those before it are moved back.
-    fn put(&self, ready: Vec<(String, PathBuf)>) -> Result<Vec<Placed>, InstallError> {
-        let mut placed: Vec<Placed> = Vec::new();
-        for (name, made) in ready {
-            let location = self.target.join(&name);
-            match self.swap(&made, &location, placed.len()) {
-                Ok(replaced) => placed.push(Placed {
-                    name,
-                    location,
-                    replaced,
-                }),
-                Err(source) => {
-                    self.take_back(&placed);
-                    return Err(at(&location)(source));
-                }
-            }
-        }
-        for number in 0..placed.len() {
-            clear(&self.old(number));
-        }
-        Ok(placed)
-    }
-
-    /// What was there waits, in case it has to go back.
-    fn swap(&self, made: &Path, location: &Path, number: usize) -> io::Result<bool> {
-        let old = self.old(number);
-        if exchange(made, location) {
-            fs::rename(made, &old)?;
-            return Ok(true);
-        }
-        let was_there = match fs::rename(location, &old) {
-            Ok(()) => true,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(error) => return Err(error),
-        };
-        fs::rename(made, location).inspect_err(|_| {
-            if was_there {
-                let _ = fs::rename(&old, location);
-            }
-        })?;
-        Ok(was_there)
-    }
-
-    fn take_back(&self, placed: &[Placed]) {
-        for (number, one) in placed.iter().enumerate().rev() {
-            let _ = fs::rename(&one.location, self.path(&format!("undone-{number}")));
-            if one.replaced {
-                let _ = fs::rename(self.old(number), &one.location);
-            }
-        }
-    }
-
-    fn old(&self, number: usize) -> PathBuf {
-        self.path(&format!("old-{number}"))
-    }
-}
-
-/// Removes what is not wanted any more. What cannot be removed lies in a hidden directory, where nobody looks for skills.
-fn clear(path: &Path) {
-    let is_folder = fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
-    let _ = if is_folder {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
-    };
-}
-
-/// Swaps two in one step, so that there is never none, where the system and the disk can do that. False if nothing happened.
-#[cfg(target_os = "linux")]
-fn exchange(one: &Path, other: &Path) -> bool {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn exchange(_: &Path, _: &Path) -> bool {
-    false
 }
 
 #[cfg(unix)]

@@ -1,5 +1,6 @@
 //! Which directories of skills count in a workspace, and which skills are disabled by whom.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -151,12 +152,14 @@ fn names(file: &SettingsFile) -> Vec<DisabledBy> {
                 .unwrap_or_else(|| vec![list.clone()]),
         )
     });
-    let named = |name: &Value| {
-        Some(DisabledBy {
-            name: name.as_str()?.to_owned(),
-            file: file.path.clone(),
-            scope: file.scope,
-        })
+    // However often it is there.
+    let mut seen = HashSet::new();
+    let listed = list.iter().flatten().filter_map(Value::as_str);
+    let listed = listed.filter(|name| seen.insert(*name));
+    let disabled = |name: &str| DisabledBy {
+        name: name.to_owned(),
+        file: file.path.clone(),
+        scope: file.scope,
     };
-    list.iter().flatten().filter_map(named).collect()
+    listed.map(disabled).collect()
 }

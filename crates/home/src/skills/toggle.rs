@@ -49,7 +49,7 @@ pub enum ToggleError {
 }
 
 impl Toggled {
-    /// What Gemini CLI says of it.
+    /// What Gemini CLI says of it, as far as it is so.
     pub fn message(&self) -> String {
         let name = &self.name;
         let (done, how) = match self.action {
@@ -59,12 +59,12 @@ impl Toggled {
         if self.modified.is_empty() {
             return format!(r#"Skill "{name}" is already {done}."#);
         }
-        let files: Vec<_> = self
-            .modified
-            .iter()
-            .chain(&self.unchanged)
-            .map(shown)
-            .collect();
+        // Gemini CLI names both files, also the one that it was never in. It may not even be there.
+        let others = match self.action {
+            Action::Enable => &[],
+            Action::Disable => self.unchanged.as_slice(),
+        };
+        let files: Vec<_> = self.modified.iter().chain(others).map(shown).collect();
         match (self.action, files.as_slice()) {
             (Action::Disable, [first, second]) => {
                 format!(r#"Skill "{name}" is now disabled in both {first} and {second} settings."#)
@@ -122,6 +122,18 @@ fn take_off(setup: &Setup, scope: Scope, path: &Path, name: &str) -> Result<Chan
         return Ok(Changed::No);
     }
     let changed = settings::edit::<EditError>(path, |document| {
+        let list = document.get(&DISABLED).and_then(Value::as_array);
+        let is_kept = |item: &&Value| !item.as_str().is_some_and(|name| spellings.contains(name));
+        let kept: Vec<Value> = list
+            .into_iter()
+            .flatten()
+            .filter(is_kept)
+            .cloned()
+            .collect();
+        if list.is_some_and(|list| list.len() > kept.len() + MANY) {
+            document.set(&DISABLED, Value::Null)?;
+            return document.set(&DISABLED, Value::Array(kept));
+        }
         for spelling in &spellings {
             document.pull(&DISABLED, spelling)?;
         }
@@ -129,6 +141,9 @@ fn take_off(setup: &Setup, scope: Scope, path: &Path, name: &str) -> Result<Chan
     });
     Ok(changed?)
 }
+
+/// A name that is on a list more often is not taken out item by item, which keeps comments and takes its time: the list is written anew.
+const MANY: usize = 50;
 
 /// Puts a skill on a list. Names that no skill has are put there, too: one may come.
 pub fn disable(setup: &Setup, name: &str, scope: Scope) -> Result<Toggled, ToggleError> {

@@ -67,7 +67,7 @@ impl Place {
         let environment = Environment::from_vars(vars, here);
         let home = GeminiHome::from_vars(Vars::new(&environment.vars), environment.home.as_deref());
         let Some(home) = home else {
-            let failure = Failure::bad_input(anyhow!("there is no home to look for sessions in"));
+            let failure = Failure::bad_input(anyhow!("there is no home directory to look in"));
             return Err(failure.with_hint("set HOME or GEMINI_CLI_HOME"));
         };
         Ok(Self {

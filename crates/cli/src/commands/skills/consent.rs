@@ -3,59 +3,73 @@
 use std::fs;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use anyhow::anyhow;
 use lapidary::home::skills::{Package, SkillDefinition, Way};
 
+use super::stop::Stop;
 use crate::failure::Failure;
 use crate::printer::complain;
 
 const WARNING: &str = "Agent skills inject specialized instructions and domain-specific knowledge into the agent's system prompt. This can change how the agent interprets your requests and interacts with your environment. Review the skill definitions at the location(s) provided below to ensure they meet your security standards.";
 
-/// Says what would come, and asks. True if it may.
-pub(super) fn is_given(
-    package: &Package,
-    source: &str,
-    target: &Path,
-    way: Way,
-    is_given_already: bool,
-) -> Result<bool, Failure> {
-    if is_given_already {
-        complain("You have consented to the following:");
-    }
-    describe(package, source, target, way);
-    if is_given_already {
-        return Ok(true);
-    }
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        let failure = Failure::usage(anyhow!("there is no terminal to ask on"));
-        return Err(failure.with_hint("look at the skills, then say --consent"));
-    }
-    ask().map_err(Failure::from)
+/// How often is looked whether somebody wants us to end, while an answer is waited for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What somebody is asked for.
+pub(super) struct Asked<'a> {
+    pub(super) package: &'a Package,
+    /// Where it comes from, without a password.
+    pub(super) source: &'a str,
+    pub(super) target: &'a Path,
+    pub(super) way: Way,
 }
 
-fn describe(package: &Package, source: &str, target: &Path, way: Way) {
-    let (doing, label) = match way {
-        Way::Copy => ("Installing", "Install"),
-        Way::Link => ("Linking", "Link"),
-    };
-    complain(&format!(r#"{doing} agent skill(s) from "{source}"."#));
-    complain("");
-    let doing = doing.to_lowercase();
-    complain(&format!("The following agent skill(s) will be {doing}:"));
-    complain("");
-    for skill in &package.skills {
-        complain(&format!("  * {}: {}", skill.name, skill.description));
+impl Asked<'_> {
+    /// Says what would come, and asks. True if it may.
+    pub(super) fn is_given(&self, is_given_already: bool, stop: &Stop) -> Result<bool, Failure> {
+        if is_given_already {
+            complain("You have consented to the following:");
+        }
+        self.describe();
+        if is_given_already {
+            return Ok(true);
+        }
+        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+            let failure = Failure::usage(anyhow!("there is no terminal to ask on"));
+            return Err(failure.with_hint("look at the skills, then say --consent"));
+        }
+        ask(stop).map_err(Failure::from)
+    }
+
+    fn describe(&self) {
+        let (doing, label) = match self.way {
+            Way::Copy => ("Installing", "Install"),
+            Way::Link => ("Linking", "Link"),
+        };
         complain(&format!(
-            "    (Source: {}){}",
-            skill.location.display(),
-            items(skill)
+            r#"{doing} agent skill(s) from "{}"."#,
+            self.source
         ));
         complain("");
+        let doing = doing.to_lowercase();
+        complain(&format!("The following agent skill(s) will be {doing}:"));
+        complain("");
+        for skill in &self.package.skills {
+            complain(&format!("  * {}: {}", skill.name, skill.description));
+            complain(&format!(
+                "    (Source: {}){}",
+                skill.location.display(),
+                items(skill)
+            ));
+            complain("");
+        }
+        complain(&format!("{label} Destination: {}", self.target.display()));
+        complain("");
+        complain(WARNING);
     }
-    complain(&format!("{label} Destination: {}", target.display()));
-    complain("");
-    complain(WARNING);
 }
 
 fn items(skill: &SkillDefinition) -> String {
@@ -65,11 +79,29 @@ fn items(skill: &SkillDefinition) -> String {
     }
 }
 
-/// Nothing but a yes, or nothing at all, is yes, as in Gemini CLI; the end of the input is no.
-fn ask() -> io::Result<bool> {
+/// Nothing but a yes, or nothing at all, is yes, as in Gemini CLI; the end of the input is no, and so is a signal that ends us.
+fn ask(stop: &Stop) -> io::Result<bool> {
     let mut stderr = io::stderr();
     write!(stderr, "Do you want to continue? [Y/n]: ")?;
     stderr.flush()?;
+    let (sender, answers) = mpsc::channel();
+    // Reading cannot be given up, so that another thread does it. It ends with us.
+    let reader = std::thread::Builder::new().spawn(move || sender.send(answer()));
+    reader?;
+    loop {
+        if stop.is_wanted() {
+            let _ = writeln!(stderr);
+            return Ok(false);
+        }
+        match answers.recv_timeout(LOOK) {
+            Ok(answer) => return answer,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(false),
+        }
+    }
+}
+
+fn answer() -> io::Result<bool> {
     let mut answer = String::new();
     let is_end = io::stdin().lock().read_line(&mut answer)? == 0;
     let answer = answer.trim().to_lowercase();

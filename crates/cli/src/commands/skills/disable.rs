@@ -1,6 +1,7 @@
 //! `skills disable`: a skill goes on a list of disabled ones.
 
-use lapidary::home::settings::Scope;
+use clap::builder::NonEmptyStringValueParser;
+use lapidary::home::settings::{EditError, Scope};
 use lapidary::home::skills::{self, ToggleError};
 
 use super::common::{Here, ScopeArg, Workspace};
@@ -18,6 +19,7 @@ Examples:
   lapidary skills disable reviewer --scope user")]
 pub(crate) struct Args {
     /// The skill's name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     /// Whose settings say so
     #[arg(short, long, value_enum, default_value_t = ScopeArg::Workspace)]
@@ -46,6 +48,9 @@ pub(super) fn toggle_failure(error: ToggleError) -> Failure {
     match error {
         ToggleError::NoWorkspace => {
             Failure::bad_input(error).with_hint("say --scope user, or go to a workspace")
+        }
+        ToggleError::Edit(EditError::Unwritable { .. } | EditError::Busy { .. }) => {
+            Failure::internal(error)
         }
         error => Failure::bad_input(error),
     }

@@ -1,6 +1,7 @@
 //! `skills enable`: a skill comes off the lists of disabled ones.
 
 use anyhow::anyhow;
+use clap::builder::NonEmptyStringValueParser;
 use lapidary::home::skills;
 
 use super::common::{Here, Workspace};
@@ -20,6 +21,7 @@ Examples:
 Exits with 13 if there is no such skill, or if a settings file of the system's still disables it.")]
 pub(crate) struct Args {
     /// The skill's name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     #[command(flatten)]
     workspace: Workspace,

@@ -1,18 +1,19 @@
 //! `skills install`: skills from a directory, a repository or an archive.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
-use lapidary::drive::git::{self, CloneError, CloneRequest};
-use lapidary::drive::process::Supervisor;
+use anyhow::anyhow;
+use clap::builder::NonEmptyStringValueParser;
+use lapidary::drive::git;
 use lapidary::home::skills::{
-    InstallError, Package, PackageError, PackageRequest, Placed, Refusal, Way, unpack,
+    InstallError, Package, PackageError, PackageRequest, Placed, Refusal, Way,
 };
-use tempfile::TempDir;
 
 use super::common::{Here, ScopeArg, Workspace};
-use super::consent;
+use super::consent::Asked;
+use super::source::{Request, Source};
+use super::stop::{Stop, cancelled};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::complain;
@@ -30,7 +31,7 @@ Examples:
 On a terminal it shows what comes, and asks. Elsewhere it takes --consent.")]
 pub(crate) struct Args {
     /// A directory, an address (https://, http://, ssh://, git@, file://), or a file whose name ends in .skill
-    #[arg(value_name = "SOURCE")]
+    #[arg(value_name = "SOURCE", value_parser = NonEmptyStringValueParser::new())]
     source: String,
     /// The directory in it that has the skills
     #[arg(long, value_name = "DIR")]
@@ -50,31 +51,29 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let here = Here::read(&args.workspace)?;
-    let source = Source::fetch(args, &here)?;
-    let root = source.root();
-    let searched = args
-        .path
-        .as_ref()
-        .map_or(root.to_owned(), |path| root.join(path));
-    complain(&format!(
-        "Searching for skills in {}...",
-        searched.display()
-    ));
-    let package = Package::find(&PackageRequest {
-        root,
-        path: args.path.as_deref(),
-        name: &args.source,
-        is_foreign: source.is_foreign(),
-    })
-    .map_err(nothing_found)?;
-    say_refused(&package.refused);
     let target = here.target(args.scope)?;
-    if !consent::is_given(&package, &args.source, &target, Way::Copy, args.consent)? {
+    let stop = Stop::listen();
+    let request = Request {
+        source: &args.source,
+        deadline: Duration::from_secs(args.timeout),
+        stop: &stop,
+    };
+    let source = Source::fetch(&request, &here)?;
+    stop.check()?;
+    let package = found(args, &source)?;
+    say_refused(&package.refused);
+    let asked = Asked {
+        package: &package,
+        source: &git::shown(&args.source),
+        target: &target,
+        way: Way::Copy,
+    };
+    if !asked.is_given(args.consent, &stop)? {
         complain("Skill installation cancelled by user.");
         return Ok(Exit::Cancelled);
     }
-    let placed = package.install(&target, Way::Copy).map_err(not_installed)?;
-    for skill in &placed {
+    let placed = package.install_unless(&target, Way::Copy, &|| stop.is_wanted());
+    for skill in &placed.map_err(not_installed)? {
         say_overwritten(skill, "");
         complain(&format!(
             "Successfully installed skill: {} (scope: {}, location: {})",
@@ -87,79 +86,26 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Where the skills are, here.
-enum Source {
-    Local(PathBuf),
-    /// Unpacked or cloned into a directory that goes away again.
-    Fetched(TempDir),
-}
-
-impl Source {
-    fn fetch(args: &Args, here: &Here) -> Result<Self, Failure> {
-        let source = &args.source;
-        if git::is_url(source) {
-            let directory = temporary()?;
-            complain(&format!("Cloning skill from {source}..."));
-            clone(args, here, directory.path())?;
-            return Ok(Self::Fetched(directory));
-        }
-        let path = here.place.environment.dir.join(source);
-        if source.to_lowercase().ends_with(".skill") {
-            let directory = temporary()?;
-            complain(&format!("Extracting skill from {source}..."));
-            unpack(&path, directory.path()).map_err(Failure::bad_input)?;
-            return Ok(Self::Fetched(directory));
-        }
-        Ok(Self::Local(path))
-    }
-
-    fn root(&self) -> &Path {
-        match self {
-            Self::Local(path) => path,
-            Self::Fetched(directory) => directory.path(),
-        }
-    }
-
-    fn is_foreign(&self) -> bool {
-        matches!(self, Self::Fetched(_))
-    }
-}
-
-fn temporary() -> Result<TempDir, Failure> {
-    let made = tempfile::Builder::new().prefix("lapidary-skill-").tempdir();
-    let made = made.context("cannot make a temporary directory");
-    made.map_err(Failure::internal)
-}
-
-fn clone(args: &Args, here: &Here, into: &Path) -> Result<(), Failure> {
-    let program = std::env::current_exe().context("cannot tell where this program is");
-    let supervisor = Supervisor::at(program.map_err(Failure::internal)?);
-    let request = CloneRequest {
-        url: &args.source,
-        into,
-        environment: &here.place.environment,
-        supervisor: &supervisor,
-        deadline: Duration::from_secs(args.timeout),
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime = runtime.context("cannot start").map_err(Failure::internal)?;
-    runtime.block_on(git::clone(&request)).map_err(|error| {
-        let exit = match error {
-            CloneError::TimedOut { .. } => Exit::Timeout,
-            CloneError::NoGit | CloneError::Start(_) => Exit::AgentMissing,
-            CloneError::TooMuch(_) => Exit::Limit,
-            _ => Exit::BadInput,
-        };
-        let mut failure = Failure::bad_input(error);
-        failure.exit = exit;
-        failure
-    })
+fn found(args: &Args, source: &Source) -> Result<Package, Failure> {
+    let root = source.root();
+    let searched = args.path.as_ref().map(|path| root.join(path));
+    let searched = searched.as_deref().unwrap_or(root);
+    complain(&format!(
+        "Searching for skills in {}...",
+        searched.display()
+    ));
+    let package = Package::find(&PackageRequest {
+        root,
+        path: args.path.as_deref(),
+        name: &git::shown(&args.source),
+        is_foreign: source.is_foreign(),
+    });
+    package.map_err(|error| nothing_found(error, &|path| format!("`--path {}`", path.display())))
 }
 
 /// What is there instead is worth more than that nothing is.
-pub(super) fn nothing_found(error: PackageError) -> Failure {
+/// `named` says how to name a directory further down.
+pub(super) fn nothing_found(error: PackageError, named: &dyn Fn(&Path) -> String) -> Failure {
     let PackageError::NoSkills { refused, below, .. } = &error else {
         return Failure::bad_input(error);
     };
@@ -169,7 +115,7 @@ pub(super) fn nothing_found(error: PackageError) -> Failure {
         .take(10)
         .map(|(path, count)| {
             let skills = if *count == 1 { "skill" } else { "skills" };
-            format!("`--path {}` ({count} {skills})", path.display())
+            format!("{} ({count} {skills})", named(path))
         })
         .collect();
     if below.len() > hints.len() {
@@ -206,6 +152,7 @@ pub(super) fn say_overwritten(skill: &Placed, place: &str) {
 
 pub(super) fn not_installed(error: InstallError) -> Failure {
     match &error {
+        InstallError::Stopped => cancelled(),
         InstallError::Io { .. } | InstallError::Busy(_) => Failure::internal(error),
         InstallError::Copy(_) => {
             let failure = Failure::bad_input(anyhow!(error).context("nothing was installed"));

@@ -1,10 +1,15 @@
 //! `skills link`: skills that stay where they are.
 
-use lapidary::home::skills::{Package, PackageError, PackageRequest, Way};
+use std::path::Path;
+
+use anyhow::anyhow;
+use clap::builder::NonEmptyStringValueParser;
+use lapidary::home::skills::{Package, PackageRequest, Way};
 
 use super::common::{Here, ScopeArg, Workspace};
-use super::consent;
+use super::consent::Asked;
 use super::install::{not_installed, nothing_found, say_overwritten};
+use super::stop::Stop;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::complain;
@@ -19,7 +24,7 @@ Examples:
 On a terminal it shows what comes, and asks. Elsewhere it takes --consent.")]
 pub(crate) struct Args {
     /// The directory
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", value_parser = NonEmptyStringValueParser::new())]
     path: String,
     /// For whom
     #[arg(long, value_enum, default_value_t = ScopeArg::User)]
@@ -33,8 +38,34 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let here = Here::read(&args.workspace)?;
+    let target = here.target(args.scope)?;
+    let stop = Stop::listen();
+    let package = found(args, &here)?;
+    let asked = Asked {
+        package: &package,
+        source: &args.path,
+        target: &target,
+        way: Way::Link,
+    };
+    if !asked.is_given(args.consent, &stop)? {
+        complain("Skill linking cancelled by user.");
+        return Ok(Exit::Cancelled);
+    }
+    let placed = package.install_unless(&target, Way::Link, &|| stop.is_wanted());
+    for skill in &placed.map_err(not_installed)? {
+        say_overwritten(skill, " at destination");
+    }
+    complain("Successfully linked skills.");
+    here.warn_of_distrust(args.scope);
+    Ok(Exit::Success)
+}
+
+fn found(args: &Args, here: &Here) -> Result<Package, Failure> {
     let root = here.place.environment.dir.join(&args.path);
-    let root = root.canonicalize().unwrap_or(root);
+    let Ok(root) = root.canonicalize() else {
+        let failure = anyhow!("`{}` does not exist, or cannot be looked into", args.path);
+        return Err(Failure::bad_input(failure));
+    };
     let name = root.display().to_string();
     complain(&format!("Searching for skills in {name}..."));
     let package = Package::find(&PackageRequest {
@@ -43,17 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         name: &format!("\"{name}\""),
         is_foreign: false,
     });
-    let package = package.map_err(|error: PackageError| nothing_found(error))?;
-    let target = here.target(args.scope)?;
-    if !consent::is_given(&package, &args.path, &target, Way::Link, args.consent)? {
-        complain("Skill linking cancelled by user.");
-        return Ok(Exit::Cancelled);
-    }
-    let placed = package.install(&target, Way::Link).map_err(not_installed)?;
-    for skill in &placed {
-        say_overwritten(skill, " at destination");
-    }
-    complain("Successfully linked skills.");
-    here.warn_of_distrust(args.scope);
-    Ok(Exit::Success)
+    // What is further down is linked by its own path.
+    let further = |path: &Path| format!("`{}`", Path::new(&args.path).join(path).display());
+    package.map_err(|error| nothing_found(error, &further))
 }

@@ -1,6 +1,7 @@
 //! `skills uninstall`: a skill goes.
 
 use anyhow::anyhow;
+use clap::builder::NonEmptyStringValueParser;
 use lapidary::home::skills;
 
 use super::common::{Here, ScopeArg, Workspace};
@@ -11,7 +12,7 @@ use crate::printer::complain;
 
 /// Remove an installed or linked skill
 ///
-/// The one in .gemini/skills whose front matter has that name, else the directory of that name. Of a link only the link goes.
+/// The one in .gemini/skills whose front matter has that name, else the directory of that name. Of two that have it the one that counts goes. Of a link only the link goes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,6 +22,7 @@ Examples:
 Exits with 13 if it is not installed, where Gemini CLI exits with 0.")]
 pub(crate) struct Args {
     /// The skill's name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     /// Whose skill
     #[arg(long, value_enum, default_value_t = ScopeArg::User)]
@@ -42,5 +44,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         "Successfully uninstalled skill: {name} (scope: {scope}, location: {})",
         gone.location.display()
     ));
+    let left = Here::read(&args.workspace)?.skills();
+    if let Some(other) = left.all_skills().iter().find(|skill| skill.name == *name) {
+        let other = other.location.display();
+        complain(&format!(
+            "warning: `{other}` has the same name, and counts now"
+        ));
+    }
     Ok(Exit::Success)
 }

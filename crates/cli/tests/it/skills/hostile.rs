@@ -26,6 +26,11 @@ with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
     if kind == 'symlink': archive.writestr(entry('good/link', 0o120777), '/etc/passwd')
     if kind == 'device': archive.writestr(entry('good/null', 0o020666), '')
     if kind == 'twice': archive.writestr('good/./SKILL.md', 'other')
+    if kind == 'again': archive.writestr('good/SKILL.md', 'other')
+    if kind == 'folders':
+        for n in range(400): archive.writestr(f'{n}/' + 'a/' * 26 + 'x', '')
+    if kind == 'listed':
+        for n in range(200): info = entry(f'good/{n}'); info.comment = b'c' * 65535; archive.writestr(info, '')
     if kind == 'many':
         for n in range(10001): archive.writestr(f'good/{n}', '')
     if kind == 'bomb':
@@ -39,10 +44,13 @@ fn an_archive_that_leads_out_or_is_too_much_is_refused_whole() {
         ("traversal", "leads out of it"),
         ("absolute", "leads out of it"),
         ("backslash", "leads out of it"),
-        ("deep", "leads out of it"),
+        ("deep", "lies more than 32 directories deep"),
         ("symlink", "is a link or the like"),
         ("device", "is a link or the like"),
-        ("twice", "more than one entry"),
+        ("twice", "more than one entry `good/./SKILL.md`"),
+        ("again", "more than one entry `good/SKILL.md`"),
+        ("folders", "more than 10000 files or 100 MiB"),
+        ("listed", "more than 10000 files or 100 MiB"),
         ("many", "more than 10000 files or 100 MiB"),
         ("bomb", "more than 10000 files or 100 MiB"),
     ] {
@@ -53,7 +61,7 @@ fn an_archive_that_leads_out_or_is_too_much_is_refused_whole() {
             .arg(&path)
             .status();
         assert!(python.unwrap().success());
-        assert!(path.metadata().unwrap().len() < 4 * 1024 * 1024);
+        assert!(path.metadata().unwrap().len() < 16 * 1024 * 1024);
         let ran = stage.run(&["install", "evil.skill", "--consent"]);
         assert_eq!(ran.code, Some(13), "{kind}: {ran:?}");
         assert!(
@@ -66,7 +74,7 @@ fn an_archive_that_leads_out_or_is_too_much_is_refused_whole() {
 }
 
 /// The world is also what `TMPDIR` names.
-fn assert_nothing_temporary_is_left(stage: &Stage, what: &str) {
+pub(super) fn assert_nothing_temporary_is_left(stage: &Stage, what: &str) {
     let entries = fs::read_dir(stage.world.root()).unwrap().flatten();
     let left: Vec<_> = entries
         .map(|entry| entry.file_name())
@@ -105,7 +113,7 @@ fn what_is_no_archive_says_so() {
 }
 
 /// A repository with skills below `skills`.
-fn repository(stage: &Stage) -> String {
+pub(super) fn repository(stage: &Stage) -> String {
     stage.write("repo/skills/x/SKILL.md", skill("x"));
     stage.write("repo/skills/x/run.sh", "#!/bin/sh\n");
     let script = "git init -q . && git add -A && git -c user.name=a -c user.email=a@example.org commit -qm first";

@@ -65,6 +65,14 @@ impl Folder {
         if self.depth == 0 && shown.to_ascii_lowercase().ends_with(".skill") && path.is_file() {
             return Some("is a package: `lapidary skills install` unpacks it".to_owned());
         }
+        if self.depth == 0 && path.is_symlink() && path.is_file() && name != FILE {
+            let leads_to = fs::read_link(path).ok()?;
+            let is_skill = leads_to.file_name() == Some(FILE.as_ref());
+            return is_skill.then(|| "is a link to a file: link its directory".to_owned());
+        }
+        if self.depth > 0 && path.is_symlink() && path.join(FILE).is_file() {
+            return Some(too_deep(self.depth + 1));
+        }
         if !name.eq_ignore_ascii_case(FILE) || path.is_dir() {
             return None;
         }
@@ -72,13 +80,16 @@ impl Folder {
             return Some(format!("what is in `{hidden}` is passed over"));
         }
         if self.depth > 1 {
-            return Some(format!(
-                "lies {} directories deep, and only one is looked into: move or link its directory up",
-                self.depth
-            ));
+            return Some(too_deep(self.depth));
         }
         (name != FILE).then(|| format!("is called `{shown}`, and only `{FILE}` is looked for"))
     }
+}
+
+fn too_deep(depth: usize) -> String {
+    format!(
+        "lies {depth} directories deep, and only one is looked into: move or link its directory up"
+    )
 }
 
 /// Links are followed where Gemini CLI follows them, and no further: they could lead around in circles.

@@ -1,0 +1,169 @@
+//! Where skills come from: a directory, or what is fetched into one that goes away again.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::git::{self, CloneError, CloneRequest};
+use lapidary::drive::process::Supervisor;
+use lapidary::home::skills::{ArchiveError, unpack};
+use tempfile::TempDir;
+
+use super::common::Here;
+use super::stop::{Stop, cancelled};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::complain;
+
+/// How the names of directories begin that something is fetched into.
+const FETCHED: &str = "lapidary-skill-";
+/// A directory younger than this may belong to somebody who has not locked it yet.
+const YOUNG: Duration = Duration::from_mins(1);
+
+/// Where the skills are, here.
+pub(super) enum Source {
+    Local(PathBuf),
+    Fetched(Fetched),
+}
+
+/// A directory that something was unpacked or cloned into.
+pub(super) struct Fetched {
+    directory: TempDir,
+    /// Held as long as we live, so that others can tell.
+    _lock: Option<File>,
+}
+
+/// What to get, and for how long to try.
+pub(super) struct Request<'a> {
+    /// As somebody wrote it.
+    pub(super) source: &'a str,
+    /// How long cloning may take.
+    pub(super) deadline: Duration,
+    pub(super) stop: &'a Stop,
+}
+
+impl Source {
+    pub(super) fn fetch(request: &Request<'_>, here: &Here) -> Result<Self, Failure> {
+        let source = request.source;
+        let shown = git::shown(source);
+        if git::is_url(source) {
+            let fetched = Fetched::make()?;
+            complain(&format!("Cloning skill from {shown}..."));
+            clone(request, here, fetched.directory.path())?;
+            return Ok(Self::Fetched(fetched));
+        }
+        let path = here.place.environment.dir.join(source);
+        if let Err(error) = path.metadata() {
+            return Err(not_there(source, &error));
+        }
+        if source.to_lowercase().ends_with(".skill") {
+            let fetched = Fetched::make()?;
+            complain(&format!("Extracting skill from {shown}..."));
+            unpack(&path, fetched.directory.path()).map_err(not_unpacked)?;
+            return Ok(Self::Fetched(fetched));
+        }
+        Ok(Self::Local(path))
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        match self {
+            Self::Local(path) => path,
+            Self::Fetched(fetched) => fetched.directory.path(),
+        }
+    }
+
+    pub(super) fn is_foreign(&self) -> bool {
+        matches!(self, Self::Fetched(_))
+    }
+}
+
+/// What looks like an address is no path that was mistyped.
+fn not_there(source: &str, error: &io::Error) -> Failure {
+    let shown = git::shown(source);
+    let scheme = source.split_once("://").map(|(scheme, _)| scheme);
+    let is_scheme = |scheme: &&str| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if let Some(scheme) = scheme.filter(is_scheme) {
+        let failure = anyhow!("`{shown}` cannot be cloned: `{scheme}://` is not supported");
+        let hint = "addresses begin with https://, http://, ssh://, git@ or file://";
+        return Failure::bad_input(failure).with_hint(hint);
+    }
+    let hint = "give a directory, the address of a git repository, or a .skill file";
+    Failure::bad_input(anyhow!("cannot read `{shown}`: {error}")).with_hint(hint)
+}
+
+fn not_unpacked(error: ArchiveError) -> Failure {
+    match error {
+        ArchiveError::Unwritable { .. } => Failure::internal(error),
+        error => Failure::bad_input(error),
+    }
+}
+
+impl Fetched {
+    fn make() -> Result<Self, Failure> {
+        let beside = std::env::temp_dir();
+        clear_leftovers(&beside);
+        let made = tempfile::Builder::new().prefix(FETCHED).tempdir_in(beside);
+        let directory = made.context("cannot make a temporary directory");
+        let directory = directory.map_err(Failure::internal)?;
+        let lock = File::open(directory.path()).ok();
+        let lock = lock.filter(|lock| lock.try_lock().is_ok());
+        Ok(Self {
+            directory,
+            _lock: lock,
+        })
+    }
+}
+
+/// What those left who were killed: nobody holds its lock.
+fn clear_leftovers(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(FETCHED);
+        if is_ours && is_abandoned(&entry.path()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn is_abandoned(path: &Path) -> bool {
+    let Ok(about) = fs::symlink_metadata(path) else {
+        return false;
+    };
+    let age = about.modified().ok();
+    let age = age.and_then(|made| SystemTime::now().duration_since(made).ok());
+    let is_old = about.is_dir() && age.is_some_and(|age| age > YOUNG);
+    is_old && File::open(path).is_ok_and(|directory| directory.try_lock().is_ok())
+}
+
+fn clone(request: &Request<'_>, here: &Here, into: &Path) -> Result<(), Failure> {
+    let program = std::env::current_exe().context("cannot tell where this program is");
+    let supervisor = Supervisor::at(program.map_err(Failure::internal)?);
+    let request = CloneRequest {
+        url: request.source,
+        into,
+        environment: &here.place.environment,
+        supervisor: &supervisor,
+        deadline: request.deadline,
+        cancel: request.stop.token(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.context("cannot start").map_err(Failure::internal)?;
+    runtime.block_on(git::clone(&request)).map_err(not_cloned)
+}
+
+fn not_cloned(error: CloneError) -> Failure {
+    let exit = match error {
+        CloneError::Cancelled(_) => return cancelled(),
+        CloneError::TimedOut { .. } => Exit::Timeout,
+        CloneError::NoGit | CloneError::Start(_) => Exit::AgentMissing,
+        CloneError::TooMuch(_) => Exit::Limit,
+        CloneError::Io(_) => Exit::Internal,
+        _ => Exit::BadInput,
+    };
+    let mut failure = Failure::bad_input(error);
+    failure.exit = exit;
+    failure
+}

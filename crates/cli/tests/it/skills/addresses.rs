@@ -1,0 +1,137 @@
+//! Addresses: what is cloned, by which ssh, and what is never said of them.
+
+use std::fs;
+use std::process::Command;
+
+use super::hostile::{assert_nothing_temporary_is_left, repository};
+use super::stage::{Stage, ran};
+use crate::support::output;
+
+/// Says that it was called and whether it could ask somebody, then does what would be done on the other side.
+const SSH: &str = r#"#!/bin/sh
+if : 2>/dev/null </dev/tty; then tty=terminal; else tty=nobody; fi
+echo "$0 $tty <$SSH_ASKPASS> $SSH_ASKPASS_REQUIRE" >> "$SSH_LOG"
+exec git upload-pack "$SSH_REPOSITORY"
+"#;
+
+/// A world with an ssh of its own, and a repository behind it.
+fn with_ssh() -> Stage {
+    let stage = Stage::new();
+    repository(&stage);
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "cat > \"$1\" && chmod 755 \"$1\"", "sh"])
+        .arg(stage.path("my-ssh"));
+    assert!(output(shell, SSH.as_bytes()).status.success());
+    stage
+}
+
+fn install(stage: &Stage, url: &str, args: &[&str]) -> Command {
+    let mut command = stage.command(&["install", url, "--path", "skills"]);
+    command
+        .args(args)
+        .env("SSH_LOG", stage.path("log"))
+        .env("SSH_REPOSITORY", stage.path("repo"));
+    command
+}
+
+#[test]
+fn the_ssh_that_the_user_chose_is_used_and_has_nobody_to_ask() {
+    let stage = with_ssh();
+    let ssh = stage.path("my-ssh");
+    let configuration = format!("[core]\n\tsshCommand = {}\n", ssh.display());
+    for way in ["GIT_SSH", "GIT_SSH_COMMAND", "core.sshCommand"] {
+        let mut command = install(&stage, "ssh://git@nowhere.invalid/x", &["--consent"]);
+        if way == "core.sshCommand" {
+            stage.write("home/.gitconfig", &configuration);
+        } else {
+            command.env(way, &ssh);
+        }
+        let ran = ran(command);
+        assert_eq!(ran.code, Some(0), "{way}: {ran:?}");
+        let log = fs::read_to_string(stage.path("log")).unwrap();
+        let expected = "ROOT/my-ssh nobody <> never\n";
+        assert_eq!(stage.anywhere(&log), expected, "{way}");
+        fs::remove_file(stage.path("log")).unwrap();
+    }
+}
+
+#[test]
+fn an_ssh_that_hangs_is_given_up_in_time() {
+    let stage = Stage::new();
+    let mut command = install(
+        &stage,
+        "git@nowhere.invalid:x",
+        &["--consent", "--timeout", "1"],
+    );
+    command.env("GIT_SSH_COMMAND", "sleep 60; :");
+    let ran = ran(command);
+    assert_eq!(ran.code, Some(14), "{ran:?}");
+    assert_nothing_temporary_is_left(&stage, "a timeout");
+}
+
+#[test]
+fn a_password_in_an_address_is_never_said_and_stays_nowhere() {
+    let stage = with_ssh();
+    let ssh = stage.path("my-ssh");
+    let url = "ssh://me:s3cr%40t@nowhere.invalid/x";
+    let is_safe = |said: &str| !said.contains("s3cr") && said.contains("://***@");
+    let mut done = install(&stage, url, &["--consent"]);
+    let done = ran({
+        done.env("GIT_SSH", &ssh);
+        done
+    });
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let asked = r#"Installing agent skill(s) from "ssh://***@nowhere.invalid/x"."#;
+    assert!(
+        is_safe(&done.stderr) && done.stderr.contains(asked),
+        "{done:?}"
+    );
+    let stored = stage.files("home");
+    assert!(!format!("{stored:?}").contains("s3cr"), "{stored:?}");
+
+    let mut nothing = stage.command(&["install", url, "--path", "empty", "--consent"]);
+    nothing
+        .env("GIT_SSH", &ssh)
+        .env("SSH_LOG", stage.path("log"));
+    let nothing = ran({
+        nothing.env("SSH_REPOSITORY", stage.path("repo"));
+        nothing
+    });
+    assert_eq!(nothing.code, Some(13));
+    assert!(is_safe(&nothing.stderr), "{nothing:?}");
+    for (url, code) in [
+        ("http://me:s3cr%40t@127.0.0.1:1/x", 13),
+        ("https://s3cr3t@127.0.0.1:1/x", 13),
+        ("git://me:s3cret@127.0.0.1:1/x", 13),
+        ("HTTPS://me:s3cret@127.0.0.1:1/x", 13),
+    ] {
+        let failed = stage.run(&["install", url, "--consent"]);
+        assert_eq!(failed.code, Some(code), "{failed:?}");
+        assert!(is_safe(&failed.stderr), "{failed:?}");
+    }
+    let usage = stage.run(&["install", "x", "https://me:s'3cret@host/x"]);
+    assert_eq!(usage.code, Some(2));
+    assert!(
+        !usage.stderr.contains("3cret") && usage.stderr.contains("https://***@host/x"),
+        "{usage:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_fetched_is_told_from_what_has_no_skills() {
+    let stage = Stage::new();
+    stage.write("project/empty/notes", "x");
+    for (source, words) in [
+        ("nope", "error: cannot read `nope`: No such file"),
+        (
+            "git://127.0.0.1:1/x",
+            "error: `git://127.0.0.1:1/x` cannot be cloned: `git://` is not supported\nhint: addresses begin with https://",
+        ),
+        ("empty", "error: No valid skills found in empty."),
+    ] {
+        let ran = stage.run(&["install", source, "--consent"]);
+        assert_eq!(ran.code, Some(13), "{ran:?}");
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+}

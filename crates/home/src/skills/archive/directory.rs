@@ -1,0 +1,208 @@
+//! The list of entries at the end of a zip archive, looked at before anybody believes it.
+//!
+//! A record at the very end says how long the list is, and a list may be longer than memory, or have one name twice, of which a library
+//! shows one. So it is bounded and looked through here, and [`Checked`] shows the library exactly this list, whatever else is in the file.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use super::MOST_FILES;
+
+/// How many bytes the list may have: 8 MiB, of which ten thousand entries with long names need a half.
+const MOST_LISTED: u64 = 8 * 1024 * 1024;
+
+const END: &[u8] = b"PK\x05\x06";
+const END_LENGTH: usize = 22;
+const ENTRY: &[u8] = b"PK\x01\x02";
+const ENTRY_LENGTH: usize = 46;
+const LOCATOR: &[u8] = b"PK\x06\x07";
+const LOCATOR_LENGTH: usize = 20;
+const LARGE_END: &[u8] = b"PK\x06\x06";
+const LARGE_END_LENGTH: usize = 56;
+/// How far from its end the last record may be: a comment may follow.
+const TAIL: u64 = (END_LENGTH + LOCATOR_LENGTH + 0xffff) as u64;
+
+/// What is wrong with a list.
+#[derive(Debug)]
+pub(super) enum Problem {
+    Io(io::Error),
+    /// There is none, or it is broken.
+    Broken,
+    TooMuch,
+    Twice(String),
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Where the list is, as the end of the archive says.
+struct Whereabouts {
+    count: u64,
+    size: u64,
+    /// From where the archive begins, which need not be the beginning of the file.
+    offset: u64,
+    /// Where it ends in the file.
+    end: u64,
+}
+
+/// An archive with a list of entries that was looked through, and nothing behind it.
+#[derive(Debug)]
+pub(super) struct Checked {
+    file: File,
+    position: u64,
+    /// Where the list begins, and with it what is in memory.
+    start: u64,
+    list: Vec<u8>,
+    /// How many entries it has.
+    pub(super) count: usize,
+}
+
+impl Checked {
+    pub(super) fn open(mut file: File) -> Result<Self, Problem> {
+        let found = whereabouts(&mut file)?;
+        if found.count > MOST_FILES || found.size > MOST_LISTED {
+            return Err(Problem::TooMuch);
+        }
+        let start = found.end.checked_sub(found.size).ok_or(Problem::Broken)?;
+        let mut list = read_at(&mut file, start, found.size)?;
+        let count = count(&list)?;
+        let offset = u32::try_from(found.offset).map_err(|_| Problem::TooMuch)?;
+        append_end(&mut list, count, offset)?;
+        Ok(Self {
+            file,
+            position: 0,
+            start,
+            list,
+            count,
+        })
+    }
+}
+
+/// The usual record of the end, whatever was there.
+fn append_end(list: &mut Vec<u8>, count: usize, offset: u32) -> Result<(), Problem> {
+    let short = u16::try_from(count).map_err(|_| Problem::TooMuch)?;
+    let size = u32::try_from(list.len()).map_err(|_| Problem::TooMuch)?;
+    list.extend(END);
+    list.extend([0; 4]);
+    list.extend([short.to_le_bytes(), short.to_le_bytes()].concat());
+    list.extend([size.to_le_bytes(), offset.to_le_bytes()].concat());
+    list.extend([0; 2]);
+    Ok(())
+}
+
+/// The last record that could be the end.
+fn whereabouts(file: &mut File) -> Result<Whereabouts, Problem> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let tail_start = length.saturating_sub(TAIL);
+    let tail = read_at(file, tail_start, length - tail_start)?;
+    let last = tail.len().checked_sub(END_LENGTH).ok_or(Problem::Broken)?;
+    let is_end = |at: &usize| {
+        let record = &tail[*at..];
+        record.starts_with(END) && END_LENGTH + usize::from(short(record, 20)) <= record.len()
+    };
+    let at = (0..=last).rev().find(is_end).ok_or(Problem::Broken)?;
+    let record = &tail[at..];
+    let end = tail_start + at as u64;
+    let before = at.checked_sub(LOCATOR_LENGTH).map(|at| &tail[at..]);
+    if let Some(locator) = before.filter(|before| before.starts_with(LOCATOR)) {
+        return large_whereabouts(file, long(locator, 8));
+    }
+    Ok(Whereabouts {
+        count: short(record, 10).into(),
+        size: word(record, 12).into(),
+        offset: word(record, 16).into(),
+        end,
+    })
+}
+
+/// The same, where numbers are large.
+fn large_whereabouts(file: &mut File, at: u64) -> Result<Whereabouts, Problem> {
+    let record = read_at(file, at, LARGE_END_LENGTH as u64)?;
+    if !record.starts_with(LARGE_END) {
+        return Err(Problem::Broken);
+    }
+    Ok(Whereabouts {
+        count: long(&record, 32),
+        size: long(&record, 40),
+        offset: long(&record, 48),
+        end: at,
+    })
+}
+
+/// How many entries a list has, each with another name.
+fn count(list: &[u8]) -> Result<usize, Problem> {
+    let mut names = HashSet::new();
+    let mut rest = list;
+    while !rest.is_empty() {
+        if !rest.starts_with(ENTRY) || rest.len() < ENTRY_LENGTH {
+            return Err(Problem::Broken);
+        }
+        let [name, extra, comment] = [28, 30, 32].map(|at| usize::from(short(rest, at)));
+        let behind = rest.get(ENTRY_LENGTH..).unwrap_or_default();
+        let name = behind.get(..name).ok_or(Problem::Broken)?;
+        if !names.insert(name) {
+            return Err(Problem::Twice(String::from_utf8_lossy(name).into_owned()));
+        }
+        if names.len() as u64 > MOST_FILES {
+            return Err(Problem::TooMuch);
+        }
+        let next = behind.get(name.len() + extra + comment..);
+        rest = next.ok_or(Problem::Broken)?;
+    }
+    Ok(names.len())
+}
+
+fn read_at(file: &mut File, at: u64, length: u64) -> Result<Vec<u8>, Problem> {
+    file.seek(SeekFrom::Start(at))?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 != length {
+        return Err(Problem::Broken);
+    }
+    Ok(bytes)
+}
+
+fn short(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from(short(bytes, at)) | u32::from(short(bytes, at + 2)) << 16
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
+}
+
+impl Read for Checked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = if let Some(inside) = self.position.checked_sub(self.start) {
+            let from =
+                usize::try_from(inside).map_or(self.list.len(), |at| at.min(self.list.len()));
+            (&self.list[from..]).read(buffer)?
+        } else {
+            let left = self.start - self.position;
+            self.file.seek(SeekFrom::Start(self.position))?;
+            (&self.file).take(left).read(buffer)?
+        };
+        self.position += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for Checked {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let end = self.start + self.list.len() as u64;
+        let position = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => end.checked_add_signed(by),
+            SeekFrom::Current(by) => self.position.checked_add_signed(by),
+        };
+        self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.position)
+    }
+}
