@@ -7,4 +7,5 @@ mod hostile;
 mod interrupted;
 mod many;
 mod peers;
+mod refusals;
 mod stage;

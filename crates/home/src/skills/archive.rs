@@ -88,7 +88,6 @@ pub fn unpack(path: &Path, into: &Path) -> Result<(), ArchiveError> {
         path,
         into,
         left: MOST_BYTES,
-        left_to_make: MOST_FILES,
     };
     unpacker.all()
 }
@@ -98,8 +97,6 @@ struct Unpacker<'a> {
     into: &'a Path,
     /// How many bytes may still be written.
     left: u64,
-    /// How many files and directories may still be made.
-    left_to_make: u64,
 }
 
 impl Unpacker<'_> {
@@ -136,34 +133,20 @@ impl Unpacker<'_> {
             }
             made => made.map_err(self.unwritable())?,
         };
-        self.count_one()?;
         let mode = entry.unix_mode();
         self.write(entry, &mut written)?;
         set_mode(&written, mode).map_err(self.unwritable())
     }
 
-    /// Makes a directory, and those that it lies in. Each counts.
-    fn make_folders(&mut self, place: &Path) -> Result<(), ArchiveError> {
-        let mut folder = self.into.to_owned();
-        for part in place.components() {
-            folder.push(part);
-            match fs::create_dir(&folder) {
-                Ok(()) => self.count_one()?,
-                Err(_) if folder.is_dir() => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    let name = place.display().to_string();
-                    return Err(self.problem(Problem::Twice(name)));
-                }
-                Err(error) => return Err(self.unwritable()(error)),
+    /// Makes a directory, and those that it lies in. They were counted before.
+    fn make_folders(&self, place: &Path) -> Result<(), ArchiveError> {
+        match fs::create_dir_all(self.into.join(place)) {
+            Err(error) if is_in_the_way(&error) => {
+                let name = place.display().to_string();
+                Err(self.problem(Problem::Twice(name)))
             }
+            made => made.map_err(self.unwritable()),
         }
-        Ok(())
-    }
-
-    fn count_one(&mut self) -> Result<(), ArchiveError> {
-        let left = self.left_to_make.checked_sub(1);
-        self.left_to_make = left.ok_or_else(|| self.problem(Problem::TooMuch))?;
-        Ok(())
     }
 
     fn write(&mut self, mut entry: impl Read, written: &mut File) -> Result<(), ArchiveError> {
@@ -242,6 +225,12 @@ impl Unpacker<'_> {
             Problem::Twice(name) => ArchiveError::Twice { path, name },
         }
     }
+}
+
+/// A file where a directory should be.
+fn is_in_the_way(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, NotADirectory};
+    matches!(error.kind(), AlreadyExists | NotADirectory)
 }
 
 /// A file or a directory, as far as the archive says what it is.

@@ -1,5 +1,6 @@
 //! Skills as a library user meets them.
 
+mod desks;
 mod installing;
 mod loading;
 mod peers;

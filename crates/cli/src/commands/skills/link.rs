@@ -62,10 +62,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
 
 fn found(args: &Args, here: &Here) -> Result<Package, Failure> {
     let root = here.place.environment.dir.join(&args.path);
-    let Ok(root) = root.canonicalize() else {
-        let failure = anyhow!("`{}` does not exist, or cannot be looked into", args.path);
-        return Err(Failure::bad_input(failure));
-    };
+    let root = root
+        .canonicalize()
+        .map_err(|error| Failure::bad_input(anyhow!("cannot read `{}`: {error}", args.path)))?;
     let name = root.display().to_string();
     complain(&format!("Searching for skills in {name}..."));
     let package = Package::find(&PackageRequest {

@@ -9,7 +9,8 @@ use crate::support::output;
 
 /// Says that it was called and whether it could ask somebody, then does what would be done on the other side.
 const SSH: &str = r#"#!/bin/sh
-if : 2>/dev/null </dev/tty; then tty=terminal; else tty=nobody; fi
+if [ "$1" = -G ]; then exit; fi
+if (exec </dev/tty) 2>/dev/null; then tty=terminal; else tty=nobody; fi
 echo "$0 $tty <$SSH_ASKPASS> $SSH_ASKPASS_REQUIRE" >> "$SSH_LOG"
 exec git upload-pack "$SSH_REPOSITORY"
 "#;

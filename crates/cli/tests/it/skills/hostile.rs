@@ -112,6 +112,33 @@ fn what_is_no_archive_says_so() {
     assert!(stage.path("home/.gemini/skills/fine/SKILL.md").is_file());
 }
 
+/// Archives that are odd and fine: behind something else, with a comment that looks like an end, with large numbers.
+const ODD_ARCHIVES: &str = "import io, sys, zipfile
+kind, path = sys.argv[1:]
+if kind == 'large': zipfile.ZIP_FILECOUNT_LIMIT = 0
+made = io.BytesIO()
+with zipfile.ZipFile(made, 'w', zipfile.ZIP_DEFLATED) as archive:
+    archive.writestr('odd/SKILL.md', '---\\nname: odd\\ndescription: d\\n---\\n')
+    archive.writestr('odd/a/b', 'x' * 100000)
+    if kind == 'comment': archive.comment = b'PK\\5\\6 is no end'
+with open(path, 'wb') as file: file.write((b'#!/bin/sh\\n' if kind == 'behind' else b'') + made.getvalue())";
+
+#[test]
+fn an_archive_may_be_odd_as_long_as_it_is_one() {
+    for kind in ["plain", "behind", "comment", "large"] {
+        let stage = Stage::new();
+        let python = Command::new("python3")
+            .args(["-c", ODD_ARCHIVES, kind])
+            .arg(stage.path("project/odd.skill"))
+            .status();
+        assert!(python.unwrap().success());
+        let ran = stage.run(&["install", "odd.skill", "--consent"]);
+        assert_eq!(ran.code, Some(0), "{kind}: {ran:?}");
+        let length = fs::metadata(stage.path("home/.gemini/skills/odd/a/b"));
+        assert_eq!(length.unwrap().len(), 100_000, "{kind}");
+    }
+}
+
 /// A repository with skills below `skills`.
 pub(super) fn repository(stage: &Stage) -> String {
     stage.write("repo/skills/x/SKILL.md", skill("x"));

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::MOST_FILES;
+use super::{DEEPEST, MOST_FILES};
 
 /// How many bytes the list may have: 8 MiB, of which ten thousand entries with long names need a half.
 const MOST_LISTED: u64 = 8 * 1024 * 1024;
@@ -133,9 +133,12 @@ fn large_whereabouts(file: &mut File, at: u64) -> Result<Whereabouts, Problem> {
     })
 }
 
-/// How many entries a list has, each with another name.
+/// How many entries a list has, each with another name. The directories that they lie in count for the limit, whether or not they are
+/// entries.
 fn count(list: &[u8]) -> Result<usize, Problem> {
     let mut names = HashSet::new();
+    let mut folders = HashSet::new();
+    let mut files = 0;
     let mut rest = list;
     while !rest.is_empty() {
         if !rest.starts_with(ENTRY) || rest.len() < ENTRY_LENGTH {
@@ -147,13 +150,21 @@ fn count(list: &[u8]) -> Result<usize, Problem> {
         if !names.insert(name) {
             return Err(Problem::Twice(String::from_utf8_lossy(name).into_owned()));
         }
-        if names.len() as u64 > MOST_FILES {
+        folders.extend(folders_of(name));
+        files += u64::from(!name.ends_with(b"/"));
+        if files + folders.len() as u64 > MOST_FILES {
             return Err(Problem::TooMuch);
         }
         let next = behind.get(name.len() + extra + comment..);
         rest = next.ok_or(Problem::Broken)?;
     }
     Ok(names.len())
+}
+
+/// The directories of a name, each with its slash. One that lies too deep is refused for that.
+fn folders_of(name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    slashes.take(DEEPEST).map(|(at, _)| &name[..=at])
 }
 
 fn read_at(file: &mut File, at: u64, length: u64) -> Result<Vec<u8>, Problem> {

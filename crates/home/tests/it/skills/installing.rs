@@ -8,7 +8,7 @@ use lapidary_home::skills::{InstallError, Package, PackageError, PackageRequest,
 
 use super::{skill, write};
 
-fn package(root: &Path, path: Option<&str>) -> Result<Package, PackageError> {
+pub(super) fn package(root: &Path, path: Option<&str>) -> Result<Package, PackageError> {
     Package::find(&PackageRequest {
         root,
         path,
@@ -17,7 +17,7 @@ fn package(root: &Path, path: Option<&str>) -> Result<Package, PackageError> {
     })
 }
 
-fn names(folder: &Path) -> Vec<String> {
+pub(super) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
@@ -98,12 +98,16 @@ fn nothing_is_installed_if_one_cannot_be() {
         symlink(".", source.join("a/again")).unwrap();
     });
     assert!(matches!(looped, InstallError::Copy(_)), "{looped}");
-    for name in ["", ".", "..", "\"a\\0b\""] {
+    for name in [".", "..", "\"a\\0b\""] {
         let bad = refused("named", &|source| {
             write(source, "b/SKILL.md", skill(name));
         });
         assert!(matches!(bad, InstallError::BadName(_)), "{name:?}: {bad}");
     }
+    let unnamed = refused("unnamed", &|source| {
+        write(source, "b/SKILL.md", skill(""));
+    });
+    assert!(matches!(unnamed, InstallError::NoName(_)), "{unnamed}");
     let file = refused("file", &|source| {
         write(source, "b/SKILL.md", skill("SKILL.md"));
     });
