@@ -77,12 +77,21 @@ fn kill_when(mut child: Child, mut is_so: impl FnMut() -> bool) {
 #[test]
 fn who_is_killed_before_the_first_skill_is_in_place_has_done_nothing() {
     let stage = new_over_old();
-    kill_when(install(&stage), || !desks(&stage).is_empty());
-    assert_eq!(desks(&stage).len(), 1, "it was killed too late");
-    assert_eq!(kinds(&stage)["old"], COUNT);
-    // Whoever comes next and writes there clears it away.
-    assert_eq!(stage.run(&["uninstall", "nobody"]).code, Some(13));
-    assert_eq!((desks(&stage), kinds(&stage)["old"]), (vec![], COUNT));
+    for _ in 0..20 {
+        kill_when(install(&stage), || !desks(&stage).is_empty());
+        if desks(&stage).len() == 1 && kinds(&stage).len() == 1 {
+            let before = kinds(&stage);
+            // Whoever comes next and writes there clears it away.
+            assert_eq!(stage.run(&["uninstall", "nobody"]).code, Some(13));
+            assert_eq!((desks(&stage), kinds(&stage)), (vec![], before.clone()));
+            assert_eq!(before["old"], COUNT);
+            return;
+        }
+        // Too late.
+        assert_eq!(stage.run(&["uninstall", "nobody"]).code, Some(13));
+        fill(&stage, SKILLS, "old");
+    }
+    panic!("it was never killed in time: the test is blind");
 }
 
 #[test]

@@ -253,3 +253,22 @@ fn of_two_skills_of_a_name_the_one_that_counts_is_uninstalled() {
 warning: `ROOT/home/.gemini/skills/b/SKILL.md` has the same name, and counts now\n"
     );
 }
+
+#[test]
+fn the_page_on_settings_shows_what_is_printed() {
+    let stage = Stage::new();
+    let trust = r#""security": { "folderTrust": { "enabled": true } }"#;
+    stage.write(
+        "home/.gemini/settings.json",
+        format!("{{\n  {trust},\n  \"skills\": {{\n    \"disabld\": []\n  }}\n}}\n"),
+    );
+    stage.write("project/.gemini/settings.json", "{}");
+    let ran = stage.run(&["check", "--format", "text"]);
+    let said = stage.anywhere(&ran.stderr);
+    let said = said
+        .replace("ROOT/home/", "/home/me/")
+        .replace("ROOT/project/", "/home/me/shop/");
+    let page = fs::read_to_string(crate::support::root().join("docs/settings.md")).unwrap();
+    assert_eq!(said.lines().count(), 2, "{said}");
+    assert!(page.contains(&said), "{said}");
+}
