@@ -222,16 +222,16 @@ fn a_skill_behind_a_link_is_checked_like_any_other() {
 
 #[test]
 fn a_name_that_is_on_a_list_many_times_is_taken_off_in_no_time() {
-    let stage = Stage::with_settings(&json!({ "skills": { "disabled": vec!["one"; 5000] } }));
+    let stage = Stage::with_settings(&json!({ "skills": { "disabled": vec!["one"; 20_000] } }));
     stage.write("home/.gemini/skills/one/SKILL.md", skill("one"));
     let started = Instant::now();
     let check = stage.object(&["check"]);
     let by = check["candidates"][0]["disabledBy"].as_array().unwrap();
     assert_eq!(by.len(), 1, "one file, named once");
     assert_eq!(stage.run(&["enable", "one"]).code, Some(0));
-    // Item by item it takes ten times as long.
+    // Item by item it takes minutes.
     assert!(
-        started.elapsed() < Duration::from_secs(3),
+        started.elapsed() < Duration::from_secs(10),
         "{:?}",
         started.elapsed()
     );
