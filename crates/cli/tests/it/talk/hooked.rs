@@ -1,5 +1,8 @@
 //! `--hooks`: what hooks see of an agent that is spoken to, and what they can keep it from.
 
+mod cut_off;
+mod many;
+mod rehearsed;
 mod unusable;
 
 use std::fs;
