@@ -58,7 +58,7 @@ impl Firing {
         if is_known {
             let place = Place {
                 session,
-                after: Some(u64::MAX),
+                after: self.say.latest(),
             };
             let reason = "exit".to_owned();
             let details = Details::SessionEnd { reason };
@@ -113,7 +113,7 @@ impl Firing {
         }
         let place = Place {
             session,
-            after: Some(u64::MAX),
+            after: self.say.latest(),
         };
         let details = Details::AfterAgent {
             prompt: text_of(prompt),
@@ -144,7 +144,7 @@ impl Firing {
             let message = format!(
                 "`AfterAgent` hooks have made the agent go on {rounds} times in session `{session}`, and are not asked again"
             );
-            self.note(Some(u64::MAX), message);
+            self.note(self.say.latest(), message);
         }
     }
 

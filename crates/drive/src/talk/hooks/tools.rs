@@ -104,7 +104,7 @@ impl Firing {
             .any(|it| it.hook.event == Event::AfterTool);
         if calls > 0 && is_any {
             let message = format!("no `AfterTool` hook was run for {calls} calls: {why}");
-            self.note(Some(u64::MAX), message);
+            self.note(self.say.latest(), message);
         }
     }
 

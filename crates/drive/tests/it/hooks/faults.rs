@@ -275,3 +275,18 @@ async fn a_refusal_that_is_cut_off_is_no_agreement() {
     );
     assert!(fired.aggregate.is_none());
 }
+
+#[tokio::test]
+async fn whoever_waits_for_a_turn_that_nobody_wants_any_more_is_not_started() {
+    let scene = Scene::new();
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let plan = Plan {
+        hooks: vec![hook("touch begun")],
+        ..Plan::default()
+    };
+    let fired = fire(&plan, scene.call(), &scene.around(), &cancel).await;
+    let error = fired.runs[0].error.as_ref();
+    assert!(matches!(error, Some(HookError::NotStarted)), "{error:?}");
+    assert!(!scene.path().join("begun").exists());
+}

@@ -1,8 +1,14 @@
 //! More than hooks can keep up with: nothing is left out without a word.
 
+use std::fs::{self, File};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
-use super::{DONE, Played, hook, play};
+use super::{DONE, Played, hook, play, write_hooks};
+use crate::run::world::Told;
+use crate::talk::scene::{command, staged};
 
 impl Played {
     /// How many calls are said to have had no hooks after them, each with the reason.
@@ -92,4 +98,36 @@ while True:
     let notices = played.diagnostics("notice");
     let said = "`AfterAgent` hooks have made the agent go on 100 times in session `s`, and are not asked again";
     assert!(notices.contains(&said), "{notices:?}");
+}
+
+#[test]
+fn no_more_than_64_run_at_once_and_all_of_them_run() {
+    let world = staged("p = prompted(); done(p)");
+    let hooks = (0..70).map(|number| {
+        let command = format!("echo >> begun; flock -s gate true # {number}");
+        json!({"type": "command", "command": command})
+    });
+    let hooks: Vec<_> = hooks.collect();
+    write_hooks(&world, &json!({"BeforeAgent": [{"hooks": hooks}]}));
+    let gate = File::create(world.path("project/gate")).unwrap();
+    gate.lock().unwrap();
+    let begun = || {
+        let begun = fs::read_to_string(world.path("project/begun"));
+        begun.unwrap_or_default().lines().count()
+    };
+    let told = thread::scope(|scope| {
+        let told = scope.spawn(|| Told::by(command(&world, &["--hooks"])));
+        let last = Instant::now() + Duration::from_secs(20);
+        while begun() < 64 && Instant::now() < last {
+            thread::sleep(Duration::from_millis(5));
+        }
+        // Long enough for more of them to begin, if they could.
+        thread::sleep(Duration::from_millis(200));
+        let most = begun();
+        gate.unlock().unwrap();
+        assert_eq!(most, 64);
+        told.join().unwrap()
+    });
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{}", told.stderr);
+    assert_eq!((begun(), told.count("hook_run")), (70, 70));
 }
