@@ -200,6 +200,8 @@ async fn it_is_killed() {
     let ran = &fired.runs[0];
     assert_eq!(ran.exit, Some(Exit::Signal(9)));
     assert!(!ran.is_success());
+    let error = ran.error.as_ref().map(ToString::to_string);
+    assert_eq!(error.as_deref(), Some("it was killed by SIGKILL"));
     let message = fired.aggregate.unwrap().system_message();
     assert_eq!(message.as_deref(), Some("no"));
 }

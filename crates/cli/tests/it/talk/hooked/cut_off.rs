@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ASKS, DONE, Played, hook, play};
+use crate::talk::scene::in_parallel;
 
 impl Played {
     /// The one run of a hook of this event.
@@ -70,7 +71,8 @@ done(p)
         ("AfterTool", tool),
         ("AfterAgent", plain),
     ];
-    for (event, scene) in cases {
+    in_parallel(cases.len(), |index| {
+        let (event, scene) = cases[index];
         let hooks = json!({event: [hangs()]});
         let args = ["--timeout", "0.6", "--grace", "0.1"];
         let played = play(&hooks, scene, &args, ("timeout_total", 14));
@@ -78,7 +80,8 @@ done(p)
         let message = format!("{message} `{event}` hook `guard`");
         assert_eq!(played.told.message(), message);
         assert_ended(played.only_run(event), "SIGKILL", CUT_OFF);
-    }
+        None
+    });
 }
 
 #[test]
@@ -144,4 +147,24 @@ fn a_hook_that_waits_for_its_turn_when_the_run_ends_is_never_started() {
     let error = "it was not started: nobody wanted its answer any more";
     assert_eq!(runs[1]["error"], error);
     assert!(!played.world.path("project/second").exists());
+}
+
+#[test]
+fn nothing_is_done_because_the_hook_that_was_asked_is_cut_off() {
+    let blocks = "until grep -q BeforeTool seen; do sleep 0.01; done; exit 2";
+    let hooks = json!({
+        "SessionStart": [hook("touch started")],
+        "BeforeTool": [hangs()],
+        "BeforeAgent": [hook(blocks)],
+    });
+    // There is no turn that could be cancelled: it asks before it is asked anything.
+    let scene = r#"
+hello(); session()
+while not os.path.exists("started"):
+    time.sleep(0.005)
+ask(0, "fs/write_text_file", path=os.path.join(os.getcwd(), "a.txt"), content="x")
+"#;
+    let played = play(&hooks, scene, &["--yolo"], ("permission_denied", 18));
+    assert_ended(played.only_run("BeforeTool"), "SIGKILL", CUT_OFF);
+    assert!(!played.world.path("project/a.txt").exists());
 }
