@@ -74,9 +74,9 @@ done(p)
     in_parallel(cases.len(), |index| {
         let (event, scene) = cases[index];
         let hooks = json!({event: [hangs()]});
-        let args = ["--timeout", "0.6", "--grace", "0.1"];
+        let args = ["--timeout", "2", "--grace", "0.1"];
         let played = play(&hooks, scene, &args, ("timeout_total", 14));
-        let message = "the run took longer than 0.6 s, and was waiting for the";
+        let message = "the run took longer than 2 s, and was waiting for the";
         let message = format!("{message} `{event}` hook `guard`");
         assert_eq!(played.told.message(), message);
         assert_ended(played.only_run(event), "SIGKILL", CUT_OFF);
@@ -93,7 +93,7 @@ call("c", kind="read", status="in_progress")
 update("tool_call_update", toolCallId="c", status="completed")
 for_ever()
 "#;
-    let args = ["--timeout", "0.6", "--grace", "0.1"];
+    let args = ["--timeout", "2", "--grace", "0.1"];
     let played = play(&hooks, scene, &args, ("timeout_total", 14));
     let message = played.told.message();
     assert!(message.ends_with("waiting for the model"), "{message}");
@@ -102,16 +102,19 @@ for_ever()
 
 #[test]
 fn neither_an_idle_agent_nor_a_slow_start_is_blamed_for_a_slow_hook() {
-    let slow = hook("sleep 0.7");
-    let hooks = json!({"SessionStart": [slow], "BeforeAgent": [slow], "AfterTool": [slow], "AfterAgent": [slow]});
     let scene = r#"
 p = prompted()
 call("c", kind="read", status="in_progress")
 update("tool_call_update", toolCallId="c", status="completed")
 done(p)
 "#;
-    let args = ["--idle-timeout", "0.6", "--start-timeout", "0.6"];
-    play(&hooks, scene, &args, DONE);
+    let events = ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent"];
+    in_parallel(events.len(), |index| {
+        let hooks = json!({events[index]: [hook("sleep 2.2")]});
+        let args = ["--idle-timeout", "2", "--start-timeout", "2"];
+        play(&hooks, scene, &args, DONE);
+        None
+    });
 }
 
 #[test]
@@ -139,7 +142,7 @@ fn a_hook_that_waits_for_its_turn_when_the_run_ends_is_never_started() {
     let second = hook("touch second");
     let hooks = json!({"BeforeTool": [first, second]});
     let scene = "p = prompted(); permission(0); reply(0); done(p)";
-    let args = ["--timeout", "0.6"];
+    let args = ["--timeout", "2"];
     let played = play(&hooks, scene, &args, ("timeout_total", 14));
     let runs = played.runs();
     assert_eq!(runs.len(), 2, "{runs:?}");

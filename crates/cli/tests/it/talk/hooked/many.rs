@@ -35,7 +35,7 @@ for number in range(1200):
     update("tool_call_update", toolCallId=id, status="completed")
 done(p)
 "#;
-    let args = ["--timeout", "2", "--grace", "0.1"];
+    let args = ["--timeout", "3", "--grace", "0.1"];
     let played = play(&hooks, scene, &args, ("timeout_total", 14));
     let left_out = played.left_out();
     let counts: Vec<_> = left_out.iter().map(|(count, _)| *count).collect();
