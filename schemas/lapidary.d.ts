@@ -693,6 +693,8 @@ export interface HookRun extends EventBase {
   hook: string;
   /** Its exit code. Upstream. */
   exitCode?: number;
+  /** The signal that ended it, such as `SIGKILL`: somebody's, or ours if it took too long or the run ended. Upstream. */
+  signal?: string;
   /** How long it took, in milliseconds. Derived. */
   durationMs?: number;
   /** What it decided. Upstream. */
@@ -703,7 +705,10 @@ export interface HookRun extends EventBase {
   message?: string;
   /** True if it was stopped because it took too long. Derived. */
   timedOut?: boolean;
-  /** Why it has no answer, if it should have one: then it has blocked nothing. Derived. */
+  /**
+   * Why it has no answer, if it should have one: it took too long, was killed, could not be started. Unless there is a `decision`, it
+   * has blocked nothing. Derived.
+   */
   error?: string;
 }
 

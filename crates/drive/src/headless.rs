@@ -179,6 +179,7 @@ impl Job {
 
     fn headless(&self, reason: Option<String>) -> Result<Request, JobError> {
         let directory = self.check()?;
+        self.hooks(&directory)?; // the agent runs them itself, but goes on without those that it cannot read
         let mut request = match &self.agent {
             Agent::Gemini => self.for_gemini()?,
             Agent::Standin { program, args, .. } => {

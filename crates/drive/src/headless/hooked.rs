@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapidary_home::hooks::{Event, Registry};
+use lapidary_home::hooks::{Event, Misfit, Registry};
 use lapidary_home::settings::{Settings, Workspace};
 use lapidary_home::setup::Setup;
-use lapidary_home::{GeminiHome, Vars};
+use lapidary_home::trust::{Doubt, Trust};
+use lapidary_home::{GeminiHome, Notice, Vars};
 
-use super::Job;
+use super::{Job, JobError};
 use crate::hooks::Surroundings;
 use crate::talk::Hooks;
 
@@ -21,29 +22,32 @@ const OUT_OF_REACH: [Event; 4] = [
 ];
 
 impl Job {
-    /// The hooks that are fired around the agent, if that is wanted, and what the user should know about them.
-    pub(super) fn hooks(&self, directory: &Path) -> (Option<Hooks>, Vec<String>) {
+    /// The hooks that are fired around the agent, if that is wanted, and what the user should know about them. A file that may hold some
+    /// and cannot be used is an error: somebody relies on what stands in it.
+    pub(super) fn hooks(&self, directory: &Path) -> Result<(Option<Hooks>, Vec<String>), JobError> {
         if !self.speaking.hooks {
-            return (None, Vec::new());
+            return Ok((None, Vec::new()));
         }
         let mut vars = self.environment.vars.clone();
         if self.config.trust_workspace == Some(true) {
             vars.insert("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into());
         }
         let seen = Vars::new(&vars);
-        let Some(home) = GeminiHome::from_vars(seen, self.environment.home.as_deref()) else {
-            let notice = "there is no home, and so there are no hooks".to_owned();
-            return (None, vec![notice]);
-        };
+        let home = GeminiHome::from_vars(seen, self.environment.home.as_deref());
+        let home = home.ok_or(JobError::NoHome)?;
         let setup = Setup::read(&home, directory, seen);
         let registry = Registry::of(&setup);
-        let notices = notices(&registry);
+        if let Some(lost) = lost(&setup, &registry) {
+            return Err(lost);
+        }
+        let mut notices = notices(&registry);
+        notices.extend(not_loaded(&setup));
         let variables = self.environment.vars.clone().into_iter().collect();
         let hooks = Hooks {
             around: Surroundings::of(&setup, "", variables),
             registry: Arc::new(registry),
         };
-        (Some(hooks), notices)
+        Ok((Some(hooks), notices))
     }
 
     /// Whether Gemini's settings name hooks, of whichever generation.
@@ -61,6 +65,38 @@ impl Job {
             .and_then(serde_json::Value::as_object)
             .is_some_and(|hooks| hooks.values().any(is_one))
     }
+}
+
+/// The file without which nobody can tell which hooks there are: one of the settings, the list of trusted folders, or the hooks of an
+/// extension that is active. Gemini CLI does not start with the first two, and goes on without the third.
+fn lost(setup: &Setup, registry: &Registry) -> Option<JobError> {
+    let unusable = |path: &Path, why: &str| JobError::HookFile {
+        path: path.to_owned(),
+        why: why.to_owned(),
+    };
+    let is_active = |path: &Path| {
+        let inactive = setup.extensions.iter().filter(|it| !it.is_active());
+        let mut inactive = inactive.map(|extension| &extension.directory);
+        !inactive.any(|directory| path.starts_with(directory))
+    };
+    let mut files = registry.left_out.iter();
+    let file = files.find(|left| left.misfit == Misfit::File && is_active(&left.origin));
+    if let Some(left) = file {
+        return Some(unusable(&left.origin, &left.why));
+    }
+    match &setup.trust {
+        Trust::Unknown(Doubt::BadFile { path, problem }) => {
+            Some(unusable(path, &format!("it {problem}")))
+        }
+        Trust::Unknown(_) | Trust::Trusted(_) | Trust::Untrusted(_) => None,
+    }
+}
+
+/// Extensions that have hooks and are none for Gemini CLI either.
+fn not_loaded(setup: &Setup) -> impl Iterator<Item = String> {
+    let notices = setup.notices.iter();
+    let has_hooks = |notice: &&Notice| notice.path.join("hooks/hooks.json").exists();
+    notices.filter(has_hooks).map(Notice::to_string)
 }
 
 /// What does not run, and why.

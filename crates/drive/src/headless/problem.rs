@@ -60,6 +60,17 @@ pub enum JobError {
         /// Who says so.
         reason: Reason,
     },
+    /// Hooks are wanted, and a file that may hold some cannot be used: to go on would be to go on without them.
+    #[error("hooks are wanted, and `{}` cannot be used: {why}", path.display())]
+    HookFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Hooks are wanted, and nobody knows where the settings are.
+    #[error("hooks are wanted, and there is no home to find them in")]
+    NoHome,
     /// A prompt that is too long for stdin cannot be written to a file.
     #[error("cannot write the prompt to `{}`: {source}", path.display())]
     PromptFile {
@@ -80,6 +91,7 @@ impl JobError {
             | Self::Record(_)
             | Self::Directory { .. } => Cause::BadInput,
             Self::Untrusted { .. } => Cause::UntrustedFolder,
+            Self::HookFile { .. } | Self::NoHome => Cause::BadConfig,
             Self::PromptFile { .. } => Cause::Internal,
         }
     }
@@ -117,6 +129,11 @@ impl JobError {
             Self::NotSpoken { .. } => {
                 Some("`--transport acp` makes it one, if it can be".to_owned())
             }
+            Self::HookFile { .. } => Some(
+                "correct it, or move it away; `lapidary hooks check` names what is wrong, and without `--hooks` no hook guards the agent"
+                    .to_owned(),
+            ),
+            Self::NoHome => Some("set HOME, or GEMINI_CLI_HOME".to_owned()),
             Self::Record(_) | Self::Directory { .. } | Self::PromptFile { .. } => None,
         }
     }

@@ -149,7 +149,7 @@ impl Job {
             Agent::Gemini => self.start_gemini()?,
             Agent::Standin { .. } => return Err(JobError::NotSpoken { what: "this" }),
         };
-        let (hooks, mut notices) = self.hooks(&directory);
+        let (hooks, mut notices) = self.hooks(&directory)?;
         notices.splice(..0, started.notices);
         let mut run = self.with(started.command, Vec::new(), Speech::Stream, notices);
         self.marked(&mut run);

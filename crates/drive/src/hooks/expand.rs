@@ -6,7 +6,9 @@ use super::shell::quoted;
 /// What the names stand for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places<'a> {
-    /// Where the hook runs.
+    /// The project's directory, where the hook runs.
+    pub(super) project: &'a str,
+    /// Where the session works.
     pub(super) cwd: &'a str,
     /// Where plans are kept.
     pub(super) plans: &'a str,
@@ -17,11 +19,11 @@ pub(super) struct Places<'a> {
 /// The command with its names replaced. One after the other: what a replacement brings in may be replaced again, as there.
 pub(super) fn expanded(command: &str, places: Places<'_>) -> String {
     let names = [
-        ("$GEMINI_PROJECT_DIR", places.cwd),
+        ("$GEMINI_PROJECT_DIR", places.project),
         ("$GEMINI_CWD", places.cwd),
         ("$GEMINI_PLANS_DIR", places.plans),
         ("$GEMINI_SESSION_ID", places.session),
-        ("$CLAUDE_PROJECT_DIR", places.cwd),
+        ("$CLAUDE_PROJECT_DIR", places.project),
     ];
     names
         .into_iter()
@@ -40,7 +42,8 @@ mod tests {
 
     fn check(command: &str, expected: &str) {
         let places = Places {
-            cwd: "/a b",
+            project: "/a b",
+            cwd: "/a b/c",
             plans: "/plans",
             session: "s1",
         };
@@ -50,7 +53,7 @@ mod tests {
     #[test]
     fn names_are_replaced_as_text() {
         check("$GEMINI_PROJECT_DIR/x.sh", "'/a b'/x.sh");
-        check("ls $GEMINI_CWDX $GEMINI_CWD", "ls '/a b'X '/a b'");
+        check("ls $GEMINI_CWDX $GEMINI_CWD", "ls '/a b/c'X '/a b/c'");
         check("${GEMINI_CWD} $GEMINI_PLANS_DIR", "${GEMINI_CWD} /plans");
         check("echo '$GEMINI_SESSION_ID'", "echo 's1'");
         check("$CLAUDE_PROJECT_DIR$CLAUDE", "'/a b'$CLAUDE");

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::result::{Answer, answer, flooded};
 use super::{Effect, Surroundings, aggregate, effects};
 use crate::process::{Brief, End, Exit, Finished, Kept, StartError};
+use crate::signals;
 
 /// So many bytes of what a hook writes are kept: a request to a model that it has edited fits.
 pub const MOST_OUTPUT: usize = 16 << 20;
@@ -65,6 +66,15 @@ pub enum HookError {
     /// Nobody wanted its answer any more.
     #[error("it was ended before it had answered")]
     Cancelled,
+    /// Nobody wanted its answer any more before it could be started.
+    #[error("it was not started: nobody wanted its answer any more")]
+    NotStarted,
+    /// Somebody killed it. What it had said by then counts all the same, as with Gemini CLI.
+    #[error("it was killed by {}", signals::name(*.signal))]
+    Killed {
+        /// The signal's number.
+        signal: i32,
+    },
     /// It wrote more than is kept, so nobody knows what it said.
     #[error("it wrote more than {most} bytes, of which the rest was not read")]
     TooMuch {
@@ -195,6 +205,7 @@ async fn run(hook: Hook, told: Told, around: &Surroundings, cancel: &Cancellatio
         most_output: MOST_OUTPUT,
         most_complaints: MOST_COMPLAINTS,
     };
+    let _going = around.running.begin(&hook);
     match brief.run(cancel).await {
         Ok(finished) => Ran::finished(hook, input, finished),
         Err(error) => Ran::failed(hook, input, error.into()),
@@ -243,6 +254,7 @@ fn judged(finished: &Finished, after: Duration) -> (Answer, Option<HookError>) {
             (said, Some(HookError::TimedOut { after, immortal }))
         }
         End::Cancelled => (Answer::default(), Some(HookError::Cancelled)),
+        End::NotStarted => (Answer::default(), Some(HookError::NotStarted)),
         End::ByItself if stdout.left_out > 0 => {
             let error = HookError::TooMuch { most: MOST_OUTPUT };
             (flooded(&stdout.text(), finished.exit), Some(error))
@@ -253,6 +265,13 @@ fn judged(finished: &Finished, after: Duration) -> (Answer, Option<HookError>) {
             let error = HookError::TooMuch { most };
             (flooded(&stderr.text(), finished.exit), Some(error))
         }
-        End::ByItself => (answer(&stdout.text(), &stderr.text(), finished.exit), None),
+        End::ByItself => {
+            let killed = match finished.exit {
+                Some(Exit::Signal(signal)) => Some(HookError::Killed { signal }),
+                Some(Exit::Code(_)) | None => None,
+            };
+            let said = answer(&stdout.text(), &stderr.text(), finished.exit);
+            (said, killed)
+        }
     }
 }

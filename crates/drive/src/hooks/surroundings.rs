@@ -9,6 +9,7 @@ use lapidary_home::setup::Setup;
 use lapidary_wire::gemini::hooks::{Base, Details, Input};
 use serde_json::Value;
 
+use super::Running;
 use super::environment::{Redaction, sanitised};
 use super::expand::{Places, expanded};
 use super::shell::{AFTER, SHELL, shell};
@@ -18,8 +19,10 @@ use lapidary_home::hooks::Hook;
 /// Where hooks run.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
-    /// The project's directory.
+    /// The project's directory, in which they run.
     pub cwd: PathBuf,
+    /// Where the session works, if that is not the project's directory: what hooks are told.
+    pub session_cwd: Option<PathBuf>,
     /// The session.
     pub session_id: String,
     /// Where the session is recorded; empty if it is not.
@@ -32,6 +35,8 @@ pub struct Surroundings {
     pub redaction: Redaction,
     /// Whether the project is trusted. If not, none of its hooks run.
     pub is_trusted: bool,
+    /// Those that run right now.
+    pub running: Running,
 }
 
 impl Surroundings {
@@ -39,12 +44,14 @@ impl Surroundings {
     pub fn of(setup: &Setup, session_id: &str, variables: Vec<(OsString, OsString)>) -> Self {
         Self {
             cwd: setup.workspace.clone(),
+            session_cwd: None,
             session_id: session_id.to_owned(),
             transcript_path: String::new(),
             plans_dir: plans_dir(setup, session_id),
             variables,
             redaction: redaction(setup),
             is_trusted: setup.is_trusted(),
+            running: Running::default(),
         }
     }
 
@@ -53,7 +60,7 @@ impl Surroundings {
         let base = Base {
             session_id: self.session_id.clone(),
             transcript_path: self.transcript_path.clone(),
-            cwd: lossy(&self.cwd),
+            cwd: lossy(self.session_cwd.as_ref().unwrap_or(&self.cwd)),
             timestamp: format!("{:.3}", Timestamp::now()),
         };
         Input { base, details }
@@ -62,18 +69,23 @@ impl Surroundings {
     /// What runs a hook's command.
     pub(super) fn command(&self, hook: &Hook, base: &Base) -> Command {
         let plans = lossy(&self.plans_dir);
+        let project = match self.session_cwd {
+            Some(_) => lossy(&self.cwd),
+            None => base.cwd.clone(), // whatever somebody has made of it
+        };
         let places = Places {
+            project: &project,
             cwd: &base.cwd,
             plans: &plans,
             session: &base.session_id,
         };
         let mut variables = sanitised(&self.variables, &self.redaction);
         let ours = [
-            ("GEMINI_PROJECT_DIR", places.cwd),
+            ("GEMINI_PROJECT_DIR", places.project),
             ("GEMINI_PLANS_DIR", places.plans),
             ("GEMINI_CWD", places.cwd),
             ("GEMINI_SESSION_ID", places.session),
-            ("CLAUDE_PROJECT_DIR", places.cwd),
+            ("CLAUDE_PROJECT_DIR", places.project),
         ];
         variables.extend(ours.map(|(name, value)| (name.into(), value.into())));
         let own = hook.env.iter();

@@ -64,6 +64,8 @@ pub enum End {
     TimedOut,
     /// Nobody wanted it any more, and it was killed.
     Cancelled,
+    /// Nobody wanted it any more when its turn came: it was never started.
+    NotStarted,
 }
 
 /// Some of what was written.
@@ -81,8 +83,11 @@ static TURNS: Semaphore = Semaphore::const_new(64);
 impl Brief {
     /// Runs it to its end. Dropping this kills it, and everything that it started.
     pub async fn run(mut self, cancel: &CancellationToken) -> Result<Finished, StartError> {
-        // It never closes.
-        let _turn = TURNS.acquire().await;
+        let started = Instant::now();
+        let turn = cancel.run_until_cancelled(TURNS.acquire()).await;
+        let Some(_turn) = turn.filter(|_| !cancel.is_cancelled()) else {
+            return Ok(Finished::not_started(started.elapsed()));
+        };
         let started = Instant::now();
         self.command.mark(MARK, fresh_mark());
         let mut alone = Alone::start(&self.command)
@@ -110,7 +115,7 @@ impl Brief {
         };
         let (exit, immortal) = match end {
             End::ByItself => (exit, alone.is_over()),
-            End::TimedOut | End::Cancelled => alone.end().await,
+            End::TimedOut | End::Cancelled | End::NotStarted => alone.end().await,
         };
         Ok(Finished {
             exit,
@@ -120,6 +125,19 @@ impl Brief {
             stderr,
             immortal,
         })
+    }
+}
+
+impl Finished {
+    fn not_started(duration: Duration) -> Self {
+        Self {
+            exit: None,
+            end: End::NotStarted,
+            duration,
+            stdout: Kept::default(),
+            stderr: Kept::default(),
+            immortal: 0,
+        }
     }
 }
 

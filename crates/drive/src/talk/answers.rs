@@ -162,7 +162,7 @@ impl Asked<'_> {
             biased;
             () = self.turn.cancelled() => None,
             () = self.incoming.respond.cancelled() => None,
-            verdict = firing.before_tool(Wanted { deed, input }, self.place()) => Some(verdict),
+            verdict = firing.before_tool(Wanted { deed, input }, self.place()) => verdict,
         }
     }
 

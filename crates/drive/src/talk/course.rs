@@ -316,9 +316,16 @@ impl Course<'_> {
         process: &Process,
     ) -> Ending {
         let stage = Arc::clone(&self.stage);
-        let after_tools = stage.after_tools(comes_out.finished);
-        tokio::pin!(after_tools);
-        let questions = comes_out.questions;
+        let ComesOut {
+            questions,
+            mut finished,
+        } = comes_out;
+        let after_tools = async {
+            match &mut finished {
+                Some(finished) => stage.clone().after_tools(finished).await,
+                None => std::future::pending().await,
+            }
+        };
         let errand = async {
             let done = match script {
                 Script::Errand(errand) => self.errand(errand).await,
@@ -329,8 +336,9 @@ impl Course<'_> {
         };
         let done = tokio::select! {
             done = errand => done,
-            never = &mut after_tools => match never {},
+            never = after_tools => match never {},
         };
+        stage.hooks_are_over(finished).await;
         let (ended, departure) = self.end(process).await;
         ended_as(done, ended, departure)
     }

@@ -114,7 +114,7 @@ impl Halts {
         if when > Instant::now() {
             return None;
         }
-        let waiting = stage.watcher.waiting.describe();
+        let waiting = stage.waited_for();
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         Some(match late {
             Late::Start(time) => calmly(

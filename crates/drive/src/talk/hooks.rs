@@ -5,21 +5,24 @@
 mod calls;
 mod prompts;
 mod tools;
+mod under_way;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lapidary_home::hooks::{Event, Plan, Registry};
 use lapidary_vocab::event::{DiagnosticKind, HookRun};
 use lapidary_vocab::{Body, Number, Text};
 use lapidary_wire::gemini::hooks::{Details, Output};
-use tokio_util::sync::CancellationToken;
 
+use self::under_way::UnderWay;
 use super::translation::Say;
-use crate::hooks::{Fired, HookError, Ran, Surroundings, fire};
+use crate::hooks::{Fired, HookError, Ran, Surroundings};
 use crate::process::Exit;
+use crate::signals;
 
-pub(super) use calls::{Calls, Finished};
+pub(super) use calls::{Calls, Finished, MOST};
 pub(super) use tools::{Verdict, Wanted};
 
 /// The hooks that are fired around an agent.
@@ -40,12 +43,15 @@ pub(super) struct Firing {
     said: Mutex<BTreeSet<&'static str>>,
     /// The sessions that have begun, and what they begin with.
     begun: Mutex<Vec<Begun>>,
+    under_way: UnderWay,
 }
 
 /// A session that has begun.
 #[derive(Debug)]
 struct Begun {
     session: String,
+    /// Where it works, if that is not the project's directory.
+    cwd: Option<PathBuf>,
     /// What comes before its first prompt.
     context: Option<String>,
 }
@@ -64,18 +70,34 @@ impl Firing {
             say,
             said: Mutex::default(),
             begun: Mutex::default(),
+            under_way: UnderWay::default(),
         }
     }
 
-    /// Fires the hooks of an event. Dropping this ends them.
+    /// Fires the hooks of an event. Dropping this ends them; what became of them is told all the same.
     async fn fire(&self, details: Details, place: Place<'_>) -> Fired {
-        let around = self.around(place.session);
+        self.fire_around(self.around(place.session), details, place)
+            .await
+    }
+
+    async fn fire_around(&self, around: Surroundings, details: Details, place: Place<'_>) -> Fired {
         let input = around.input(details);
         let plan = self.plan(input.event(), input.context(), place);
-        let never = CancellationToken::new();
-        let fired = Box::pin(fire(&plan, input, &around, &never)).await;
-        self.tell(&fired, place);
-        fired
+        let told = self.told(place);
+        self.under_way.fire(plan, input, around, told).await
+    }
+
+    /// What is waited for, if it is a hook. Those that come after a tool hold up nobody as long as the agent is at work.
+    pub(super) fn waited_for(&self, is_at_work: bool) -> Option<String> {
+        let running = &self.hooks.around.running;
+        let holds_up = |event| event != Event::AfterTool;
+        let first = running.describe(holds_up);
+        first.or_else(|| running.describe(|event| !is_at_work && !holds_up(event)))
+    }
+
+    /// Ends all that run, and waits until what became of them is told. From now on none is started.
+    pub(super) async fn end(&self) {
+        self.under_way.end().await;
     }
 
     fn plan(&self, event: Event, context: Option<&str>, place: Place<'_>) -> Plan {
@@ -95,15 +117,20 @@ impl Firing {
     fn around(&self, session: &str) -> Surroundings {
         Surroundings {
             session_id: session.to_owned(),
+            session_cwd: self.cwd_of(session),
             ..self.hooks.around.clone()
         }
     }
 
-    fn tell(&self, fired: &Fired, place: Place<'_>) {
-        for ran in &fired.runs {
-            let body = Body::HookRun(told(fired.event, ran));
-            let session = Some(Text::from(place.session.to_owned()));
-            self.say.body(place.after, session, body);
+    /// Tells what became of hooks.
+    fn told(&self, place: Place<'_>) -> impl FnOnce(&Fired) + Send + 'static {
+        let (say, after) = (self.say.clone(), place.after);
+        let session = place.session.to_owned();
+        move |fired| {
+            for ran in &fired.runs {
+                let session = Some(Text::from(session.clone()));
+                say.body(after, session, Body::HookRun(told(fired.event, ran)));
+            }
         }
     }
 
@@ -131,6 +158,10 @@ fn told(event: Event, ran: &Ran) -> HookRun {
         exit_code: match ran.exit {
             Some(Exit::Code(code)) => Some(code),
             Some(Exit::Signal(_)) | None => None,
+        },
+        signal: match ran.exit {
+            Some(Exit::Signal(number)) => Some(signals::name(number)),
+            Some(Exit::Code(_)) | None => None,
         },
         duration_ms: Some(Number::from(
             u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),

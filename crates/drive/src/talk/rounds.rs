@@ -5,18 +5,22 @@ use std::sync::Arc;
 
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::course::Course;
 use super::ending::{Broken, stopped};
 use super::halts::Phase;
-use super::hooks::Finished;
+use super::hooks::{Calls, Finished, MOST};
 use super::request::Opening;
 use super::stage::Stage;
 use crate::acp::Prompted;
 
 /// So often a hook may want the agent to go on.
 const MOST_ROUNDS: u32 = 100;
+
+/// For so many calls at a time what comes after tools is fired: the next need not wait for one slow hook.
+const AT_ONCE: usize = 8;
 
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,11 +84,15 @@ impl Stage {
         ended: Ended,
     ) -> Option<Vec<Json>> {
         let firing = self.firing.as_ref()?;
+        let _asked = self.being_asked();
         self.tools_are_done().await;
-        if ended != Ended::Done || rounds.count >= MOST_ROUNDS {
+        if ended != Ended::Done {
             return None;
         }
-        let _asked = self.being_asked();
+        if rounds.count >= MOST_ROUNDS {
+            firing.gives_up(session, rounds.count);
+            return None;
+        }
         let said = self.watcher.calls(|calls| calls.take_words(session));
         let said = said.unwrap_or_default();
         if !rounds.answer.is_empty() && !said.is_empty() {
@@ -99,29 +107,66 @@ impl Stage {
             .await
     }
 
-    /// Fires what comes after tools, one call after the other, as long as anybody listens.
+    /// Fires what comes after tools as long as anybody listens, for some calls at a time.
     pub(super) async fn after_tools(
         self: Arc<Self>,
-        finished: Option<mpsc::UnboundedReceiver<Finished>>,
+        finished: &mut mpsc::UnboundedReceiver<Finished>,
     ) -> Infallible {
-        if let (Some(firing), Some(mut finished)) = (&self.firing, finished) {
-            while let Some(done) = finished.recv().await {
-                if firing.after_tool(&done).await {
-                    self.cancel(done.session());
+        let mut rounds = JoinSet::new();
+        loop {
+            // Both can be cancelled without losing anything.
+            tokio::select! {
+                Some(done) = finished.recv(), if rounds.len() < AT_ONCE => {
+                    rounds.spawn(Arc::clone(&self).after_tool(done));
                 }
-                if let Some(waiting) = self.watcher.calls(|calls| calls.waiting()) {
-                    waiting.send_modify(|waiting| *waiting = waiting.saturating_sub(1));
-                }
+                Some(_) = rounds.join_next() => {}
+                else => std::future::pending().await,
             }
         }
-        std::future::pending().await
     }
 
-    /// Waits until what comes after tools has come.
+    async fn after_tool(self: Arc<Self>, done: Finished) {
+        if let Some(firing) = &self.firing
+            && firing.after_tool(&done).await
+        {
+            self.cancel(done.session());
+        }
+        if let Some(waiting) = self.watcher.calls(|calls| calls.waiting()) {
+            waiting.send_modify(|waiting| waiting.remove(&done));
+        }
+    }
+
+    /// Waits until what comes after tools has come, and says if it was not all.
     async fn tools_are_done(&self) {
         if let Some(waiting) = self.watcher.calls(|calls| calls.waiting()) {
-            let _ = waiting.subscribe().wait_for(|waiting| *waiting == 0).await;
+            let mut waiting = waiting.subscribe();
+            let _ = waiting.wait_for(|waiting| waiting.calls == 0).await;
+            self.say_what_was_left_out();
         }
+    }
+
+    fn say_what_was_left_out(&self) {
+        let left_out = self.watcher.calls(Calls::take_left_out);
+        if let (Some(firing), Some(left_out)) = (&self.firing, left_out) {
+            let why = format!(
+                "more than {MOST} calls were waiting for theirs, or too much of what they said"
+            );
+            firing.not_after(left_out, &why);
+        }
+    }
+
+    /// Nobody wants to hear hooks any more. Those that run are ended, and those that have not begun are counted.
+    pub(super) async fn hooks_are_over(&self, waiting: Option<mpsc::UnboundedReceiver<Finished>>) {
+        let Some(firing) = &self.firing else { return };
+        firing.end().await;
+        self.say_what_was_left_out();
+        let mut rest = 0;
+        if let Some(mut waiting) = waiting {
+            while let Ok(done) = waiting.try_recv() {
+                rest += usize::from(firing.comes_after(&done));
+            }
+        }
+        firing.not_after(rest, "the run ended before that");
     }
 }
 
@@ -159,13 +204,15 @@ impl Course<'_> {
             Opening::Again(_) | Opening::Latest => "resume",
         };
         let stage = Arc::clone(&self.stage);
+        let here = &self.request.roots[0];
         let begins = async {
+            let _asked = stage.being_asked();
             if let Some(firing) = &stage.firing {
-                firing.session_begins(session, source).await;
+                firing.session_begins(session, source, here).await;
             }
             Ok(())
         };
-        self.step(Phase::Starting, begins).await
+        self.step(Phase::Waiting, begins).await // the agent is ready
     }
 
     /// Hooks hear that sessions end: as long as they like if all went well, and else no longer than the agent itself would have.
@@ -173,12 +220,15 @@ impl Course<'_> {
         let stage = Arc::clone(&self.stage);
         let Some(firing) = &stage.firing else { return };
         let ends = async {
-            stage.tools_are_done().await;
             for session in firing.sessions() {
                 firing.session_ends(&session).await;
             }
         };
         if done.is_ok() {
+            let ends = async {
+                stage.tools_are_done().await;
+                ends.await;
+            };
             tokio::select! {
                 biased;
                 _ = self.halts.next(Phase::Waiting, &stage) => {}
@@ -186,6 +236,8 @@ impl Course<'_> {
             }
             return;
         }
+        // Whoever waits for a tool's hooks might have no time left for a session's.
+        let ends = async { tokio::join!(stage.tools_are_done(), ends) };
         tokio::select! {
             biased;
             () = self.halts.at_once() => {}

@@ -186,6 +186,15 @@ impl Stage {
         self.asked.load(Ordering::SeqCst) > 0
     }
 
+    /// What is waited for, in words.
+    pub(super) fn waited_for(&self) -> String {
+        let ids = self.sessions().ids();
+        let is_at_work = ids.iter().any(|id| self.is_busy(id));
+        let firing = self.firing.as_ref();
+        let hook = firing.and_then(|firing| firing.waited_for(is_at_work));
+        hook.unwrap_or_else(|| self.watcher.waiting.describe())
+    }
+
     /// Waits until a question is answered. Can be cancelled.
     pub(super) async fn answered(&self) {
         self.answered.notified().await;

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -39,6 +39,8 @@ const MOST_NOTES: usize = 10_000;
 pub(super) struct Say {
     sender: mpsc::UnboundedSender<Said>,
     notes: Arc<Notes>,
+    /// How many lines there were so far.
+    lines: Arc<AtomicU64>,
 }
 
 /// How many notes there are. An agent can be the reason for any number of them.
@@ -77,7 +79,23 @@ impl Say {
             receiver,
             notes: Arc::clone(&notes),
         };
-        (Self { sender, notes }, said)
+        let lines = Arc::default();
+        let say = Self {
+            sender,
+            notes,
+            lines,
+        };
+        (say, said)
+    }
+
+    /// A line has come, or was said.
+    pub(super) fn has_seen(&self, number: u64) {
+        self.lines.fetch_max(number + 1, Ordering::Relaxed);
+    }
+
+    /// The number of the latest line: what happens now comes after it.
+    pub(super) fn latest(&self) -> Option<u64> {
+        self.lines.load(Ordering::Relaxed).checked_sub(1)
     }
 
     pub(super) fn note(&self, after: Option<u64>, kind: DiagnosticKind, message: String) {

@@ -96,6 +96,7 @@ impl Watcher {
 
     fn see(&self, number: u64, traffic: &Traffic) {
         let mut state = self.state();
+        state.say.has_seen(number);
         let mut events = Events::new();
         match traffic {
             Traffic::Received(received) => {

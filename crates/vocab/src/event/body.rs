@@ -441,6 +441,9 @@ pub struct HookRun {
     /// Its exit code. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
+    /// The signal that ended it, such as `SIGKILL`: somebody's, or ours if it took too long or the run ended. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
     /// How long it took, in milliseconds. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<Number>,
@@ -456,7 +459,8 @@ pub struct HookRun {
     /// True if it was stopped because it took too long. Derived.
     #[serde(default, skip_serializing_if = "is_false")]
     pub timed_out: bool,
-    /// Why it has no answer, if it should have one: then it has blocked nothing. Derived.
+    /// Why it has no answer, if it should have one: it took too long, was killed, could not be started. Unless there is a `decision`, it
+    /// has blocked nothing. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Text>,
 }

@@ -280,6 +280,7 @@ pub(crate) fn events() -> Vec<Event> {
             hook_event: text("BeforeTool"),
             hook: text("./guard.sh"),
             exit_code: Some(2),
+            signal: Some("SIGKILL".to_owned()),
             duration_ms: number("12"),
             decision: some("deny"),
             reason: some("not on a Friday"),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::peer::Peer;
 use crate::run::world::World;
@@ -16,7 +16,18 @@ fn peer(hooks: &serde_json::Value) -> Peer {
     fs::create_dir(world.path("project/.gemini")).unwrap();
     let settings = json!({"hooks": hooks}).to_string();
     fs::write(world.path("project/.gemini/settings.json"), settings).unwrap();
-    Peer::of(world, "", &["--hooks"])
+    Peer::of(world, "", &["--hooks", "--yolo"])
+}
+
+impl Peer {
+    /// Ends it, and keeps what is left of the world.
+    fn end_of(mut self) -> World {
+        self.close();
+        self.event("run_end");
+        self.child.wait().unwrap();
+        self.world.assert_nothing_is_left();
+        self.world
+    }
 }
 
 #[test]
@@ -49,4 +60,103 @@ fn a_prompt_that_is_blocked_is_a_command_that_failed_and_the_next_goes_on() {
     assert_eq!(events, ["SessionStart", "SessionEnd"]);
     let runs = peer.events.iter().filter(|it| it["event"] == "hook_run");
     assert_eq!(runs.count(), 4);
+}
+
+/// A hook that notes what it is told.
+fn noting(command: &str) -> Value {
+    let command = format!("tee -a seen >/dev/null; echo >> seen; {command}");
+    json!([{"hooks": [{"type": "command", "command": command}]}])
+}
+
+fn seen(world: &World) -> Vec<Value> {
+    let seen = fs::read_to_string(world.path("project/seen")).unwrap();
+    let lines = seen.lines().filter(|line| !line.is_empty());
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn hooks_run_in_the_project_and_are_told_where_the_session_works() {
+    let where_am_i = r#"echo "$PWD ${GEMINI_PROJECT_DIR} ${GEMINI_CWD}" >> where"#;
+    let hooks = json!({
+        "SessionStart": noting(where_am_i),
+        "BeforeAgent": noting("true"),
+        "BeforeTool": noting("true"),
+        "SessionEnd": noting("true"),
+    });
+    let mut peer = peer(&hooks);
+    let project = peer.world.path("project");
+    fs::create_dir(project.join("sub")).unwrap();
+    let prompt = json!({"cwd": "sub", "prompt": "write a.txt"});
+    peer.does("create_session", prompt);
+    let world = peer.end_of();
+    let sub = project.join("sub").canonicalize().unwrap();
+    let told = seen(&world).into_iter();
+    let told: Vec<_> = told
+        .map(|told| (told["hook_event_name"].clone(), told["cwd"].clone()))
+        .collect();
+    let events = ["SessionStart", "BeforeAgent", "BeforeTool", "SessionEnd"];
+    let expected = events.map(|event| (json!(event), json!(sub)));
+    assert_eq!(told, expected);
+    let lines = fs::read_to_string(project.join("where")).unwrap();
+    let (here, sub) = (project.display(), sub.display());
+    assert_eq!(lines, format!("{here} {here} {sub}\n"));
+}
+
+#[test]
+fn an_interrupt_cuts_off_the_hook_that_a_prompt_waits_for() {
+    let hooks = json!({"BeforeAgent": noting("sleep 60")});
+    let mut peer = peer(&hooks);
+    let session = peer.does("create_session", json!({"cwd": "."}));
+    let prompt = peer.prompt("say never");
+    peer.world.wait_for("project/seen");
+    peer.does("interrupt", json!({"sessionId": session["sessionId"]}));
+    let why = peer.failed(&prompt);
+    assert_eq!(why, "interrupted before the agent was given it");
+    let run = peer.event("hook_run");
+    assert_eq!(run["signal"], "SIGKILL");
+    assert_eq!(run["error"], "it was ended before it had answered");
+    assert!(run["durationMs"].is_number());
+    let given = |line: &Value| line["method"] == "session/prompt";
+    assert!(!peer.told().iter().any(given));
+    peer.end_of();
+}
+
+#[test]
+fn what_comes_after_a_turn_is_told_then_and_not_at_the_end() {
+    let mut peer = peer(&json!({"AfterAgent": noting("true")}));
+    let prompt = peer.prompt("say once");
+    peer.done(&prompt);
+    if !peer.events.iter().any(|it| it["event"] == "hook_run") {
+        peer.event("hook_run");
+    }
+    peer.end_of();
+}
+
+#[test]
+fn an_interrupt_ends_what_a_hook_wants_to_be_said_next() {
+    let hooks = json!({"AfterAgent": noting("sleep 60")});
+    let mut peer = peer(&hooks);
+    let prompt = peer.prompt("say once");
+    peer.world.wait_for("project/seen");
+    peer.does("interrupt", json!({}));
+    let told = peer.done(&prompt);
+    assert_eq!(told["stopReason"], "end_turn");
+    peer.end_of();
+}
+
+#[test]
+fn whoever_ends_the_agent_is_told_of_the_hook_that_was_cut_off() {
+    let hooks = json!({"BeforeAgent": noting("(setsid sleep 60 &); sleep 60")});
+    let mut peer = peer(&hooks);
+    peer.prompt("say never");
+    peer.world.wait_for("project/seen");
+    peer.give("kill", json!({}));
+    let over = peer.end();
+    let runs = over.events.iter().filter(|it| it["event"] == "hook_run");
+    let runs: Vec<_> = runs.collect();
+    assert_eq!(runs.len(), 1);
+    assert_eq!(runs[0]["signal"], "SIGKILL");
+    assert_eq!(runs[0]["error"], "it was ended before it had answered");
 }

@@ -1,11 +1,16 @@
 //! `--hooks`: what hooks see of an agent that is spoken to, and what they can keep it from.
 
+mod cut_off;
+mod many;
+mod rehearsed;
+mod unusable;
+
 use std::fs;
 
 use serde_json::{Value, json};
 
 use super::scene::{Played, command, staged};
-use crate::run::world::Told;
+use crate::run::world::{Told, World};
 
 /// A hook, which notes what it is told.
 fn hook(command: &str) -> Value {
@@ -19,12 +24,16 @@ fn matching(matcher: &str, command: &str) -> Value {
     hook
 }
 
-/// Plays a scene around which these hooks are fired.
-fn play(hooks: &Value, scene: &str, args: &[&str], ends: (&str, i32)) -> Played {
-    let world = staged(scene);
+fn write_hooks(world: &World, hooks: &Value) {
     fs::create_dir(world.path("project/.gemini")).unwrap();
     let settings = json!({"hooks": hooks}).to_string();
     fs::write(world.path("project/.gemini/settings.json"), settings).unwrap();
+}
+
+/// Plays a scene around which these hooks are fired.
+fn play(hooks: &Value, scene: &str, args: &[&str], ends: (&str, i32)) -> Played {
+    let world = staged(scene);
+    write_hooks(&world, hooks);
     let mut all = vec!["--hooks"];
     all.extend(args);
     let told = Told::by(command(&world, &all));

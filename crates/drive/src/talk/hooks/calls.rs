@@ -10,8 +10,11 @@ use tokio::sync::{mpsc, watch};
 use super::{Place, Wanted};
 use crate::policy::Deed;
 
-/// So many calls are remembered until they are done, and so many wait for their hooks.
-const MOST: usize = 1024;
+/// So many calls are remembered until they are done, and so many wait for their hooks. Of more, only how many there were is told.
+pub(in crate::talk) const MOST: usize = 1024;
+
+/// So much of what calls have said waits for hooks.
+const MOST_BYTES: usize = 64 << 20;
 
 /// So much of what an agent says in a turn is kept for hooks.
 const MOST_WORDS: usize = 1 << 20;
@@ -26,7 +29,18 @@ pub(in crate::talk) struct Calls {
     served: BTreeSet<String>,
     words: BTreeMap<String, String>,
     done: mpsc::UnboundedSender<Finished>,
-    waiting: watch::Sender<usize>,
+    waiting: watch::Sender<Waiting>,
+    /// How many calls nobody could keep for their hooks.
+    left_out: usize,
+    /// There were too many calls to remember all of them.
+    has_forgotten: bool,
+}
+
+/// The calls that wait for their hooks, or whose hooks run.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::talk) struct Waiting {
+    pub(in crate::talk) calls: usize,
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -48,6 +62,15 @@ pub(in crate::talk) struct Finished {
     pub(super) is_asked: bool,
     pub(super) is_denied: bool,
     pub(super) is_served: bool,
+    bytes: usize,
+}
+
+impl Waiting {
+    /// A call waits no longer.
+    pub(in crate::talk) fn remove(&mut self, done: &Finished) {
+        self.calls = self.calls.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(done.bytes);
+    }
 }
 
 impl Finished {
@@ -80,14 +103,21 @@ impl Calls {
             served: BTreeSet::new(),
             words: BTreeMap::new(),
             done,
-            waiting: watch::channel(0).0,
+            waiting: watch::Sender::default(),
+            left_out: 0,
+            has_forgotten: false,
         };
         (calls, finished)
     }
 
     /// How many calls wait for their hooks.
-    pub(in crate::talk) fn waiting(&self) -> watch::Sender<usize> {
+    pub(in crate::talk) fn waiting(&self) -> watch::Sender<Waiting> {
         self.waiting.clone()
+    }
+
+    /// How many calls have been left without hooks since this was last asked.
+    pub(in crate::talk) fn take_left_out(&mut self) -> usize {
+        std::mem::take(&mut self.left_out)
     }
 
     /// Takes in what happens.
@@ -115,8 +145,9 @@ impl Calls {
 
     fn open(&mut self, key: String, deed: &Deed, input: &Json, is_asked: bool) {
         let was_asked = self.open.get(&key).is_some_and(|call| call.is_asked);
-        if self.open.len() >= MOST {
-            self.open.pop_first();
+        if self.open.len() >= MOST && !self.open.contains_key(&key) {
+            self.open.pop_first(); // who sees its end sees it anew, as a rule
+            self.has_forgotten = true;
         }
         let open = Open {
             deed: deed.clone(),
@@ -129,9 +160,17 @@ impl Calls {
     fn close(&mut self, number: u64, event: &Event, done: &ToolCompletion) {
         let key = key(event, &done.call_id);
         let Some(open) = self.open.remove(&key) else {
+            self.left_out += usize::from(self.has_forgotten);
             return;
         };
-        if *self.waiting.borrow() >= MOST {
+        let is_denied = self.denied.remove(&key);
+        let bytes = done
+            .output
+            .as_ref()
+            .map_or(0, |output| output.as_str().len());
+        let Waiting { calls, bytes: kept } = *self.waiting.borrow();
+        if calls >= MOST || (calls > 0 && kept + bytes > MOST_BYTES) {
+            self.left_out += usize::from(!is_denied);
             return;
         }
         let session = session_of(event);
@@ -141,12 +180,16 @@ impl Calls {
             input: open.input,
             response: response(done),
             is_asked: open.is_asked,
-            is_denied: self.denied.remove(&key),
+            is_denied,
             is_served: self.served.contains(&session),
             session,
+            bytes,
         };
         if self.done.send(finished).is_ok() {
-            self.waiting.send_modify(|waiting| *waiting += 1);
+            self.waiting.send_modify(|waiting| {
+                waiting.calls += 1;
+                waiting.bytes += bytes;
+            });
         }
     }
 

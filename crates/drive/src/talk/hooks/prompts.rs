@@ -1,5 +1,6 @@
 //! Prompts and sessions: what hooks add to them, and whether they are given at all.
 
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use lapidary_home::hooks::Event;
@@ -14,35 +15,54 @@ use crate::hooks::{Effect, Fired};
 const SILENCE: &str = "[no response text]";
 
 impl Firing {
-    /// A session begins: anew (`startup`), or where it was left (`resume`).
-    pub(in crate::talk) async fn session_begins(&self, session: &str, source: &str) {
+    /// A session begins in a directory: anew (`startup`), or where it was left (`resume`).
+    pub(in crate::talk) async fn session_begins(&self, session: &str, source: &str, cwd: &Path) {
         let place = Place {
             session,
             after: None,
         };
+        let begins = Begun {
+            session: session.to_owned(),
+            cwd: (cwd != self.hooks.around.cwd).then(|| cwd.to_owned()),
+            context: None,
+        };
+        {
+            let mut begun = self.begun();
+            begun.retain(|begun| begun.session != session); // it may have been opened before
+            begun.push(begins);
+        }
         let source = source.to_owned();
         let fired = self.fire(Details::SessionStart { source }, place).await;
-        let begun = Begun {
-            session: session.to_owned(),
-            context: context(&fired),
-        };
-        self.begun().push(begun);
+        let mut begun = self.begun();
+        if let Some(begun) = begun.iter_mut().find(|begun| begun.session == session) {
+            begun.context = context(&fired);
+        }
+    }
+
+    /// Where a session works, if that is not the project's directory.
+    pub(super) fn cwd_of(&self, session: &str) -> Option<PathBuf> {
+        let begun = self.begun();
+        let begun = begun.iter().find(|begun| begun.session == session)?;
+        begun.cwd.clone()
     }
 
     /// A session ends.
     pub(in crate::talk) async fn session_ends(&self, session: &str) {
-        let known = {
+        let around = self.around(session); // while it is still known
+        let is_known = {
             let mut begun = self.begun();
-            let at = begun.iter().position(|begun| begun.session == session);
-            at.map(|at| begun.remove(at))
+            let before = begun.len();
+            begun.retain(|begun| begun.session != session);
+            begun.len() < before
         };
-        if known.is_some() {
+        if is_known {
             let place = Place {
                 session,
-                after: Some(u64::MAX),
+                after: self.say.latest(),
             };
             let reason = "exit".to_owned();
-            self.fire(Details::SessionEnd { reason }, place).await;
+            let details = Details::SessionEnd { reason };
+            self.fire_around(around, details, place).await;
         }
     }
 
@@ -66,6 +86,9 @@ impl Firing {
         let fired = self
             .fire(Details::BeforeAgent { prompt: said }, place)
             .await;
+        if self.under_way.is_over() {
+            return Err("the run ended before it had answered".to_owned());
+        }
         for effect in fired.effects() {
             if let Effect::Stop(reason) | Effect::Block(reason) = effect {
                 return Err(reason);
@@ -90,7 +113,7 @@ impl Firing {
         }
         let place = Place {
             session,
-            after: Some(u64::MAX),
+            after: self.say.latest(),
         };
         let details = Details::AfterAgent {
             prompt: text_of(prompt),
@@ -113,6 +136,16 @@ impl Firing {
             }
         }
         next
+    }
+
+    /// Says that hooks are not asked any more whether the agent is to go on.
+    pub(in crate::talk) fn gives_up(&self, session: &str, rounds: u32) {
+        if self.has(Event::AfterAgent, None) {
+            let message = format!(
+                "`AfterAgent` hooks have made the agent go on {rounds} times in session `{session}`, and are not asked again"
+            );
+            self.note(self.say.latest(), message);
+        }
     }
 
     fn first_context(&self, session: &str) -> Option<String> {

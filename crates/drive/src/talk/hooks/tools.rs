@@ -8,10 +8,9 @@ use lapidary_vocab::Json;
 use lapidary_vocab::event::{DecidedBy, ToolKind};
 use lapidary_wire::gemini::hooks::{Details, ToolCall};
 use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 
 use super::{Finished, Firing, Place};
-use crate::hooks::{Effect as Wish, Fired, aggregate, fire};
+use crate::hooks::{Effect as Wish, Fired, aggregate};
 use crate::policy::{Decision, Deed, Effect};
 
 /// What hooks say about something that an agent wants to do.
@@ -57,16 +56,16 @@ impl Verdict {
 }
 
 impl Firing {
-    /// May it? Hooks for any of the names that its tool goes by are heard.
+    /// May it? Hooks for any of the names that its tool goes by are heard. None if they were ended before they could say.
     pub(in crate::talk) async fn before_tool(
         &self,
         wanted: Wanted<'_>,
         place: Place<'_>,
-    ) -> Verdict {
+    ) -> Option<Verdict> {
         let mut runs = Vec::new();
         for (name, plan) in self.plans(Event::BeforeTool, wanted, place) {
             let details = Details::BeforeTool(call(name, wanted));
-            let fired = self.fire_plan(&plan, details, place).await;
+            let fired = self.fire_plan(plan, details, place).await;
             runs.extend(fired.runs);
         }
         let outputs = runs.iter().filter_map(|ran| ran.answer.output.as_ref());
@@ -75,7 +74,7 @@ impl Firing {
             aggregate: aggregate(Event::BeforeTool, outputs),
             runs,
         };
-        self.judged(&fired, place)
+        (!self.under_way.is_over()).then(|| self.judged(&fired, place))
     }
 
     /// What a tool has done cannot be undone, but what comes next can be kept from happening. True if everything is to stop.
@@ -90,11 +89,29 @@ impl Firing {
         let mut stops = false;
         for (name, plan) in self.plans(Event::AfterTool, done.wanted(), place) {
             let details = Details::AfterTool(call(name, done.wanted()), done.response.clone());
-            let fired = self.fire_plan(&plan, details, place).await;
+            let fired = self.fire_plan(plan, details, place).await;
             stops |= fired.effects().iter().any(|it| matches!(it, Wish::Stop(_)));
             self.lost_on_results(&fired, place);
         }
         stops
+    }
+
+    /// Says how many calls have been left without the hooks that come after them, if there are any such hooks.
+    pub(in crate::talk) fn not_after(&self, calls: usize, why: &str) {
+        let enabled = self.hooks.registry.hooks.iter().filter(|it| it.enabled);
+        let is_any = enabled
+            .into_iter()
+            .any(|it| it.hook.event == Event::AfterTool);
+        if calls > 0 && is_any {
+            let message = format!("no `AfterTool` hook was run for {calls} calls: {why}");
+            self.note(self.say.latest(), message);
+        }
+    }
+
+    /// Whether hooks come after this call.
+    pub(in crate::talk) fn comes_after(&self, done: &Finished) -> bool {
+        let mut names = names(done.wanted()).into_iter();
+        !done.is_denied && names.any(|name| self.has(Event::AfterTool, Some(&name)))
     }
 
     /// Somebody is asked.
@@ -138,13 +155,12 @@ impl Firing {
         plans.filter(|(_, plan)| !plan.hooks.is_empty()).collect()
     }
 
-    async fn fire_plan(&self, plan: &Plan, details: Details, place: Place<'_>) -> Fired {
+    async fn fire_plan(&self, plan: Plan, details: Details, place: Place<'_>) -> Fired {
         let around = self.around(place.session);
         let input = around.input(details);
-        let never = CancellationToken::new();
-        let fired = Box::pin(fire(plan, input, &around, &never)).await;
-        self.tell(&fired, place);
-        fired
+        self.under_way
+            .fire(plan, input, around, self.told(place))
+            .await
     }
 
     fn judged(&self, fired: &Fired, place: Place<'_>) -> Verdict {

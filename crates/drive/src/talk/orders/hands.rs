@@ -136,7 +136,8 @@ impl Hands {
             self.introduced(blocks)
         };
         let mut rounds = Rounds::new(&blocks);
-        let mut next = self.stage.before_prompt(session, &blocks).await?;
+        let before = self.stage.before_prompt(session, &blocks);
+        let mut next = lane.unless_interrupted(before).await??;
         loop {
             let waiting = self.stage.begin(session, &next)?;
             lane.has_begun.store(true, Ordering::SeqCst);
@@ -146,18 +147,17 @@ impl Hands {
                 prompted = self.stage.finish(session, waiting) => prompted?,
                 () = lane.closed.cancelled() => return Err(CLOSED.into()),
             };
-            let again = self
-                .stage
-                .after_prompt(session, &mut rounds, Ended::of(&prompted));
-            match again.await {
-                Some(more) => next = self.stage.before_prompt(session, &more).await?,
-                None => {
-                    return Ok(Done {
-                        result: Some(prompted.whole),
-                        after: Some(prompted.number),
-                    });
-                }
-            }
+            let ended = Ended::of(&prompted);
+            let again = self.stage.after_prompt(session, &mut rounds, ended);
+            // Whoever interrupts it does not want the agent to go on.
+            let Ok(Some(more)) = lane.unless_interrupted(again).await else {
+                return Ok(Done {
+                    result: Some(prompted.whole),
+                    after: Some(prompted.number),
+                });
+            };
+            let before = self.stage.before_prompt(session, &more);
+            next = lane.unless_interrupted(before).await??;
         }
     }
 

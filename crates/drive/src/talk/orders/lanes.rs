@@ -5,13 +5,16 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 
-use tokio::sync::{Mutex, OwnedMutexGuard, RwLock};
+use tokio::sync::{Mutex, OwnedMutexGuard, RwLock, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::results::Failed;
 
 /// What becomes of a prompt whose session is closed.
 pub(super) const CLOSED: &str = "the session was closed before the turn was over";
+
+/// What becomes of a prompt that waits when its session is interrupted.
+const INTERRUPTED: &str = "interrupted before the agent was given it";
 
 /// The lanes of all sessions.
 #[derive(Debug, Default)]
@@ -29,7 +32,7 @@ pub(super) struct Lane {
     turn: Arc<Mutex<()>>,
     /// Shared by those who set something.
     pub(super) settings: RwLock<()>,
-    interrupts: AtomicU64,
+    interrupts: watch::Sender<u64>,
     /// Whether the first prompt was given.
     pub(super) has_begun: AtomicBool,
     /// The session is forgotten.
@@ -76,16 +79,15 @@ impl Lanes {
         came: Moment,
     ) -> Result<OwnedMutexGuard<()>, Failed> {
         let lane = self.of(session);
-        let before = lane.interrupts.load(Ordering::SeqCst);
+        let before = *lane.interrupts.borrow();
         let turn = Arc::clone(&lane.turn).lock_owned().await;
         drop(lane.settings.write().await);
         if lane.closed.is_cancelled() {
             return Err(CLOSED.into());
         }
-        let is_interrupted =
-            self.now().0 != came.0 || lane.interrupts.load(Ordering::SeqCst) != before;
+        let is_interrupted = self.now().0 != came.0 || *lane.interrupts.borrow() != before;
         if is_interrupted {
-            return Err("interrupted before the agent was given it".into());
+            return Err(INTERRUPTED.into());
         }
         Ok(turn)
     }
@@ -94,7 +96,22 @@ impl Lanes {
 impl Lane {
     /// Prompts that wait here are not given any more.
     pub(super) fn interrupt(&self) {
-        self.interrupts.fetch_add(1, Ordering::SeqCst);
+        self.interrupts.send_modify(|interrupts| *interrupts += 1);
+    }
+
+    /// Does something for this lane, unless it is interrupted or closed meanwhile, which drops it.
+    pub(super) async fn unless_interrupted<T>(
+        &self,
+        does: impl Future<Output = T>,
+    ) -> Result<T, Failed> {
+        let mut interrupts = self.interrupts.subscribe();
+        // Each of these can be cancelled.
+        tokio::select! {
+            biased;
+            () = self.closed.cancelled() => Err(CLOSED.into()),
+            _ = interrupts.changed() => Err(INTERRUPTED.into()),
+            done = does => Ok(done),
+        }
     }
 
     /// Waits until what was there before is over. Can be cancelled.

@@ -99,7 +99,8 @@ impl Hands {
                 Which::New => "startup",
                 Which::Loaded(_) | Which::Resumed(_) => "resume",
             };
-            firing.session_begins(&opened.id, source).await;
+            let cwd = &setting.cwd;
+            firing.session_begins(&opened.id, source, cwd).await;
         }
         Ok(Open {
             id: opened.id,

@@ -200,6 +200,8 @@ async fn it_is_killed() {
     let ran = &fired.runs[0];
     assert_eq!(ran.exit, Some(Exit::Signal(9)));
     assert!(!ran.is_success());
+    let error = ran.error.as_ref().map(ToString::to_string);
+    assert_eq!(error.as_deref(), Some("it was killed by SIGKILL"));
     let message = fired.aggregate.unwrap().system_message();
     assert_eq!(message.as_deref(), Some("no"));
 }
@@ -274,4 +276,19 @@ async fn a_refusal_that_is_cut_off_is_no_agreement() {
         "{error:?}"
     );
     assert!(fired.aggregate.is_none());
+}
+
+#[tokio::test]
+async fn whoever_waits_for_a_turn_that_nobody_wants_any_more_is_not_started() {
+    let scene = Scene::new();
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let plan = Plan {
+        hooks: vec![hook("touch begun")],
+        ..Plan::default()
+    };
+    let fired = fire(&plan, scene.call(), &scene.around(), &cancel).await;
+    let error = fired.runs[0].error.as_ref();
+    assert!(matches!(error, Some(HookError::NotStarted)), "{error:?}");
+    assert!(!scene.path().join("begun").exists());
 }

@@ -1,0 +1,173 @@
+//! Hooks that do not come to their end: killed, cut off with the turn or the run, or waited for in vain. Each is told of.
+
+use serde_json::{Value, json};
+
+use super::{ASKS, DONE, Played, hook, play};
+use crate::talk::scene::in_parallel;
+
+impl Played {
+    /// The one run of a hook of this event.
+    #[track_caller]
+    fn only_run(&self, event: &str) -> &Value {
+        let runs = self.runs().into_iter();
+        let runs: Vec<_> = runs.filter(|run| run["hookEvent"] == event).collect();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs[0]
+    }
+}
+
+/// Asserts that all is told of a hook that was ended, and how.
+#[track_caller]
+fn assert_ended(run: &Value, signal: &str, error: &str) {
+    assert_eq!(run["signal"], signal, "{run}");
+    assert_eq!(run["exitCode"], Value::Null, "{run}");
+    assert_eq!(run["error"], error, "{run}");
+    assert!(run["durationMs"].is_number(), "{run}");
+}
+
+const CUT_OFF: &str = "it was ended before it had answered";
+
+/// A hook with a name that does not end by itself, nor leave anybody in peace.
+fn hangs() -> Value {
+    let mut hook = hook("(setsid sleep 60 &); sleep 60");
+    hook["hooks"][0]["name"] = "guard".into();
+    hook
+}
+
+#[test]
+fn a_hook_that_is_killed_is_told_of_with_its_signal() {
+    let hooks = json!({"BeforeTool": [hook("kill -TERM $$; sleep 60")]});
+    let played = play(&hooks, ASKS, &["--yolo"], DONE);
+    let run = played.only_run("BeforeTool");
+    assert_ended(run, "SIGTERM", "it was killed by SIGTERM");
+    assert_eq!(played.answer(0)["outcome"]["optionId"], "yes");
+}
+
+#[test]
+fn what_a_hook_said_before_it_was_killed_counts() {
+    let says = r#"echo '{"decision":"deny","reason":"no"}'; kill -KILL $$"#;
+    let hooks = json!({"BeforeTool": [hook(says)]});
+    let played = play(&hooks, ASKS, &["--yolo"], DONE);
+    let run = played.only_run("BeforeTool");
+    assert_ended(run, "SIGKILL", "it was killed by SIGKILL");
+    assert_eq!(run["decision"], "deny");
+    assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
+}
+
+#[test]
+fn a_run_that_takes_too_long_names_the_hook_that_it_waited_for() {
+    let permission = "p = prompted(); permission(0); reply(0); done(p)";
+    let plain = "p = prompted(); done(p)";
+    let tool = r#"
+p = prompted()
+call("c", kind="read", status="in_progress")
+update("tool_call_update", toolCallId="c", status="completed")
+done(p)
+"#;
+    let cases = [
+        ("SessionStart", plain),
+        ("BeforeAgent", plain),
+        ("BeforeTool", permission),
+        ("AfterTool", tool),
+        ("AfterAgent", plain),
+    ];
+    in_parallel(cases.len(), |index| {
+        let (event, scene) = cases[index];
+        let hooks = json!({event: [hangs()]});
+        let args = ["--timeout", "2", "--grace", "0.1"];
+        let played = play(&hooks, scene, &args, ("timeout_total", 14));
+        let message = "the run took longer than 2 s, and was waiting for the";
+        let message = format!("{message} `{event}` hook `guard`");
+        assert_eq!(played.told.message(), message);
+        assert_ended(played.only_run(event), "SIGKILL", CUT_OFF);
+        None
+    });
+}
+
+#[test]
+fn an_agent_that_works_while_a_hook_runs_is_what_is_waited_for() {
+    let hooks = json!({"AfterTool": [hangs()]});
+    let scene = r#"
+p = prompted()
+call("c", kind="read", status="in_progress")
+update("tool_call_update", toolCallId="c", status="completed")
+for_ever()
+"#;
+    let args = ["--timeout", "2", "--grace", "0.1"];
+    let played = play(&hooks, scene, &args, ("timeout_total", 14));
+    let message = played.told.message();
+    assert!(message.ends_with("waiting for the model"), "{message}");
+    assert_ended(played.only_run("AfterTool"), "SIGKILL", CUT_OFF);
+}
+
+#[test]
+fn neither_an_idle_agent_nor_a_slow_start_is_blamed_for_a_slow_hook() {
+    let scene = r#"
+p = prompted()
+call("c", kind="read", status="in_progress")
+update("tool_call_update", toolCallId="c", status="completed")
+done(p)
+"#;
+    let events = ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent"];
+    in_parallel(events.len(), |index| {
+        let hooks = json!({events[index]: [hook("sleep 2.2")]});
+        let args = ["--idle-timeout", "2", "--start-timeout", "2"];
+        play(&hooks, scene, &args, DONE);
+        None
+    });
+}
+
+#[test]
+fn a_turn_that_is_cancelled_cuts_off_the_hooks_of_its_requests() {
+    let stop = "until grep -q BeforeTool seen; do sleep 0.01; done; echo '{\"continue\":false}'";
+    let hooks = json!({"BeforeTool": [hangs()], "AfterTool": [hook(stop)]});
+    // One hook stops everything while another is asked.
+    let scene = r#"
+p = prompted()
+permission(0)
+call("c", kind="read", status="in_progress")
+update("tool_call_update", toolCallId="c", status="completed")
+hear("session/cancel"); reply(0); done(p, "cancelled")
+"#;
+    let ends = ("cancelled_by_client", 130);
+    let played = play(&hooks, scene, &["--yolo"], ends);
+    assert_eq!(played.answer(0)["outcome"]["outcome"], "cancelled");
+    assert_ended(played.only_run("BeforeTool"), "SIGKILL", CUT_OFF);
+}
+
+#[test]
+fn a_hook_that_waits_for_its_turn_when_the_run_ends_is_never_started() {
+    let mut first = hangs();
+    first["sequential"] = true.into();
+    let second = hook("touch second");
+    let hooks = json!({"BeforeTool": [first, second]});
+    let scene = "p = prompted(); permission(0); reply(0); done(p)";
+    let args = ["--timeout", "2"];
+    let played = play(&hooks, scene, &args, ("timeout_total", 14));
+    let runs = played.runs();
+    assert_eq!(runs.len(), 2, "{runs:?}");
+    assert_ended(runs[0], "SIGKILL", CUT_OFF);
+    let error = "it was not started: nobody wanted its answer any more";
+    assert_eq!(runs[1]["error"], error);
+    assert!(!played.world.path("project/second").exists());
+}
+
+#[test]
+fn nothing_is_done_because_the_hook_that_was_asked_is_cut_off() {
+    let blocks = "until grep -q BeforeTool seen; do sleep 0.01; done; exit 2";
+    let hooks = json!({
+        "SessionStart": [hook("touch started")],
+        "BeforeTool": [hangs()],
+        "BeforeAgent": [hook(blocks)],
+    });
+    // There is no turn that could be cancelled: it asks before it is asked anything.
+    let scene = r#"
+hello(); session()
+while not os.path.exists("started"):
+    time.sleep(0.005)
+ask(0, "fs/write_text_file", path=os.path.join(os.getcwd(), "a.txt"), content="x")
+"#;
+    let played = play(&hooks, scene, &["--yolo"], ("permission_denied", 18));
+    assert_ended(played.only_run("BeforeTool"), "SIGKILL", CUT_OFF);
+    assert!(!played.world.path("project/a.txt").exists());
+}

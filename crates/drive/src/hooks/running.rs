@@ -1,0 +1,64 @@
+//! The hooks that run right now, for whoever has to say what is waited for.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lapidary_home::hooks::{Event, Hook};
+
+/// A name is cut here: it may be a whole script.
+const LONGEST_NAME: usize = 60;
+
+/// The hooks that run right now. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Running(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    next: u64,
+    /// The oldest first.
+    going: BTreeMap<u64, (Event, String)>,
+}
+
+/// A hook that runs, for as long as this lives.
+#[derive(Debug)]
+pub(super) struct Going {
+    running: Running,
+    number: u64,
+}
+
+impl Running {
+    pub(super) fn begin(&self, hook: &Hook) -> Going {
+        let name = hook.display_name().chars().take(LONGEST_NAME).collect();
+        let mut state = self.state();
+        let number = state.next;
+        state.next += 1;
+        state.going.insert(number, (hook.event, name));
+        drop(state);
+        Going {
+            running: self.clone(),
+            number,
+        }
+    }
+
+    /// The one of these events that has run for longest, in words.
+    pub(crate) fn describe(&self, counts: impl Fn(Event) -> bool) -> Option<String> {
+        let state = self.state();
+        let mut going = state.going.values().filter(|(event, _)| counts(*event));
+        let (event, name) = going.next()?;
+        let more = match going.count() {
+            0 => String::new(),
+            more => format!(" and {more} more hooks"),
+        };
+        Some(format!("the `{event}` hook `{name}`{more}"))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        self.running.state().going.remove(&self.number);
+    }
+}
