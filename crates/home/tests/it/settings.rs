@@ -2,6 +2,7 @@
 
 mod edit;
 mod edit_properties;
+mod extremes;
 mod notices;
 mod oracle;
 mod together;
