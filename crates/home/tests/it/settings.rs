@@ -1,6 +1,7 @@
 //! Settings: what holds, what is said about the files, and how they are changed.
 
 mod edit;
+mod edit_anywhere;
 mod edit_properties;
 mod extremes;
 mod notices;
