@@ -217,3 +217,30 @@ impl Walk<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However many there are, and in whatever order.
+    #[test]
+    fn of_two_with_the_same_key_the_last_is_found() {
+        for count in [3, LARGE - 1, LARGE, 100] {
+            let pairs: Vec<_> = (0..count)
+                .map(|at| format!("\"k{}\": {at}", at % (count - 1)))
+                .collect();
+            let text = format!("{{{}}}", pairs.join(", "));
+            let tree = Tree::of(&text).unwrap();
+            let found = |key: &str| Some(&text[tree.find(&[key])?.span.clone()]);
+            assert_eq!(found("k0"), Some(&*(count - 1).to_string()));
+            for at in 1..count - 1 {
+                assert_eq!(found(&format!("k{at}")), Some(&*at.to_string()));
+            }
+            assert_eq!((found("j"), found("k"), found("l")), (None, None, None));
+        }
+        let text = format!("[{}]", ["7"; 100].join(","));
+        let tree = Tree::of(&text).unwrap();
+        assert_eq!(tree.start(&["42"]), Some(1 + 2 * 42));
+        assert_eq!(tree.start(&["100"]), None);
+    }
+}

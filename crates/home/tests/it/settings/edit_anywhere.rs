@@ -213,7 +213,7 @@ fn is_within(part: &str, whole: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn a_change_anywhere_changes_nothing_else(
