@@ -1,6 +1,6 @@
 //! The files among which a project's sessions are.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, DirEntry, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -35,12 +35,8 @@ pub fn candidates(projects: &[Project]) -> (Vec<Candidate>, Vec<String>) {
     for (place, project) in projects.iter().enumerate() {
         warnings.extend(project.warnings.iter().cloned());
         for directory in project.chats() {
-            match names(&directory) {
-                Ok(names) => found.extend(
-                    names
-                        .into_iter()
-                        .map(|name| candidate(&directory, name, place)),
-                ),
+            match candidates_in(&directory, place, is_called_like_a_session) {
+                Ok(candidates) => found.extend(candidates),
                 Err(error) if is_absent(&error) => {}
                 Err(error) => warnings.push(format!(
                     "cannot look into `{}`: {error}",
@@ -60,34 +56,31 @@ pub(super) fn subagents(projects: &[Project]) -> Vec<Candidate> {
             let chats = directory.join("chats");
             for parent in directories_in(&chats) {
                 let parent = chats.join(parent);
-                let names = names_like(&parent, has_its_ending).unwrap_or_default();
-                found.extend(
-                    names
-                        .into_iter()
-                        .map(|name| candidate(&parent, name, place)),
-                );
+                found.extend(candidates_in(&parent, place, has_its_ending).unwrap_or_default());
             }
         }
     }
     found
 }
 
-fn names(directory: &Path) -> io::Result<Vec<String>> {
-    names_like(directory, is_called_like_a_session)
-}
-
-fn names_like(directory: &Path, is_like: fn(&str) -> bool) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
+/// The files of a directory that are called as wished, by name.
+fn candidates_in(
+    directory: &Path,
+    project: usize,
+    is_like: fn(&str) -> bool,
+) -> io::Result<Vec<Candidate>> {
+    let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {
+        let entry = entry?;
         // A name that is no Unicode is none that the CLI gives.
-        if let Ok(name) = entry?.file_name().into_string()
+        if let Ok(name) = entry.file_name().into_string()
             && is_like(&name)
         {
-            names.push(name);
+            found.push(candidate(directory, &entry, name, project));
         }
     }
-    names.sort_unstable();
-    Ok(names)
+    found.sort_unstable_by(|one, other| one.file_name.cmp(&other.file_name));
+    Ok(found)
 }
 
 /// True for names with the ending of a session's file.
@@ -103,9 +96,10 @@ fn is_called_like_a_session(name: &str) -> bool {
     name.starts_with("session-") && has_its_ending(name)
 }
 
-fn candidate(directory: &Path, file_name: String, project: usize) -> Candidate {
+fn candidate(directory: &Path, entry: &DirEntry, file_name: String, project: usize) -> Candidate {
     let path = directory.join(&file_name);
-    let (about, refused) = look(directory, &path);
+    // Asked of the entry, whose directory is open: nobody walks the whole path again.
+    let (about, refused) = look(directory, &path, entry.metadata());
     let about = about.as_ref();
     Candidate {
         file_name,
@@ -132,8 +126,12 @@ fn inode(_: &Metadata) -> u64 {
 
 type Refusal = (HiddenReason, String);
 
-fn look(directory: &Path, path: &Path) -> (Option<Metadata>, Option<Refusal>) {
-    let about = match fs::symlink_metadata(path) {
+fn look(
+    directory: &Path,
+    path: &Path,
+    about: io::Result<Metadata>,
+) -> (Option<Metadata>, Option<Refusal>) {
+    let about = match about {
         Ok(about) => about,
         Err(error) => return (None, Some(unreadable(&error))),
     };

@@ -8,7 +8,7 @@ mod log;
 mod message;
 mod write;
 
-pub use log::{Log, Skipped};
+pub use log::{Glimpse, Log, Skipped};
 pub use message::{MessageRecord, NO_TEXTS, Part, Thought, ToolCall, ToolCallResult, parts};
 
 use lapidary_json::{Kind, Token};

@@ -7,7 +7,7 @@
 use memchr::memmem::Finder;
 
 use super::super::speech;
-use super::Counts;
+use super::log::Counts;
 
 /// Shorter ones are read whole as quickly.
 const WORTH_IT: usize = 256;
@@ -71,6 +71,14 @@ impl Glance {
             key => key.starts_with(b"sessionId\""),
         })
     }
+}
+
+/// The time in the record behind every other one, which says when the log was last added to and nothing else.
+pub(in crate::sessions) fn time_of_touch(line: &[u8]) -> Option<&[u8]> {
+    let rest = line.strip_prefix(b"{\"$set\":{\"lastUpdated\":\"")?;
+    let time = rest.strip_suffix(b"\"}}")?;
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-:.+".contains(byte);
+    (!time.is_empty() && time.iter().all(is_plain)).then_some(time)
 }
 
 fn beginning(line: &[u8]) -> Option<&str> {

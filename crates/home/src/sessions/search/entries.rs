@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use lapidary_json::{Kind, Token};
-use lapidary_wire::gemini::session::{Log, MessageRecord, Part, ToolCall, ToolCallResult};
+use lapidary_wire::gemini::session::{Glimpse, Log, MessageRecord, Part, ToolCall, ToolCallResult};
 
-use crate::sessions::scan::{Glance, Summary};
+use crate::sessions::scan::{self, Glance, Summary};
 
 /// How much of a first message counts as a title.
 const TITLE: usize = 200;
@@ -70,12 +70,7 @@ pub(in crate::sessions) fn each<'a>(
         return;
     }
     let glance = Glance::default();
-    let log = Log::read_glancing(bytes, |line| {
-        let seen = glance.at(line).filter(|_| !is_worth_it(line))?;
-        // A line that is no text is no record, however it begins.
-        simdutf8::basic::from_utf8(line).ok()?;
-        Token::parse(seen.id).ok()
-    });
+    let log = Log::read_glancing(bytes, |line| glimpse(&glance, line, &is_worth_it));
     for (place, record) in log.messages().enumerate() {
         if !is_worth_it(record.as_str().as_bytes()) {
             continue;
@@ -86,6 +81,22 @@ pub(in crate::sessions) fn each<'a>(
             }
         }
     }
+}
+
+/// What a line is, if it need not be read.
+fn glimpse<'a>(
+    glance: &Glance,
+    line: &'a [u8],
+    is_worth_it: impl Fn(&[u8]) -> bool,
+) -> Glimpse<'a> {
+    if scan::time_of_touch(line).is_some() {
+        return Glimpse::Nothing;
+    }
+    let seen = glance.at(line).filter(|_| !is_worth_it(line));
+    // A line that is no text is no record, however it begins.
+    let seen = seen.filter(|_| simdutf8::basic::from_utf8(line).is_ok());
+    let id = seen.and_then(|seen| Token::parse(seen.id).ok());
+    id.map_or(Glimpse::Unclear, Glimpse::Message)
 }
 
 fn title(summary: &Summary) -> Entry<'_> {

@@ -50,25 +50,29 @@ impl Needle {
             return false;
         };
         let blocks = |place: usize| bytes[place..place + starts].as_chunks::<BLOCK>().0;
-        let [one, two] = self.rare.map(blocks);
-        let [first, second] = self.rare.map(|place| self.run[place]);
+        let [(one, first), (two, second)] = self.rarest().map(|(at, byte)| (blocks(at), byte));
         for (place, (one, two)) in one.iter().zip(two).enumerate() {
             let mut may_be = 0u8;
             for (one, two) in one.iter().zip(two) {
                 // Small letters; what else this makes equal is sorted out below.
                 may_be |= u8::from(one | 0x20 == first) & u8::from(two | 0x20 == second);
             }
-            if may_be != 0 && self.is_among(bytes, place * BLOCK) {
+            if may_be != 0 && self.begins_in(bytes, place * BLOCK, BLOCK) {
                 return true;
             }
         }
-        self.is_among(bytes, one.len() * BLOCK)
+        self.begins_in(bytes, one.len() * BLOCK, BLOCK)
     }
 
-    /// True if it begins in the block that begins here.
+    /// Its two rarest bytes, and where in it they are.
+    pub(super) fn rarest(&self) -> [(usize, u8); 2] {
+        self.rare.map(|place| (place, self.run[place]))
+    }
+
+    /// True if it begins in this many bytes from here on.
     #[cold]
-    fn is_among(&self, bytes: &[u8], from: usize) -> bool {
-        let to = (from + BLOCK + self.run.len() - 1).min(bytes.len());
+    pub(super) fn begins_in(&self, bytes: &[u8], from: usize, count: usize) -> bool {
+        let to = (from + count + self.run.len() - 1).min(bytes.len());
         let place = self.rare[0];
         let (rarest, here) = (self.run[place], &bytes[from..to]);
         let may_be = here.get(place..).unwrap_or_default();

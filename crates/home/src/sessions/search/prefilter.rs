@@ -4,6 +4,8 @@
 //! unless somebody wrote them as `\u0041`: a file with such an escape is let through. Control characters are always written so, and
 //! tools print many: the digit that tells them apart is looked at, too, before anything is looked at closely.
 
+use std::sync::LazyLock;
+
 use fearless_simd::{Level, Simd, dispatch};
 use memchr::memmem;
 
@@ -47,28 +49,25 @@ impl<'q> Prefilter<'q> {
         let Some(needed) = self.needed else {
             return Swept::Perhaps;
         };
-        if needed.is_in(bytes) {
+        let mut ids = Ids::None;
+        if dispatch!(Level::new(), simd => self.may_be_in(simd, needed, bytes, &mut ids)) {
             return Swept::Perhaps;
         }
-        let mut marks = Marks::default();
-        dispatch!(Level::new(), simd => self.note(simd, bytes, &mut marks));
-        match marks {
-            Marks { is_escaped, .. } if is_escaped => Swept::Perhaps,
-            Marks {
-                ids: Ids::One(at), ..
-            } => Swept::Nothing(id_behind(&bytes[at + ID.len()..])),
-            Marks { .. } => Swept::Nothing(None),
-        }
+        Swept::Nothing(match ids {
+            Ids::One(at) => id_behind(&bytes[at + ID.len()..]),
+            Ids::None | Ids::Several => None,
+        })
     }
 
-    /// Notes what stands in these bytes, up to the first letter that is escaped.
+    /// True if what is needed is in these bytes, or may be, for a letter is escaped; on the way there, notes where ids are. All in
+    /// one go: to fetch the bytes takes longer than to compare them.
     #[expect(
         clippy::inline_always,
         reason = "only then the widest registers are used"
     )]
     #[inline(always)]
-    fn note<S: Simd>(&self, _: S, bytes: &[u8], marks: &mut Marks) {
-        let starts = (bytes.len() + 1).saturating_sub(ID.len());
+    fn may_be_in<S: Simd>(&self, _: S, needed: &Needle, bytes: &[u8], ids: &mut Ids) -> bool {
+        let starts = (bytes.len() + 1).saturating_sub(ID.len().max(needed.len()));
         let blocks = |place: usize| {
             let bytes = bytes.get(place..place + starts).unwrap_or_default();
             bytes.as_chunks::<BLOCK>().0
@@ -76,10 +75,12 @@ impl<'q> Prefilter<'q> {
         // Of an escape, and of the key, which has hardly any two letters in a row that are as rare.
         let (backslashes, letters, digits) = (blocks(0), blocks(1), blocks(4));
         let (small, capital) = (blocks(7), blocks(8));
+        let [(ones, one), (others, other)] = needed.rarest().map(|(at, byte)| (blocks(at), byte));
         for (place, backslashes) in backslashes.iter().enumerate() {
             let (letters, digits) = (&letters[place], &digits[place]);
             let (small, capital) = (&small[place], &capital[place]);
-            let (mut may_be_escaped, mut may_be_id) = (0u8, 0u8);
+            let (ones, others) = (&ones[place], &others[place]);
+            let (mut may_be_escaped, mut may_be_id, mut may_match) = (0u8, 0u8, 0u8);
             for at in 0..BLOCK {
                 // The last part leaves nothing of `3` to `7`, and of three signs that are sorted out below.
                 let differs = (backslashes[at] ^ b'\\')
@@ -87,25 +88,35 @@ impl<'q> Prefilter<'q> {
                     | (digits[at].wrapping_sub(b'3') & 0xf8);
                 may_be_escaped |= u8::from(differs == 0);
                 may_be_id |= u8::from((small[at] ^ ID[7]) | (capital[at] ^ ID[8]) == 0);
+                // Small letters; what else this makes equal is sorted out, too.
+                let differs = ((ones[at] | 0x20) ^ one) | ((others[at] | 0x20) ^ other);
+                may_match |= u8::from(differs == 0);
             }
-            if may_be_escaped | may_be_id != 0 {
-                self.look_closer(bytes, place * BLOCK, BLOCK, marks);
-                if marks.is_escaped {
-                    return;
-                }
+            if may_be_escaped | may_be_id | may_match == 0 {
+                continue;
+            }
+            let from = place * BLOCK;
+            if may_match != 0 && needed.begins_in(bytes, from, BLOCK)
+                || may_be_escaped != 0 && is_escaped_in(bytes, from, BLOCK)
+            {
+                return true;
+            }
+            if may_be_id != 0 {
+                self.note_ids(bytes, from, BLOCK, ids);
             }
         }
         let rest = backslashes.len() * BLOCK;
-        self.look_closer(bytes, rest, bytes.len() - rest, marks);
+        let count = bytes.len() - rest;
+        self.note_ids(bytes, rest, count, ids);
+        needed.begins_in(bytes, rest, count) || is_escaped_in(bytes, rest, count)
     }
 
-    /// Notes what begins in this many bytes from here on.
+    /// Notes the keys that begin in this many bytes from here on.
     #[cold]
-    fn look_closer(&self, bytes: &[u8], from: usize, count: usize, marks: &mut Marks) {
-        let end_of = |length: usize| (from + count + length - 1).min(bytes.len());
-        marks.is_escaped |= is_escaped_from(bytes, from, end_of(ESCAPE));
-        for at in self.id.find_iter(&bytes[from..end_of(ID.len())]) {
-            marks.ids = match marks.ids {
+    fn note_ids(&self, bytes: &[u8], from: usize, count: usize, ids: &mut Ids) {
+        let end = (from + count + ID.len() - 1).min(bytes.len());
+        for at in self.id.find_iter(&bytes[from..end]) {
+            *ids = match ids {
                 Ids::None => Ids::One(from + at),
                 Ids::One(_) | Ids::Several => Ids::Several,
             };
@@ -113,17 +124,9 @@ impl<'q> Prefilter<'q> {
     }
 }
 
-/// What stands in a file's bytes, as far as it was looked through.
-#[derive(Debug, Default)]
-struct Marks {
-    is_escaped: bool,
-    ids: Ids,
-}
-
 /// Where the key of an id is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 enum Ids {
-    #[default]
     None,
     One(usize),
     Several,
@@ -140,12 +143,16 @@ fn id_behind(rest: &[u8]) -> Option<&str> {
 
 /// True if an ASCII letter or digit is written as an escape.
 pub(super) fn is_letter_escaped(bytes: &[u8]) -> bool {
-    is_escaped_from(bytes, 0, bytes.len())
+    is_escaped_in(bytes, 0, bytes.len())
 }
 
-/// True if such an escape begins behind `from` and is over before `to`. A backslash that is escaped itself escapes nothing.
-fn is_escaped_from(bytes: &[u8], from: usize, to: usize) -> bool {
-    memmem::find_iter(&bytes[from..to], b"\\u00").any(|at| {
+/// True if such an escape begins in this many bytes from here on. A backslash that is escaped itself escapes nothing.
+#[cold]
+pub(super) fn is_escaped_in(bytes: &[u8], from: usize, count: usize) -> bool {
+    static ESCAPES: LazyLock<memmem::Finder<'static>> =
+        LazyLock::new(|| memmem::Finder::new(b"\\u00"));
+    let to = (from + count + ESCAPE - 1).min(bytes.len());
+    ESCAPES.find_iter(&bytes[from..to]).any(|at| {
         let at = from + at;
         let digits = bytes[..to].get(at + 4..at + ESCAPE).unwrap_or_default();
         let digits = std::str::from_utf8(digits).ok();
@@ -175,6 +182,21 @@ mod tests {
         assert!(lets("дом", "anything"));
         assert!(!lets("a \"of words\"", "a word of yours"));
         assert!(!lets("word", ""));
+    }
+
+    #[test]
+    fn what_is_needed_is_seen_wherever_it_is() {
+        for word in ["w", "word", "awordthatislongerthantheothers"] {
+            let query = Query::words(word).unwrap();
+            for at in 0..3 * BLOCK {
+                let mut bytes = " ".repeat(at);
+                assert!(Prefilter::of(&query).sweep(bytes.as_bytes()) != Swept::Perhaps);
+                bytes += &word.to_uppercase();
+                bytes += &" ".repeat(at % 50);
+                let swept = Prefilter::of(&query).sweep(bytes.as_bytes());
+                assert_eq!(swept, Swept::Perhaps, "{word} at {at}");
+            }
+        }
     }
 
     #[test]

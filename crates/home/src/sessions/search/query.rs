@@ -5,7 +5,6 @@ use std::ops::Range;
 use regex::{Regex, RegexBuilder};
 
 use super::needle::Needle;
-use super::prefilter;
 use super::words;
 
 /// How large a compiled expression may be.
@@ -114,10 +113,10 @@ impl Query {
         self.terms.iter().any(|term| matches!(term, Term::Regex(_)))
     }
 
-    /// False if nothing of it can be in what these bytes of a JSON file say.
-    pub(super) fn may_be_in(&self, bytes: &[u8]) -> bool {
+    /// False if nothing of it can be in these bytes, unless its letters are escaped.
+    pub(super) fn may_stand_in(&self, bytes: &[u8]) -> bool {
         let is_possible = |term: &Term| term.needle().is_none_or(|needle| needle.is_in(bytes));
-        self.terms.iter().any(is_possible) || prefilter::is_letter_escaped(bytes)
+        self.terms.iter().any(is_possible)
     }
 
     /// Where in a text which term occurs, in the order in which the occurrences end; `found` says whether to go on.
@@ -132,11 +131,7 @@ impl Query {
             return;
         }
         // Most texts have nothing of it: that is told without looking at their words.
-        let may_be = |term: &Term| {
-            let needle = term.needle();
-            needle.is_none_or(|needle| needle.is_in(text.as_bytes()))
-        };
-        if !self.terms.iter().any(may_be) {
+        if !self.may_stand_in(text.as_bytes()) {
             return;
         }
         let longest = self.terms.iter().map(Term::len).max().unwrap_or(1);

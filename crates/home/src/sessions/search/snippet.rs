@@ -6,6 +6,7 @@ use lapidary_vocab::session::TextMatch;
 
 use super::entries::{self, Entry, Role};
 use super::filters::{Filters, Score, Tally};
+use super::prefilter;
 use super::query::Query;
 use crate::sessions::scan::Summary;
 
@@ -29,7 +30,11 @@ pub(super) fn of(
     let mut tally = Tally::default();
     let mut whole = Vec::new();
     let mut others = Vec::new();
-    let may_be_in = |record: &[u8]| query.may_be_in(record);
+    // Hardly any file has such letters: whether it has is asked once, not of each of its records.
+    let is_escaped = prefilter::is_letter_escaped(bytes);
+    let may_be_in = |record: &[u8]| {
+        query.may_stand_in(record) || is_escaped && prefilter::is_letter_escaped(record)
+    };
     entries::each(summary, bytes, may_be_in, |entry| {
         if !filters.take_entry(entry) {
             return true;

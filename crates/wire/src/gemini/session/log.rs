@@ -28,6 +28,17 @@ struct Message<'a> {
     record: Token<'a>,
 }
 
+/// What a look at a line tells somebody who does not need all of it.
+#[derive(Debug, Clone, Copy)]
+pub enum Glimpse<'a> {
+    /// It is a message of this id, quotes included. Its place is kept, with `null` in it.
+    Message(Token<'a>),
+    /// It is nothing that counts.
+    Nothing,
+    /// It has to be read.
+    Unclear,
+}
+
 /// What is in a file but not in the session's final state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Skipped {
@@ -53,15 +64,11 @@ impl Skipped {
 impl<'a> Log<'a> {
     /// Reads a file, whichever of the two formats it is. Cannot fail: what could not be read is counted.
     pub fn read(bytes: &'a [u8]) -> Self {
-        Self::read_glancing(bytes, |_| None)
+        Self::read_glancing(bytes, |_| Glimpse::Unclear)
     }
 
-    /// The same, without reading what nobody will look at. `glance` is shown each whole line and says of those that they are a
-    /// message, and the message's id, quotes included: its place is kept, with `null` in it.
-    pub fn read_glancing(
-        bytes: &'a [u8],
-        mut glance: impl FnMut(&'a [u8]) -> Option<Token<'a>>,
-    ) -> Self {
+    /// The same, without reading what nobody will look at: `glance` is shown each whole line and says of which that is so.
+    pub fn read_glancing(bytes: &'a [u8], mut glance: impl FnMut(&'a [u8]) -> Glimpse<'a>) -> Self {
         let bytes = without_mark(bytes);
         let mut log = Self::default();
         if !begins_as_a_log(bytes)
@@ -76,7 +83,8 @@ impl<'a> Log<'a> {
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let line = &rest[..end];
             match (glance(line), nothing) {
-                (Some(id), Some(nothing)) => log.upsert(Some(id), nothing),
+                (Glimpse::Message(id), Some(nothing)) => log.upsert(Some(id), nothing),
+                (Glimpse::Nothing, _) => {}
                 _ => log.push(line),
             }
             rest = &rest[end + 1..];

@@ -1,0 +1,54 @@
+//! A session that is one document.
+
+use lapidary_json::{Kind, Token, scan_object_and_list};
+
+use super::super::speech;
+use super::Summary;
+use super::log::{Fields, Reading};
+
+/// A session as one document, as up to 0.38. None if the text is something else.
+pub(super) fn document(text: &str) -> Option<Summary> {
+    let mut is_session = false;
+    let mut counted = Summary::default();
+    let mut reading = Reading::default();
+    let mut is_titled = false;
+    let whole = scan_object_and_list(
+        text,
+        "messages",
+        |message| count(message, &mut counted, &mut is_titled),
+        |key, value| {
+            is_session |= key.as_str() == "\"sessionId\"" && value.kind() == Kind::String;
+            reading.metadatum(key, value);
+        },
+    );
+    whole.ok()?;
+    let summary = Summary {
+        message_count: counted.message_count,
+        user_message_count: counted.user_message_count,
+        first_user_message: counted.first_user_message,
+        is_resumable: counted.is_resumable,
+        ..reading.summary
+    };
+    is_session.then_some(summary)
+}
+
+/// Counts a message. Only the first that says anything can be the title, be it without words.
+fn count(message: Token<'_>, summary: &mut Summary, is_titled: &mut bool) {
+    summary.message_count += 1;
+    let mut members = message.members();
+    let kind = members.find(|(key, _)| key.as_str() == "\"type\"");
+    let is_user = kind.is_some_and(|(_, kind)| kind.is("user"));
+    summary.user_message_count += u64::from(is_user);
+    let is_untitled = is_user && !*is_titled;
+    if summary.is_resumable && !is_untitled {
+        return;
+    }
+    let fields = Fields::of(message);
+    let counts = fields.counts();
+    summary.is_resumable |= counts.is_resumable;
+    if is_untitled && counts.is_resumable {
+        *is_titled = true;
+        let said = fields.content.map(speech::says).unwrap_or_default();
+        summary.first_user_message = (!said.is_empty()).then(|| said.into_owned());
+    }
+}

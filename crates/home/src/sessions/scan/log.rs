@@ -1,0 +1,390 @@
+//! An append log, line by line.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher, Hash as _, Hasher};
+
+use lapidary_json::{Kind, Token, scan_object};
+
+use super::super::speech;
+use super::glance::{Glance, time_of_touch};
+use super::{Summary, Unreadable, text};
+
+/// An append log, as far as it was read.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    pub(super) summary: Summary,
+    /// How many lines there were that are not blank.
+    pub(super) count: u64,
+    /// The messages since the last checkpoint: every record of one, by what its id hashes to.
+    records: Vec<u64>,
+    /// Where each id stands first among them: known once somebody rewound.
+    places: Option<ByHash<usize>>,
+    glance: Glance,
+    messages: ByHash<Counts>,
+}
+
+/// What a message counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) is_user: bool,
+    pub(super) is_resumable: bool,
+}
+
+/// The fields of a record that matter, as they stand.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Fields<'a> {
+    rewind: Option<Token<'a>>,
+    patch: Option<Token<'a>>,
+    id: Option<Token<'a>>,
+    kind: Option<Token<'a>>,
+    pub(super) content: Option<Token<'a>>,
+    calls: Option<Token<'a>>,
+    thoughts: Option<Token<'a>>,
+    session: Option<Token<'a>>,
+    project: Option<Token<'a>>,
+    messages: Option<Token<'a>>,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(record: Token<'a>) -> Self {
+        let mut fields = Self::default();
+        for (key, value) in record.members() {
+            fields.take(key, value);
+        }
+        fields
+    }
+
+    #[inline]
+    fn take(&mut self, key: Token<'a>, value: Token<'a>) {
+        let field = match key.as_str() {
+            "\"id\"" => &mut self.id,
+            "\"type\"" => &mut self.kind,
+            "\"content\"" => &mut self.content,
+            "\"toolCalls\"" => &mut self.calls,
+            "\"thoughts\"" => &mut self.thoughts,
+            "\"$set\"" => &mut self.patch,
+            "\"$rewindTo\"" => &mut self.rewind,
+            "\"sessionId\"" => &mut self.session,
+            "\"projectHash\"" => &mut self.project,
+            "\"messages\"" => &mut self.messages,
+            _ => return,
+        };
+        *field = Some(value);
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        let kind = self.kind.and_then(Token::string);
+        Counts {
+            is_user: kind.as_deref() == Some("user"),
+            is_resumable: speech::is_resumable(
+                kind.as_deref(),
+                self.content,
+                self.calls,
+                self.thoughts,
+            ),
+        }
+    }
+}
+
+impl Reading {
+    pub(super) fn lines(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let line = &rest[..end];
+            if !self.touched(line) && !self.glanced(line) {
+                self.line(&text(line));
+            }
+            rest = &rest[end + 1..];
+        }
+        // The last line may be torn.
+        self.line(&text(rest));
+    }
+
+    /// True if it says when the log was last added to, and nothing else.
+    fn touched(&mut self, line: &[u8]) -> bool {
+        let Some(time) = time_of_touch(line) else {
+            return false;
+        };
+        self.count += 1;
+        let updated = self.summary.last_updated.get_or_insert_default();
+        updated.clear();
+        updated.extend(time.iter().map(|byte| char::from(*byte)));
+        true
+    }
+
+    /// True if a look at its beginning was enough.
+    fn glanced(&mut self, line: &[u8]) -> bool {
+        let Some(seen) = self.glance.at(line) else {
+            return false;
+        };
+        let titles = seen.counts.is_user && seen.counts.is_resumable;
+        if titles && self.summary.first_user_message.is_none() {
+            return false;
+        }
+        self.note(hash(seen.id), seen.counts);
+        true
+    }
+
+    fn line(&mut self, line: &str) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        self.count += 1;
+        let mut fields = Fields::default();
+        match scan_object(line, |key, value| fields.take(key, value)) {
+            Ok(record) => self.record(&fields, record),
+            Err(_) => self.summary.unreadable_lines += 1,
+        }
+    }
+
+    /// In the CLI's own order of precedence.
+    fn record(&mut self, fields: &Fields<'_>, record: Token<'_>) {
+        let string =
+            |token: Option<Token<'_>>| token.is_some_and(|token| token.kind() == Kind::String);
+        if let Some(id) = fields.rewind.and_then(|id| id.of(Kind::String)) {
+            self.rewind(id);
+        } else if string(fields.id) {
+            self.message(fields);
+        } else if let Some(patch) = fields
+            .patch
+            .filter(|patch| matches!(patch.kind(), Kind::Object | Kind::Array))
+        {
+            if let Some(messages) = patch.get("messages").and_then(|list| list.of(Kind::Array)) {
+                self.records.clear();
+                self.places = None;
+                self.messages.clear();
+                self.all(messages);
+            }
+            self.metadata(patch);
+        } else if string(fields.session) && string(fields.project) {
+            self.metadata(record);
+            if let Some(messages) = fields.messages.and_then(|list| list.of(Kind::Array)) {
+                self.all(messages);
+            }
+        }
+    }
+
+    fn all(&mut self, messages: Token<'_>) {
+        for message in messages.elements() {
+            self.message(&Fields::of(message));
+        }
+    }
+
+    fn message(&mut self, fields: &Fields<'_>) {
+        let Some(id) = fields.id.and_then(|id| id.of(Kind::String)) else {
+            return;
+        };
+        let counts = fields.counts();
+        self.note(hash(id.as_str()), counts);
+        let titled = self.summary.first_user_message.is_some();
+        if counts.is_user && counts.is_resumable && !titled {
+            let said = fields.content.map(speech::says).unwrap_or_default();
+            self.summary.first_user_message = (!said.is_empty()).then(|| said.into_owned());
+        }
+    }
+
+    fn note(&mut self, id: u64, counts: Counts) {
+        if let Some(places) = &mut self.places {
+            places.entry(id).or_insert(self.records.len());
+        }
+        self.records.push(id);
+        self.messages.insert(id, counts);
+    }
+
+    fn rewind(&mut self, id: Token<'_>) {
+        let records = &self.records;
+        let places = self.places.get_or_insert_with(|| {
+            // From behind, so that the first of each stays.
+            let records = records.iter().enumerate().rev();
+            records.map(|(place, id)| (*id, place)).collect()
+        });
+        let from = places.get(&hash(id.as_str())).copied();
+        let first = from.unwrap_or(0);
+        for removed in self.records.drain(first..) {
+            self.messages.remove(&removed);
+            if places.get(&removed).is_some_and(|place| *place >= first) {
+                places.remove(&removed);
+            }
+        }
+        if from.is_none() {
+            self.messages.clear();
+        }
+    }
+
+    fn metadata(&mut self, record: Token<'_>) {
+        for (key, value) in record.members() {
+            self.metadatum(key, value);
+        }
+    }
+
+    pub(super) fn metadatum(&mut self, key: Token<'_>, value: Token<'_>) {
+        let field = match key.as_str() {
+            "\"sessionId\"" => {
+                self.summary.id = value.string().unwrap_or_default().into_owned();
+                return;
+            }
+            "\"projectHash\"" => &mut self.summary.project_hash,
+            "\"startTime\"" => &mut self.summary.start_time,
+            "\"lastUpdated\"" => &mut self.summary.last_updated,
+            "\"summary\"" => &mut self.summary.summary,
+            "\"kind\"" => &mut self.summary.kind,
+            _ => return,
+        };
+        let text = value.string().filter(|text| !text.is_empty());
+        *field = text.map(Cow::into_owned);
+    }
+
+    pub(super) fn finish(mut self) -> Result<Summary, Unreadable> {
+        if self.summary.id.is_empty() || self.summary.project_hash.is_none() {
+            return Err(Unreadable::NotASession);
+        }
+        self.summary.message_count = self.records.len() as u64;
+        let count =
+            |is: fn(&Counts) -> bool| self.messages.values().filter(|counts| is(counts)).count();
+        self.summary.user_message_count = count(|counts| counts.is_user) as u64;
+        self.summary.is_resumable = count(|counts| counts.is_resumable) > 0;
+        Ok(self.summary)
+    }
+}
+
+/// Not the id itself: files have many, and each is only ever compared.
+fn hash(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What belongs to an id, by what the id hashes to.
+type ByHash<V> = HashMap<u64, V, BuildHasherDefault<AsIs>>;
+
+/// What was hashed need not be hashed again.
+#[derive(Debug, Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Option<Summary> {
+        let mut reading = Reading::default();
+        reading.lines(bytes);
+        reading.finish().ok()
+    }
+
+    /// Every line read to the letter.
+    fn to_the_letter(bytes: &[u8]) -> Option<Summary> {
+        let mut reading = Reading::default();
+        for line in bytes.split(|&byte| byte == b'\n') {
+            reading.line(&text(line));
+        }
+        reading.finish().ok()
+    }
+
+    #[test]
+    fn many_rewinds_take_as_long_as_many_records() {
+        let count = 60_000;
+        let mut log = String::from("{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n");
+        for place in 0..count {
+            let _ = writeln!(
+                log,
+                "{{\"id\":\"m{place}\",\"type\":\"user\",\"content\":\"x\"}}"
+            );
+        }
+        for _ in 0..count {
+            let last = count - 1;
+            let _ = writeln!(log, "{{\"$rewindTo\":\"m{last}\"}}");
+            let _ = writeln!(
+                log,
+                "{{\"id\":\"m{last}\",\"type\":\"user\",\"content\":\"x\"}}"
+            );
+        }
+        let began = std::time::Instant::now();
+        let summary = read(log.as_bytes()).unwrap();
+        // Looking each of them up from the beginning took most of a minute.
+        assert!(began.elapsed() < std::time::Duration::from_secs(8));
+        assert_eq!(summary.message_count, count);
+    }
+
+    fn record(id: u8, kind: &str, content: &str, rest: &str) -> String {
+        format!(
+            r#"{{"id":"m{id}","timestamp":"2026-11-16T00:00:00.000Z","type":"{kind}","content":{content}{rest}}}"#
+        )
+    }
+
+    fn records() -> impl Strategy<Value = String> {
+        let long = r"code \n and \\ and \u001b[0m and ".repeat(60);
+        let output = format!(r#""{long}""#);
+        let part =
+            format!(r#"[{{"functionResponse":{{"name":"x","response":{{"output":{output}}}}}}}]"#);
+        let call = format!(
+            r#","toolCalls":[{{"id":"c","name":"x","args":{{"id":"a","timestamp":"b"}},"result":{part}}}]"#
+        );
+        let tail = format!(r#","model":{output}"#);
+        let contents = vec![
+            output.clone(),
+            part,
+            format!(r#"[{{"text":{output}}}]"#),
+            format!(r#"" \n {}""#, " ".repeat(700)),
+            r#""/help""#.to_owned(),
+            r#"[{"text":"<session_context>"}]"#.to_owned(),
+            r#""""#.to_owned(),
+            "[]".to_owned(),
+        ];
+        let kinds = vec!["user", "gemini", "info", "other"];
+        let message = (
+            0..5_u8,
+            prop::sample::select(kinds),
+            prop::sample::select(contents),
+            prop::sample::select(vec![String::new(), call, tail]),
+        )
+            .prop_map(|(id, kind, content, rest)| record(id, kind, &content, &rest));
+        let other = prop::sample::select(vec![
+            r#"{"$rewindTo":"m2"}"#,
+            r#"{"$set":{"messages":[{"id":"m1","type":"user","content":"again"}]}}"#,
+            r#"{"$set":{"summary":"what it is about"}}"#,
+            r#"{"sessionId":"s","projectHash":"h","startTime":"t"}"#,
+            "garbage",
+        ]);
+        prop_oneof![5 => message, 1 => other.prop_map(str::to_owned)]
+    }
+
+    proptest! {
+        /// Torn records, followed by the next on the same line, are what crashes leave.
+        #[test]
+        fn a_glance_tells_what_reading_to_the_letter_tells(
+            records in prop::collection::vec((records(), prop::option::weighted(0.2, any::<prop::sample::Index>())), 1..12),
+        ) {
+            let mut log = String::from("{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n");
+            for (record, torn) in records {
+                if let Some(at) = torn {
+                    log.push_str(&record[..at.index(record.len())]);
+                } else {
+                    log.push_str(&record);
+                    log.push('\n');
+                }
+            }
+            prop_assert_eq!(read(log.as_bytes()), to_the_letter(log.as_bytes()));
+        }
+    }
+}
