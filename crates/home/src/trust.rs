@@ -60,7 +60,7 @@ pub enum Reason {
 /// Why it cannot be told from here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doubt {
-    /// A file cannot be read, and Gemini CLI will refuse it too.
+    /// A file is not what it should be, and Gemini CLI will refuse it too.
     BadFile {
         /// The file.
         path: PathBuf,
