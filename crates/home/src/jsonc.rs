@@ -1,20 +1,58 @@
 //! JSON with comments, as Gemini CLI takes it: comments go, trailing commas are still a mistake.
 
+mod bounds;
+mod lines;
 mod tree;
 
 use std::fmt;
 use std::ops::Range;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::notice::Place;
+use bounds::Excess;
 
+pub(crate) use bounds::{DEEPEST, MOST};
+pub(crate) use lines::Lines;
 pub(crate) use tree::{Child, Node, Tree};
 
 /// Reads JSON with comments.
-pub(crate) fn parse(text: &str) -> Result<Value, SyntaxError> {
-    let plain = Plain::of(text);
-    serde_json::from_str(&plain.text).map_err(|error| SyntaxError::of(&error, text))
+pub(crate) fn parse(text: &str) -> Result<Value, Refusal> {
+    read(&Plain::of(text).text, text)
+}
+
+/// Reads JSON without any.
+pub(crate) fn parse_strict(text: &str) -> Result<Value, Refusal> {
+    read(text, text)
+}
+
+fn read(plain: &str, text: &str) -> Result<Value, Refusal> {
+    // This keeps nothing and does not call itself: no text is too much for it.
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(plain) {
+        return Err(Refusal::Syntax(SyntaxError::of(&error, plain, text)));
+    }
+    match bounds::check(plain) {
+        Err(Excess::Levels(byte)) => return Err(Refusal::TooDeep(Lines::of(text).place(byte))),
+        Err(Excess::Values) => return Err(Refusal::TooMany),
+        Ok(()) => {}
+    }
+    // It refuses numbers that JavaScript calls infinite, halves of surrogate pairs, and what is deeper than 128 levels.
+    let usual = serde_json::from_str(plain);
+    let odd = || Tree::of(plain).map(|tree| tree.value());
+    // A text that is valid and within the bounds has a tree.
+    Ok(usual.ok().or_else(odd).unwrap_or_default())
+}
+
+/// Why a text is not taken.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// It is not JSON.
+    Syntax(SyntaxError),
+    /// It is, but deeper than [`DEEPEST`] levels from here on.
+    TooDeep(Place),
+    /// It is, but of more than [`MOST`] values.
+    TooMany,
 }
 
 /// What is wrong with a text, and where.
@@ -27,21 +65,26 @@ pub struct SyntaxError {
 }
 
 impl SyntaxError {
-    pub(crate) fn of(error: &serde_json::Error, text: &str) -> Self {
+    fn of(error: &serde_json::Error, plain: &str, text: &str) -> Self {
         let told = error.to_string();
         let (problem, _) = told.rsplit_once(" at line ").unwrap_or((&told, ""));
-        let line = text.split('\n').nth(error.line().saturating_sub(1));
         // It counts bytes.
-        let before = error.column().saturating_sub(1);
-        let before = line.map_or(0, |line| letters_before(line, before));
+        let lines = Lines::of(text);
+        let byte = lines.start(error.line()) + error.column().saturating_sub(1);
+        let problem = match plain.split_at_checked(byte) {
+            Some((before, rest)) if is_trailing(before, rest) => "trailing comma",
+            _ => problem,
+        };
         Self {
             problem: problem.to_owned(),
-            place: Place {
-                line: error.line(),
-                column: before + 1,
-            },
+            place: lines.place(byte),
         }
     }
+}
+
+/// Whether a list or an object ends where one more value should have come.
+fn is_trailing(before: &str, rest: &str) -> bool {
+    rest.starts_with(['}', ']']) && before.trim_end().ends_with(',')
 }
 
 impl std::error::Error for SyntaxError {}
@@ -50,21 +93,6 @@ impl fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Place { line, column } = self.place;
         write!(f, "{} at line {line} column {column}", self.problem)
-    }
-}
-
-/// How many letters begin before a byte.
-fn letters_before(text: &str, byte: usize) -> usize {
-    text.char_indices().take_while(|(at, _)| *at < byte).count()
-}
-
-/// Where a byte of a text is.
-pub(crate) fn place(text: &str, byte: usize) -> Place {
-    let before = text.get(..byte).unwrap_or(text);
-    let start = before.rfind('\n').map_or(0, |at| at + 1);
-    Place {
-        line: before.matches('\n').count() + 1,
-        column: before[start..].chars().count() + 1,
     }
 }
 
@@ -165,19 +193,80 @@ mod tests {
         check("{} // caf\u{e9}\u{85}", Some(json!({})));
         check("{} // hard\u{a0}space", None); // as in Gemini CLI
         check("/", None);
+        check("[1,\n]", None);
         check("", None);
     }
 
     #[test]
     fn a_mistake_is_where_it_stands() {
-        let error = parse("// hello\n{ /* é */ x }").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "key must be a string at line 2 column 11"
+        for (text, expected) in [
+            (
+                "// hello\n{ /* é */ x }",
+                "key must be a string at line 2 column 11",
+            ),
+            ("{\"é\": ü}", "expected value at line 1 column 7"),
+            (
+                "{\"a\": 1",
+                "EOF while parsing an object at line 1 column 7",
+            ),
+            ("{\"a\": [1, // é\n]}", "trailing comma at line 2 column 1"),
+            ("{\"a\": 1, }", "trailing comma at line 1 column 10"),
+            ("{,}", "key must be a string at line 1 column 2"),
+            // What is too deep as well is not JSON in the first place.
+            (
+                &"[".repeat(100_000),
+                "EOF while parsing a list at line 1 column 100000",
+            ),
+        ] {
+            let Err(Refusal::Syntax(error)) = parse(text) else {
+                panic!("{text} is no JSON");
+            };
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    fn nested(levels: usize) -> String {
+        format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels))
+    }
+
+    /// Every answer here is that of Gemini CLI 0.61, which starts with all of these.
+    #[test]
+    fn what_javascript_reads_is_read() {
+        let check = |text: &str, expected: Value| assert_eq!(parse(text).unwrap(), expected);
+        // There is no infinity in JSON: the largest number behaves as one.
+        check(
+            "[1e400, -1e400, /**/ 1e-400]",
+            json!([f64::MAX, f64::MIN, 0.0]),
         );
-        let error = parse("{\"é\": ü}").unwrap_err();
-        assert_eq!(error.place, Place { line: 1, column: 7 });
-        let error = parse("{\"a\": 1").unwrap_err();
-        assert_eq!(error.place.line, 1);
+        check(
+            r#"{"\ud800": "a\udc00b", "p": "\ud83d\ude00"}"#,
+            json!({"\u{fffd}": "a\u{fffd}b", "p": "\u{1f600}"}),
+        );
+        check(
+            r#"{"a": 1e400, "b": [true, null], "a": 2}"#,
+            json!({"a": 2, "b": [true, null]}),
+        );
+        let mut value = parse(&nested(DEEPEST)).unwrap();
+        for _ in 0..DEEPEST {
+            value = value["a"].take();
+        }
+        assert_eq!(value, 1);
+    }
+
+    #[test]
+    fn what_would_overflow_is_refused_where_it_does() {
+        let text = format!("\n{}", nested(DEEPEST + 1));
+        let refused = parse(&text);
+        let place = Place {
+            line: 2,
+            column: 5 * DEEPEST + 1,
+        };
+        assert!(matches!(refused, Err(Refusal::TooDeep(at)) if at == place));
+        assert!(matches!(
+            parse_strict(&nested(1_000_000)),
+            Err(Refusal::TooDeep(_))
+        ));
+        let many = format!("[1{}]", ",1".repeat(MOST));
+        assert!(matches!(parse(&many), Err(Refusal::TooMany)));
     }
 }

@@ -21,7 +21,7 @@ pub mod trust;
 pub mod vault;
 pub mod yaml;
 
-pub use file::ReadError;
+pub use file::{ReadError, Verdict};
 pub use jsonc::SyntaxError;
 pub use notice::{Notice, Place};
 pub use places::{GeminiHome, Vars};

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::file::{self, ReadError};
-use crate::jsonc::{self, Tree};
+use crate::jsonc::{Lines, Tree};
 use crate::notice::Place;
 use crate::places::GeminiHome;
 
@@ -62,7 +62,7 @@ pub enum Scope {
 impl SettingsFile {
     /// A file, if it is there.
     fn read(scope: Scope, path: PathBuf) -> Option<Self> {
-        let (text, content) = match file::text(&path).transpose()? {
+        let (text, content) = match file::json_text(&path).transpose()? {
             Ok(text) => {
                 let content = file::parse(&text);
                 (text, content)
@@ -81,7 +81,7 @@ impl SettingsFile {
     /// Where the value at a path of keys stands in the file, with its key. The items of a list are keys too: `"0"`, `"1"`.
     pub fn place(&self, keys: &[impl AsRef<str>]) -> Option<Place> {
         let start = Tree::of(&self.text)?.start(keys)?;
-        Some(jsonc::place(&self.text, start))
+        Some(Lines::of(&self.text).place(start))
     }
 }
 

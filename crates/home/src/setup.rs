@@ -149,13 +149,10 @@ fn trust(
     workspace: settings::Workspace,
     check: impl FnOnce(bool) -> Trust,
 ) -> Trust {
-    let bad = settings
-        .files
-        .iter()
-        .find_map(|file| Some((file.path.clone(), file.content.as_ref().err()?)));
+    let mut files = settings.files.iter();
+    let bad = files.find_map(|file| Some((&file.path, file.content.as_ref().err()?)));
     if let Some((path, error)) = bad {
-        let problem = error.to_string();
-        return Trust::Unknown(Doubt::BadFile { path, problem });
+        return Trust::Unknown(Doubt::about(path, error));
     }
     let merged = settings::merge(settings.contents(workspace));
     let enabled = settings::at(&merged, &["security", "folderTrust", "enabled"]);

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::file::{ReadError, Verdict};
 use crate::places::{GeminiHome, Vars};
 use crate::settings::{Scope, Settings, Workspace};
 
@@ -59,11 +60,18 @@ pub enum Reason {
 /// Why it cannot be told from here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doubt {
-    /// A file cannot be read, and Gemini CLI will refuse it too.
+    /// A file is not what it should be, and Gemini CLI will refuse it too.
     BadFile {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
+        problem: String,
+    },
+    /// We do not read a file, but Gemini CLI may.
+    UnreadFile {
+        /// The file.
+        path: PathBuf,
+        /// Why we do not.
         problem: String,
     },
     /// Gemini CLI leaves out a file of the system's that others can write, and judges that by more than we see.
@@ -167,10 +175,7 @@ fn denied(vars: Vars<'_>) -> Option<Reason> {
 fn is_enabled(settings: &Settings, workspace: Workspace) -> Result<bool, Doubt> {
     for file in &settings.files {
         if let Err(error) = &file.content {
-            return Err(Doubt::BadFile {
-                path: file.path.clone(),
-                problem: error.to_string(),
-            });
+            return Err(Doubt::about(&file.path, error));
         }
         let is_systems = matches!(file.scope, Scope::System | Scope::SystemDefaults);
         if is_systems && file.is_open_to_others {
@@ -181,6 +186,17 @@ fn is_enabled(settings: &Settings, workspace: Workspace) -> Result<bool, Doubt> 
         None => Ok(true),
         Some(Value::Bool(enabled)) => Ok(*enabled),
         Some(odd) => Err(Doubt::OddSetting(odd.to_string())),
+    }
+}
+
+impl Doubt {
+    /// What a file that cannot be used leaves open.
+    pub(crate) fn about(path: &Path, error: &ReadError) -> Self {
+        let (path, problem) = (path.to_owned(), error.to_string());
+        match error.verdict(&path) {
+            Verdict::Refuses => Self::BadFile { path, problem },
+            Verdict::MayRead | Verdict::Misses => Self::UnreadFile { path, problem },
+        }
     }
 }
 
@@ -198,7 +214,9 @@ impl fmt::Display for Reason {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BadFile { path, problem } => write!(f, "`{}` {problem}", path.display()),
+            Self::BadFile { path, problem } | Self::UnreadFile { path, problem } => {
+                write!(f, "`{}` {problem}", path.display())
+            }
             Self::OpenFile(path) => write!(
                 f,
                 "`{}` can be written by others than root, and may be left out",

@@ -380,6 +380,32 @@ fn settings_that_cannot_be_read_are_named_with_the_place_of_the_mistake() {
     assert_eq!(visit.code, Some(1));
 }
 
+/// Gemini CLI reads it, and a doctor who cannot is no reason to call it ill.
+#[test]
+fn settings_that_only_we_do_not_read_are_no_problem() {
+    let world = World::with_agent(WELL);
+    let deep = format!("{{\"x\": {}{}}}", "[".repeat(600), "]".repeat(600));
+    write(&world, "home/.gemini/settings.json", &deep);
+    let visit = visit(&world, |_| {});
+    let path = world.path("home/.gemini/settings.json");
+    let path = path.display();
+    let told = format!("`{path}` has more than 512 levels");
+    let project = world.path("project");
+    let project = project.display();
+    let complaint = |name: &str, message: String| (name.to_owned(), "warning".to_owned(), message);
+    let expected = [
+        complaint(
+            "trust",
+            format!("whether `{project}` is trusted, only Gemini CLI can tell: {told}"),
+        ),
+        complaint(
+            "settings",
+            format!("{told}; Lapidary does not read it, Gemini CLI may"),
+        ),
+    ];
+    assert_eq!((visit.code, visit.complaints()), (Some(0), expected.into()));
+}
+
 #[test]
 fn nobody_signed_in_is_a_problem() {
     let world = World::with_agent(WELL);

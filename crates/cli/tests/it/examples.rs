@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-use crate::support::{Ran, output, root};
+use crate::support::{Ran, output, program, root};
 
 const FIXTURES: &str = "fixtures/gemini-0.61.0";
 
 fn script(interpreter: &str, name: &str, captures: &[&str]) -> Ran {
-    let mut command = Command::new(interpreter);
+    let mut command = program(interpreter);
     command
         .arg(format!("examples/{name}"))
         .args(
@@ -68,7 +68,7 @@ gemini-3.8-flash: 100 in, 10 out, 0 cached
 #[test]
 fn a_front_end_shows_a_run_as_it_happens() {
     let state = tempfile::tempdir().unwrap();
-    let mut python = Command::new("python3");
+    let mut python = program("python3");
     python
         .args(["examples/frontend.py", "--agent", "demo", "hello"])
         .env("LAPIDARY", env!("CARGO_BIN_EXE_lapidary"))
@@ -96,7 +96,7 @@ fn a_recording_is_the_agent_of_somebodys_tests() {
             .current_dir(folder.path());
         output(command, b"")
     };
-    let mut record = Command::new(lapidary);
+    let mut record = program(lapidary);
     record.args([
         "record",
         "--record-dir",
@@ -108,7 +108,7 @@ fn a_recording_is_the_agent_of_somebodys_tests() {
     ]);
     record.arg(root().join(FIXTURES).join("text-simple.stdout.jsonl"));
     assert_eq!(in_folder(record).status.code(), Some(0));
-    let mut bash = Command::new("bash");
+    let mut bash = program("bash");
     bash.arg(root().join("examples/without-a-model.sh"));
     bash.args(["agents/fix", lapidary, "run", "--format", "result", "hi"]);
     let ran = in_folder(bash);
@@ -141,7 +141,7 @@ completed: end_turn
 /// A client of `connect`, with the agent that does what it is told.
 fn talk(interpreter: &str, client: &std::path::Path) {
     let state = tempfile::tempdir().unwrap();
-    let mut command = Command::new(interpreter);
+    let mut command = program(interpreter);
     command
         .arg(client)
         .args(["--ask", "read", "--trust-workspace"])
@@ -183,7 +183,7 @@ fn a_client_in_typescript_keeps_an_agent() {
     let configured = built.path().join("tsconfig.json");
     std::fs::write(&configured, project.to_string()).unwrap();
     std::fs::write(built.path().join("package.json"), r#"{"type":"module"}"#).unwrap();
-    let mut compiler = Command::new("node");
+    let mut compiler = program("node");
     compiler
         .arg(modules.join("typescript/bin/tsc"))
         .arg("--project")

@@ -3,13 +3,14 @@
 //! A capture that is dropped into `fixtures/` is picked up here, and fails until its golden files are blessed.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use lapidary_testkit::captures::{self, Capture, Kind};
 use lapidary_testkit::golden::Goldens;
 
+use crate::support::program;
+
 fn translate(capture: &Capture, view: &str) -> Vec<u8> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lapidary"));
+    let mut command = program(env!("CARGO_BIN_EXE_lapidary"));
     command.args([
         "translate",
         "--from",

@@ -2,9 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use crate::support::{output, root, run};
+use crate::support::{output, program, root, run};
 
 const COMMANDS: [&str; 11] = [
     "run",
@@ -114,7 +113,7 @@ fn completions_are_scripts_that_name_the_options() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("script");
         fs::write(&file, script).unwrap();
-        let mut syntax = Command::new(shell);
+        let mut syntax = program(shell);
         syntax.arg("-n").arg(&file);
         match syntax.output() {
             Ok(checked) => assert!(checked.status.success(), "{shell}: {checked:?}"),
@@ -156,7 +155,7 @@ fn every_file_here_is_a_module() {
 #[test]
 fn a_pager_may_be_left_early() {
     for args in ["--help", "man translate", "completions zsh", "schema"] {
-        let mut shell = Command::new("bash");
+        let mut shell = program("bash");
         let script = format!("set -o pipefail; \"$0\" {args} | true");
         shell.args(["-c", &script, env!("CARGO_BIN_EXE_lapidary")]);
         let ended = output(shell, b"");

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{DEADLINE, Ran, ended, lapidary, lines_of, output, read, root};
+use crate::support::{DEADLINE, Ran, ended, lapidary, lines_of, output, program, read, root};
 use crate::usage::{assert_harmless, on_a_terminal};
 
 const CAPTURE: &str = "fixtures/gemini-0.61.0/tool-replace.stdout.jsonl";
@@ -348,7 +348,7 @@ fn it_neither_reads_stdin_nor_needs_it() {
     let held = open.stdin.take();
     assert_eq!(ended(open).stdout, b"hello\n");
     drop(held);
-    let mut shell = Command::new("sh");
+    let mut shell = program("sh");
     shell
         .args([
             "-c",

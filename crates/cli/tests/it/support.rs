@@ -20,9 +20,24 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
+/// A program that knows nothing of who runs the tests: not where their home of Gemini CLI is, no key, no directory of ours.
+pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(name);
+    let ours = |name: &OsStr| {
+        let name = name.to_string_lossy();
+        ["GEMINI_", "GOOGLE_", "LAPIDARY_"]
+            .iter()
+            .any(|start| name.starts_with(start))
+    };
+    for (name, _) in std::env::vars_os().filter(|(name, _)| ours(name)) {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// The binary, in the repository's root, so that messages name files the same way everywhere.
 pub(crate) fn lapidary<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lapidary"));
+    let mut command = program(env!("CARGO_BIN_EXE_lapidary"));
     command.args(args).current_dir(root());
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
         command.env_remove(name);
@@ -135,4 +150,31 @@ pub(crate) fn root() -> PathBuf {
 /// The bytes of a file of the repository.
 pub(crate) fn read(name: &str) -> Vec<u8> {
     fs::read(root().join(name)).unwrap()
+}
+
+/// This test is two: as itself it starts itself again, with variables that somebody's shell may have.
+#[test]
+fn what_a_shell_has_set_reaches_no_command_of_a_test() {
+    const SET: [&str; 3] = ["GEMINI_CLI_HOME", "GOOGLE_API_KEY", "LAPIDARY_STATE_DIR"];
+    if std::env::var_os("LAPIDARY_TEST_SHELL").is_none() {
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again.args([
+            "--exact",
+            "support::what_a_shell_has_set_reaches_no_command_of_a_test",
+        ]);
+        again.envs(SET.map(|name| (name, "/nonexistent")));
+        again.env("LAPIDARY_TEST_SHELL", "");
+        let ran = output(again, b"");
+        assert!(ran.status.success(), "{ran:?}");
+        return;
+    }
+    for command in [program("env"), lapidary(["schema"])] {
+        let removed = command.get_envs().filter(|(_, value)| value.is_none());
+        let removed: Vec<_> = removed.map(|(name, _)| name.to_owned()).collect();
+        let all = SET.iter().all(|name| removed.contains(&name.into()));
+        assert!(all, "{removed:?}");
+    }
+    let seen = output(program("env"), b"").stdout;
+    let seen = String::from_utf8(seen).unwrap();
+    assert!(!seen.contains("/nonexistent"), "{seen}");
 }

@@ -1,8 +1,6 @@
 //! On a terminal: Python's `pty` module provides one.
 
-use std::process::Command;
-
-use crate::support::{output, root, run};
+use crate::support::{output, program, root, run};
 
 const RUN: &str = "fixtures/gemini-0.61.0/sess-a.stdout.jsonl";
 const HOSTILE: &str = "fuzz/seeds/translate/escape-sequences";
@@ -17,7 +15,7 @@ pub(crate) fn on_a_terminal(
     env: &[(&str, &str)],
     typed: &[u8],
 ) -> (String, Option<i32>) {
-    let mut python = Command::new("python3");
+    let mut python = program("python3");
     python
         .args(["-c", ON_A_TERMINAL, env!("CARGO_BIN_EXE_lapidary")])
         .args(args)

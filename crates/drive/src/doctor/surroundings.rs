@@ -1,10 +1,9 @@
 //! What a run meets: trust, an account, settings of theirs and of ours.
 
-use lapidary_home::GeminiHome;
-use lapidary_home::Vars;
 use lapidary_home::auth::Auth;
 use lapidary_home::settings::Settings;
 use lapidary_home::trust::{Doubt, Trust};
+use lapidary_home::{GeminiHome, Vars, Verdict};
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use super::Patient;
@@ -79,16 +78,17 @@ pub(super) fn auth(
     }
 }
 
-/// Whether Gemini CLI will be able to read its settings. One for each file that it cannot.
+/// Whether Gemini CLI will be able to read its settings. One for each file that it cannot, or we cannot.
 pub(super) fn settings(settings: &Settings) -> Vec<Check> {
     let check = |state, message: String| Check::new(CheckName::Settings, state, message);
     let broken = settings.files.iter().filter_map(|file| {
         let error = file.content.as_ref().err()?;
         let message = format!("`{}` {error}", file.path.display());
-        Some(
-            check(CheckState::Problem, message)
+        Some(match error.verdict(&file.path) {
+            Verdict::Refuses => check(CheckState::Problem, message)
                 .remedy("repair it: Gemini CLI ends with exit code 52"),
-        )
+            verdict => check(CheckState::Warning, format!("{message}; {verdict}")),
+        })
     });
     let broken: Vec<_> = broken.collect();
     if !broken.is_empty() {

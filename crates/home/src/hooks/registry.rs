@@ -118,7 +118,7 @@ impl Registry {
                     origin: file.path.clone(),
                     place: Vec::new(),
                     misfit: Misfit::File,
-                    why: format!("it {error}; Gemini CLI does not start with such a file"),
+                    why: format!("it {error}; {}", error.verdict(&file.path)),
                 });
             }
         }

@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use super::Plain;
+use lapidary_json::Token;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::{Plain, bounds};
 
 /// A text that is JSON with comments, and where its values are.
 pub(crate) struct Tree {
@@ -16,7 +20,12 @@ pub(crate) struct Node {
     pub(crate) span: Range<usize>,
     /// What is in it: nothing unless it is a list or an object.
     pub(crate) children: Vec<Child>,
+    /// Those of a large object by key, so that each is found without looking at all the others.
+    by_key: Vec<usize>,
 }
+
+/// An object of fewer keys is searched from one end to the other.
+const LARGE: usize = 16;
 
 /// A value in a list or an object.
 pub(crate) struct Child {
@@ -28,11 +37,12 @@ pub(crate) struct Child {
 }
 
 impl Tree {
-    /// The values of a text. None if it is not JSON.
+    /// The values of a text. None if it is not JSON, or too much of it.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let plain = Plain::of(text);
         // Below, nothing has to be checked.
-        serde_json::from_str::<serde::de::IgnoredAny>(&plain.text).ok()?;
+        serde_json::from_str::<IgnoredAny>(&plain.text).ok()?;
+        bounds::check(&plain.text).ok()?;
         let mut walk = Walk {
             text: &plain.text,
             at: 0,
@@ -55,12 +65,73 @@ impl Tree {
         };
         Some(self.find(way)?.child(last.as_ref())?.start)
     }
+
+    /// All of it as JavaScript reads it, as far as we have values for it: half of a surrogate pair becomes what it becomes when
+    /// written anywhere, and a number without end the largest there is.
+    pub(super) fn value(&self) -> Value {
+        self.root.value(&self.plain.text)
+    }
 }
 
 impl Node {
     /// The value at a key. Of two with the same key the last counts.
     pub(crate) fn child(&self, key: &str) -> Option<&Child> {
-        self.children.iter().rev().find(|child| child.key == key)
+        Some(&self.children[self.position(key)?])
+    }
+
+    /// Which of the children that is.
+    pub(crate) fn position(&self, key: &str) -> Option<usize> {
+        if self.by_key.is_empty() {
+            return self.children.iter().rposition(|child| child.key == key);
+        }
+        let key_of = |at: &usize| self.children[*at].key.as_str();
+        let end = self.by_key.partition_point(|at| key_of(at) <= key);
+        let last = self.by_key.get(end.checked_sub(1)?)?;
+        (key_of(last) == key).then_some(*last)
+    }
+
+    fn new(span: Range<usize>, children: Vec<Child>) -> Self {
+        let mut by_key = Vec::new();
+        if children.len() >= LARGE {
+            by_key.extend(0..children.len());
+            // Those of the same key stay in their order.
+            by_key.sort_by(|one, other| children[*one].key.cmp(&children[*other].key));
+        }
+        Self {
+            span,
+            children,
+            by_key,
+        }
+    }
+
+    fn value(&self, text: &str) -> Value {
+        let own = &text[self.span.clone()];
+        let children = self.children.iter();
+        match own.as_bytes().first() {
+            Some(b'{') => {
+                let pairs = children.map(|child| (child.key.clone(), child.node.value(text)));
+                Value::Object(pairs.collect())
+            }
+            Some(b'[') => children.map(|child| child.node.value(text)).collect(),
+            Some(b'"') => Value::String(unescaped(own)),
+            _ => serde_json::from_str(own).unwrap_or_else(|_| endless(own)),
+        }
+    }
+}
+
+/// The text of a string that is valid JSON.
+fn unescaped(string: &str) -> String {
+    let token = Token::parse(string).ok();
+    let text = token.and_then(Token::string);
+    text.map(Into::into).unwrap_or_default()
+}
+
+/// A number that JavaScript calls infinite.
+fn endless(number: &str) -> Value {
+    if number.starts_with('-') {
+        f64::MIN.into()
+    } else {
+        f64::MAX.into()
     }
 }
 
@@ -79,10 +150,7 @@ impl Walk<'_> {
             b'"' => self.skip_text()?,
             _ => self.skip_word(),
         }
-        Some(Node {
-            span: start..self.at,
-            children,
-        })
+        Some(Node::new(start..self.at, children))
     }
 
     fn members(&mut self, children: &mut Vec<Child>, end: u8) -> Option<()> {
@@ -111,7 +179,7 @@ impl Walk<'_> {
     fn key(&mut self) -> Option<String> {
         let start = self.at;
         self.skip_text()?;
-        let key = serde_json::from_str(&self.text[start..self.at]).ok()?;
+        let key = unescaped(&self.text[start..self.at]);
         self.skip_space();
         self.at += 1;
         Some(key)
@@ -147,5 +215,32 @@ impl Walk<'_> {
         while self.next().is_some_and(|byte| !ends(byte)) {
             self.at += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However many there are, and in whatever order.
+    #[test]
+    fn of_two_with_the_same_key_the_last_is_found() {
+        for count in [3, LARGE - 1, LARGE, 100] {
+            let pairs: Vec<_> = (0..count)
+                .map(|at| format!("\"k{}\": {at}", at % (count - 1)))
+                .collect();
+            let text = format!("{{{}}}", pairs.join(", "));
+            let tree = Tree::of(&text).unwrap();
+            let found = |key: &str| Some(&text[tree.find(&[key])?.span.clone()]);
+            assert_eq!(found("k0"), Some(&*(count - 1).to_string()));
+            for at in 1..count - 1 {
+                assert_eq!(found(&format!("k{at}")), Some(&*at.to_string()));
+            }
+            assert_eq!((found("j"), found("k"), found("l")), (None, None, None));
+        }
+        let text = format!("[{}]", ["7"; 100].join(","));
+        let tree = Tree::of(&text).unwrap();
+        assert_eq!(tree.start(&["42"]), Some(1 + 2 * 42));
+        assert_eq!(tree.start(&["100"]), None);
     }
 }

@@ -28,6 +28,14 @@ pub enum EditError {
         /// What is wrong with it.
         source: ReadError,
     },
+    /// What the file would be after the change nobody could read, or not we ourselves.
+    #[error("`{path}` is left as it is: after the change it {source}")]
+    Spoiled {
+        /// The file.
+        path: PathBuf,
+        /// What would be wrong with it.
+        source: ReadError,
+    },
     /// A step of the path of keys is there, but is no object; or the list is no list.
     #[error("`{key}` is {found}, not {expected}, in `{path}`")]
     OddValue {

@@ -1,5 +1,6 @@
 //! The files as Gemini CLI takes them: variables filled in, texts read kindly, old keys as new ones.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -7,7 +8,7 @@ use serde_json::{Map, Value};
 use super::check::{self, Misfit};
 use super::{Known, Scope, Settings, SettingsFile, Workspace, migrate, unknown};
 use crate::file::ReadError;
-use crate::jsonc::{self, Tree};
+use crate::jsonc::{Lines, Tree};
 use crate::notice::Notice;
 use crate::places::{GeminiHome, Vars};
 
@@ -36,8 +37,7 @@ impl Reading {
             let mut misfits = check::check(content, &written);
             rename_theme(file.scope, content);
             // What is a mistake for the CLI is not worth a second word.
-            misfits.extend(odd);
-            misfits.dedup_by(|later, earlier| later.keys == earlier.keys);
+            misfits.extend(new(odd, &misfits));
             reading.notices.extend(notices(file, misfits));
         }
         reading
@@ -60,7 +60,7 @@ impl Reading {
                     ReadError::Json(error) => format!("is not valid JSON: {}", error.problem),
                     error => error.to_string(),
                 };
-                let sentence = format!("{problem}; Gemini CLI does not start with it");
+                let sentence = format!("{problem}; {}", error.verdict(&file.path));
                 notices.push(Notice {
                     place: error.place(),
                     ..about(file, &sentence)
@@ -84,6 +84,13 @@ impl Reading {
     }
 }
 
+/// Those of which nothing is said yet.
+fn new(mut odd: Vec<Misfit>, told: &[Misfit]) -> Vec<Misfit> {
+    let told: HashSet<_> = told.iter().map(|misfit| &misfit.keys).collect();
+    odd.retain(|misfit| !told.contains(&misfit.keys));
+    odd
+}
+
 /// Two themes have other names now.
 fn rename_theme(scope: Scope, content: &mut Map<String, Value>) {
     if !matches!(scope, Scope::User | Scope::Workspace) {
@@ -104,10 +111,11 @@ fn notices(file: &SettingsFile, misfits: Vec<Misfit>) -> Vec<Notice> {
         return Vec::new();
     }
     let tree = Tree::of(&file.text);
+    let lines = Lines::of(&file.text);
     let told = misfits.into_iter().map(|misfit| {
         let start = tree.as_ref().and_then(|tree| tree.start(&misfit.keys));
         Notice {
-            place: start.map(|start| jsonc::place(&file.text, start)),
+            place: start.map(|start| lines.place(start)),
             key: Some(misfit.keys.join(".")),
             ..about(file, &misfit.sentence)
         }

@@ -60,10 +60,7 @@ impl fmt::Display for Rule {
 pub(super) fn judge(folder: &Path, file: &Path) -> Trust {
     let rules = match read(file, folder) {
         Ok(rules) => rules,
-        Err(problem) => {
-            let path = file.to_owned();
-            return Trust::Unknown(Doubt::BadFile { path, problem });
-        }
+        Err(doubt) => return Trust::Unknown(doubt),
     };
     let folder = real(folder);
     let mut longest: Option<(usize, Rule)> = None;
@@ -123,13 +120,16 @@ pub fn set(folder: &Path, level: Level, home: &GeminiHome) -> Result<Changed, Ed
 }
 
 /// The rules, each with its absolute path. A later rule for the same path takes the place of the earlier one.
-fn read(file: &Path, folder: &Path) -> Result<Vec<(PathBuf, Rule)>, String> {
-    let object = file::object(file).map_err(|error| error.to_string())?;
+fn read(file: &Path, folder: &Path) -> Result<Vec<(PathBuf, Rule)>, Doubt> {
+    let object = file::object(file).map_err(|error| Doubt::about(file, &error))?;
     let mut rules: Vec<(PathBuf, Rule)> = Vec::new();
     let mut places: HashMap<PathBuf, usize> = HashMap::new();
     for (path, value) in object.unwrap_or_default() {
         let level = value.as_str().and_then(Level::read);
-        let level = level.ok_or_else(|| format!("has the trust level {value} for `{path}`"))?;
+        let level = level.ok_or_else(|| Doubt::BadFile {
+            path: file.to_owned(),
+            problem: format!("has the trust level {value} for `{path}`"),
+        })?;
         let absolute = absolute(folder, Path::new(&path));
         let rule = Rule { path, level };
         match places.entry(absolute.clone()) {

@@ -1,7 +1,9 @@
 //! Settings: what holds, what is said about the files, and how they are changed.
 
 mod edit;
+mod edit_anywhere;
 mod edit_properties;
+mod extremes;
 mod notices;
 mod oracle;
 mod together;

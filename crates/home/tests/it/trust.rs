@@ -28,6 +28,7 @@ fn told(trust: &Trust) -> String {
         }
         Trust::Unknown(Doubt::OpenFile(_)) => "? open".to_owned(),
         Trust::Unknown(Doubt::OddSetting(value)) => format!("? {value}"),
+        Trust::Unknown(Doubt::UnreadFile { .. }) => "? unread file".to_owned(),
         Trust::Unknown(Doubt::Ide) => "? ide".to_owned(),
     }
 }

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::talk::{Client, records, talk, transcripts};
 use crate::run::world::World;
-use crate::support::{DEADLINE, lapidary, output, root};
+use crate::support::{DEADLINE, lapidary, output, program, root};
 
 fn fixture(name: &str) -> PathBuf {
     root().join(format!("fixtures/acp-agents/{name}.acp.jsonl"))
@@ -178,7 +178,7 @@ fn a_long_recording_takes_no_more_memory_than_a_short_one() {
         format!("1.000 in {asked}\n2.000 out {told}\n"),
     )
     .unwrap();
-    let mut limited = Command::new("sh");
+    let mut limited = program("sh");
     let limit = "ulimit -d 50000 && exec \"$@\""; // half of what is said
     limited.args([
         "-c",

@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::world::{Told, World};
 
+use crate::support::program;
+
 const FINE: &str = "cat > ../got; init; say a; success";
 
 fn check(told: &Told, cause: &str, code: i32, words: &str) {
@@ -60,7 +62,7 @@ fn stdin_is_closed() {
         let environment = environment
             .get_envs()
             .filter_map(|(name, value)| Some((name, value?)));
-        let mut command = std::process::Command::new("sh");
+        let mut command = program("sh");
         command
             .args(["-c", &format!("exec {lapidary} run {prompt} <&-")])
             .current_dir(world.path("project"))
@@ -255,7 +257,7 @@ fn a_full_disk_ends_the_run() {
         .get_envs()
         .map(|(k, v)| (k.to_owned(), v.map(ToOwned::to_owned)))
         .collect();
-    command = std::process::Command::new("unshare");
+    command = program("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
     command.current_dir(world.path("project"));
     for (name, value) in environment {

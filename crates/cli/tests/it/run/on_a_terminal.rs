@@ -1,10 +1,9 @@
 //! What a person sees: the real binary on a real pseudo-terminal, looked at through a terminal's model.
 
 use std::num::NonZeroU16;
-use std::process::Command;
 
 use super::world::World;
-use crate::support::output;
+use crate::support::{output, program};
 use crate::usage::on_a_terminal;
 
 fn screen(shown: &str) -> String {
@@ -73,7 +72,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 #[test]
 fn ctrl_c_typed_at_the_terminal_cancels() {
     let state = tempfile::tempdir().unwrap();
-    let mut python = Command::new("python3");
+    let mut python = program("python3");
     python
         .args(["-c", CTRL_C, env!("CARGO_BIN_EXE_lapidary")])
         .args(["run", "--agent", "demo", "hello"])
@@ -132,7 +131,7 @@ fn a_character_that_comes_in_two_pieces_is_shown_as_one() {
             r"printf 'x\303'{to}; while [ ! -e ../seen ]; do sleep 0.01; done; printf '\251\n'{to}; exit 3"
         ));
         let lapidary = world.lapidary(&[]);
-        let mut python = Command::new("python3");
+        let mut python = program("python3");
         python
             .args(["-c", SEEN])
             .arg(world.path("seen"))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crate::support::{Ran, lapidary, output};
+use crate::support::{Ran, lapidary, output, program};
 
 /// A home, a project and a cache of their own.
 pub(super) struct Home {
@@ -105,7 +105,7 @@ impl Home {
 
     /// The same, by a line of shell that gets the command as its arguments.
     pub(super) fn ran_by(&self, shell: &str, args: &[&str]) -> Ran {
-        let mut command = Command::new("sh");
+        let mut command = program("sh");
         command
             .args(["-c", shell, env!("CARGO_BIN_EXE_lapidary"), "sessions"])
             .args(args);

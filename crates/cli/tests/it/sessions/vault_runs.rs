@@ -8,6 +8,8 @@ use serde_json::json;
 
 use crate::run::world::{Told, World};
 
+use crate::support::program;
+
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const START: &str = "2026-01-02T10:00:00.000Z";
 
@@ -23,7 +25,7 @@ fn with_a_full_disk(world: &World, home: &Recorded, args: &[&str]) -> Command {
     let small = world.path("state/vault");
     fs::create_dir_all(&small).unwrap();
     let usual = command(world, home, args);
-    let mut command = Command::new("unshare");
+    let mut command = program("unshare");
     command
         .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
         .arg("mount -t tmpfs -o size=64k none \"$1\" && shift && exec \"$@\"")

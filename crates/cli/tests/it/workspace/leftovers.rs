@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use super::bench::{Bench, LONG, setup};
 use crate::run::world::{MARK, Mark};
-use crate::support::ended;
+use crate::support::{ended, program};
 
 /// Something in a session of its own, a daemon, and something that ignores what it can.
 const FAMILY: &str = "setsid sleep 601 & (setsid sleep 602 &); sh -c 'trap \"\" TERM HUP INT; sleep 603; sleep 604' & echo ready; sleep 605";
@@ -107,7 +107,7 @@ fn nothing_is_left_when_we_are_killed() {
         return host(PathBuf::from(root));
     }
     let (directory, mark) = (tempfile::tempdir().unwrap(), Mark::fresh());
-    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let mut command = program(std::env::current_exe().unwrap());
     command
         .args([
             "--exact",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::{EditError, diff, kind};
-use crate::file::{self, ReadError};
+use crate::file::{self, LONGEST_JSON, ReadError};
 use crate::settings::at;
 
 /// A settings file on its way to be changed. Variables in it stay as they are written.
@@ -14,6 +14,8 @@ pub struct Document {
     path: PathBuf,
     text: String,
     object: Map<String, Value>,
+    /// How many bytes it may become: what we write we can read.
+    longest: u64,
 }
 
 impl Document {
@@ -25,6 +27,7 @@ impl Document {
             path: path.to_owned(),
             object: file::parse(&text)?,
             text,
+            longest: LONGEST_JSON,
         })
     }
 
@@ -122,12 +125,39 @@ impl Document {
     fn say(&mut self, wanted: Map<String, Value>) -> Result<(), EditError> {
         let (old, new) = (Value::Object(self.object.clone()), Value::Object(wanted));
         let text = diff::apply(self.text.clone(), &old, &new);
-        let object = file::parse(&text);
-        self.object = object.map_err(|source| EditError::Unreadable {
+        let object = if text.len() as u64 > self.longest {
+            Err(ReadError::TooLong(self.longest))
+        } else {
+            file::parse(&text)
+        };
+        self.object = object.map_err(|source| EditError::Spoiled {
             path: self.path.clone(),
             source,
         })?;
         self.text = text;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_would_make_the_file_too_long_for_us_is_refused() {
+        let text = r#"{"a": [1]}"#.to_owned();
+        let mut document = Document::of(Path::new("s.json"), Some(text.clone())).unwrap();
+        assert_eq!(document.longest, 64 * 1024 * 1024);
+        document.longest = 1024 * 1024;
+        let refused = document.set(&["a"], "x".repeat(1024 * 1024).into());
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "`s.json` is left as it is: after the change it is longer than 1 MiB"
+        );
+        assert_eq!(document.text(), text);
+        assert_eq!(document.get(&["a"]), Some(&vec![1].into()));
+        document.longest = text.len() as u64;
+        document.set(&["a"], vec![2].into()).unwrap();
+        assert!(document.push(&["b"], "x").is_err());
     }
 }

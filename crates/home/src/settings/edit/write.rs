@@ -59,7 +59,7 @@ impl Target {
         change: impl FnOnce(&mut Document) -> Result<(), E>,
     ) -> Result<Changed, E> {
         let _lock = self.lock()?;
-        let text = file::text(&self.real);
+        let text = file::exact_json_text(&self.real);
         let document = text.and_then(|text| {
             let before = text.clone();
             Ok((before, Document::of(&self.path, text)?))

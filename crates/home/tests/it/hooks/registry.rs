@@ -345,11 +345,19 @@ fn settings_that_cannot_be_read_are_named_and_nothing_runs() {
     let left_out = left_out(&registry);
     assert_eq!(left_out.len(), 2);
     assert!(
-        left_out[0].contains("Gemini CLI does not start with such a file"),
+        left_out[0].contains("Gemini CLI does not start with it"),
         "{left_out:?}"
     );
     assert!(
         left_out[1].contains("it cannot be told whether the folder is trusted"),
+        "{left_out:?}"
+    );
+    // What only we do not read is not called a mistake.
+    let deep = format!("{{\"x\": {}{}}}", "[".repeat(600), "]".repeat(600));
+    let machine = trusted().file(USER, &deep);
+    let left_out = self::left_out(&self::registry(&machine));
+    assert!(
+        left_out[0].contains("has more than 512 levels; Lapidary does not read it, Gemini CLI may"),
         "{left_out:?}"
     );
 }

@@ -85,6 +85,14 @@ fn a_key_that_nobody_knows_is_named_with_the_one_that_was_meant() {
             ":1:31: `security.folderTrust.enable`: is not a key that Gemini CLI knows; did you mean `enabled`?",
         ],
     );
+    // What is wrong anyway is said once.
+    check(
+        r#"{"hooks": {"beforeTool": 1, "afterTool": 2}}"#,
+        &[
+            ":1:12: `hooks.beforeTool`: is `1`, not a list",
+            ":1:29: `hooks.afterTool`: is `2`, not a list",
+        ],
+    );
     // Others keep things there too.
     check(
         r#"{"somebody": {"elses": 1}, "ui": {"x": 1}, "$schema": "x"}"#,

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use lapidary_home::settings::{Changed, EditError, edit};
 use lapidary_home::setup::Setup;
-use lapidary_home::{GeminiHome, Vars};
+use lapidary_home::{GeminiHome, Vars, Verdict};
 use lapidary_testkit::gemini::{Version, World};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -453,6 +453,75 @@ fn gemini_cli_merges_the_same() {
         sound > CASES / 3 && fatal > CASES / 20 && crashed < CASES / 20,
         "{sound} {fatal} {crashed}"
     );
+}
+
+/// Texts that hardly anybody writes, and what is said of each.
+fn odd() -> Vec<(String, Option<Verdict>)> {
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let texts = [
+        (r#"{"x": 1e400}"#.to_owned(), None),
+        (r#"{"x": "\ud800", "\udc00": 1}"#.to_owned(), None),
+        (format!(r#"{{"x": {}}}"#, nested(511)), None),
+        (
+            format!(r#"{{"x": {}}}"#, nested(512)),
+            Some(Verdict::MayRead),
+        ),
+        (format!(r#"{{"x": "{}"}}"#, "a".repeat(5 << 20)), None),
+        (
+            format!(r#"{{"x": [1{}]}}"#, ",1".repeat(1_000_000)),
+            Some(Verdict::MayRead),
+        ),
+    ];
+    let refused = [
+        "",
+        "[]",
+        "\u{feff}{}",
+        "{,}",
+        "{\"x\": [1,]}",
+        "{\"x\": 01}",
+        "{\"x\": \"\t\"}",
+    ];
+    let refused = refused.map(|text| (text.to_owned(), Some(Verdict::Refuses)));
+    texts.into_iter().chain(refused).collect()
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn gemini_cli_starts_with_what_we_say_it_starts_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let places = Places {
+        system: root.join("etc"),
+        root,
+    };
+    let odd = odd();
+    let case = |text: &str| Case {
+        files: [None, Some(text.to_owned()), None, None],
+        env: None,
+        is_trusted: true,
+    };
+    let questions = odd.iter().enumerate().map(|(at, (text, _))| {
+        let mut question = places.question(at, &case(text));
+        question["brief"] = true.into();
+        question
+    });
+    let questions: Vec<_> = questions.collect();
+    fs::create_dir_all(places.root.join("home/.gemini")).unwrap();
+    let answers = ask(&places.root, &questions);
+    for (at, ((text, expected), answer)) in odd.iter().zip(answers).enumerate() {
+        let (ours, _) = places.ours(at, &case(text));
+        let file = &ours.settings.files[0];
+        let error = file.content.as_ref().err();
+        let verdict = error.map(|error| error.verdict(&file.path));
+        let text = &text[..text.len().min(60)];
+        assert_eq!(verdict, *expected, "{text}");
+        let starts = answer["started"] == true;
+        assert_eq!(starts, verdict != Some(Verdict::Refuses), "{text} {answer}");
+        assert_eq!(answer["isEndless"] == true, text.contains("1e400"));
+    }
 }
 
 /// Settings that need no rewriting, and what is written into them.

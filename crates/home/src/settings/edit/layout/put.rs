@@ -105,7 +105,9 @@ impl Layout<'_> {
         let mut from = end;
         while let Some(at) = self.text[from..close].find('\n').map(|at| at + from) {
             let comments = &self.tree.plain.comments;
-            let Some(comment) = comments.iter().find(|comment| comment.contains(&at)) else {
+            let next = comments.partition_point(|comment| comment.end <= at);
+            let comment = comments.get(next).filter(|comment| comment.contains(&at));
+            let Some(comment) = comment else {
                 let is_crlf = self.text[..at].ends_with('\r');
                 return (if is_crlf { at - 1 } else { at }, true);
             };

@@ -12,7 +12,7 @@ impl Layout<'_> {
     /// Takes out what is at a key. Comments around it stay.
     pub(in super::super) fn remove(&self, path: &[String], key: &str) -> Option<String> {
         let node = self.tree.find(path)?;
-        let at = node.children.iter().rposition(|child| child.key == key)?;
+        let at = node.position(key)?;
         let child = &node.children[at];
         let own: Cut = child.start..child.node.span.end;
         let inside: Cut = node.span.start + 1..node.span.end - 1;

@@ -1,0 +1,95 @@
+//! Where the bytes of a text are, for people: line and letter.
+
+use crate::notice::Place;
+
+/// How many bytes are counted anew for a place. A text may be one line of any length.
+const BLOCK: usize = 1024;
+
+/// The lines of a text, so that a place does not cost more the further down it is.
+#[derive(Debug)]
+pub(crate) struct Lines<'a> {
+    text: &'a [u8],
+    /// Where they begin.
+    starts: Vec<usize>,
+    /// How many letters begin before each block.
+    letters: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn of(text: &'a str) -> Self {
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+        let blocks = text.as_bytes().chunks(BLOCK);
+        let letters = blocks.scan(0, |before, block| {
+            let here = *before;
+            *before += count(block);
+            Some(here)
+        });
+        Self {
+            text: text.as_bytes(),
+            starts: std::iter::once(0).chain(ends).collect(),
+            letters: letters.collect(),
+        }
+    }
+
+    /// Where a line begins. The first is 1.
+    pub(super) fn start(&self, line: usize) -> usize {
+        let start = self.starts.get(line.saturating_sub(1));
+        start.copied().unwrap_or(self.text.len())
+    }
+
+    /// Where a byte is.
+    pub(crate) fn place(&self, byte: usize) -> Place {
+        let byte = byte.min(self.text.len());
+        let line = self.starts.partition_point(|start| *start <= byte);
+        let start = self.starts[line - 1];
+        Place {
+            line,
+            column: self.before(byte) - self.before(start) + 1,
+        }
+    }
+
+    /// How many letters begin before a byte.
+    fn before(&self, byte: usize) -> usize {
+        let block = (byte / BLOCK).min(self.letters.len().saturating_sub(1));
+        let letters = self.letters.get(block).copied().unwrap_or_default();
+        letters + count(&self.text[block * BLOCK..byte])
+    }
+}
+
+/// How many letters begin in these bytes of UTF-8.
+fn count(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .filter(|byte| (**byte & 0b1100_0000) != 0b1000_0000)
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The same, found by counting from the start.
+    fn counted(text: &str, byte: usize) -> Place {
+        let before = &text[..byte];
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        Place {
+            line: before.matches('\n').count() + 1,
+            column: before[start..].chars().count() + 1,
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(50))]
+
+        #[test]
+        fn a_place_is_where_counting_finds_it(text in "([aé𝄞]{0,999}\n?){0,5}") {
+            let lines = Lines::of(&text);
+            let letters = text.char_indices().map(|(at, _)| at);
+            for byte in letters.step_by(23).chain([text.len()]) {
+                prop_assert_eq!(lines.place(byte), counted(&text, byte));
+            }
+        }
+    }
+}
