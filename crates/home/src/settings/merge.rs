@@ -1,5 +1,7 @@
 //! One object from several files, by the rule of each key.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::schema::{self, Strategy};
@@ -72,22 +74,19 @@ fn as_list(value: &Value) -> Vec<Value> {
     }
 }
 
-/// Two objects or lists are never the same in JavaScript.
 fn each_once(list: Vec<Value>) -> Vec<Value> {
-    let mut kept: Vec<Value> = Vec::with_capacity(list.len());
-    for item in list {
-        if item.is_object() || item.is_array() || !kept.iter().any(|known| is_same(known, &item)) {
-            kept.push(item);
-        }
-    }
-    kept
+    let mut known = HashSet::new();
+    let is_new = |item: &Value| identity(item).is_none_or(|identity| known.insert(identity));
+    list.into_iter().filter(is_new).collect()
 }
 
-/// `1` and `1.0` are one number in JavaScript.
-fn is_same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
-        _ => one == other,
+/// What values that are the same in JavaScript share: `1` and `1.0` are one number. Two objects or lists are never the same.
+fn identity(value: &Value) -> Option<String> {
+    match value {
+        Value::Object(_) | Value::Array(_) => None,
+        // A number that is added to nothing has no sign of zero.
+        Value::Number(number) => number.as_f64().map(|number| (number + 0.0).to_string()),
+        Value::Null | Value::Bool(_) | Value::String(_) => Some(value.to_string()),
     }
 }
 
