@@ -29,6 +29,7 @@ mod result;
 mod secrets;
 mod shell;
 mod surroundings;
+mod tools;
 
 pub use aggregate::aggregate;
 pub use effect::{Effect, effects};
@@ -36,3 +37,4 @@ pub use environment::Redaction;
 pub use fire::{Fired, HookError, MOST_COMPLAINTS, MOST_OUTPUT, Ran, fire};
 pub use result::{Answer, Format, answer};
 pub use surroundings::Surroundings;
+pub use tools::{Wanted, once_each, tool_response};

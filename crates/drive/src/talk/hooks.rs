@@ -20,7 +20,7 @@ use crate::hooks::{Fired, HookError, Ran, Surroundings, fire};
 use crate::process::Exit;
 
 pub(super) use calls::{Calls, Finished};
-pub(super) use tools::{Verdict, Wanted};
+pub(super) use tools::Verdict;
 
 /// The hooks that are fired around an agent.
 #[derive(Debug, Clone)]

@@ -1,13 +1,14 @@
 //! `hooks test`: runs the hooks of an event, and shows what came of it.
 
 mod moments;
+mod recorded;
 mod report;
 mod text;
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::hooks::{Fired, Surroundings, fire};
+use lapidary::drive::hooks::{Fired, Surroundings, fire, once_each};
 use lapidary::home::Vars;
 use lapidary::home::hooks::{Event, Plan, Registry};
 use lapidary::home::setup::Setup;
@@ -17,6 +18,7 @@ use lapidary::wire::gemini::hooks::Input;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
+use self::moments::Moment;
 use super::super::sessions::Place;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -93,8 +95,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     };
     let cancel = CancellationToken::new();
     let runtime = runtime()?;
-    for input in moments {
-        let plan = registry.plan(event, input.context());
+    for (input, plan) in moments.into_iter().flat_map(|it| planned(it, &registry)) {
         let fired = runtime.block_on(fired(&plan, input.clone(), &around, &cancel));
         test.moments.push(report::moment(&plan, &input, &fired));
         if cancel.is_cancelled() {
@@ -115,6 +116,22 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     } else {
         Exit::Success
     })
+}
+
+/// The hooks of a moment. A tool may go by several names: of those for which there are no more hooks, only the first is shown.
+fn planned(moment: Moment, registry: &Registry) -> Vec<(Input, Plan)> {
+    let plans = moment.inputs.into_iter().map(|input| {
+        let mut plan = registry.plan(input.event(), input.context());
+        plan.diagnostics.extend(moment.note.clone());
+        (input, plan)
+    });
+    let plans: Vec<_> = plans.collect();
+    let first = plans.first().cloned();
+    let plans = once_each(plans);
+    if plans.is_empty() {
+        return first.into_iter().collect();
+    }
+    plans
 }
 
 /// Hooks have groups of their own, which a Ctrl-C that is typed at us does not reach: whoever interrupts us ends them, too.

@@ -17,11 +17,25 @@ use super::input::Input;
 use super::recording::{self, How};
 use crate::failure::Failure;
 
+/// What becomes of files that an agent reads and writes through its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Files {
+    /// They are calls of tools.
+    Shown,
+    /// They are diagnostics.
+    Hidden,
+}
+
 /// Hands on every event of a file, whatever it is: a capture, a session file, a transcript of ACP. `-` is stdin, and a directory is a
-/// recording.
-pub(crate) fn each_event(path: &Path, mut take: impl FnMut(Event)) -> Result<(), Failure> {
+/// recording. Returns which of them it was.
+pub(crate) fn each_event(
+    path: &Path,
+    files: Files,
+    mut take: impl FnMut(Event),
+) -> Result<Source, Failure> {
     let mut options = Options::new("translated");
     options.keep_raw = false;
+    options.show_files = files == Files::Shown;
     if let Some(past) = recording::open(path)? {
         let how = How {
             options,
@@ -35,7 +49,8 @@ pub(crate) fn each_event(path: &Path, mut take: impl FnMut(Event)) -> Result<(),
     }
     let mut input = Input::open(Some(path))?;
     let mut events = Vec::new();
-    match input.detect(DEFAULT_LIMIT)? {
+    let source = input.detect(DEFAULT_LIMIT)?;
+    match source {
         Source::StreamJson => {
             let mut normalizer = StreamNormalizer::new(&options);
             each_line(&mut input, |line| {
@@ -63,7 +78,7 @@ pub(crate) fn each_event(path: &Path, mut take: impl FnMut(Event)) -> Result<(),
         }
     }
     events.drain(..).for_each(take);
-    Ok(())
+    Ok(source)
 }
 
 fn each_line(input: &mut Input, mut take: impl FnMut(Line<'_>)) -> Result<(), Failure> {

@@ -1,5 +1,7 @@
 //! `--hooks`: what hooks see of an agent that is spoken to, and what they can keep it from.
 
+mod recorded;
+
 use std::fs;
 
 use serde_json::{Value, json};
