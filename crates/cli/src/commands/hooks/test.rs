@@ -9,9 +9,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::hooks::{Fired, Surroundings, fire, once_each};
-use lapidary::home::Vars;
 use lapidary::home::hooks::{Event, Plan, Registry};
-use lapidary::home::setup::Setup;
 use lapidary::vocab::hook_test::{HookTest, SCHEMA};
 use lapidary::vocab::line;
 use lapidary::wire::gemini::hooks::Input;
@@ -19,7 +17,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use self::moments::Moment;
-use super::super::sessions::Place;
+use super::common::{Format, Place, Workspace};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -60,29 +58,17 @@ pub(crate) struct Args {
     /// Take every such moment from a recording of a run, a capture, a transcript of ACP or a session file
     #[arg(long, value_name = "FILE")]
     recording: Option<PathBuf>,
-    /// The project's directory [default: here]
-    #[arg(short = 'C', long, value_name = "DIR")]
-    project: Option<PathBuf>,
+    #[command(flatten)]
+    workspace: Workspace,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For reading on a terminal
-    Text,
-    /// One object, as `lapidary schema hooks-test` describes it
-    Json,
-}
-
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let event = event(&args.event)?;
-    let place = Place::open()?;
-    let root = place.root(args.project.as_deref())?;
-    let vars = Vars::new(&place.environment.vars);
-    let setup = Setup::read(&place.store.home, &root, vars);
-    let variables = place.environment.vars.clone().into_iter().collect();
+    let Place { environment, setup } = Place::open(&args.workspace)?;
+    let variables = environment.vars.into_iter().collect();
     let around = Surroundings::of(&setup, "hook-test", variables);
     let moments = moments::of(args, event, &around)?;
     let registry = Registry::of(&setup);
@@ -102,12 +88,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             break;
         }
     }
-    let usual = if out.is_terminal {
-        Format::Text
-    } else {
-        Format::Json
-    };
-    match args.format.unwrap_or(usual) {
+    match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => line::write(out, &test)?,
         Format::Text => text::show(&test, out)?,
     }

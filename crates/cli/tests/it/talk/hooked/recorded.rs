@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ASKS, DONE, hook, matching, play};
+use super::{ASKS, DONE, hook, play};
 use crate::support::output;
 use crate::talk::scene::Played;
 
@@ -28,6 +28,12 @@ t = asked(5, "terminal/create", command="echo", args=["hi"])["result"]["terminal
 asked(6, "terminal/wait_for_exit", terminalId=t); asked(7, "terminal/output", terminalId=t); asked(8, "terminal/release", terminalId=t)
 done(p)
 "#;
+
+/// A hook that notes what it is told, all at once: what comes after a call does not wait for what comes before the next.
+fn noting(matcher: &str, more: &str) -> Value {
+    let command = format!(r#"printf '%s\n' "$(cat)" >> seen; {more}"#);
+    json!({"matcher": matcher, "hooks": [{"type": "command", "command": command}]})
+}
 
 /// What hooks of an event were told, without what tells the two runs apart.
 fn told(payloads: impl IntoIterator<Item = Value>, event: &str) -> Vec<Value> {
@@ -65,10 +71,10 @@ fn report(played: &Played, event: &str) -> Value {
 fn a_recording_tells_hooks_what_the_run_told_them() {
     // Each tool goes by names of both.
     let tools = json!([
-        matching("^Bash$|replace|think", "true"),
-        matching("run_shell_command", "true 2")
+        noting("^Bash$|replace|think", "true"),
+        noting("run_shell_command", "true 2")
     ]);
-    let one = json!([hook("true")]);
+    let one = json!([noting("", "true")]);
     let hooks =
         json!({"BeforeTool": tools, "AfterTool": tools, "BeforeAgent": one, "AfterAgent": one});
     let mode = ["--permission-mode", "bypassPermissions"];
