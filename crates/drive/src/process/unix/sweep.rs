@@ -161,7 +161,11 @@ mod tests {
 
     fn program(mark: &str) -> Child {
         let mut command = Command::new("sleep");
-        command.arg("60").env(MARK, mark).spawn().unwrap()
+        command
+            .arg("60")
+            .env(MARK, mark)
+            .spawn()
+            .expect("it starts")
     }
 
     fn target(mark: &str) -> Target {
@@ -175,7 +179,7 @@ mod tests {
     fn is_dead(child: &mut Child) -> bool {
         let deadline = Instant::now() + Duration::from_secs(10);
         while Instant::now() < deadline {
-            if child.try_wait().unwrap().is_some() {
+            if child.try_wait().expect("it is our child").is_some() {
                 return true;
             }
             std::thread::sleep(Duration::from_millis(1));
