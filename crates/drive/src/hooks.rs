@@ -30,6 +30,7 @@ mod running;
 mod secrets;
 mod shell;
 mod surroundings;
+mod tools;
 
 pub use aggregate::aggregate;
 pub use effect::{Effect, effects};
@@ -38,3 +39,4 @@ pub use fire::{Fired, HookError, MOST_COMPLAINTS, MOST_OUTPUT, Ran, fire};
 pub use result::{Answer, Format, answer};
 pub use running::Running;
 pub use surroundings::Surroundings;
+pub use tools::{Wanted, once_each, tool_response};

@@ -21,7 +21,7 @@ use super::sink::{self, DeltasArg, Format, Sink};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-pub(super) use events::each_event;
+pub(super) use events::{Files, each_event};
 use input::Input;
 
 /// Translate a capture, recording, session or stream into events, messages and more

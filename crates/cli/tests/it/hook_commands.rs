@@ -350,3 +350,132 @@ fn a_migration_that_cannot_be_is_refused() {
     let text: Value = serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
     assert!(text.is_object());
 }
+
+const LOSSY: &str = r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
+  {"type": "command", "command": "a", "if": "Bash(rm *)", "once": true, "async": true, "timeout": 0.5},
+  {"type": "command", "command": "b", "timeout": "30", "async": false},
+  {"type": "command", "command": "c", "timeout": 0},
+  {"type": "command", "command": "d", "timeout": -1},
+  {"type": "command", "command": "e", "timeout": 1e12},
+  {"type": "command", "command": "echo '{\"hookSpecificOutput\":{\"permissionDecision\":\"deny\"}}'"},
+  {"type": "prompt", "prompt": "is it safe?"},
+  {"type": "http", "url": "http://localhost/x"},
+  {"type": "agent", "prompt": "look"}
+]}]}}"#;
+
+#[test]
+fn a_migration_names_what_is_lost_and_where() {
+    let world = World::new().with("project/.claude/settings.json", LOSSY);
+    let ran = world.run(&["migrate", "--from-claude", "--dry-run"]);
+    let change = object(&ran, "hooks-change");
+    let added = change["added"].as_array().unwrap();
+    let timeouts: Vec<_> = added.iter().map(|hook| hook["timeoutMs"].clone()).collect();
+    let none = Value::Null;
+    assert_eq!(
+        timeouts,
+        [
+            json!(500),
+            none.clone(),
+            none.clone(),
+            none.clone(),
+            none.clone(),
+            none
+        ]
+    );
+    let file = world.path("project/.claude/settings.json");
+    let place = |place: &str| format!("`hooks.PreToolUse[0].hooks{place}` in {}: ", file.display());
+    let remarks = change["remarks"].as_array().unwrap().iter();
+    let remarks: Vec<_> = remarks.map(|remark| remark.as_str().unwrap()).collect();
+    let expected = [
+        ("[0].async", "waits for it"),
+        ("[0].if", "every call that its matcher matches"),
+        ("[0].once", "each time"),
+        ("[1].timeout", "\"30\" is no number of seconds"),
+        ("[2].timeout", "0 is no number"),
+        ("[3].timeout", "-1 is no number"),
+        ("[4].timeout", "1000000000000.0 is no number"),
+        ("[5].command", "`permissionDecision`"),
+    ];
+    for (at, words) in expected {
+        let start = place(at);
+        let found = remarks
+            .iter()
+            .any(|it| it.starts_with(&start) && it.contains(words));
+        assert!(found, "{at}: {remarks:#?}");
+    }
+    assert_eq!(remarks.len(), expected.len(), "{remarks:#?}");
+    let skipped = change["skipped"].to_string();
+    for word in [
+        "`hooks.PreToolUse[0].hooks[6]` is of type `prompt`",
+        "[7]` is of type `http`",
+        "[8]` is of type `agent`",
+    ] {
+        assert!(skipped.contains(word), "{skipped}");
+    }
+}
+
+#[test]
+fn a_check_notices_answers_that_only_claude_code_reads() {
+    let script = |answer: &str| format!("#!/bin/sh\n# permissionDecision\necho '{{{answer}}}'\n");
+    let settings = TWO_HOOKS
+        .replace("\"true\"", "\"sh ./a.sh\"")
+        .replace("\"true 2\"", "\"sh ./b.sh\"");
+    let world = World::new()
+        .with(SETTINGS, &settings)
+        .with(
+            "project/a.sh",
+            &script(r#""hookSpecificOutput":{"permissionDecision":"deny"}"#),
+        )
+        .with(
+            "project/b.sh",
+            &script(r#""decision":"deny","hookSpecificOutput":{"permissionDecision":"deny"}"#),
+        );
+    let ran = world.run(&["check"]);
+    let report = object(&ran, "hooks-check");
+    let found = report["findings"].as_array().unwrap();
+    assert_eq!(found.len(), 1, "{found:#?}");
+    let expected = (&json!("claude_answer"), &json!("warning"), &json!(3));
+    assert_eq!(
+        (&found[0]["code"], &found[0]["severity"], &found[0]["line"]),
+        expected
+    );
+    assert_eq!(found[0]["path"], json!(world.path("project/a.sh")));
+    assert_eq!(ran.code, Some(0), "a suspicion is no error");
+}
+
+#[test]
+fn switches_that_nobody_can_read_are_errors() {
+    let check = |config: &str, words: &str| {
+        let world = World::new().with(SETTINGS, &format!(r#"{{"hooksConfig": {config}}}"#));
+        let ran = world.run(&["check"]);
+        let report = object(&ran, "hooks-check");
+        assert_eq!(report["findings"][0]["code"], "bad_config", "{report}");
+        let sentence = report["findings"][0]["message"].as_str().unwrap();
+        assert!(sentence.contains(words), "{sentence}");
+        assert_eq!(ran.code, Some(1));
+    };
+    check("5", "`hooksConfig` is a number, not an object");
+    check(
+        r#"{"disabled": {}}"#,
+        "`hooksConfig.disabled` is an object, not a list",
+    );
+}
+
+#[test]
+fn whoever_is_not_found_in_settings_that_do_not_parse_is_told_so() {
+    let world = World::new().with(SETTINGS, "{ \"hooks\": ");
+    for trusted in [true, false] {
+        let mut command = world.command(&["disable", "guard"]);
+        if trusted {
+            command.envs([TRUST]);
+        }
+        let ran = told(command);
+        assert_eq!(ran.code, Some(13));
+        let file = world.path(SETTINGS);
+        let hint = format!(
+            "hint: `{}` cannot be used, so its hooks do not count: it ",
+            file.display()
+        );
+        assert!(ran.stderr.contains(&hint), "{trusted}: {}", ran.stderr);
+    }
+}

@@ -5,12 +5,12 @@
 //! left both. Only what has thrown away its environment as well as its parents gets away.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit, watch};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -80,18 +80,63 @@ pub struct Kept {
 /// So many run at once; others wait for their turn. Each takes seven descriptors, and who has none left starts nothing.
 static TURNS: Semaphore = Semaphore::const_new(64);
 
+/// How many are being ended.
+static ENDING: LazyLock<watch::Sender<usize>> = LazyLock::new(watch::Sender::default);
+
+/// Waits for a turn. Whoever has to, waits for those that are being ended as well, and lets those go first whose time is up: starting
+/// programs takes longer than anything else here, and ending them has a deadline.
+async fn turn() -> Turn {
+    static START: Mutex<()> = Mutex::const_new(());
+    if let Ok(turn) = TURNS.try_acquire() {
+        return (Some(turn), None);
+    }
+    let turn = TURNS.acquire().await.ok(); // it never closes
+    let start = START.lock().await;
+    let mut ending = ENDING.subscribe();
+    loop {
+        let _ = ending.wait_for(|ending| *ending == 0).await; // it never closes either
+        tokio::task::yield_now().await;
+        if *ending.borrow() == 0 {
+            return (turn, Some(start));
+        }
+    }
+}
+
+/// A turn, and the right to start a program while nobody else does.
+type Turn = (
+    Option<SemaphorePermit<'static>>,
+    Option<MutexGuard<'static, ()>>,
+);
+
+/// As long as this is there, somebody is being ended.
+struct Ending;
+
+impl Ending {
+    fn begin() -> Self {
+        ENDING.send_modify(|ending| *ending += 1);
+        Self
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        ENDING.send_modify(|ending| *ending -= 1);
+    }
+}
+
 impl Brief {
     /// Runs it to its end. Dropping this kills it, and everything that it started.
     pub async fn run(mut self, cancel: &CancellationToken) -> Result<Finished, StartError> {
-        let started = Instant::now();
-        let turn = cancel.run_until_cancelled(TURNS.acquire()).await;
-        let Some(_turn) = turn.filter(|_| !cancel.is_cancelled()) else {
-            return Ok(Finished::not_started(started.elapsed()));
+        let asked = Instant::now();
+        let turn = cancel.run_until_cancelled(turn()).await;
+        let Some((_turn, start)) = turn.filter(|_| !cancel.is_cancelled()) else {
+            return Ok(Finished::not_started(asked.elapsed()));
         };
         let started = Instant::now();
         self.command.mark(MARK, fresh_mark());
         let mut alone = Alone::start(&self.command)
             .map_err(|source| StartError::refused(&self.command, source))?;
+        drop(start);
         let (mut stdout, mut stderr) = (Kept::default(), Kept::default());
         let (stdin, out, err) = alone.pipes();
         let talking = async {
@@ -115,7 +160,10 @@ impl Brief {
         };
         let (exit, immortal) = match end {
             End::ByItself => (exit, alone.is_over()),
-            End::TimedOut | End::Cancelled | End::NotStarted => alone.end().await,
+            End::TimedOut | End::Cancelled | End::NotStarted => {
+                let _ending = Ending::begin();
+                alone.end().await
+            }
         };
         Ok(Finished {
             exit,

@@ -4,6 +4,7 @@ mod alone;
 mod protocol;
 mod running;
 pub mod supervisor;
+mod sweep;
 mod tree;
 
 use std::ffi::OsStr;

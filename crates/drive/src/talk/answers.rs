@@ -11,10 +11,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{Question, Reply};
-use super::hooks::{Place, Verdict, Wanted};
+use super::hooks::{Place, Verdict};
 use super::marks::{mark, marked, out_of_reach, refusal};
 use super::stage::{Stage, session_of};
 use crate::acp::{Incoming, Refusal, Requests};
+use crate::hooks::Wanted;
 use crate::policy::{Decision, Deed, Effect, choose};
 use crate::workspace;
 

@@ -23,7 +23,7 @@ use crate::process::Exit;
 use crate::signals;
 
 pub(super) use calls::{Calls, Finished, MOST};
-pub(super) use tools::{Verdict, Wanted};
+pub(super) use tools::Verdict;
 
 /// The hooks that are fired around an agent.
 #[derive(Debug, Clone)]

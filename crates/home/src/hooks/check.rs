@@ -18,6 +18,7 @@ use crate::notice::Place;
 use crate::settings::Scope;
 use crate::setup::Setup;
 use crate::trust::Trust;
+pub(super) use silence::answers_claude;
 use spots::Spots;
 
 /// Something that somebody should know about a hook.

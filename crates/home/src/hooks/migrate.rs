@@ -4,6 +4,7 @@
 //! from `gemini hooks migrate`.
 
 mod command;
+mod lost;
 mod matchers;
 mod merge;
 
@@ -128,8 +129,12 @@ impl Claude {
             };
             match definitions {
                 Value::Array(definitions) => {
-                    for definition in definitions {
-                        self.definition(path, event, definition);
+                    for (index, definition) in definitions.iter().enumerate() {
+                        let spot = Spot {
+                            path,
+                            place: format!("hooks.{name}[{index}]"),
+                        };
+                        self.definition(&spot, event, definition);
                     }
                 }
                 odd => self.skip(path, name, format!("it is {}, not a list", kind(odd))),
@@ -137,17 +142,15 @@ impl Claude {
         }
     }
 
-    fn definition(&mut self, path: &Path, event: Event, definition: &Value) {
+    fn definition(&mut self, spot: &Spot<'_>, event: Event, definition: &Value) {
         let Some(hooks) = definition.get("hooks").and_then(Value::as_array) else {
-            return self.skip(
-                path,
-                event.as_str(),
-                "a definition without a list of hooks".to_owned(),
-            );
+            let why = format!("`{}` has no list of hooks", spot.place);
+            return self.skip(spot.path, event.as_str(), why);
         };
         let hooks: Vec<_> = hooks
             .iter()
-            .filter_map(|hook| self.hook(path, event, hook))
+            .enumerate()
+            .filter_map(|(index, hook)| self.hook(&spot.hook(index), event, hook))
             .collect();
         if hooks.is_empty() {
             return;
@@ -162,7 +165,7 @@ impl Claude {
             Matching::Ignored => matchers::ignored(event, matcher),
         };
         for why in translated.lost {
-            self.skip(path, matcher, why);
+            self.skip(spot.path, matcher, why);
         }
         self.remarks.extend(translated.remarks);
         for matcher in translated.matchers {
@@ -176,7 +179,7 @@ impl Claude {
     }
 
     /// A hook in Gemini CLI's words. Of what Claude Code knows only the command and the timeout mean the same.
-    fn hook(&mut self, path: &Path, event: Event, hook: &Value) -> Option<Map<String, Value>> {
+    fn hook(&mut self, spot: &Spot<'_>, event: Event, hook: &Value) -> Option<Map<String, Value>> {
         let word = hook.get("type").and_then(Value::as_str).unwrap_or_default();
         let command = hook
             .get("command")
@@ -188,23 +191,25 @@ impl Claude {
                 .or_else(|| hook.get("url"))
                 .and_then(Value::as_str);
             let why = match word {
-                "command" => "it has no command".to_owned(),
-                other => format!("hooks of type `{other}` are Claude Code's alone"),
+                "command" => format!("`{}` has no command", spot.place),
+                "" => format!("`{}` has no type", spot.place),
+                other => format!(
+                    "`{}` is of type `{other}`, which Claude Code alone has",
+                    spot.place
+                ),
             };
-            self.skip(path, what.unwrap_or(event.as_str()), why);
+            self.skip(spot.path, what.unwrap_or(event.as_str()), why);
             return None;
         };
-        if hook.get("async") == Some(&Value::Bool(true)) {
-            self.remarks.push(format!(
-                "`{command}` does not run in the background: Gemini CLI waits for it"
-            ));
-        }
         let mut translated = Map::new();
         translated.insert("type".to_owned(), json!("command"));
         translated.insert("command".to_owned(), json!(command::translate(command)));
-        if let Some(timeout) = hook.get("timeout").and_then(milliseconds) {
+        let timeout = hook.get("timeout");
+        if let Some(timeout) = timeout.and_then(milliseconds) {
             translated.insert("timeout".to_owned(), timeout);
         }
+        self.remarks.extend(lost::fields(spot, hook));
+        self.remarks.extend(lost::answers(spot, command));
         Some(translated)
     }
 
@@ -214,6 +219,22 @@ impl Claude {
             what: what.to_owned(),
             why,
         });
+    }
+}
+
+/// Where something is written.
+struct Spot<'a> {
+    path: &'a Path,
+    /// The keys that lead there.
+    place: String,
+}
+
+impl Spot<'_> {
+    fn hook(&self, index: usize) -> Self {
+        Self {
+            path: self.path,
+            place: format!("{}.hooks[{index}]", self.place),
+        }
     }
 }
 

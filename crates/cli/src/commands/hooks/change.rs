@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use anyhow::anyhow;
-use lapidary::home::hooks::Registry;
+use lapidary::home::hooks::{Misfit, Registry};
 use lapidary::home::settings::EditError;
 use lapidary::vocab::hooks::HookChange;
 use lapidary::vocab::line;
@@ -48,7 +48,17 @@ pub(super) fn unknown(name: &str, place: &Place) -> Failure {
         .collect();
     names.dedup();
     let failure = Failure::bad_input(anyhow!("no hook here is called `{name}`"));
-    let hint = if !names.is_empty() {
+    let unusable = registry
+        .left_out
+        .iter()
+        .find(|left| left.misfit == Misfit::File);
+    let hint = if let Some(left) = unusable {
+        let path = left.origin.display();
+        format!(
+            "`{path}` cannot be used, so its hooks do not count: {}",
+            left.why
+        )
+    } else if !names.is_empty() {
         format!("there are {}", names.join(", "))
     } else if place.setup.is_trusted() {
         "there are no hooks here".to_owned()

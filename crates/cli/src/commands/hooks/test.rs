@@ -1,23 +1,23 @@
 //! `hooks test`: runs the hooks of an event, and shows what came of it.
 
 mod moments;
+mod recorded;
 mod report;
 mod text;
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::hooks::{Fired, Surroundings, fire};
-use lapidary::home::Vars;
+use lapidary::drive::hooks::{Fired, Surroundings, fire, once_each};
 use lapidary::home::hooks::{Event, Plan, Registry};
-use lapidary::home::setup::Setup;
 use lapidary::vocab::hook_test::{HookTest, SCHEMA};
 use lapidary::vocab::line;
 use lapidary::wire::gemini::hooks::Input;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use super::super::sessions::Place;
+use self::moments::Moment;
+use super::common::{Format, Place, Workspace};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -58,29 +58,17 @@ pub(crate) struct Args {
     /// Take every such moment from a recording of a run, a capture, a transcript of ACP or a session file
     #[arg(long, value_name = "FILE")]
     recording: Option<PathBuf>,
-    /// The project's directory [default: here]
-    #[arg(short = 'C', long, value_name = "DIR")]
-    project: Option<PathBuf>,
+    #[command(flatten)]
+    workspace: Workspace,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For reading on a terminal
-    Text,
-    /// One object, as `lapidary schema hooks-test` describes it
-    Json,
-}
-
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let event = event(&args.event)?;
-    let place = Place::open()?;
-    let root = place.root(args.project.as_deref())?;
-    let vars = Vars::new(&place.environment.vars);
-    let setup = Setup::read(&place.store.home, &root, vars);
-    let variables = place.environment.vars.clone().into_iter().collect();
+    let Place { environment, setup } = Place::open(&args.workspace)?;
+    let variables = environment.vars.into_iter().collect();
     let around = Surroundings::of(&setup, "hook-test", variables);
     let moments = moments::of(args, event, &around)?;
     let registry = Registry::of(&setup);
@@ -93,20 +81,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     };
     let cancel = CancellationToken::new();
     let runtime = runtime()?;
-    for input in moments {
-        let plan = registry.plan(event, input.context());
+    for (input, plan) in moments.into_iter().flat_map(|it| planned(it, &registry)) {
         let fired = runtime.block_on(fired(&plan, input.clone(), &around, &cancel));
         test.moments.push(report::moment(&plan, &input, &fired));
         if cancel.is_cancelled() {
             break;
         }
     }
-    let usual = if out.is_terminal {
-        Format::Text
-    } else {
-        Format::Json
-    };
-    match args.format.unwrap_or(usual) {
+    match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => line::write(out, &test)?,
         Format::Text => text::show(&test, out)?,
     }
@@ -115,6 +97,22 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     } else {
         Exit::Success
     })
+}
+
+/// The hooks of a moment. A tool may go by several names: of those for which there are no more hooks, only the first is shown.
+fn planned(moment: Moment, registry: &Registry) -> Vec<(Input, Plan)> {
+    let plans = moment.inputs.into_iter().map(|input| {
+        let mut plan = registry.plan(input.event(), input.context());
+        plan.diagnostics.extend(moment.note.clone());
+        (input, plan)
+    });
+    let plans: Vec<_> = plans.collect();
+    let first = plans.first().cloned();
+    let plans = once_each(plans);
+    if plans.is_empty() {
+        return first.into_iter().collect();
+    }
+    plans
 }
 
 /// Hooks have groups of their own, which a Ctrl-C that is typed at us does not reach: whoever interrupts us ends them, too.

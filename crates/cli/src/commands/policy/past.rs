@@ -11,7 +11,7 @@ use lapidary::vocab::event::{PermissionOutcome, ToolCallStatus};
 use lapidary::vocab::policy_report::Happened;
 use lapidary::vocab::{Body, Event, Json, Text};
 
-use crate::commands::translate::each_event;
+use crate::commands::translate::{Files, each_event};
 use crate::failure::Failure;
 
 /// A run, as far as its permissions go.
@@ -46,7 +46,7 @@ impl Recorded {
             calls: Vec::new(),
             places: HashMap::new(),
         };
-        each_event(path, |event| reading.take(&event))?;
+        each_event(path, Files::Hidden, |event| reading.take(&event))?;
         Ok(Self {
             name: path.display().to_string(),
             calls: reading.calls,

@@ -2,26 +2,47 @@
 
 use std::path::Path;
 
+use anyhow::anyhow;
+use lapidary::drive::recording::MANIFEST;
+use lapidary::drive::replay::Past;
 use lapidary::normalize::acp::AcpNormalizer;
 use lapidary::normalize::gemini::stream::StreamNormalizer;
 use lapidary::normalize::gemini::{output, session_events};
 use lapidary::normalize::{Ending, Options};
-use lapidary::vocab::Event;
-use lapidary::vocab::event::Provider;
+use lapidary::vocab::event::{Provider, TextKind};
+use lapidary::vocab::{Body, Event};
 use lapidary::wire::detect::Format as Source;
 use lapidary::wire::gemini::session::Log;
 use lapidary::wire::lines::{DEFAULT_LIMIT, Line};
 
 use super::acp::Reading;
-use super::input::Input;
+use super::input::{Input, shown};
 use super::recording::{self, How};
 use crate::failure::Failure;
 
+/// What becomes of files that an agent reads and writes through its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Files {
+    /// They are calls of tools.
+    Shown,
+    /// They are diagnostics.
+    Hidden,
+}
+
 /// Hands on every event of a file, whatever it is: a capture, a session file, a transcript of ACP. `-` is stdin, and a directory is a
-/// recording.
-pub(crate) fn each_event(path: &Path, mut take: impl FnMut(Event)) -> Result<(), Failure> {
+/// recording. Returns which of them it was. What is none of these is refused, and so is what only looks like one: in which nothing
+/// happens that happens in a run.
+pub(crate) fn each_event(
+    path: &Path,
+    files: Files,
+    mut take: impl FnMut(Event),
+) -> Result<Source, Failure> {
     let mut options = Options::new("translated");
     options.keep_raw = false;
+    options.show_files = files == Files::Shown;
+    if path.is_dir() && !Past::is_in(path) {
+        return Err(no_recording(path));
+    }
     if let Some(past) = recording::open(path)? {
         let how = How {
             options,
@@ -35,7 +56,14 @@ pub(crate) fn each_event(path: &Path, mut take: impl FnMut(Event)) -> Result<(),
     }
     let mut input = Input::open(Some(path))?;
     let mut events = Vec::new();
-    match input.detect(DEFAULT_LIMIT)? {
+    let source = input.recognise(DEFAULT_LIMIT)?;
+    let source = source.ok_or_else(|| no_recording(path))?;
+    let mut happens = source == Source::Session;
+    let mut take = |event: Event| {
+        happens = happens || is_of_a_run(&event);
+        take(event);
+    };
+    match source {
         Source::StreamJson => {
             let mut normalizer = StreamNormalizer::new(&options);
             each_line(&mut input, |line| {
@@ -63,7 +91,32 @@ pub(crate) fn each_event(path: &Path, mut take: impl FnMut(Event)) -> Result<(),
         }
     }
     events.drain(..).for_each(take);
-    Ok(())
+    if happens {
+        Ok(source)
+    } else {
+        Err(no_recording(path))
+    }
+}
+
+/// Many programs log objects with a `type`, or an `error`.
+fn is_of_a_run(event: &Event) -> bool {
+    match &event.body {
+        Body::SessionInit(_) => event.base.session_id.is_some(),
+        Body::Text(text) => text.kind == TextKind::Text,
+        Body::UserInput(_)
+        | Body::StreamDelta(_)
+        | Body::ToolInvocation(_)
+        | Body::ToolCompletion(_)
+        | Body::PermissionRequest(_) => true,
+        _ => false,
+    }
+}
+
+fn no_recording(path: &Path) -> Failure {
+    let error = anyhow!("`{}` is no recording of a run", shown(path));
+    Failure::bad_input(error).with_hint(format!(
+        "a recording is a directory with a `{MANIFEST}`, which `lapidary run` and `record` make; a file is one if it holds what `gemini -o stream-json` or `-o json` printed, a session, or a transcript of ACP"
+    ))
 }
 
 fn each_line(input: &mut Input, mut take: impl FnMut(Line<'_>)) -> Result<(), Failure> {

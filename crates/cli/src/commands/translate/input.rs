@@ -84,9 +84,23 @@ impl Input {
         &self.name
     }
 
-    /// Reads until a line gives the format away. A stream is recognised by its first line that means anything, so nothing is
-    /// held up; a document has to be read to its end.
+    /// The format that it has.
     pub(super) fn detect(&mut self, limit: usize) -> Result<Format, Failure> {
+        match self.recognise(limit)? {
+            Some(format) => Ok(format),
+            None if self.is_blank() => {
+                let failure = Failure::bad_input(anyhow!("`{}` is empty", self.name));
+                Err(failure.with_hint(
+                    "if that is all the agent printed, --from stream-json translates it: a run without a result",
+                ))
+            }
+            None => Err(self.unknown()),
+        }
+    }
+
+    /// Reads until a line gives the format away, if it has one. A stream is recognised by its first line that means anything, so
+    /// nothing is held up; a document has to be read to its end.
+    pub(super) fn recognise(&mut self, limit: usize) -> Result<Option<Format>, Failure> {
         let mut looked_at = 0;
         let mut searched = 0;
         let mut may_be_document = false;
@@ -100,7 +114,7 @@ impl Input {
                         if !may_be_document
                             || matches!(format, Format::StreamJson | Format::Acp) =>
                     {
-                        return Ok(format);
+                        return Ok(Some(format));
                     }
                     Guess::Is(_) | Guess::Nothing => {}
                     Guess::MayBeDocument => may_be_document = true,
@@ -109,7 +123,7 @@ impl Input {
                 searched = looked_at;
             }
             if looked_at > MOST_NOISE && !may_be_document {
-                return Err(self.unknown());
+                return Ok(None);
             }
             searched = self.head.len();
             let is_overlong = self.head.len() - looked_at > limit.saturating_add(CHUNK);
@@ -119,16 +133,14 @@ impl Input {
         }
     }
 
-    fn detect_document(&mut self) -> Result<Format, Failure> {
+    fn detect_document(&mut self) -> Result<Option<Format>, Failure> {
         while self.read_more()? {}
-        if without_mark(&self.head).trim_ascii().is_empty() {
-            let failure = Failure::bad_input(anyhow!("`{}` is empty", self.name));
-            return Err(failure.with_hint(
-                "if that is all the agent printed, --from stream-json translates it: a run without a result",
-            ));
-        }
-        let found = detect::document(&String::from_utf8_lossy(without_mark(&self.head)));
-        found.ok_or_else(|| self.unknown())
+        let text = String::from_utf8_lossy(without_mark(&self.head));
+        Ok(detect::document(&text))
+    }
+
+    fn is_blank(&self) -> bool {
+        without_mark(&self.head).trim_ascii().is_empty()
     }
 
     fn unknown(&self) -> Failure {

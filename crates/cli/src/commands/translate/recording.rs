@@ -92,17 +92,28 @@ pub(super) fn translate(
 }
 
 /// Hands on every event of a recording.
-pub(super) fn each_event(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
+pub(super) fn each_event(past: &Past, how: &How, take: &mut Take<'_>) -> Result<Source, Failure> {
+    let source = source(past, how)?;
+    match source {
+        Source::Acp => dialogue(past, how, take),
+        Source::StreamJson => stream(past, how, take),
+        Source::Json => document(past, how, take),
+        Source::Session => Err(unspoken(past)),
+    }?;
+    Ok(source)
+}
+
+/// What the recorded agent spoke.
+fn source(past: &Past, how: &How) -> Result<Source, Failure> {
     if past.is_dialogue() {
-        return dialogue(past, how, take);
+        return Ok(Source::Acp);
     }
     match past.manifest().transport.as_str() {
-        "stream-json" => stream(past, how, take),
-        "json" => document(past, how, take),
+        "stream-json" => Ok(Source::StreamJson),
+        "json" => Ok(Source::Json),
         _ => match Input::file(&past.stdout())?.detect(how.max_line)? {
-            Source::Json => document(past, how, take),
-            Source::StreamJson => stream(past, how, take),
-            Source::Acp | Source::Session => Err(unspoken(past)),
+            Source::Acp => Err(unspoken(past)), // one side of it
+            source => Ok(source),
         },
     }
 }

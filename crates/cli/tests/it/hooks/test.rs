@@ -191,6 +191,47 @@ fn wrong_usage_is_told_apart_from_bad_input() {
 }
 
 #[test]
+fn what_is_no_recording_is_refused_by_its_name() {
+    let world = project(&json!({}));
+    let texts = [
+        ("notes.txt", "hello\n"),
+        ("empty", ""),
+        ("package.json", "{\"name\": \"x\"}"),
+        (
+            "app.log",
+            "{\"type\":\"error\",\"message\":\"x\"}\n{\"type\":\"info\"}\n",
+        ),
+        ("errors.json", "{\"error\":{\"message\":\"x\"}}"),
+        ("typed.json", "{\"type\":\"message\",\"more\":1}"),
+        (
+            "editor.log",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"textDocument/hover\"}",
+        ),
+    ];
+    for (name, text) in texts {
+        fs::write(world.path("project").join(name), text).unwrap();
+    }
+    fs::create_dir(world.path("project/folder")).unwrap();
+    for name in texts.map(|(name, _)| name).into_iter().chain(["folder"]) {
+        let (code, stdout, stderr) = shown(&world, &["BeforeTool", "--recording", name]);
+        let said = format!("error: `{name}` is no recording of a run\nhint: a recording is ");
+        assert_eq!((code, stdout.as_str()), (Some(13), ""), "{name}: {stderr}");
+        assert!(stderr.starts_with(&said), "{name}: {stderr}");
+    }
+}
+
+#[test]
+fn a_workspace_that_is_not_there_is_refused() {
+    let world = project(&json!({}));
+    let (code, stdout, stderr) = shown(&world, &["BeforeAgent", "-C", "/nonexistent"]);
+    let said = "error: `/nonexistent` is no directory\n";
+    assert_eq!(
+        (code, stdout.as_str(), stderr.as_str()),
+        (Some(13), "", said)
+    );
+}
+
+#[test]
 fn memory_stays_within_bounds_whatever_a_hook_writes() {
     let world = project(&json!({"BeforeAgent": commands(&["head -c 1G /dev/zero"])}));
     // The shell's own limit on address space, which counts everything.

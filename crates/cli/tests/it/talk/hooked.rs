@@ -2,6 +2,7 @@
 
 mod cut_off;
 mod many;
+mod recorded;
 mod rehearsed;
 mod unusable;
 

@@ -3,18 +3,17 @@
 //! Whoever adds something here that the system's `posix_spawn` cannot do makes the standard library fork, which costs the more the
 //! larger we are: so the program's path is looked up beforehand, and there is nothing to do in the child before it is executed.
 
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::Pid;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::tree;
+use super::sweep::{self, Target};
 use crate::process::{Command, Exit};
 
 /// Those that will not die are struck for so long.
@@ -26,18 +25,14 @@ const STRIKE: Duration = Duration::from_millis(3);
 /// A program that was killed is buried in this time, or never.
 const BURIAL: Duration = Duration::from_millis(20);
 
-/// So often what came since is looked for while everything found so far is stopped.
-const FREEZES: u32 = 8;
-
 /// The program. Dropping it before it is over kills it, and everything that it started.
 #[derive(Debug)]
 pub(in crate::process) struct Alone {
     child: Child,
     /// The program and its group, as long as nobody has waited for it.
     root: Option<Pid>,
-    mark: Option<(OsString, OsString)>,
-    /// Who is known to have nothing to do with it.
-    strangers: HashSet<Pid>,
+    /// What everything that it starts says in its environment, until it is over.
+    mark: Option<OsString>,
 }
 
 impl Alone {
@@ -61,8 +56,7 @@ impl Alone {
         Ok(Self {
             root: pid.and_then(Pid::from_raw),
             child,
-            mark: command.mark.clone(),
-            strangers: HashSet::new(),
+            mark: command.mark.clone().map(|(_, value)| value),
         })
     }
 
@@ -89,10 +83,10 @@ impl Alone {
     /// Kills it and everything that it started. Returns how the program ended, and how many would not.
     pub(in crate::process) async fn end(&mut self) -> (Option<Exit>, u32) {
         let last = Instant::now() + PATIENCE;
-        let mut left = self.strike();
+        let mut left = self.strike().await;
         while left > 0 && Instant::now() < last {
             sleep(STRIKE).await;
-            left = self.strike();
+            left = self.strike().await;
         }
         self.mark = None;
         let exit = timeout(BURIAL, self.wait()).await.ok().flatten();
@@ -100,47 +94,24 @@ impl Alone {
     }
 
     /// One blow at everything that is there. Returns how many that was.
-    fn strike(&mut self) -> u32 {
-        let found = self.frozen();
-        if let Some(root) = self.root {
-            let _ = kill_process_group(root, Signal::KILL);
+    async fn strike(&self) -> u32 {
+        match self.target() {
+            Some(target) => sweep::strike(target).await,
+            None => 0,
         }
-        for pid in &found {
-            let _ = kill_process(*pid, Signal::KILL);
-        }
-        u32::try_from(found.len()).unwrap_or(u32::MAX)
     }
 
-    /// Everything that is there, stopped, so that none can start another before it is killed.
-    fn frozen(&mut self) -> HashSet<Pid> {
-        let mut all = HashSet::new();
-        for _ in 0..FREEZES {
-            let found = self.found().into_iter();
-            let fresh: Vec<_> = found.filter(|pid| all.insert(*pid)).collect();
-            if fresh.is_empty() {
-                break;
-            }
-            for pid in fresh {
-                let _ = kill_process(pid, Signal::STOP);
-            }
-        }
-        all
-    }
-
-    /// What stands below the program, and what carries its mark, itself included. The dead carry none.
-    fn found(&mut self) -> Vec<Pid> {
-        let mut found = self.root.map(tree::descendants).unwrap_or_default();
-        if let Some(mark) = &self.mark {
-            found.extend(tree::marked_but(mark, &mut self.strangers));
-        }
-        found
+    fn target(&self) -> Option<Target> {
+        let mark = self.mark.clone()?;
+        let root = self.root;
+        Some(Target { root, mark })
     }
 }
 
 impl Drop for Alone {
     fn drop(&mut self) {
-        if self.mark.is_some() {
-            self.strike();
+        if let Some(target) = self.target() {
+            sweep::strike_now(&target);
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The processes below one.
 
-use std::collections::HashSet;
-use std::ffi::OsString;
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 #[cfg(target_os = "linux")]
 use std::io::Read as _;
+#[cfg(target_os = "linux")]
+use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::process::Pid;
 
@@ -68,42 +70,43 @@ fn parent_in(stat: &str) -> Option<Pid> {
     pid(rest.split_ascii_whitespace().nth(1)?)
 }
 
-/// Every process that carries this variable. Those of other users cannot be asked.
-#[cfg(target_os = "linux")]
-pub(super) fn marked(mark: &(OsString, OsString)) -> Vec<Pid> {
-    marked_but(mark, &mut HashSet::new())
+/// What processes have where a variable would be.
+pub(super) type Carried = HashMap<Pid, Option<OsString>>;
+
+/// Every process that carries this variable with this value. Those of other users cannot be asked.
+pub(super) fn marked((name, value): &(OsString, OsString)) -> Vec<Pid> {
+    let carriers = carriers(name, |carried| carried == value, &mut Carried::new());
+    carriers.into_iter().map(|(pid, _)| pid).collect()
 }
 
-/// The same, without those that are known not to carry it; who turns out not to is remembered. Whoever is being executed has no
-/// environment for a moment, and may yet turn out to.
+/// Every process that carries this variable with a value that is wanted, and which. Whoever is known not to is not asked again; what
+/// the others say is remembered. Whoever is being executed has no environment for a moment, and may yet turn out to have one.
 #[cfg(target_os = "linux")]
-pub(super) fn marked_but(
-    (name, value): &(OsString, OsString),
-    strangers: &mut HashSet<Pid>,
-) -> Vec<Pid> {
-    let mut mark = vec![0];
-    for part in [
-        name.as_encoded_bytes(),
-        b"=",
-        value.as_encoded_bytes(),
-        &[0],
-    ] {
-        mark.extend_from_slice(part);
-    }
+pub(super) fn carriers(
+    name: &OsStr,
+    is_wanted: impl Fn(&OsStr) -> bool,
+    known: &mut Carried,
+) -> Vec<(Pid, OsString)> {
+    let name = [b"\0", name.as_bytes(), b"="].concat();
     // Whoever runs us may have the same mark, and so may we.
     let me = rustix::process::getpid();
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| pid(entry.file_name().to_str()?));
-    let others: Vec<_> = pids
-        .filter(|pid| *pid != me && !strangers.contains(pid))
-        .collect();
     let mut found = Vec::new();
-    for pid in others {
+    for pid in pids.filter(|pid| *pid != me) {
+        if let Some(carried) = known.get(&pid)
+            && !carried.as_deref().is_some_and(&is_wanted)
+        {
+            continue;
+        }
         let environment = environment(pid);
-        if has(&environment, &mark) {
-            found.push(pid);
-        } else if environment.len() > 1 {
-            strangers.insert(pid);
+        let carried = value_in(&environment, &name);
+        let carried = carried.map(|value| OsStr::from_bytes(value).to_owned());
+        if let Some(value) = carried.clone().filter(|value| is_wanted(value)) {
+            found.push((pid, value));
+        }
+        if environment.len() > 1 {
+            known.insert(pid, carried);
         }
     }
     found
@@ -118,22 +121,26 @@ fn environment(pid: Pid) -> Vec<u8> {
     environment
 }
 
-/// Searching text is quicker than searching bytes, and most have nothing of the kind.
+/// The value behind a name, which has a zero before it and an equals sign behind. Searching text is quicker than searching bytes, and
+/// most have nothing of the kind.
 #[cfg(target_os = "linux")]
-fn has(environment: &[u8], mark: &[u8]) -> bool {
+fn value_in<'e>(environment: &'e [u8], name: &[u8]) -> Option<&'e [u8]> {
     let text = String::from_utf8_lossy(environment);
-    text.contains(&*String::from_utf8_lossy(mark))
-        && environment.windows(mark.len()).any(|part| part == mark)
+    if !text.contains(&*String::from_utf8_lossy(name)) {
+        return None;
+    }
+    let at = environment.windows(name.len()).position(|it| it == name)?;
+    let value = &environment[at + name.len()..];
+    value.split(|byte| *byte == 0).next()
 }
 
 /// Elsewhere the environment of others is not for us to see.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn marked(_: &(OsString, OsString)) -> Vec<Pid> {
-    Vec::new()
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn marked_but(_: &(OsString, OsString), _: &mut HashSet<Pid>) -> Vec<Pid> {
+pub(super) fn carriers(
+    _: &OsStr,
+    _: impl Fn(&OsStr) -> bool,
+    _: &mut Carried,
+) -> Vec<(Pid, OsString)> {
     Vec::new()
 }
 

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lapidary_vocab::event::{StreamDeltaKind, TextKind, ToolCompletion};
 use lapidary_vocab::{Body, Event, Json, Text};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
-use super::{Place, Wanted};
+use super::Place;
+use crate::hooks::{Wanted, tool_response};
 use crate::policy::Deed;
 
 /// So many calls are remembered until they are done, and so many wait for their hooks. Of more, only how many there were is told.
@@ -178,7 +179,7 @@ impl Calls {
             after: number,
             deed: open.deed,
             input: open.input,
-            response: response(done),
+            response: tool_response(done),
             is_asked: open.is_asked,
             is_denied,
             is_served: self.served.contains(&session),
@@ -219,18 +220,6 @@ impl Calls {
     pub(in crate::talk) fn take_words(&mut self, session: &str) -> String {
         self.words.remove(session).unwrap_or_default()
     }
-}
-
-/// What came of a call, as far as the agent tells: the model and the user see the same.
-fn response(done: &ToolCompletion) -> Value {
-    let output = done.output.as_ref();
-    let output = output.map(|output| serde_json::from_str(output.as_str()).unwrap_or_default());
-    let output: Value = output.unwrap_or_else(|| "".into());
-    let mut response = json!({"llmContent": output, "returnDisplay": output});
-    if done.is_error {
-        response["error"] = json!({"message": output});
-    }
-    response
 }
 
 fn session_of(event: &Event) -> String {

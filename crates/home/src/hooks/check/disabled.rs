@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::Registry;
 use super::{Found, Report, Severity};
-use crate::settings::at;
+use crate::settings::{at, kind};
 
 pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
     let files = report.setup.settings.files.iter();
@@ -29,9 +29,37 @@ pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
             };
             report.add(path, &keys(&["hooksConfig", "enabled"]), all);
         }
+        odd(report, path, content.get("hooksConfig"));
         names(report, registry, path, get(&["hooksConfig", "disabled"]));
         old(report, path, &get);
     }
+}
+
+/// Switches that nobody can read.
+fn odd(report: &mut Report<'_>, path: &Path, config: Option<&Value>) {
+    let (place, what) = match config {
+        None => return,
+        Some(Value::Object(config)) => match config.get("disabled") {
+            None | Some(Value::Array(_) | Value::String(_)) => return,
+            Some(odd) => {
+                let place = keys(&["hooksConfig", "disabled"]);
+                (place, format!("{}, not a list of names", kind(odd)))
+            }
+        },
+        Some(odd) => {
+            let place = keys(&["hooksConfig"]);
+            (place, format!("{}, not an object", kind(odd)))
+        }
+    };
+    let name = place.join(".");
+    let found = Found {
+        severity: Severity::Error,
+        code: "bad_config",
+        subject: "hooksConfig",
+        sentence: format!("`{name}` is {what}: it switches nothing off"),
+        hint: Some(r#"write `"hooksConfig": {"enabled": true, "disabled": ["name"]}`"#.to_owned()),
+    };
+    report.add(path, &place, found);
 }
 
 /// Names in the list: of hooks, or of none.

@@ -27,6 +27,10 @@ pub(super) fn look_at_script(report: &mut Report<'_>, entry: &Entry, path: &Path
         );
         report.add_at(path, Some(place), found);
     }
+    if let Some(line) = claude_line(&text) {
+        let place = Place { line, column: 1 };
+        report.add_at(path, Some(place), misunderstood(&subject, "script"));
+    }
     if !can_block(entry.hook.event) || !judges(&text) {
         return;
     }
@@ -37,6 +41,10 @@ pub(super) fn look_at_script(report: &mut Report<'_>, entry: &Entry, path: &Path
 
 /// The same for what is written in the settings themselves.
 pub(super) fn look_at_command(report: &mut Report<'_>, entry: &Entry) {
+    if answers_claude(&entry.hook.command) {
+        let found = misunderstood(entry.hook.display_name(), "command");
+        report.add_to(entry, "command", found);
+    }
     if silent_exits(&entry.hook.command).is_empty() {
         return;
     }
@@ -45,6 +53,35 @@ pub(super) fn look_at_command(report: &mut Report<'_>, entry: &Entry) {
         "the command exits with 2 and seems to print nothing",
     );
     report.add_to(entry, "command", found);
+}
+
+/// Whether a text has the word with which hooks of Claude Code answer about tools, and not that of Gemini CLI.
+pub(in crate::hooks) fn answers_claude(text: &str) -> bool {
+    claude_line(text).is_some()
+}
+
+/// The line of that word.
+fn claude_line(text: &str) -> Option<usize> {
+    if text.contains("decision") {
+        return None; // the other one is spelt with a capital
+    }
+    let mut lines = text.lines().map(code_of);
+    let index = lines.position(|line| line.contains("permissionDecision"))?;
+    Some(index + 1)
+}
+
+fn misunderstood<'a>(subject: &'a str, what: &str) -> Found<'a> {
+    Found {
+        severity: Severity::Warning,
+        code: "claude_answer",
+        subject,
+        sentence: format!(
+            "the {what} answers with `permissionDecision`, which only Claude Code reads: Gemini CLI lets everything pass"
+        ),
+        hint: Some(
+            "say `\"decision\": \"deny\"` (or `allow`, `ask`) and `\"reason\": \"…\"` beside `hookSpecificOutput`, not in it".to_owned(),
+        ),
+    }
 }
 
 fn silent<'a>(subject: &'a str, what: &str) -> Found<'a> {

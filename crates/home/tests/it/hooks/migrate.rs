@@ -80,9 +80,9 @@ fn what_has_no_translation_is_named() {
         [
             "TaskCompleted: Gemini CLI has no such event",
             "Frobnicate: nobody knows such an event",
-            "judge: hooks of type `prompt` are Claude Code's alone",
-            "AfterAgent: it has no command",
-            "AfterAgent: hooks of type `` are Claude Code's alone",
+            "judge: `hooks.Stop[0].hooks[0]` is of type `prompt`, which Claude Code alone has",
+            "AfterAgent: `hooks.Stop[0].hooks[1]` has no command",
+            "AfterAgent: `hooks.Stop[0].hooks[2]` has no type",
             "idle_prompt: Gemini CLI notifies of permission prompts only",
             "compact: SessionStart has no `compact` in Gemini CLI",
             "PreToolUse: it is an object, not a list",

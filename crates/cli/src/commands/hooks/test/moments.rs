@@ -1,36 +1,30 @@
 //! What hooks are to be told: what somebody says, or every such moment of a recording.
 
-use std::collections::HashMap;
-
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::hooks::Surroundings;
-use lapidary::vocab::event::{TextKind, ToolCompletion, ToolInvocation};
-use lapidary::vocab::{Body, Event as Told, Json, Text};
 use lapidary::wire::gemini::hooks::{Details, Event, Input, Object, ToolCall};
 use serde_json::{Value, json};
 
-use super::Args;
-use crate::commands::translate::each_event;
+use super::{Args, recorded};
 use crate::failure::Failure;
 
-pub(super) fn of(args: &Args, event: Event, around: &Surroundings) -> Result<Vec<Input>, Failure> {
-    let Some(recording) = &args.recording else {
-        return Ok(vec![said(args, event, around)?]);
-    };
-    let mut reading = Reading {
-        event,
-        found: Vec::new(),
-        calls: HashMap::new(),
-        prompt: String::new(),
-        answer: String::new(),
-    };
-    if !reading.can_tell() {
-        let error = anyhow!("a recording does not tell what `{event}` hooks are told");
-        return Err(Failure::usage(error).with_hint("`--input` says it"));
+/// A moment, and what hooks are told then.
+pub(super) struct Moment {
+    /// A tool may go by several names: it is told once for each.
+    pub(super) inputs: Vec<Input>,
+    /// What else somebody should know.
+    pub(super) note: Option<String>,
+}
+
+pub(super) fn of(args: &Args, event: Event, around: &Surroundings) -> Result<Vec<Moment>, Failure> {
+    if let Some(recording) = &args.recording {
+        return recorded::of(recording, event, around);
     }
-    each_event(recording, |event| reading.take(&event))?;
-    let inputs = reading.found.into_iter();
-    Ok(inputs.map(|details| around.input(details)).collect())
+    let moment = Moment {
+        inputs: vec![said(args, event, around)?],
+        note: None,
+    };
+    Ok(vec![moment])
 }
 
 /// What somebody says, over what is usual.
@@ -128,106 +122,4 @@ fn usual(event: Event) -> Details {
             llm_response: json!({"text": "hello", "candidates": [{"content": {"role": "model", "parts": ["hello"]}}]}),
         },
     }
-}
-
-/// The moments of a recording.
-struct Reading {
-    event: Event,
-    found: Vec<Details>,
-    /// Calls that have not ended.
-    calls: HashMap<String, ToolCall>,
-    prompt: String,
-    answer: String,
-}
-
-impl Reading {
-    fn can_tell(&self) -> bool {
-        !matches!(
-            self.event,
-            Event::PreCompress
-                | Event::BeforeModel
-                | Event::AfterModel
-                | Event::BeforeToolSelection
-        )
-    }
-
-    fn take(&mut self, told: &Told) {
-        match &told.body {
-            Body::SessionInit(_) => self.add(Details::SessionStart {
-                source: "startup".to_owned(),
-            }),
-            Body::UserInput(input) if !input.is_synthetic => {
-                self.prompt = input.text.to_string();
-                self.answer.clear();
-                let prompt = self.prompt.clone();
-                self.add(Details::BeforeAgent { prompt });
-            }
-            Body::StreamDelta(delta) => {
-                let text = delta.text_delta.as_ref().map(Text::to_str);
-                self.answer.push_str(&text.unwrap_or_default());
-            }
-            Body::Text(text) if text.kind == TextKind::Text => {
-                self.answer.push_str(&text.text.to_str());
-            }
-            Body::ToolInvocation(call) => self.called(call),
-            Body::ToolCompletion(done) => self.done(done),
-            Body::PermissionRequest(request) => self.add(Details::Notification {
-                notification_type: "ToolPermission".to_owned(),
-                message: format!("Tool {} requires confirmation", request.tool_name),
-                details: json!({"type": request.tool_kind.as_str(), "title": request.tool_name.to_str()}),
-            }),
-            Body::TurnComplete(_) => self.turned(),
-            Body::RunEnd(_) => self.add(Details::SessionEnd {
-                reason: "exit".to_owned(),
-            }),
-            _ => {}
-        }
-    }
-
-    fn add(&mut self, details: Details) {
-        if details.event() == self.event {
-            self.found.push(details);
-        }
-    }
-
-    /// A call may be told of several times, each time with more of it: the hook would have seen the first.
-    fn called(&mut self, call: &ToolInvocation) {
-        let known = ToolCall {
-            name: call.tool_name.to_string(),
-            input: value(&call.input),
-            ..ToolCall::default()
-        };
-        let before = self.calls.insert(call.call_id.to_string(), known.clone());
-        if before.is_none() {
-            self.add(Details::BeforeTool(known));
-        }
-    }
-
-    fn done(&mut self, done: &ToolCompletion) {
-        let Some(call) = self.calls.remove(&done.call_id.to_string()) else {
-            return;
-        };
-        let output = done.output.as_ref().map(value);
-        let output = output.unwrap_or_else(|| "".into());
-        let mut response = json!({"llmContent": output, "returnDisplay": output});
-        if done.is_error {
-            response["error"] = json!({"message": output});
-        }
-        self.add(Details::AfterTool(call, response));
-    }
-
-    fn turned(&mut self) {
-        let answer = std::mem::take(&mut self.answer);
-        let silent = "[no response text]".to_owned();
-        self.add(Details::AfterAgent {
-            prompt: self.prompt.clone(),
-            prompt_response: Some(answer).filter(|it| !it.is_empty()).unwrap_or(silent),
-            stop_hook_active: false,
-        });
-    }
-}
-
-/// What serde cannot hold is a text here.
-fn value(json: &Json) -> Value {
-    serde_json::from_str(json.as_str()).unwrap_or_else(|_| json.as_str().into())
 }

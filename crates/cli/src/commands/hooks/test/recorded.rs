@@ -1,0 +1,183 @@
+//! The moments of a recording: what hooks would have been told, had they been there.
+//!
+//! Gemini CLI runs its hooks itself. Around an agent that is spoken to we do (`--hooks`), and what they are told then is made by the same
+//! functions as here.
+
+mod calls;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use lapidary::drive::hooks::Surroundings;
+use lapidary::drive::policy::Deeds;
+use lapidary::drive::replay::Past;
+use lapidary::vocab::event::TextKind;
+use lapidary::vocab::{Body, Event as Told, Text};
+use lapidary::wire::detect::Format as Source;
+use lapidary::wire::gemini::hooks::{Details, Event};
+
+use self::calls::{Calls, Teller};
+use super::moments::Moment;
+use crate::commands::translate::{Files, each_event};
+use crate::failure::Failure;
+
+/// What is said about a call that an agent did not ask about.
+const UNASKED: &str =
+    "the agent did not ask about this call: hooks around it could not have held it back";
+
+pub(super) fn of(
+    recording: &Path,
+    event: Event,
+    around: &Surroundings,
+) -> Result<Vec<Moment>, Failure> {
+    if !can_tell(event) {
+        let error = anyhow!("a recording does not tell what `{event}` hooks are told");
+        return Err(Failure::usage(error).with_hint("`--input` says it"));
+    }
+    let dir = directory(recording).unwrap_or_else(|| around.cwd.clone());
+    let mut reading = Reading {
+        event,
+        deeds: Deeds::new(&dir),
+        dir,
+        calls: Calls::default(),
+        others: Vec::new(),
+        prompt: String::new(),
+        answer: String::new(),
+    };
+    let source = each_event(recording, Files::Shown, |told| reading.take(&told))?;
+    let teller = match source {
+        Source::Acp => Teller::Lapidary,
+        Source::StreamJson | Source::Json | Source::Session => Teller::Gemini,
+    };
+    Ok(reading.moments(teller, around))
+}
+
+fn can_tell(event: Event) -> bool {
+    !matches!(
+        event,
+        Event::PreCompress | Event::BeforeModel | Event::AfterModel | Event::BeforeToolSelection
+    )
+}
+
+/// Where the agent of a recording ran.
+fn directory(recording: &Path) -> Option<PathBuf> {
+    let past = Past::is_in(recording).then(|| Past::open(recording).ok())??;
+    Some(PathBuf::from(&past.manifest().directory))
+}
+
+struct Reading {
+    event: Event,
+    /// Where the agent works.
+    dir: PathBuf,
+    deeds: Deeds,
+    calls: Calls,
+    /// What is about no call.
+    others: Vec<Details>,
+    prompt: String,
+    answer: String,
+}
+
+impl Reading {
+    fn moments(self, teller: Teller, around: &Surroundings) -> Vec<Moment> {
+        let Calls {
+            all,
+            questions,
+            done,
+            is_served,
+            ..
+        } = self.calls;
+        let moment = |details: Vec<Details>, note: Option<&str>| {
+            let inputs = details.into_iter().map(|details| around.input(details));
+            Moment {
+                inputs: inputs.collect(),
+                note: note.map(str::to_owned),
+            }
+        };
+        match self.event {
+            Event::BeforeTool => {
+                let is_unasked =
+                    |is_asked: bool| teller == Teller::Lapidary && !is_asked && !is_served;
+                let all = all.iter().map(|call| {
+                    let told = call.asked.told(teller).into_iter();
+                    let note = is_unasked(call.is_asked).then_some(UNASKED);
+                    moment(told.map(Details::BeforeTool).collect(), note)
+                });
+                all.collect()
+            }
+            Event::AfterTool => {
+                let done = done.iter().map(|(call, response)| {
+                    let told = call.told(teller).into_iter();
+                    let told = told.map(|call| Details::AfterTool(call, response.clone()));
+                    moment(told.collect(), None)
+                });
+                done.collect()
+            }
+            Event::Notification => {
+                let asked = questions.iter();
+                asked
+                    .map(|known| moment(vec![known.notice()], None))
+                    .collect()
+            }
+            _ => {
+                let others = self.others.into_iter();
+                others.map(|details| moment(vec![details], None)).collect()
+            }
+        }
+    }
+
+    fn take(&mut self, told: &Told) {
+        if told.base.extensions.contains_key("acp.replay") {
+            return; // it was done long ago
+        }
+        let deed = self.deeds.note(told);
+        self.calls.note(told, deed);
+        match &told.body {
+            Body::SessionInit(init) => self.began(init.cwd.as_ref()),
+            Body::UserInput(input) if !input.is_synthetic => {
+                self.prompt = input.text.to_string();
+                self.answer.clear();
+                let prompt = self.prompt.clone();
+                self.add(Details::BeforeAgent { prompt });
+            }
+            Body::StreamDelta(delta) => {
+                let text = delta.text_delta.as_ref().map(Text::to_str);
+                self.answer.push_str(&text.unwrap_or_default());
+            }
+            Body::Text(text) if text.kind == TextKind::Text => {
+                self.answer.push_str(&text.text.to_str());
+            }
+            Body::TurnComplete(_) => self.turned(),
+            Body::RunEnd(_) => self.add(Details::SessionEnd {
+                reason: "exit".to_owned(),
+            }),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, details: Details) {
+        if details.event() == self.event {
+            self.others.push(details);
+        }
+    }
+
+    /// A session says where its agent works.
+    fn began(&mut self, dir: Option<&Text>) {
+        if let Some(dir) = dir.filter(|dir| !dir.is_empty()) {
+            self.dir = self.dir.join(dir.to_str().as_ref());
+            self.deeds = Deeds::new(&self.dir);
+        }
+        self.add(Details::SessionStart {
+            source: "startup".to_owned(),
+        });
+    }
+
+    fn turned(&mut self) {
+        let answer = std::mem::take(&mut self.answer);
+        let silent = "[no response text]".to_owned();
+        self.add(Details::AfterAgent {
+            prompt: self.prompt.clone(),
+            prompt_response: Some(answer).filter(|it| !it.is_empty()).unwrap_or(silent),
+            stop_hook_active: false,
+        });
+    }
+}

@@ -1,0 +1,212 @@
+//! Killing programs with all that they started, many at a time.
+//!
+//! To find what carries a mark, everybody has to be asked. When the time of a hundred programs is up at once, a hundred rounds take
+//! longer than anybody should have to wait: so whoever wants one comes along on the next. There is no thread for it, whoever is first
+//! makes the round for all.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use super::tree::{self, Carried};
+use crate::process::brief::MARK;
+
+/// So often what came since is looked for while everything found so far is stopped.
+const FREEZES: u32 = 8;
+
+/// Whoever carries no mark, or another's, is not asked again for so long: later its id may be somebody else's.
+const BELIEF: Duration = Duration::from_millis(100);
+
+/// A program that is to end, by what tells its processes from others.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The program and its group, as long as nobody has waited for it.
+    pub(super) root: Option<Pid>,
+    /// What everything that it started says where [`MARK`] is.
+    pub(super) mark: OsString,
+}
+
+/// One blow at everything that is there of a program, and of those whose time is up as well. Returns how many processes it had. Can
+/// be dropped: then nobody is struck for it.
+pub(super) async fn strike(target: Target) -> u32 {
+    let place = Place::default();
+    sweeper().waiting.push((target, Arc::clone(&place.0)));
+    // Whoever is ready now comes along.
+    tokio::task::yield_now().await;
+    sweeper().sweep();
+    // Somebody else may have made the round in the meantime.
+    place.0.get().copied().unwrap_or_default()
+}
+
+/// The same without waiting for anybody.
+pub(super) fn strike_now(target: &Target) {
+    sweeper().strike(&[target]);
+}
+
+/// A place in the queue, and how many were struck once it was its turn.
+#[derive(Debug, Default)]
+struct Place(Arc<OnceLock<u32>>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let is_other = |(_, place): &(Target, _)| !Arc::ptr_eq(place, &self.0);
+        sweeper().waiting.retain(is_other);
+    }
+}
+
+/// Makes the rounds.
+#[derive(Debug)]
+struct Sweeper {
+    waiting: Vec<(Target, Arc<OnceLock<u32>>)>,
+    /// Who carries which mark, or none.
+    known: Carried,
+    /// Since when that is believed.
+    since: Instant,
+}
+
+fn sweeper() -> MutexGuard<'static, Sweeper> {
+    static SWEEPER: LazyLock<Mutex<Sweeper>> = LazyLock::new(|| {
+        Mutex::new(Sweeper {
+            waiting: Vec::new(),
+            known: Carried::new(),
+            since: Instant::now(),
+        })
+    });
+    SWEEPER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Sweeper {
+    /// One round for all who wait.
+    fn sweep(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        if waiting.is_empty() {
+            return;
+        }
+        let targets: Vec<_> = waiting.iter().map(|(target, _)| target).collect();
+        let counts = self.strike(&targets);
+        for ((_, place), count) in waiting.iter().zip(counts) {
+            let _ = place.set(count);
+        }
+    }
+
+    /// Kills them. Returns how many processes each of them had.
+    fn strike(&mut self, targets: &[&Target]) -> Vec<u32> {
+        self.forget(targets);
+        let found = self.frozen(targets);
+        for root in targets.iter().filter_map(|target| target.root) {
+            let _ = kill_process_group(root, Signal::KILL);
+        }
+        for pid in found.iter().flatten() {
+            let _ = kill_process(*pid, Signal::KILL);
+        }
+        let counts = found.iter().map(|found| u32::try_from(found.len()));
+        counts.map(|count| count.unwrap_or(u32::MAX)).collect()
+    }
+
+    fn forget(&mut self, targets: &[&Target]) {
+        if self.since.elapsed() > BELIEF {
+            self.known.clear();
+            self.since = Instant::now();
+        }
+        // Whoever was asked while it was being started looked like us.
+        for root in targets.iter().filter_map(|target| target.root) {
+            self.known.remove(&root);
+        }
+    }
+
+    /// Everything that is there of each, stopped, so that none can start another before it is killed.
+    fn frozen(&mut self, targets: &[&Target]) -> Vec<HashSet<Pid>> {
+        let mut all = vec![HashSet::new(); targets.len()];
+        for _ in 0..FREEZES {
+            let mut fresh = self.found(targets);
+            fresh.retain(|(at, pid)| all[*at].insert(*pid));
+            if fresh.is_empty() {
+                break;
+            }
+            for (_, pid) in fresh {
+                let _ = kill_process(pid, Signal::STOP);
+            }
+        }
+        all
+    }
+
+    /// What stands below each program, and what carries its mark, itself included. The dead carry none.
+    fn found(&mut self, targets: &[&Target]) -> Vec<(usize, Pid)> {
+        let below = |(at, target): (usize, &&Target)| {
+            let below = target.root.map(tree::descendants).unwrap_or_default();
+            below.into_iter().map(move |pid| (at, pid))
+        };
+        let mut found: Vec<_> = targets.iter().enumerate().flat_map(below).collect();
+        let marks = targets.iter().enumerate();
+        let marks: HashMap<&OsStr, usize> = marks.map(|(at, it)| (&*it.mark, at)).collect();
+        let is_wanted = |mark: &OsStr| marks.contains_key(mark);
+        for (pid, mark) in tree::carriers(MARK.as_ref(), is_wanted, &mut self.known) {
+            found.extend(marks.get(&*mark).map(|at| (*at, pid)));
+        }
+        found
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::future::poll_fn;
+    use std::pin::pin;
+    use std::process::{Child, Command};
+    use std::task::Poll;
+
+    use super::*;
+
+    fn program(mark: &str) -> Child {
+        let mut command = Command::new("sleep");
+        command
+            .arg("60")
+            .env(MARK, mark)
+            .spawn()
+            .expect("it starts")
+    }
+
+    fn target(mark: &str) -> Target {
+        Target {
+            root: None,
+            mark: mark.into(),
+        }
+    }
+
+    /// Whether it is only waiting to be buried.
+    fn is_dead(child: &mut Child) -> bool {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < deadline {
+            if child.try_wait().expect("it is our child").is_some() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        false
+    }
+
+    #[tokio::test]
+    async fn whoever_is_first_strikes_for_all_who_wait() {
+        let [first, second, third] = ["sweep 1", "sweep 2", "sweep 3"];
+        let mut programs = [first, second, third].map(program);
+        let mut one = pin!(strike(target(first)));
+        let mut two = pin!(strike(target(second)));
+        let mut gone = Box::pin(strike(target(third)));
+        poll_fn(|context| {
+            assert!(one.as_mut().poll(context).is_pending());
+            assert!(two.as_mut().poll(context).is_pending());
+            assert!(gone.as_mut().poll(context).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        drop(gone);
+        assert_eq!(one.await, 1);
+        assert!(is_dead(&mut programs[1]), "nobody else has struck yet");
+        assert_eq!(two.await, 1, "and what was struck is told");
+        assert!(programs[2].try_wait().unwrap().is_none(), "unwanted");
+        strike_now(&target(third));
+        assert!(programs.iter_mut().all(is_dead));
+    }
+}
