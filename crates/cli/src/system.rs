@@ -1,5 +1,10 @@
 //! What the command asks of the system, where systems differ: one file each, with the same names in it.
 
+use std::io;
+use std::thread;
+
+use tokio::runtime::Builder;
+
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -9,3 +14,17 @@ mod windows;
 pub(crate) use unix::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
+
+/// Listens for Ctrl-C and its like from now on, on a thread of its own: the main one may be waiting for somebody.
+pub(crate) fn on_interruptions(
+    obey: impl AsyncFnOnce(Interruptions) + Send + 'static,
+) -> io::Result<()> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let interruptions = {
+        let _inside = runtime.enter();
+        Interruptions::listen()?
+    };
+    let body = move || runtime.block_on(obey(interruptions));
+    let thread = thread::Builder::new().name("lapidary-signals".to_owned());
+    thread.spawn(body).map(drop)
+}

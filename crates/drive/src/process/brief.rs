@@ -138,17 +138,18 @@ impl Brief {
             .map_err(|source| StartError::refused(&self.command, source))?;
         drop(start);
         let (mut stdout, mut stderr) = (Kept::default(), Kept::default());
-        let (stdin, out, err) = alone.pipes();
+        // Held until it is over: whoever finds them closed would end by itself, and what it ends with is no answer.
+        let (mut stdin, mut out, mut err) = alone.pipes();
         let talking = async {
             // The program is waited for last: until then nobody else can have its process id, or its group's.
             tokio::join!(
-                stdout.fill(out, self.most_output),
-                stderr.fill(err, self.most_complaints),
+                stdout.fill(out.as_mut(), self.most_output),
+                stderr.fill(err.as_mut(), self.most_complaints),
             );
             alone.wait().await
         };
         let feeding = async {
-            feed(stdin, &self.input).await;
+            feed(&mut stdin, &self.input).await;
             std::future::pending().await // having read is not having ended
         };
         let (exit, end) = tokio::select! {
@@ -214,10 +215,11 @@ impl Kept {
 }
 
 /// A program may close its input whenever it likes.
-async fn feed(stdin: Option<impl AsyncWrite + Unpin>, input: &[u8]) {
-    if let Some(mut stdin) = stdin {
-        let _ = stdin.write_all(input).await;
+async fn feed(stdin: &mut Option<impl AsyncWrite + Unpin>, input: &[u8]) {
+    if let Some(pipe) = stdin {
+        let _ = pipe.write_all(input).await;
     }
+    *stdin = None; // there is no more
 }
 
 /// A value that nothing else has, and that nobody can guess.

@@ -1,16 +1,14 @@
 //! Ctrl-C and its like. They are heard on a thread of their own: the main one may be held up by whoever reads our output.
 
-use std::io;
 use std::time::Duration;
 
 use lapidary::drive::run::Stopper;
-use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::exit::Exit;
 use crate::printer::complain;
-use crate::system::Interruptions;
+use crate::system::{Interruptions, on_interruptions};
 
 /// When nobody reads our output any more, we leave this long after the run was to be killed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -31,12 +29,9 @@ impl Listener {
         let (begun, beginning) = watch::channel(None);
         let (sender, heard) = watch::channel(0);
         // Without it signals do what they always do, and the supervisor cleans up.
-        if let Ok((runtime, interruptions)) = registered() {
-            let body = move || runtime.block_on(obey(interruptions, beginning, &sender));
-            let _ = std::thread::Builder::new()
-                .name("lapidary-signals".to_owned())
-                .spawn(body);
-        }
+        let _ = on_interruptions(async move |interruptions| {
+            obey(interruptions, beginning, &sender).await;
+        });
         Self { begun, heard }
     }
 
@@ -45,15 +40,6 @@ impl Listener {
         self.begun.send_replace(Some(stopper));
         self.heard
     }
-}
-
-fn registered() -> io::Result<(Runtime, Interruptions)> {
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    let interruptions = {
-        let _inside = runtime.enter();
-        Interruptions::listen()?
-    };
-    Ok((runtime, interruptions))
 }
 
 /// The first one cancels, the second one kills.

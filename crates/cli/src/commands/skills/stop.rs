@@ -1,14 +1,11 @@
 //! Ctrl-C and its like while skills come: what was fetched goes away before we do.
 
-use std::io;
-
 use anyhow::anyhow;
-use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::system::Interruptions;
+use crate::system::{Interruptions, on_interruptions};
 
 /// Heard from the moment it is made, on a thread of its own: the main one may be waiting for an answer.
 pub(super) struct Stop {
@@ -18,13 +15,9 @@ pub(super) struct Stop {
 impl Stop {
     pub(super) fn listen() -> Self {
         let token = CancellationToken::new();
+        let heard = token.clone();
         // Without it signals do what they always do, and the next who installs clears away what is left.
-        if let Ok((runtime, interruptions)) = registered() {
-            let heard = token.clone();
-            let _ = std::thread::Builder::new()
-                .name("lapidary-signals".to_owned())
-                .spawn(move || runtime.block_on(obey(interruptions, &heard)));
-        }
+        let _ = on_interruptions(async move |interruptions| obey(interruptions, &heard).await);
         Self { token }
     }
 
@@ -50,15 +43,6 @@ pub(super) fn cancelled() -> Failure {
     let mut failure = Failure::bad_input(anyhow!("cancelled: nothing was changed"));
     failure.exit = Exit::Cancelled;
     failure
-}
-
-fn registered() -> io::Result<(Runtime, Interruptions)> {
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    let interruptions = {
-        let _inside = runtime.enter();
-        Interruptions::listen()?
-    };
-    Ok((runtime, interruptions))
 }
 
 /// The first one stops what can be stopped, the second one ends us as we stand.

@@ -64,7 +64,7 @@ fn a_prompt_that_is_blocked_is_a_command_that_failed_and_the_next_goes_on() {
 
 /// A hook that notes what it is told.
 fn noting(command: &str) -> Value {
-    let command = format!("tee -a seen >/dev/null; echo >> seen; {command}");
+    let command = format!("told=$(cat); printf '%s\\n' \"$told\" >> seen; {command}");
     json!([{"hooks": [{"type": "command", "command": command}]}])
 }
 

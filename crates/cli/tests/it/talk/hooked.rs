@@ -15,7 +15,7 @@ use crate::run::world::{Told, World};
 
 /// A hook, which notes what it is told.
 fn hook(command: &str) -> Value {
-    let command = format!("tee -a seen >/dev/null; echo >> seen; {command}");
+    let command = format!("told=$(cat); printf '%s\\n' \"$told\" >> seen; {command}");
     json!({"hooks": [{"type": "command", "command": command}]})
 }
 

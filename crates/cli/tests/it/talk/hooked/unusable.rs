@@ -74,7 +74,7 @@ fn settings_that_cannot_be_read_are_none_either() {
     refused(&world, SETTINGS, "is not a regular file");
     fs::remove_dir(world.path(SETTINGS)).unwrap();
     symlink("settings.json", world.path(SETTINGS)).unwrap();
-    refused(&world, SETTINGS, "cannot be read");
+    refused(&world, SETTINGS, "cannot be reached");
 }
 
 #[test]
