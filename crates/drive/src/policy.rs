@@ -17,7 +17,8 @@ mod shell;
 
 use std::path::PathBuf;
 
-use lapidary_vocab::event::{DecidedBy, ToolKind};
+use lapidary_vocab::Text;
+use lapidary_vocab::event::{DecidedBy, PermissionDecision, ToolKind};
 
 use crate::config::PermissionMode;
 use rule::Step;
@@ -80,6 +81,18 @@ impl Effect {
     }
 }
 
+/// How a refusal is worded where somebody would have been asked.
+const NOBODY: &str = "nobody is there to be asked";
+
+/// Whether a decision was somebody's, or would have been, had anybody been there: not that of a rule, a mode or a hook alone.
+pub fn was_asked(decision: &PermissionDecision) -> bool {
+    let reason = decision.reason.as_ref().map(Text::to_str);
+    match &decision.decided_by {
+        None | Some(DecidedBy::User | DecidedBy::Peer) => true,
+        Some(_) => reason.is_some_and(|reason| reason.contains(NOBODY)),
+    }
+}
+
 /// What was decided, by what, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
@@ -104,7 +117,7 @@ impl Decision {
             return self;
         }
         let reason = format!(
-            "{}, and nobody is there to be asked; `{flag}` or a rule in {} would allow it",
+            "{}, and {NOBODY}; `{flag}` or a rule in {} would allow it",
             self.reason,
             crate::config::FILE_NAME
         );

@@ -4,6 +4,7 @@
 //! functions as here.
 
 mod calls;
+mod questions;
 
 use std::path::{Path, PathBuf};
 
@@ -113,7 +114,7 @@ impl Reading {
                 done.collect()
             }
             Event::Notification => {
-                let asked = questions.iter();
+                let asked = questions.asked();
                 asked
                     .map(|known| moment(vec![known.notice()], None))
                     .collect()

@@ -106,6 +106,34 @@ fn a_recording_tells_hooks_of_questions_what_the_run_told_them() {
     );
 }
 
+/// A rule allows the edit; nobody is there to be asked about the commands.
+const REFUSED: &str = r#"
+import os
+here = os.getcwd()
+p = prompted()
+call("c1", kind="edit", locations=[{"path": here + "/n.txt"}])
+ask(1, "session/request_permission", toolCall={"toolCallId": "c1", "title": "Writing to n.txt", "kind": "edit"}, options=OPTIONS); reply(1)
+ask(2, "fs/write_text_file", path=here + "/n.txt", content="x"); reply(2)
+update("tool_call_update", toolCallId="c1", status="completed")
+ask(3, "terminal/create", command="echo", args=["hi"]); reply(3)
+ask(4, "terminal/create", command="true"); reply(4)
+done(p)
+"#;
+
+#[test]
+fn a_recording_tells_hooks_of_what_was_refused_and_only_of_real_questions() {
+    let one = json!([noting("", "true")]);
+    let hooks = json!({"BeforeTool": one, "AfterTool": one, "Notification": one});
+    let rules = ["--allow", "edit:**", "--deny", "execute:true"];
+    let played = play(&hooks, REFUSED, &rules, DONE);
+    let seen = played.seen();
+    for (event, count) in [("BeforeTool", 4), ("AfterTool", 1), ("Notification", 1)] {
+        let live = told(seen.clone(), event);
+        assert_eq!(live.len(), count, "{event}: {live:#?}");
+        assert_eq!(told(tested(&played, event), event), live, "{event}");
+    }
+}
+
 #[test]
 fn what_was_not_asked_about_is_shown_with_a_remark() {
     let hooks = json!({"BeforeTool": [hook("exit 2")]});
