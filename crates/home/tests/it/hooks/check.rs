@@ -426,6 +426,25 @@ fn what_is_found_in_an_extension_stands_in_its_file() {
     );
 }
 
+/// Settings may be as long as programs write them, and all on one line.
+#[test]
+fn what_stands_behind_megabytes_of_one_line_has_its_place() {
+    const LETTERS: usize = 5 << 19;
+    let unknown: Vec<String> = (100..900).map(|it| format!("\"X{it}\": []")).collect();
+    let before = format!("{{\"other\": \"{}\", \"hooks\": {{", "é".repeat(LETTERS));
+    let settings = format!("{before}{}}}}}", unknown.join(","));
+    let machine = trusted().file(WORKSPACE, &settings);
+    let start = std::time::Instant::now();
+    let findings = findings(&machine);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    assert_eq!(findings.len(), 800);
+    for (at, finding) in findings.iter().enumerate() {
+        let place = finding.place.unwrap();
+        let column = before.len() - LETTERS + at * "\"X100\": [],".len() + 1;
+        assert_eq!((place.line, place.column), (1, column));
+    }
+}
+
 #[test]
 fn thousands_of_hooks_are_looked_at_in_bounded_time() {
     let one = r#"{"type": "command", "command": "C", "timeout": 5}"#;
