@@ -102,7 +102,7 @@ fn the_real_one_migrates_the_same_where_it_is_right() {
     // It writes no timeout either, and so leaves a hook one minute of ten.
     let hooks = ours
         .values_mut()
-        .flat_map(|list| list[0]["hooks"].as_array_mut());
+        .filter_map(|list| list[0]["hooks"].as_array_mut());
     for hook in hooks.flatten() {
         let timeout = hook.as_object_mut().unwrap().shift_remove("timeout");
         assert!(timeout.is_some(), "{hook}");
