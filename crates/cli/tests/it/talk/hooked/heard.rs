@@ -32,7 +32,7 @@ fn assert_held_back(hooks: &Value, calls: &Value) -> Played {
     played
 }
 
-fn before(hook: Value) -> Value {
+fn before(hook: &Value) -> Value {
     json!({ "BeforeTool": [hook] })
 }
 
@@ -40,7 +40,7 @@ fn before(hook: Value) -> Value {
 fn minds(matcher: &str, argument: &str, text: &str) -> Value {
     let look = "import json, sys; told = json.loads(sys.argv[1])['tool_input']; sys.exit(2 if sys.argv[3] in told.get(sys.argv[2], '') else 0)";
     let command = format!("python3 -I -S -c \"{look}\" \"$told\" {argument} '{text}'");
-    before(matching(matcher, &command))
+    before(&matching(matcher, &command))
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn whoever_is_given_a_command_runs_one() {
         .into();
     let names = ["my_shell", "mcp_srv_sh", "update_topic", "read_file"];
     calls.extend(names.map(|name| json!({"title": name, "rawInput": command})));
-    let hooks = before(matching("^run_shell_command$", "exit 2"));
+    let hooks = before(&matching("^run_shell_command$", "exit 2"));
     let played = assert_held_back(&hooks, &calls.clone().into());
     assert_eq!(played.seen().len(), calls.len());
 }
@@ -95,7 +95,7 @@ fn whoever_shows_a_diff_edits() {
         {"title": "x y", "kind": "read", "content": diff, "status": "completed"},
         {"title": "x y", "kind": "execute", "content": diff},
     ]);
-    let played = assert_held_back(&before(matching("^replace$", "exit 2")), &calls);
+    let played = assert_held_back(&before(&matching("^replace$", "exit 2")), &calls);
     let path = played.world.path("project/a.txt");
     for told in played.seen() {
         assert_eq!(told["tool_input"]["file_path"], path.to_str().unwrap());
@@ -121,7 +121,7 @@ again(3, toolCallId="c")
 again(4, kind="read", title="x", content=[diff])
 done(p)
 "#;
-    let hooks = before(matching("write_file", "exit 2"));
+    let hooks = before(&matching("write_file", "exit 2"));
     let played = play(&hooks, scene, &["--yolo"], DONE);
     for id in 0..5 {
         assert_eq!(played.answer(id)["outcome"]["optionId"], "no", "{id}");
@@ -152,7 +152,7 @@ fn what_is_about_too_many_files_is_held_back() {
         json!([{"kind": "edit", "title": "x y", "locations": places}])
     };
     let hooks =
-        before(json!({"matcher": "replace", "hooks": [{"type": "command", "command": "true"}]}));
+        before(&json!({"matcher": "replace", "hooks": [{"type": "command", "command": "true"}]}));
     let played = assert_held_back(&hooks, &places(65));
     assert_eq!(played.runs().len(), 64);
     let notices = played.diagnostics("notice").join("\n");
@@ -162,7 +162,7 @@ fn what_is_about_too_many_files_is_held_back() {
     );
     let played = asks(&hooks, &places(64));
     assert_eq!(played.answer(0)["outcome"]["optionId"], "yes");
-    let others = asks(&before(matching("read_file", "exit 2")), &places(65));
+    let others = asks(&before(&matching("read_file", "exit 2")), &places(65));
     assert_eq!(
         others.answer(0)["outcome"]["optionId"],
         "yes",
@@ -182,7 +182,7 @@ fn whoever_is_for_all_tools_is_told_geminis_name() {
         {"kind": "other", "title": "mcp_srv_sh", "rawInput": {"command": "ls"}},
         {"kind": "think", "title": "x_y"},
     ]);
-    let played = asks(&before(hook("true")), &calls);
+    let played = asks(&before(&hook("true")), &calls);
     let seen = played.seen().into_iter();
     let names: Vec<_> = seen.map(|told| told["tool_name"].clone()).collect();
     let shell = "run_shell_command";
