@@ -58,7 +58,8 @@ fn kinds(deed: &Deed) -> impl Iterator<Item = ToolKind> {
 fn of_kind(kind: &ToolKind, own: Option<&str>) -> Option<Vec<String>> {
     let is_geminis = |name: &&str| {
         let is_small = |char: char| char.is_ascii_lowercase() || char == '_';
-        name.chars().all(is_small) && tools::kind(name) == *kind
+        let known = tools::kind(name);
+        name.chars().all(is_small) && known == *kind && known != ToolKind::Unclassified
     };
     if let Some(own) = own.filter(is_geminis) {
         return Some(vec![own.to_owned()]);
