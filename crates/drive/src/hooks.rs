@@ -39,4 +39,4 @@ pub use fire::{Fired, HookError, MOST_COMPLAINTS, MOST_OUTPUT, Ran, fire};
 pub use result::{Answer, Format, answer};
 pub use running::Running;
 pub use surroundings::Surroundings;
-pub use tools::{Wanted, once_each, tool_response};
+pub use tools::{MOST_FILES, Side, Wanted, once_each, tool_response};

@@ -47,6 +47,8 @@ pub struct Deed {
     pub command: Option<String>,
     /// The files and directories that it is about, absolute.
     pub paths: Vec<PathBuf>,
+    /// It shows what it would change in files: then it changes them, whatever sort of thing it says it is.
+    pub shows_diff: bool,
     /// The MCP server that the tool belongs to.
     pub mcp_server: Option<String>,
 }
@@ -145,6 +147,7 @@ impl Decision {
 ///     title: None,
 ///     command: Some(command.to_owned()),
 ///     paths: Vec::new(),
+///     shows_diff: false,
 ///     mcp_server: None,
 /// };
 /// assert_eq!(policy.decide(&run("git diff --stat")).effect, Effect::Allow);
@@ -330,10 +333,14 @@ impl Deed {
                 "execute:COMMAND".to_owned()
             }
             _ if self.command.is_some() => "command=COMMAND".to_owned(),
-            _ => match &self.kind {
-                ToolKind::Other(_) => "other".to_owned(),
-                kind => kind.as_str().to_owned(),
-            },
+            _ => {
+                let kind = match &self.kind {
+                    ToolKind::Other(_) => "other",
+                    kind => kind.as_str(),
+                };
+                let is_also_edit = self.shows_diff && self.kind != ToolKind::Edit;
+                format!("{}{kind}", if is_also_edit { "edit," } else { "" })
+            }
         }
     }
 }

@@ -26,6 +26,9 @@ want("c3", 4, title="think a while", kind="think", rawInput={"about": "it"})
 update("tool_call_update", toolCallId="c3", status="failed", content=[{"type": "content", "content": {"type": "text", "text": "no idea"}}])
 t = asked(5, "terminal/create", command="echo", args=["hi"])["result"]["terminalId"]
 asked(6, "terminal/wait_for_exit", terminalId=t); asked(7, "terminal/output", terminalId=t); asked(8, "terminal/release", terminalId=t)
+diffs = [{"type": "diff", "path": here + "/" + name, "newText": "x"} for name in ["a", "b"]]
+want("c4", 9, title="look", kind="read", rawInput={"command": ["echo", "a b"]}, content=diffs)
+update("tool_call_update", toolCallId="c4", status="completed")
 done(p)
 "#;
 
@@ -88,7 +91,8 @@ fn a_recording_tells_hooks_what_the_run_told_them() {
     let before = told(seen, "BeforeTool").into_iter();
     let before: Vec<_> = before.map(|told| told["tool_name"].clone()).collect();
     let shell = "run_shell_command";
-    let names = ["Bash", shell, "replace", "replace", "think a while", shell];
+    let alone = [shell, "Bash", "replace", "replace", "think a while", shell];
+    let names = [&alone[..], &[shell, "replace", "replace"]].concat();
     assert_eq!(before, names);
 }
 

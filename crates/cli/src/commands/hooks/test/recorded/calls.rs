@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use lapidary::drive::hooks::{Wanted, tool_response};
+use lapidary::drive::hooks::{MOST_FILES, Side, Wanted, tool_response};
 use lapidary::drive::policy::Deed;
 use lapidary::vocab::content::ContentBlock;
 use lapidary::vocab::event::{
@@ -64,20 +64,30 @@ impl Known {
         }
     }
 
-    /// What hooks are told of it, once for each name that its tool goes by.
-    pub(super) fn told(&self, teller: Teller) -> Vec<ToolCall> {
-        let wanted = self.wanted();
-        match teller {
-            Teller::Gemini => vec![ToolCall {
+    /// What hooks are told of it, once for each name that its tool goes by, in as many rounds as there are sides and files of it.
+    pub(super) fn told(&self, teller: Teller) -> Vec<Vec<ToolCall>> {
+        if teller == Teller::Gemini {
+            let call = ToolCall {
                 name: self.deed.tool.clone().unwrap_or_default(),
                 input: value(&self.input),
                 ..ToolCall::default()
-            }],
-            Teller::Lapidary => {
-                let names = wanted.names().into_iter();
-                names.map(|name| wanted.call(name)).collect()
-            }
+            };
+            return vec![vec![call]];
         }
+        let wanted = self.wanted();
+        let sides = wanted.sides().into_iter();
+        let rounds = sides.flat_map(|Side { names, files }| {
+            let round = move |file| names.iter().map(|name| wanted.call(name, file)).collect();
+            files.into_iter().map(round)
+        });
+        rounds.collect()
+    }
+
+    /// What is said about files of which hooks are not told.
+    pub(super) fn left_out(&self, teller: Teller) -> Option<String> {
+        let count = self.wanted().files_left_out();
+        let is_any = count > 0 && teller == Teller::Lapidary;
+        is_any.then(|| format!("hooks are told of {MOST_FILES} files of a call: it is about {count} more, and held back for that"))
     }
 
     pub(super) fn notice(&self) -> Details {
