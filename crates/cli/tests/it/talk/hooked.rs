@@ -1,6 +1,7 @@
 //! `--hooks`: what hooks see of an agent that is spoken to, and what they can keep it from.
 
 mod cut_off;
+mod denied;
 mod many;
 mod recorded;
 mod rehearsed;

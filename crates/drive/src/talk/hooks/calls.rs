@@ -24,8 +24,6 @@ const MOST_WORDS: usize = 1 << 20;
 #[derive(Debug)]
 pub(in crate::talk) struct Calls {
     open: BTreeMap<String, Open>,
-    /// Calls that were held back.
-    denied: BTreeSet<String>,
     /// Sessions in which hooks were asked about files or terminals: these belong to some call, but not even the agent says to which.
     served: BTreeSet<String>,
     words: BTreeMap<String, String>,
@@ -100,7 +98,6 @@ impl Calls {
         let (done, finished) = mpsc::unbounded_channel(); // `waiting` keeps it within bounds
         let calls = Self {
             open: BTreeMap::new(),
-            denied: BTreeSet::new(),
             served: BTreeSet::new(),
             words: BTreeMap::new(),
             done,
@@ -121,8 +118,14 @@ impl Calls {
         std::mem::take(&mut self.left_out)
     }
 
-    /// Takes in what happens.
-    pub(in crate::talk) fn note(&mut self, number: u64, event: &Event, deed: Option<&Deed>) {
+    /// Takes in what happens. Nothing comes after a call that was held back.
+    pub(in crate::talk) fn note(
+        &mut self,
+        number: u64,
+        event: &Event,
+        deed: Option<&Deed>,
+        is_held_back: bool,
+    ) {
         match (&event.body, deed) {
             (Body::ToolInvocation(call), Some(deed)) => {
                 self.open(key(event, &call.call_id), deed, &call.input, false);
@@ -132,7 +135,7 @@ impl Calls {
                     self.open(key(event, call), deed, &request.tool_input, true);
                 }
             }
-            (Body::ToolCompletion(done), _) => self.close(number, event, done),
+            (Body::ToolCompletion(done), _) => self.close(number, event, done, is_held_back),
             (Body::StreamDelta(delta), _) if delta.kind == StreamDeltaKind::Text => {
                 let text = delta.text_delta.as_ref().map(Text::to_str);
                 self.say(&session_of(event), &text.unwrap_or_default());
@@ -158,13 +161,12 @@ impl Calls {
         self.open.insert(key, open);
     }
 
-    fn close(&mut self, number: u64, event: &Event, done: &ToolCompletion) {
+    fn close(&mut self, number: u64, event: &Event, done: &ToolCompletion, is_denied: bool) {
         let key = key(event, &done.call_id);
         let Some(open) = self.open.remove(&key) else {
             self.left_out += usize::from(self.has_forgotten);
             return;
         };
-        let is_denied = self.denied.remove(&key);
         let bytes = done
             .output
             .as_ref()
@@ -191,13 +193,6 @@ impl Calls {
                 waiting.calls += 1;
                 waiting.bytes += bytes;
             });
-        }
-    }
-
-    /// A call was held back: nothing comes after it.
-    pub(in crate::talk) fn deny(&mut self, session: &str, call: &Text) {
-        if self.denied.len() < MOST {
-            self.denied.insert(format!("{session} {call}"));
         }
     }
 
