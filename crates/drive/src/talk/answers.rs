@@ -175,8 +175,10 @@ impl Asked<'_> {
     }
 
     fn stops_if(&self, verdict: &Verdict) {
-        let stops = matches!(verdict, Verdict::Stopped(_));
-        self.stops.fetch_or(stops, Ordering::Relaxed);
+        if matches!(verdict, Verdict::Stopped(_)) {
+            self.stops.store(true, Ordering::Relaxed);
+            self.stage.is_stopped(&self.session); // the agent may be quicker than whoever cancels
+        }
     }
 
     fn place(&self) -> Place<'_> {

@@ -1,5 +1,7 @@
 //! `connect --hooks`: hooks around what a program has an agent do.
 
+mod afterwards;
+
 use std::fs;
 use std::thread;
 use std::time::Duration;

@@ -5,6 +5,7 @@ mod denied;
 mod many;
 mod recorded;
 mod rehearsed;
+mod stopped;
 mod unusable;
 
 use std::fs;
@@ -287,7 +288,7 @@ p = prompted()
 permission(0); reply(0)
 hear("session/cancel"); done(p, "cancelled")
 "#;
-    let world_ends = ("cancelled_by_client", 130);
+    let world_ends = ("permission_denied", 18);
     let played = play(&hooks, scene, &["--yolo"], world_ends);
     assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
 }

@@ -6,6 +6,7 @@ use lapidary_vocab::event::{StreamDeltaKind, TextKind, ToolCompletion};
 use lapidary_vocab::{Body, Event, Json, Text};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::Place;
 use crate::hooks::{Wanted, tool_response};
@@ -29,16 +30,22 @@ pub(in crate::talk) struct Calls {
     words: BTreeMap<String, String>,
     done: mpsc::UnboundedSender<Finished>,
     waiting: watch::Sender<Waiting>,
+    /// What ends the hooks after the calls of a session's turn.
+    ends: BTreeMap<String, CancellationToken>,
+    all_end: CancellationToken,
     /// How many calls nobody could keep for their hooks.
     left_out: usize,
+    /// How many calls waited for their hooks when nobody wanted these any more.
+    cut_off: usize,
     /// There were too many calls to remember all of them.
     has_forgotten: bool,
 }
 
 /// The calls that wait for their hooks, or whose hooks run.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub(in crate::talk) struct Waiting {
-    pub(in crate::talk) calls: usize,
+    /// How many, by session.
+    calls: BTreeMap<String, usize>,
     bytes: usize,
 }
 
@@ -61,13 +68,36 @@ pub(in crate::talk) struct Finished {
     pub(super) is_asked: bool,
     pub(super) is_denied: bool,
     pub(super) is_served: bool,
+    /// Nobody wants what comes after it any more.
+    pub(in crate::talk) ends: CancellationToken,
     bytes: usize,
 }
 
 impl Waiting {
+    /// Whether none waits, in a session or in any.
+    pub(in crate::talk) fn is_over(&self, session: Option<&str>) -> bool {
+        match session {
+            Some(session) => !self.calls.contains_key(session),
+            None => self.calls.is_empty(),
+        }
+    }
+
+    fn is_full(&self, more: usize) -> bool {
+        let calls: usize = self.calls.values().sum();
+        calls >= MOST || (calls > 0 && self.bytes + more > MOST_BYTES)
+    }
+
+    fn add(&mut self, session: String, bytes: usize) {
+        *self.calls.entry(session).or_default() += 1;
+        self.bytes += bytes;
+    }
+
     /// A call waits no longer.
     pub(in crate::talk) fn remove(&mut self, done: &Finished) {
-        self.calls = self.calls.saturating_sub(1);
+        if let Some(calls) = self.calls.get_mut(&done.session) {
+            *calls = calls.saturating_sub(1);
+        }
+        self.calls.retain(|_, calls| *calls > 0);
         self.bytes = self.bytes.saturating_sub(done.bytes);
     }
 }
@@ -102,7 +132,10 @@ impl Calls {
             words: BTreeMap::new(),
             done,
             waiting: watch::Sender::default(),
+            ends: BTreeMap::new(),
+            all_end: CancellationToken::new(),
             left_out: 0,
+            cut_off: 0,
             has_forgotten: false,
         };
         (calls, finished)
@@ -116,6 +149,36 @@ impl Calls {
     /// How many calls have been left without hooks since this was last asked.
     pub(in crate::talk) fn take_left_out(&mut self) -> usize {
         std::mem::take(&mut self.left_out)
+    }
+
+    /// Nobody wants what comes after the calls of a session any more, until it has another turn.
+    pub(in crate::talk) fn cut_off(&mut self, session: &str) {
+        self.ends_of(session).cancel();
+    }
+
+    /// Nobody wants what comes after any call any more.
+    pub(in crate::talk) fn cut_off_all(&self) {
+        self.all_end.cancel();
+    }
+
+    /// Another turn begins.
+    pub(in crate::talk) fn begin(&mut self, session: &str) {
+        self.ends.remove(session);
+    }
+
+    fn ends_of(&mut self, session: &str) -> CancellationToken {
+        let ends = self.ends.entry(session.to_owned());
+        ends.or_insert_with(|| self.all_end.child_token()).clone()
+    }
+
+    /// A call waited for hooks that nobody wants any more.
+    pub(in crate::talk) fn was_cut_off(&mut self) {
+        self.cut_off += 1;
+    }
+
+    /// How many calls have waited in vain since this was last asked.
+    pub(in crate::talk) fn take_cut_off(&mut self) -> usize {
+        std::mem::take(&mut self.cut_off)
     }
 
     /// Takes in what happens. Nothing comes after a call that was held back.
@@ -171,8 +234,7 @@ impl Calls {
             .output
             .as_ref()
             .map_or(0, |output| output.as_str().len());
-        let Waiting { calls, bytes: kept } = *self.waiting.borrow();
-        if calls >= MOST || (calls > 0 && kept + bytes > MOST_BYTES) {
+        if self.waiting.borrow().is_full(bytes) {
             self.left_out += usize::from(!is_denied);
             return;
         }
@@ -185,14 +247,13 @@ impl Calls {
             is_asked: open.is_asked,
             is_denied,
             is_served: self.served.contains(&session),
-            session,
+            ends: self.ends_of(&session),
+            session: session.clone(),
             bytes,
         };
         if self.done.send(finished).is_ok() {
-            self.waiting.send_modify(|waiting| {
-                waiting.calls += 1;
-                waiting.bytes += bytes;
-            });
+            self.waiting
+                .send_modify(|waiting| waiting.add(session, bytes));
         }
     }
 

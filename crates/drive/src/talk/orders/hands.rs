@@ -150,7 +150,13 @@ impl Hands {
             let ended = Ended::of(&prompted);
             let again = self.stage.after_prompt(session, &mut rounds, ended);
             // Whoever interrupts it does not want the agent to go on.
-            let Ok(Some(more)) = lane.unless_interrupted(again).await else {
+            let again = lane.unless_interrupted(again).await;
+            let stopped = self.stage.stop_of(session);
+            self.stage.has_ended(stopped.clone());
+            if let Some(stopped) = stopped {
+                return Err(stopped.message.into());
+            }
+            let Ok(Some(more)) = again else {
                 return Ok(Done {
                     result: Some(prompted.whole),
                     after: Some(prompted.number),
@@ -219,6 +225,7 @@ impl Hands {
     /// Asks the agent to end what it does in a session. What waits behind it is not said any more.
     pub(super) fn cancel(&self, session: &str) {
         self.lanes.of(session).interrupt();
+        self.stage.watcher.calls(|calls| calls.cut_off(session));
         if self.stage.is_busy(session) {
             self.stage.cancel(session);
         }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use lapidary::drive::hooks::{Wanted, tool_response};
 use lapidary::drive::policy::Deed;
-use lapidary::vocab::event::{PermissionOutcome, PermissionRequest, ToolCompletion};
+use lapidary::vocab::event::{
+    PermissionOutcome, PermissionRequest, ToolCallStatus, ToolCompletion,
+};
 use lapidary::vocab::{Body, Event as Told, Json, Text};
 use lapidary::wire::gemini::hooks::{Details, ToolCall};
 use serde_json::Value;
@@ -166,8 +168,10 @@ impl Calls {
             return;
         };
         let call = &self.all[at];
+        // An agent may go on with what was denied.
+        let is_held_back = call.is_held_back && done.status != ToolCallStatus::Completed;
         // A file belongs to some call, which has an end of its own.
-        if !call.is_held_back && !call.latest.is_file() {
+        if !is_held_back && !call.latest.is_file() {
             self.done.push((call.latest.clone(), tool_response(done)));
         }
     }
