@@ -112,11 +112,11 @@ done(p)
 fn a_turn_that_a_hook_stops_is_a_command_that_failed() {
     let scene = r#"
 hello(); session()
-for reason in ["cancelled", "end_turn"]:
+for reason in ["error", "cancelled", "end_turn"]:
     p = hear("session/prompt")
     update("tool_call", toolCallId=reason, title="x", kind="read", status="completed")
-    hear("session/cancel") if reason == "cancelled" else None
-    done(p, reason)
+    hear("session/cancel") if reason != "end_turn" else None
+    refuse(p, -32603, "aborted") if reason == "error" else done(p, reason)
 hear("session/cancel")
 done(hear("session/prompt"))
 "#;
@@ -124,7 +124,7 @@ done(hear("session/prompt"))
     let mut hooks = noting(stop);
     hooks[0]["hooks"][0]["name"] = "guard".into();
     let mut peer = peer(scene, &hooks);
-    for _ in 0..2 {
+    for _ in 0..3 {
         let why = peer.cannot("send_message", json!({"text": "go"}));
         assert_eq!(
             why,

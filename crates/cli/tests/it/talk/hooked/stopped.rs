@@ -15,7 +15,7 @@ fn stops() -> Value {
     hook
 }
 
-const ASKS: &str = r#"p = prompted(); permission(0); reply(0); "#;
+const ASKS: &str = "p = prompted(); permission(0); reply(0); ";
 
 const DOES: &str = r#"p = prompted()
 update("tool_call", toolCallId="c", title="x", kind="read", status="completed")
