@@ -6,7 +6,7 @@ use lapidary::drive::hooks::{MOST_FILES, Side, Wanted, tool_response};
 use lapidary::drive::policy::Deed;
 use lapidary::vocab::content::ContentBlock;
 use lapidary::vocab::event::{
-    PermissionDecision, PermissionOutcome, PermissionRequest, ToolCompletion,
+    PermissionDecision, PermissionOutcome, PermissionRequest, ToolCallStatus, ToolCompletion,
 };
 use lapidary::vocab::{Body, Event as Told, Json, Text};
 use lapidary::wire::gemini::hooks::{Details, ToolCall};
@@ -182,10 +182,12 @@ impl Calls {
             return;
         };
         let call = &self.all[at];
+        // An agent may go on with what was denied.
+        let is_held_back = call.is_held_back && done.status != ToolCallStatus::Completed;
         // A file belongs to some call, which has an end of its own; and a command that was refused has none.
         let is_terminal = |block: &ContentBlock| matches!(block, ContentBlock::Terminal(_));
         let is_run = !call.latest.is_service() || done.content.iter().any(is_terminal);
-        if !call.is_held_back && is_run {
+        if !is_held_back && is_run {
             self.done.push((call.latest.clone(), tool_response(done)));
         }
     }
