@@ -30,7 +30,7 @@ pub enum Way {
     Link,
 }
 
-/// Why nothing was installed or removed. All is as it was.
+/// Why nothing was installed or removed. All is as it was, unless it says otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
@@ -65,6 +65,20 @@ pub enum InstallError {
     /// Somebody else has been at it for long.
     #[error("`{0}` is being changed by another process")]
     Busy(PathBuf),
+    /// Somebody else changed it while it was to be replaced.
+    #[error("`{0}` was changed by somebody else meanwhile: nothing was installed")]
+    Changed(PathBuf),
+    /// One could not be moved, and another not moved back.
+    #[error(transparent)]
+    Stuck(Box<Stuck>),
+    /// It is done, but what was there before cannot be removed.
+    #[error("it is done, but what was there before is still in `{path}`: {source}")]
+    Left {
+        /// Where it is.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The system does not let us.
     #[error("cannot write `{path}`: {source}")]
     Io {
@@ -73,6 +87,56 @@ pub enum InstallError {
         /// What the system says.
         source: io::Error,
     },
+}
+
+/// Where skills are of which some could not be moved to their place, nor others back.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}{}", self.whereabouts())]
+pub struct Stuck {
+    /// The hidden directory with what is not in its place.
+    pub desk: PathBuf,
+    /// Skills that are the new ones.
+    pub new: Vec<String>,
+    /// Skills that are the old ones.
+    pub old: Vec<String>,
+    /// Skills of which neither is in its place, and where the old ones are.
+    pub away: Vec<(String, PathBuf)>,
+    /// Why the first could not be moved.
+    pub source: InstallError,
+}
+
+impl Stuck {
+    fn whereabouts(&self) -> String {
+        let mut said = String::new();
+        for (names, word) in [(&self.new, "new"), (&self.old, "old")] {
+            if !names.is_empty() {
+                said += &format!("; {word}: {}", listed(names));
+            }
+        }
+        for (name, path) in self.away.iter().take(MOST_LISTED) {
+            said += &format!("; the old `{name}` is in `{}`", path.display());
+        }
+        if self.away.len() > MOST_LISTED {
+            said += &format!(
+                "; {} more are in `{}`",
+                self.away.len() - MOST_LISTED,
+                self.desk.display()
+            );
+        }
+        said
+    }
+}
+
+/// How many names are said in one sentence.
+const MOST_LISTED: usize = 20;
+
+pub(super) fn listed(names: &[String]) -> String {
+    let first = names.iter().take(MOST_LISTED);
+    let mut said: Vec<String> = first.map(|name| format!("`{name}`")).collect();
+    if names.len() > MOST_LISTED {
+        said.push(format!("and {} more", names.len() - MOST_LISTED));
+    }
+    said.join(", ")
 }
 
 impl From<CopyError> for InstallError {
@@ -127,7 +191,8 @@ impl Package {
         if is_stopped() {
             return Err(InstallError::Stopped);
         }
-        desk.put(self.skills.iter().map(|skill| skill.name.clone()).collect())
+        let names: Vec<String> = self.skills.iter().map(|skill| skill.name.clone()).collect();
+        desk.put(&names)
     }
 
     fn check_for_duplicates(&self) -> Result<(), InstallError> {
@@ -189,6 +254,7 @@ pub fn uninstall(target: &Path, name: &str) -> Result<Option<Placed>, InstallErr
     let desk = lock.desk()?;
     let aside = desk.path("gone");
     fs::rename(&location, &aside).map_err(at(&location))?;
+    desk.clear()?;
     Ok(Some(Placed {
         name: name.to_owned(),
         location,
