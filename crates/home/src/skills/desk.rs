@@ -7,7 +7,8 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::install::{InstallError, Placed, Stuck, at};
+use super::failure::{InstallError, Stuck, at};
+use super::install::Placed;
 use super::moves::{self, Moves, Standing, Taken};
 use super::plan::{self, Known, Step};
 use crate::{lock, mark};
@@ -74,7 +75,13 @@ impl Lock {
             .prefix(DESK)
             .tempdir_in(&self.target);
         let made = made.map_err(at(&self.target))?;
-        mark::leave(made.path()).map_err(at(made.path()))?;
+        match mark::leave(made.path()) {
+            // Who wants to make room by removing a skill needs none for it.
+            Err(error) if error.kind() != io::ErrorKind::StorageFull => {
+                return Err(at(made.path())(error));
+            }
+            _ => {}
+        }
         Ok(Desk {
             target: self.target.clone(),
             directory: made.keep(),

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::desk::{self, Lock, PLAN};
-use super::install::{InstallError, listed};
+use super::failure::{InstallError, at, listed};
 use super::moves::{self, Disk, Moves, Standing, Taken};
 use super::plan::{self, Step};
 use crate::mark;
@@ -95,7 +95,7 @@ impl Recovered {
     fn forward(&mut self, steps: &[Step], moves: &Moves<'_>) -> Result<(), InstallError> {
         for step in steps {
             let location = moves.target.join(&step.name);
-            match moves.forward(step).map_err(super::install::at(&location))? {
+            match moves.forward(step).map_err(at(&location))? {
                 Taken::Done => self.finished.push(step.name.clone()),
                 Taken::LeftAlone => self.left_alone.push(step.name.clone()),
             }

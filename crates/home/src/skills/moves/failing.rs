@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::super::desk::{all, is_clear};
-use super::super::install::{InstallError, Stuck};
+use super::super::failure::{InstallError, Stuck};
 use super::super::plan::{self, Known, Step};
 use super::super::recover;
 use super::{Disk, Moves, REAL, made};

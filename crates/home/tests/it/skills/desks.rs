@@ -1,6 +1,7 @@
 //! What those leave who install: nothing, when it cannot be done.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use lapidary_home::skills::{InstallError, Way, uninstall};
 
@@ -86,4 +87,46 @@ fn of_two_that_have_a_name_the_one_that_counts_goes() {
     }
     assert_eq!(uninstall(&target, "same").unwrap(), None);
     assert_eq!(names(&target), ["SKILL.md"]);
+}
+
+/// Whoever owns a directory may change it, and root may change all: not in this thread.
+#[cfg(target_os = "linux")]
+fn without_privileges() {
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets {
+        effective: none,
+        permitted: none,
+        inheritable: none,
+    };
+    set_capabilities(None, sets).unwrap();
+}
+
+#[cfg(not(target_os = "linux"))]
+fn without_privileges() {}
+
+#[test]
+fn what_nobody_may_write_goes_all_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    let (source, target) = (root.path().join("source"), root.path().join("skills"));
+    write(&source, "SKILL.md", skill("one"));
+    let fixed = || {
+        write(&target, "one/SKILL.md", skill("one"));
+        write(&target, "one/outer/fixed/file", "x");
+        for name in ["one/outer/fixed", "one/outer"] {
+            fs::set_permissions(target.join(name), fs::Permissions::from_mode(0o555)).unwrap();
+        }
+    };
+    let run = || {
+        without_privileges();
+        fixed();
+        uninstall(&target, "one").unwrap().unwrap();
+        assert_eq!(names(&target), [""; 0]);
+        fixed();
+        let package = package(&source, None).unwrap();
+        package.install(&target, Way::Copy).unwrap();
+        assert_eq!(names(&target), ["one"]);
+        assert_eq!(names(&target.join("one")), ["SKILL.md"]);
+    };
+    std::thread::scope(|scope| scope.spawn(run).join().unwrap());
 }

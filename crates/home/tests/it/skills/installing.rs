@@ -82,7 +82,7 @@ fn what_nobody_else_may_see_nobody_else_may_see_afterwards() {
         about.permissions().mode() & 0o7777
     };
     let modes = ["", "private", "shared", "fixed"].map(mode);
-    assert_eq!(modes, [0o750, 0o700, 0o775, 0o755], "{modes:o?}");
+    assert_eq!(modes, [0o750, 0o700, 0o775, 0o755]);
 }
 
 #[test]
