@@ -124,12 +124,12 @@ impl Desk {
             desk: &self.directory,
             disk: moves::REAL,
         };
-        let moved = all(&moves, &steps);
-        let is_stuck = matches!(moved, Err(InstallError::Stuck(_)));
+        let outcome = all(&moves, &steps);
+        let is_stuck = matches!(outcome, Err(InstallError::Stuck(_)));
         if !is_stuck && is_clear(&moves, &steps) {
             fs::remove_file(&plan).map_err(at(&plan))?;
         }
-        moved?;
+        outcome?;
         self.clear()?;
         Ok(placed(&self.target, names, &steps))
     }

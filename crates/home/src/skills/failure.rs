@@ -82,23 +82,24 @@ pub struct Stuck {
 
 impl Stuck {
     fn whereabouts(&self) -> String {
-        let mut said = String::new();
+        let mut said = Vec::new();
         for (names, word) in [(&self.new, "new"), (&self.old, "old")] {
             if !names.is_empty() {
-                said += &format!("; {word}: {}", listed(names));
+                said.push(format!("{word}: {}", listed(names)));
             }
         }
         for (name, path) in self.away.iter().take(MOST_LISTED) {
-            said += &format!("; the old `{name}` is in `{}`", path.display());
+            said.push(format!("the old `{name}` is in `{}`", path.display()));
         }
-        if self.away.len() > MOST_LISTED {
-            said += &format!(
-                "; {} more are in `{}`",
-                self.away.len() - MOST_LISTED,
+        if let Some(more) = self.away.get(MOST_LISTED..).filter(|more| !more.is_empty()) {
+            said.push(format!(
+                "{} more are in `{}`",
+                more.len(),
                 self.desk.display()
-            );
+            ));
         }
-        said
+        said.insert(0, String::new());
+        said.join("; ")
     }
 }
 

@@ -42,7 +42,7 @@ pub fn recover(
     Ok(desks.map(|desk| one(target, desk, moves::REAL)).collect())
 }
 
-pub(super) fn one(target: &Path, desk: PathBuf, disk: Disk<'_>) -> Recovered {
+pub(super) fn one(target: &Path, desk: PathBuf, how: Disk<'_>) -> Recovered {
     let mut told = Recovered {
         desk,
         finished: Vec::new(),
@@ -59,7 +59,7 @@ pub(super) fn one(target: &Path, desk: PathBuf, disk: Disk<'_>) -> Recovered {
             &Moves {
                 target,
                 desk: &desk,
-                disk,
+                disk: how,
             },
         ),
     }

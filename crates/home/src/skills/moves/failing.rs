@@ -56,15 +56,6 @@ impl World {
         self.target().join(".lapidary-desk")
     }
 
-    fn moves<'a>(&self, paths: &'a (PathBuf, PathBuf), disk: Disk<'a>) -> Moves<'a> {
-        let _ = self;
-        Moves {
-            target: &paths.0,
-            desk: &paths.1,
-            disk,
-        }
-    }
-
     /// What a skill says that is in its place.
     fn word(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.target().join(name).join("SKILL.md")).ok()
@@ -101,6 +92,14 @@ impl World {
             assert_eq!(fs::read_to_string(path.join("SKILL.md")).unwrap(), "old");
             assert!(said.contains(&path.display().to_string()), "{what}: {said}");
         }
+    }
+}
+
+fn moves<'a>(paths: &'a (PathBuf, PathBuf), disk: Disk<'a>) -> Moves<'a> {
+    Moves {
+        target: &paths.0,
+        desk: &paths.1,
+        disk,
     }
 }
 
@@ -148,7 +147,7 @@ fn whoever_installs_on_a_disk_that_fails_loses_nothing_and_says_where_all_is() {
         let world = World::new();
         let paths = (world.target(), world.desk());
         let done = with_failures(&fails, can_exchange, |disk| {
-            all(&world.moves(&paths, disk), &world.steps)
+            all(&moves(&paths, disk), &world.steps)
         });
         world.assert_nothing_is_lost(&what);
         match done {
@@ -159,9 +158,9 @@ fn whoever_installs_on_a_disk_that_fails_loses_nothing_and_says_where_all_is() {
             Err(_) => {
                 let old = Some("old".to_owned());
                 assert_eq!(world.words(), [old.clone(), None, old], "{what}");
-                assert!(is_clear(&world.moves(&paths, REAL), &world.steps), "{what}");
+                assert!(is_clear(&moves(&paths, REAL), &world.steps), "{what}");
             }
-            Ok(()) => assert!(is_clear(&world.moves(&paths, REAL), &world.steps), "{what}"),
+            Ok(()) => assert!(is_clear(&moves(&paths, REAL), &world.steps), "{what}"),
         }
         // Whoever comes next finishes it.
         let told = recover::one(&world.target(), world.desk(), REAL);
@@ -181,7 +180,7 @@ fn whoever_finishes_it_on_a_disk_that_fails_loses_nothing_either() {
             let world = World::new();
             let paths = (world.target(), world.desk());
             let _ = with_failures(&before, could_exchange, |disk| {
-                all(&world.moves(&paths, disk), &world.steps)
+                all(&moves(&paths, disk), &world.steps)
             });
             let told = with_failures(&fails, can_exchange, |disk| {
                 recover::one(&world.target(), world.desk(), disk)
