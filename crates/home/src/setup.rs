@@ -10,7 +10,7 @@ use crate::dotenv;
 use crate::extensions::{self, Extension};
 use crate::notice::Notice;
 use crate::places::{GeminiHome, Vars};
-use crate::settings::{self, Reading, Scope, Settings, SettingsFile};
+use crate::settings::{self, Changed, Document, EditError, Reading, Scope, Settings, SettingsFile};
 use crate::trust::{Doubt, Trust};
 
 /// All that decides what counts in a workspace.
@@ -107,6 +107,20 @@ impl Setup {
     /// One file of settings on its own, if it is there.
     pub fn in_scope(&self, scope: Scope) -> Option<&SettingsFile> {
         self.settings.files.iter().find(|file| file.scope == scope)
+    }
+
+    /// Changes the file of settings of a scope. A workspace may be somebody else's work: if a link leads its file out of it, nothing is
+    /// changed.
+    pub fn edit<E: From<EditError>>(
+        &self,
+        scope: Scope,
+        path: &Path,
+        change: impl FnOnce(&mut Document) -> Result<(), E>,
+    ) -> Result<Changed, E> {
+        match scope {
+            Scope::Workspace => settings::edit_within(&self.workspace, path, change),
+            Scope::User | Scope::System | Scope::SystemDefaults => settings::edit(path, change),
+        }
     }
 
     /// The variables that Gemini CLI has after its start, and hands to what it runs: those it was started with, and those of
