@@ -130,20 +130,13 @@ fn take_off(setup: &Setup, scope: Scope, path: &Path, name: &str) -> Result<Chan
             .filter(is_kept)
             .cloned()
             .collect();
-        if list.is_some_and(|list| list.len() > kept.len() + MANY) {
-            document.set(&DISABLED, Value::Null)?;
-            return document.set(&DISABLED, Value::Array(kept));
-        }
-        for spelling in &spellings {
-            document.pull(&DISABLED, spelling)?;
+        if list.is_some_and(|list| list.len() > kept.len()) {
+            document.set(&DISABLED, Value::Array(kept))?;
         }
         Ok(())
     });
     Ok(changed?)
 }
-
-/// A name that is on a list more often is not taken out item by item, which keeps comments and takes its time: the list is written anew.
-const MANY: usize = 50;
 
 /// Puts a skill on a list. Names that no skill has are put there, too: one may come.
 pub fn disable(setup: &Setup, name: &str, scope: Scope) -> Result<Toggled, ToggleError> {

@@ -71,6 +71,34 @@ fn comments_stay_where_they_are() {
 }
 
 #[test]
+fn many_items_that_go_leave_every_comment_and_every_other_item_where_it_is() {
+    let line = |at: usize| match at % 3 {
+        0 => format!("    \"keep-{at}\", // k{at}\n"),
+        1 => format!("    // before {at}\n    \"x\", /* x{at} */\n"),
+        _ => "    \"x\", \"x\",\n".to_owned(),
+    };
+    let left = |at: usize| match at % 3 {
+        0 => format!("    \"keep-{at}\", // k{at}\n"),
+        1 => format!("    // before {at}\n    /* x{at} */\n"),
+        _ => String::new(),
+    };
+    let around = |lines: &dyn Fn(usize) -> String, end: &str| {
+        let lines: String = (0..3000).map(lines).collect();
+        format!("{{\"skills\": {{\"disabled\": [\n{lines}{end}  ]}}}}\n")
+    };
+    let kept = "    \"last\" // end\n";
+    check(&around(&line, kept), enable("x"), &around(&left, kept));
+    let gone = "    \"last\",\n    \"x\", \"x\", // one\n    \"x\"\n";
+    let rest = "    \"last\"\n    // one\n";
+    check(&around(&line, gone), enable("x"), &around(&left, rest));
+    check(
+        r#"{"skills": {"disabled": ["x", "x", "x"]}}"#,
+        enable("x"),
+        r#"{"skills": {"disabled": []}}"#,
+    );
+}
+
+#[test]
 fn what_stands_on_one_line_stays_on_one_line() {
     check(
         r#"{"skills": {"disabled": ["a"]}, "x": 1}"#,
