@@ -61,7 +61,8 @@ impl Source {
         if source.to_lowercase().ends_with(".skill") {
             let fetched = Fetched::make()?;
             complain(&format!("Extracting skill from {shown}..."));
-            unpack(&path, fetched.directory.path()).map_err(not_unpacked)?;
+            let is_stopped = || request.stop.is_wanted();
+            unpack(&path, fetched.directory.path(), &is_stopped).map_err(not_unpacked)?;
             return Ok(Self::Fetched(fetched));
         }
         Ok(Self::Local(path))
@@ -95,6 +96,7 @@ fn not_there(source: &str, error: &io::Error) -> Failure {
 
 fn not_unpacked(error: ArchiveError) -> Failure {
     match error {
+        ArchiveError::Stopped => cancelled(),
         ArchiveError::Unwritable { .. } => Failure::internal(error),
         error => Failure::bad_input(error),
     }
@@ -104,7 +106,10 @@ impl Fetched {
     fn make() -> Result<Self, Failure> {
         let beside = std::env::temp_dir();
         clear_leftovers(&beside);
-        let made = tempfile::Builder::new().prefix(FETCHED).tempdir_in(beside);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(FETCHED);
+        close_to_others(&mut builder);
+        let made = builder.tempdir_in(beside);
         let directory = made.context("cannot make a temporary directory");
         let directory = directory.map_err(Failure::internal)?;
         let lock = File::open(directory.path()).ok();
@@ -115,6 +120,16 @@ impl Fetched {
         })
     }
 }
+
+/// Git stores a password of an address there until it is done.
+#[cfg(unix)]
+fn close_to_others(builder: &mut tempfile::Builder<'_, '_>) {
+    use std::os::unix::fs::PermissionsExt as _;
+    builder.permissions(fs::Permissions::from_mode(0o700));
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_: &mut tempfile::Builder<'_, '_>) {}
 
 /// What those left who were killed: nobody holds its lock.
 fn clear_leftovers(directory: &Path) {
@@ -160,7 +175,7 @@ fn not_cloned(error: CloneError) -> Failure {
         CloneError::TimedOut { .. } => Exit::Timeout,
         CloneError::NoGit | CloneError::Start(_) => Exit::AgentMissing,
         CloneError::TooMuch(_) => Exit::Limit,
-        CloneError::Io(_) => Exit::Internal,
+        CloneError::Io(_) | CloneError::Left(_) => Exit::Internal,
         _ => Exit::BadInput,
     };
     let mut failure = Failure::bad_input(error);

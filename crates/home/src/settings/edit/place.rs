@@ -22,8 +22,9 @@ pub(super) fn check_inside(path: &Path, real: &Path, root: &Path) -> Result<(), 
     // What is not there yet is made below what is.
     let mut above = real.ancestors();
     let real = above.find_map(|above| {
-        let rest = real.strip_prefix(above).unwrap_or(Path::new(""));
-        Some(above.canonicalize().ok()?.join(rest))
+        let mut place = above.canonicalize().ok()?;
+        place.extend(real.strip_prefix(above).ok()?);
+        Some(place)
     });
     let real = real.unwrap_or_default();
     let is_inside = root.canonicalize().is_ok_and(|root| real.starts_with(root));
