@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::dotenv;
 use crate::extensions::{self, Extension};
+use crate::file::Verdict;
 use crate::notice::Notice;
 use crate::places::{GeminiHome, Vars};
 use crate::settings::{self, Changed, Document, EditError, Reading, Scope, Settings, SettingsFile};
@@ -76,6 +77,7 @@ impl Setup {
         let trust = trust(&settings, before.workspace(), |enabled| {
             Trust::check(workspace, home, vars, enabled)
         });
+        notices.extend(bad_rules(home, &trust));
         let (extensions, more) = extensions::read(home, workspace, vars, &merged, &trust);
         notices.extend(more);
         Self {
@@ -172,6 +174,22 @@ fn trust(
     let enabled = settings::at(&merged, &["security", "folderTrust", "enabled"]);
     let enabled = enabled.filter(|value| !value.is_null());
     check(enabled.is_none_or(settings::is_truthy))
+}
+
+/// That the list of trusted folders is none, if it was asked.
+fn bad_rules(home: &GeminiHome, trust: &Trust) -> Option<Notice> {
+    let (path, problem, verdict) = match trust {
+        Trust::Unknown(Doubt::BadFile { path, problem }) => (path, problem, Verdict::Refuses),
+        Trust::Unknown(Doubt::UnreadFile { path, problem }) => (path, problem, Verdict::MayRead),
+        _ => return None,
+    };
+    // What is wrong with settings is said already.
+    (*path == home.trusted_folders).then(|| Notice {
+        path: path.clone(),
+        place: None,
+        key: None,
+        sentence: format!("{problem}; {verdict}"),
+    })
 }
 
 /// That the workspace's settings do not count, if there are any.
