@@ -21,6 +21,7 @@ fn main() -> ExitCode {
     if let Some(exit) = lapidary::drive::process::supervisor::run_if_asked(std::env::args_os()) {
         return exit;
     }
+    system::survive_large_files();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return failure::report_usage(&error),

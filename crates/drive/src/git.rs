@@ -56,6 +56,9 @@ pub enum CloneError {
     /// There is no place for what git says.
     #[error("cannot make a file for what git says")]
     Io(#[from] io::Error),
+    /// What git keeps for itself cannot be removed.
+    #[error("cannot remove what git keeps for itself of what was cloned")]
+    Left(#[source] io::Error),
     /// It took too long.
     #[error("`{url}` was not cloned within {} seconds", after.as_secs_f64())]
     TimedOut {
@@ -97,7 +100,8 @@ fn protocols(url: &str) -> Option<&'static str> {
     }
 }
 
-/// Clones the newest state of a repository, and nothing before it. It asks nobody for anything: what needs a password fails.
+/// Clones the newest state of a repository, and nothing before it: what git keeps for itself is removed. It asks nobody for anything:
+/// what needs a password fails. The directory should be closed to others, since an address may have a password.
 pub async fn clone(request: &CloneRequest<'_>) -> Result<(), CloneError> {
     let url = shown(request.url);
     // One that begins with a dash would be an option to somebody.
@@ -120,7 +124,8 @@ pub async fn clone(request: &CloneRequest<'_>) -> Result<(), CloneError> {
         }
     };
     if exit == Some(Exit::Code(0)) {
-        return Ok(());
+        // Its configuration has the address, with whoever signs in.
+        return fs::remove_dir_all(request.into.join(".git")).map_err(CloneError::Left);
     }
     let said = secrets::cleaned(&tail(&mut said)?, request.url);
     Err(CloneError::Failed { url, said })

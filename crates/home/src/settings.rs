@@ -19,7 +19,7 @@ use crate::jsonc::{Lines, Tree};
 use crate::notice::Place;
 use crate::places::GeminiHome;
 
-pub use edit::{Changed, Document, EditError, edit};
+pub use edit::{Changed, Document, EditError, edit, edit_within};
 pub(crate) use edit::{edit_private, kind};
 pub(crate) use interpolate::Known;
 pub(crate) use merge::{is_truthy, merge};

@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 
 use crate::dotenv;
 use crate::extensions::{self, Extension};
+use crate::file::Verdict;
 use crate::notice::Notice;
 use crate::places::{GeminiHome, Vars};
-use crate::settings::{self, Reading, Scope, Settings, SettingsFile};
+use crate::settings::{self, Changed, Document, EditError, Reading, Scope, Settings, SettingsFile};
 use crate::trust::{Doubt, Trust};
 
 /// All that decides what counts in a workspace.
@@ -76,6 +77,7 @@ impl Setup {
         let trust = trust(&settings, before.workspace(), |enabled| {
             Trust::check(workspace, home, vars, enabled)
         });
+        notices.extend(bad_rules(home, &trust));
         let (extensions, more) = extensions::read(home, workspace, vars, &merged, &trust);
         notices.extend(more);
         Self {
@@ -107,6 +109,20 @@ impl Setup {
     /// One file of settings on its own, if it is there.
     pub fn in_scope(&self, scope: Scope) -> Option<&SettingsFile> {
         self.settings.files.iter().find(|file| file.scope == scope)
+    }
+
+    /// Changes the file of settings of a scope. A workspace may be somebody else's work: if a link leads its file out of it, nothing is
+    /// changed.
+    pub fn edit<E: From<EditError>>(
+        &self,
+        scope: Scope,
+        path: &Path,
+        change: impl FnOnce(&mut Document) -> Result<(), E>,
+    ) -> Result<Changed, E> {
+        match scope {
+            Scope::Workspace => settings::edit_within(&self.workspace, path, change),
+            Scope::User | Scope::System | Scope::SystemDefaults => settings::edit(path, change),
+        }
     }
 
     /// The variables that Gemini CLI has after its start, and hands to what it runs: those it was started with, and those of
@@ -158,6 +174,22 @@ fn trust(
     let enabled = settings::at(&merged, &["security", "folderTrust", "enabled"]);
     let enabled = enabled.filter(|value| !value.is_null());
     check(enabled.is_none_or(settings::is_truthy))
+}
+
+/// That the list of trusted folders is none, if it was asked.
+fn bad_rules(home: &GeminiHome, trust: &Trust) -> Option<Notice> {
+    let (path, problem, verdict) = match trust {
+        Trust::Unknown(Doubt::BadFile { path, problem }) => (path, problem, Verdict::Refuses),
+        Trust::Unknown(Doubt::UnreadFile { path, problem }) => (path, problem, Verdict::MayRead),
+        _ => return None,
+    };
+    // What is wrong with settings is said already.
+    (*path == home.trusted_folders).then(|| Notice {
+        path: path.clone(),
+        place: None,
+        key: None,
+        sentence: format!("{problem}; {verdict}"),
+    })
 }
 
 /// That the workspace's settings do not count, if there are any.

@@ -106,6 +106,13 @@ pub(crate) fn die_of(number: i32) {
     let _ = signal_hook::low_level::emulate_default_handler(number);
 }
 
+/// Lets a write fail that makes a file larger than it may be: by itself that would end us without a word. What we start gets the
+/// usual again.
+pub(crate) fn survive_large_files() {
+    let heard = Arc::new(AtomicBool::new(false));
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, heard);
+}
+
 /// Becomes true once somebody wants us to end, for those who are not async.
 pub(crate) fn is_ending() -> io::Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -225,6 +225,25 @@ fn settings_that_cannot_be_read_are_not_overwritten() {
 }
 
 #[test]
+fn a_link_in_a_workspace_writes_nothing_elsewhere() {
+    let world = World::new().with(USER, TWO_HOOKS).with(
+        "project/.claude/settings.json",
+        r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}}"#,
+    );
+    fs::create_dir_all(world.path("project/.gemini")).unwrap();
+    std::os::unix::fs::symlink(world.path(USER), world.path(SETTINGS)).unwrap();
+    for args in [
+        ["disable", "guard", "--scope", "workspace"].as_slice(),
+        &["migrate", "--from-claude"],
+    ] {
+        let ran = world.run(args);
+        assert_eq!(ran.code, Some(13), "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains("out of `"), "{args:?}: {ran:?}");
+        assert_eq!(world.read(USER), TWO_HOOKS, "{args:?}");
+    }
+}
+
+#[test]
 fn a_check_finds_errors_where_they_stand_and_exits_with_one() {
     let world = World::new().with(SETTINGS, TWO_HOOKS);
     let ran = world.run(&["check"]);

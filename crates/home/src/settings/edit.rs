@@ -4,6 +4,8 @@
 mod diff;
 mod document;
 mod layout;
+mod leftovers;
+mod place;
 mod write;
 
 use std::io;
@@ -47,6 +49,24 @@ pub enum EditError {
         found: &'static str,
         /// What should be.
         expected: &'static str,
+    },
+    /// It is a link to where nothing is.
+    #[error("`{path}` is a link to `{to}`, where nothing is: nothing is made there")]
+    LeadsNowhere {
+        /// The link.
+        path: PathBuf,
+        /// What it says.
+        to: PathBuf,
+    },
+    /// A link leads out of the directory that it should be in.
+    #[error("`{path}` leads to `{real}`, out of `{root}`: nothing is changed there")]
+    LeadsOut {
+        /// The file.
+        path: PathBuf,
+        /// Where it leads.
+        real: PathBuf,
+        /// What it leads out of.
+        root: PathBuf,
     },
     /// The system does not let us write.
     #[error("cannot write `{path}`: {source}")]
@@ -97,15 +117,24 @@ pub fn edit<E: From<EditError>>(
     path: &Path,
     change: impl FnOnce(&mut Document) -> Result<(), E>,
 ) -> Result<Changed, E> {
-    Target::of(path).edit(change)
+    Target::of(path)?.edit(change)
 }
 
-/// The same, but a file that is made can be read by its owner only.
+/// The same for a file of somebody else's directory: if a link leads out of that, nothing is changed.
+pub fn edit_within<E: From<EditError>>(
+    root: &Path,
+    path: &Path,
+    change: impl FnOnce(&mut Document) -> Result<(), E>,
+) -> Result<Changed, E> {
+    Target::within(path, root)?.edit(change)
+}
+
+/// The same as [`edit`], but a file that is made can be read by its owner only.
 pub(crate) fn edit_private<E: From<EditError>>(
     path: &Path,
     change: impl FnOnce(&mut Document) -> Result<(), E>,
 ) -> Result<Changed, E> {
-    Target::private(path).edit(change)
+    Target::private(path)?.edit(change)
 }
 
 /// What a value is, in words.

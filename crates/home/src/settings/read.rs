@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::check::{self, Misfit};
-use super::{Known, Scope, Settings, SettingsFile, Workspace, migrate, unknown};
+use super::{Known, Scope, Settings, SettingsFile, Workspace, at, migrate, unknown};
 use crate::file::ReadError;
 use crate::jsonc::{Lines, Tree};
 use crate::notice::Notice;
@@ -35,6 +35,9 @@ impl Reading {
             let written = content.clone();
             Known::of(vars).fill_object(content);
             let mut misfits = check::check(content, &written);
+            for misfit in &mut misfits {
+                say_what_it_ends(misfit, content);
+            }
             rename_theme(file.scope, content);
             // What is a mistake for the CLI is not worth a second word.
             misfits.extend(new(odd, &misfits));
@@ -89,6 +92,20 @@ fn new(mut odd: Vec<Misfit>, told: &[Misfit]) -> Vec<Misfit> {
     let told: HashSet<_> = told.iter().map(|misfit| &misfit.keys).collect();
     odd.retain(|misfit| !told.contains(&misfit.keys));
     odd
+}
+
+/// What is no text among the names of disabled skills ends Gemini CLI: it wants small letters of it, also of a number in the place of
+/// the list.
+fn say_what_it_ends(misfit: &mut Misfit, content: &Map<String, Value>) {
+    const DISABLED: [&str; 2] = ["skills", "disabled"];
+    let Some(rest) = misfit.keys.strip_prefix(&DISABLED.map(str::to_owned)) else {
+        return;
+    };
+    let list = at(content, &DISABLED);
+    if !rest.is_empty() || list.is_some_and(Value::is_number) {
+        let end = "; where that counts, Gemini CLI ends with an error";
+        misfit.sentence.push_str(end);
+    }
 }
 
 /// Two themes have other names now.

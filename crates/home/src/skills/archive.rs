@@ -79,24 +79,41 @@ pub enum ArchiveError {
         /// The archive.
         path: PathBuf,
     },
+    /// Entries share their bytes: a small archive would be unpacked for as long as it likes.
+    #[error("`{path}` has entries that lie over each other")]
+    Overlapping {
+        /// The archive.
+        path: PathBuf,
+    },
+    /// Somebody does not want it any more.
+    #[error("stopped")]
+    Stopped,
 }
 
-/// Unpacks an archive into a directory that is there and empty. Whatever the archive says of itself, no more is written than is
-/// allowed, and nothing outside the directory.
-pub fn unpack(path: &Path, into: &Path) -> Result<(), ArchiveError> {
+/// Unpacks an archive into a directory that is there and empty, as long as nobody wants it to stop. Whatever the archive says of itself,
+/// no more is read than it has, no more is written than is allowed, and nothing outside the directory.
+pub fn unpack(path: &Path, into: &Path, is_stopped: &dyn Fn() -> bool) -> Result<(), ArchiveError> {
     let mut unpacker = Unpacker {
         path,
         into,
+        is_stopped,
         left: MOST_BYTES,
+        unread: 0,
     };
-    unpacker.all()
+    match unpacker.all() {
+        Err(_) if is_stopped() => Err(ArchiveError::Stopped),
+        done => done,
+    }
 }
 
 struct Unpacker<'a> {
     path: &'a Path,
     into: &'a Path,
+    is_stopped: &'a dyn Fn() -> bool,
     /// How many bytes may still be written.
     left: u64,
+    /// How many bytes of the archive may still be unpacked: each once.
+    unread: u64,
 }
 
 impl Unpacker<'_> {
@@ -106,7 +123,9 @@ impl Unpacker<'_> {
             return Err(self.io()(io::Error::other("it is no regular file")));
         }
         let file = File::open(self.path).map_err(self.io())?;
-        let checked = Checked::open(file).map_err(|problem| self.problem(problem))?;
+        self.unread = about.len();
+        let checked = Checked::open(file, self.is_stopped);
+        let checked = checked.map_err(|problem| self.problem(problem))?;
         let count = checked.count;
         let mut archive = ZipArchive::new(BufReader::new(checked)).map_err(self.broken())?;
         if archive.len() != count {
@@ -121,6 +140,8 @@ impl Unpacker<'_> {
     fn one(&mut self, entry: ZipFile<'_, impl Read>) -> Result<(), ArchiveError> {
         let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
         let place = self.place(&name, &entry)?;
+        let unread = self.unread.checked_sub(entry.compressed_size());
+        self.unread = unread.ok_or_else(|| self.problem(Problem::Overlapping))?;
         if entry.is_dir() {
             return self.make_folders(&place);
         }
@@ -222,6 +243,7 @@ impl Unpacker<'_> {
                 source: ZipError::InvalidArchive("its list of entries is broken".into()),
             },
             Problem::TooMuch => ArchiveError::TooMuch { path },
+            Problem::Overlapping => ArchiveError::Overlapping { path },
             Problem::Twice(name) => ArchiveError::Twice { path, name },
         }
     }

@@ -1,6 +1,6 @@
 //! A directory of somebody else's, copied: within bounds, and without what leads out of it.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 pub const MOST_FILES: u64 = 10_000;
 /// How many bytes they may have together: 100 MiB.
 pub const MOST_BYTES: u64 = 100 * 1024 * 1024;
+/// How many files and directories all skills of a package may have.
+pub const MOST_FILES_OF_ALL: u64 = 20_000;
+/// How many bytes they may have together: 512 MiB, as much as is cloned.
+pub const MOST_BYTES_OF_ALL: u64 = 512 * 1024 * 1024;
 /// How deep directories may stand in each other. Links that lead in circles end there.
 pub(super) const DEEPEST: usize = 32;
 
@@ -27,6 +31,9 @@ pub enum CopyError {
     /// Too many bytes.
     #[error("`{0}` has more than 100 MiB")]
     TooMuch(PathBuf),
+    /// All skills together are too much.
+    #[error("the skills in `{0}` have more than {MOST_FILES_OF_ALL} files or 512 MiB together")]
+    TooMuchInAll(PathBuf),
     /// Directories in directories without end.
     #[error("`{0}` lies more than {DEEPEST} directories deep")]
     TooDeep(PathBuf),
@@ -51,49 +58,70 @@ pub enum CopyError {
     },
 }
 
-/// Copies directories, links by what they lead to. A `.git` stays behind.
+/// Copies the skills of a package, links by what they lead to: a few bytes may become many. A `.git` stays behind.
 pub(super) struct Copier<'a> {
     /// What no link may lead out of.
     within: PathBuf,
     is_stopped: &'a dyn Fn() -> bool,
+    /// Of all that was copied.
+    total: Tally,
 }
 
 impl<'a> Copier<'a> {
     pub(super) fn new(within: &Path, is_stopped: &'a dyn Fn() -> bool) -> Result<Self, CopyError> {
         let within = within.canonicalize().map_err(reading(within))?;
-        Ok(Self { within, is_stopped })
+        Ok(Self {
+            within,
+            is_stopped,
+            total: Tally::default(),
+        })
+    }
+
+    /// Looks whether a directory could be copied: what is too much should not fill a disk before that is said.
+    pub(super) fn measure(&mut self, root: &Path) -> Result<(), CopyError> {
+        self.walk(root, None)
     }
 
     /// Copies a directory with all that is in it.
-    pub(super) fn copy(&self, from: &Path, to: &Path) -> Result<(), CopyError> {
-        let mut tally = Tally {
-            root: from,
-            files: 0,
-            bytes: 0,
-        };
-        let mut waiting = vec![(from.to_owned(), to.to_owned(), 0)];
+    pub(super) fn copy(&mut self, root: &Path, to: &Path) -> Result<(), CopyError> {
+        self.walk(root, Some(to))
+    }
+
+    fn walk(&mut self, root: &Path, to: Option<&Path>) -> Result<(), CopyError> {
+        let mut tally = Tally::default();
+        let mut waiting = vec![(root.to_owned(), to.map(Path::to_owned), 0)];
         while let Some((from, to, depth)) = waiting.pop() {
             if depth > DEEPEST {
                 return Err(CopyError::TooDeep(from));
             }
-            let mode = fs::metadata(&from).map_err(reading(&from))?.permissions();
-            make_directory(&to, &mode).map_err(writing(&to))?;
+            if let Some(to) = &to {
+                let mode = fs::metadata(&from).map_err(reading(&from))?.permissions();
+                make_directory(to, &mode).map_err(writing(to))?;
+            }
             for entry in fs::read_dir(&from).map_err(reading(&from))? {
                 let name = entry.map_err(reading(&from))?.file_name();
                 if name == ".git" {
                     continue;
                 }
-                let (from, to) = (from.join(&name), to.join(&name));
-                if self.one(&from, &to, &mut tally)? == Kind::Directory {
+                let (from, to) = (from.join(&name), to.as_ref().map(|to| to.join(&name)));
+                let (real, about) = self.look(&from)?;
+                tally.add(&about);
+                tally.check(root)?;
+                self.total.add(&about);
+                self.check_total()?;
+                if about.is_dir() {
                     waiting.push((from, to, depth + 1));
+                } else if let Some(to) = to {
+                    let source = fs::File::open(&real).map_err(reading(&from))?;
+                    copy_file(&source, &to, about.len()).map_err(writing(&to))?;
                 }
             }
         }
         Ok(())
     }
 
-    /// A file is copied; a directory has yet to be.
-    fn one(&self, from: &Path, to: &Path, tally: &mut Tally<'_>) -> Result<Kind, CopyError> {
+    /// Where a file or a directory is, links followed, and what it is.
+    fn look(&self, from: &Path) -> Result<(PathBuf, Metadata), CopyError> {
         if (self.is_stopped)() {
             return Err(CopyError::Stopped);
         }
@@ -103,24 +131,20 @@ impl<'a> Copier<'a> {
             return Err(CopyError::LeadsOut(from.to_owned(), within));
         }
         let about = fs::symlink_metadata(&real).map_err(reading(from))?;
-        if about.is_dir() {
-            tally.add(0)?;
-            Ok(Kind::Directory)
-        } else if about.is_file() {
-            tally.add(about.len())?;
-            let source = fs::File::open(&real).map_err(reading(from))?;
-            copy_file(&source, to, about.len()).map_err(writing(to))?;
-            Ok(Kind::File)
+        if about.is_dir() || about.is_file() {
+            Ok((real, about))
         } else {
             Err(CopyError::Special(from.to_owned()))
         }
     }
-}
 
-#[derive(PartialEq, Eq)]
-enum Kind {
-    File,
-    Directory,
+    fn check_total(&self) -> Result<(), CopyError> {
+        let Tally { files, bytes } = self.total;
+        if files > MOST_FILES_OF_ALL || bytes > MOST_BYTES_OF_ALL {
+            return Err(CopyError::TooMuchInAll(self.within.clone()));
+        }
+        Ok(())
+    }
 }
 
 fn reading(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
@@ -133,21 +157,27 @@ fn writing(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
     move |source| CopyError::Unwritable { path, source }
 }
 
-struct Tally<'a> {
-    root: &'a Path,
+#[derive(Default)]
+struct Tally {
     files: u64,
     bytes: u64,
 }
 
-impl Tally<'_> {
-    fn add(&mut self, bytes: u64) -> Result<(), CopyError> {
+impl Tally {
+    fn add(&mut self, about: &Metadata) {
         self.files += 1;
-        self.bytes += bytes;
+        if about.is_file() {
+            self.bytes += about.len();
+        }
+    }
+
+    /// Whether it is too much for one skill.
+    fn check(&self, root: &Path) -> Result<(), CopyError> {
         if self.files > MOST_FILES {
-            return Err(CopyError::TooMany(self.root.to_owned()));
+            return Err(CopyError::TooMany(root.to_owned()));
         }
         if self.bytes > MOST_BYTES {
-            return Err(CopyError::TooMuch(self.root.to_owned()));
+            return Err(CopyError::TooMuch(root.to_owned()));
         }
         Ok(())
     }

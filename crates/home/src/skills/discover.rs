@@ -45,11 +45,14 @@ pub fn discover(directory: &Path, tier: Tier) -> Discovery {
     names.sort_unstable_by(|one, other| other.cmp(one));
     found.take(directory.join(FILE), tier);
     for name in names {
-        let inner = directory.join(name);
+        let inner = directory.join(&name);
         // Gemini CLI passes over it in silence. It was a skill once, or was meant to be one.
         if inner.is_symlink() && !inner.exists() {
             let why = WhyNot::LeadsNowhere;
             found.refused.push(Refusal { path: inner, why });
+        } else if name.to_str().is_none() && inner.join(FILE).exists() {
+            let (path, why) = (inner.join(FILE), WhyNot::NoName);
+            found.refused.push(Refusal { path, why });
         } else {
             found.take(inner.join(FILE), tier);
         }

@@ -42,6 +42,9 @@ pub enum WhyNot {
     /// It cannot be read.
     #[error(transparent)]
     Unreadable(#[from] ReadError),
+    /// It lies in a directory that Gemini CLI cannot name.
+    #[error("lies in a directory whose name is not UTF-8, where Gemini CLI does not find it")]
+    NoName,
     /// A link whose end is gone.
     #[error("is a link that leads nowhere")]
     LeadsNowhere,

@@ -53,15 +53,19 @@ impl Package {
             }
             check_name(&skill.name)?;
         }
+        if way == Way::Copy {
+            self.measure(is_stopped)?;
+        }
         fs::create_dir_all(target).map_err(at(target))?;
         for skill in &self.skills {
             check_for_itself(skill, target, way)?;
         }
         let desk = Lock::wait(target, is_stopped)?.desk()?;
+        let mut copier = Copier::new(&self.directory, is_stopped)?;
         for (number, skill) in self.skills.iter().enumerate() {
             let (from, made) = (skill.directory(), desk.made(number));
             match way {
-                Way::Copy => Copier::new(&self.directory, is_stopped)?.copy(&from, &made)?,
+                Way::Copy => copier.copy(&from, &made)?,
                 Way::Link => link(&from, &made).map_err(at(&made))?,
             }
         }
@@ -70,6 +74,15 @@ impl Package {
         }
         let names: Vec<String> = self.skills.iter().map(|skill| skill.name.clone()).collect();
         desk.put(&names)
+    }
+
+    /// Whether all of it can be copied.
+    fn measure(&self, is_stopped: &dyn Fn() -> bool) -> Result<(), InstallError> {
+        let mut copier = Copier::new(&self.directory, is_stopped)?;
+        for skill in &self.skills {
+            copier.measure(&skill.directory())?;
+        }
+        Ok(())
     }
 
     fn check_for_duplicates(&self) -> Result<(), InstallError> {

@@ -4,13 +4,18 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use super::discover::{Refusal, discover};
+use super::discover::{Refusal, discover, is_passed_over};
 use super::{FILE, SkillDefinition, Tier};
 
 /// How deep skills are looked for that nobody asked for.
 const DEEPEST: usize = 4;
 /// How many directories are looked at for them.
 const MOST: usize = 2000;
+
+/// How many skills a package may have.
+pub const MOST_SKILLS: usize = 1000;
+/// How many bytes their instructions may have together: 64 MiB. They are all read.
+const MOST_READ: u64 = 64 * 1024 * 1024;
 
 /// Skills to install or link.
 #[derive(Debug)]
@@ -30,6 +35,9 @@ pub enum PackageError {
     /// The path leads out of what was unpacked or cloned.
     #[error("Invalid path: Directory traversal not allowed.")]
     LeadsOut,
+    /// There are too many skills, or they are too long.
+    #[error("{0} has more than {MOST_SKILLS} skills, or more than 64 MiB of instructions in them")]
+    TooMuch(String),
     /// There is no skill.
     #[error(
         "No valid skills found in {source_name}{}. Ensure a SKILL.md file exists with valid frontmatter.",
@@ -56,6 +64,9 @@ impl Package {
     /// The skills of a directory, or of one in it.
     pub fn find(request: &PackageRequest<'_>) -> Result<Self, PackageError> {
         let directory = request.directory()?;
+        if is_too_much(&directory) {
+            return Err(PackageError::TooMuch(request.name.to_owned()));
+        }
         let found = discover(&directory, Tier::User);
         if found.skills.is_empty() {
             return Err(PackageError::NoSkills {
@@ -109,6 +120,24 @@ impl PackageRequest<'_> {
     }
 }
 
+/// Whether a directory has more skills than anybody installs: links make many of one.
+fn is_too_much(directory: &Path) -> bool {
+    let (mut count, mut bytes) = (0, 0);
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name());
+    for name in names.filter(|name| !is_passed_over(name)) {
+        let Ok(about) = directory.join(name).join(FILE).metadata() else {
+            continue;
+        };
+        count += 1;
+        bytes += about.len();
+        if count > MOST_SKILLS || bytes > MOST_READ {
+            return true;
+        }
+    }
+    false
+}
+
 /// A path without dots, by its words alone.
 pub(super) fn normalized(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
@@ -142,7 +171,7 @@ fn below(root: &Path, directory: &Path) -> Vec<(PathBuf, usize)> {
         left -= inner.len();
         inner.sort();
         let is_candidate = inner.iter().any(|path| path.join(FILE).is_file());
-        let count = if is_candidate {
+        let count = if is_candidate && !is_too_much(&path) {
             discover(&path, Tier::User).skills.len()
         } else {
             0

@@ -103,7 +103,7 @@ pub fn enable(setup: &Setup, name: &str) -> Result<Toggled, ToggleError> {
             .in_scope(*scope)
             .is_some_and(|file| file.content.is_err())
         {
-            settings::edit::<EditError>(path, |_| Ok(()))?;
+            setup.edit::<EditError>(*scope, path, |_| Ok(()))?;
         }
     }
     for (scope, path) in files.into_iter().flatten() {
@@ -121,7 +121,7 @@ fn take_off(setup: &Setup, scope: Scope, path: &Path, name: &str) -> Result<Chan
     if spellings.is_empty() {
         return Ok(Changed::No);
     }
-    let changed = settings::edit::<EditError>(path, |document| {
+    let changed = setup.edit::<EditError>(scope, path, |document| {
         let list = document.get(&DISABLED).and_then(Value::as_array);
         let is_kept = |item: &&Value| !item.as_str().is_some_and(|name| spellings.contains(name));
         let kept: Vec<Value> = list
@@ -130,20 +130,13 @@ fn take_off(setup: &Setup, scope: Scope, path: &Path, name: &str) -> Result<Chan
             .filter(is_kept)
             .cloned()
             .collect();
-        if list.is_some_and(|list| list.len() > kept.len() + MANY) {
-            document.set(&DISABLED, Value::Null)?;
-            return document.set(&DISABLED, Value::Array(kept));
-        }
-        for spelling in &spellings {
-            document.pull(&DISABLED, spelling)?;
+        if list.is_some_and(|list| list.len() > kept.len()) {
+            document.set(&DISABLED, Value::Array(kept))?;
         }
         Ok(())
     });
     Ok(changed?)
 }
-
-/// A name that is on a list more often is not taken out item by item, which keeps comments and takes its time: the list is written anew.
-const MANY: usize = 50;
 
 /// Puts a skill on a list. Names that no skill has are put there, too: one may come.
 pub fn disable(setup: &Setup, name: &str, scope: Scope) -> Result<Toggled, ToggleError> {
@@ -174,7 +167,9 @@ pub fn disable(setup: &Setup, name: &str, scope: Scope) -> Result<Toggled, Toggl
             .unchanged
             .extend(other_path.map(|path| (other, path)));
     }
-    settings::edit::<EditError>(&path, |document| document.push(&DISABLED, name).map(drop))?;
+    setup.edit::<EditError>(scope, &path, |document| {
+        document.push(&DISABLED, name).map(drop)
+    })?;
     toggled.modified.push((scope, path));
     Ok(toggled)
 }

@@ -1,6 +1,6 @@
 //! `hooks disable`: puts a hook into a list of those that are switched off.
 
-use lapidary::home::settings::{Changed, EditError, edit};
+use lapidary::home::settings::{Changed, EditError};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
 
 use super::change::{LISTS, is_known, not_changed, report, unknown, warn_of_trust};
@@ -46,8 +46,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         warn_of_trust(&place);
     }
     let path = place.settings_file(scope);
-    let edited: Result<Changed, EditError> =
-        edit(&path, |file| file.push(&LISTS[0], name).map(drop));
+    let edited: Result<Changed, EditError> = place.setup.edit(scope.scope(), &path, |file| {
+        file.push(&LISTS[0], name).map(drop)
+    });
     let applied = edited.map_err(not_changed)? == Changed::Yes;
     let sentence = if applied {
         format!(

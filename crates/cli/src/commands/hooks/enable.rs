@@ -1,7 +1,7 @@
 //! `hooks enable`: takes a hook out of the lists of those that are switched off.
 
 use lapidary::home::hooks::Registry;
-use lapidary::home::settings::{Changed, EditError, edit};
+use lapidary::home::settings::{Changed, EditError};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
 
 use super::change::{LISTS, is_known, not_changed, report, unknown};
@@ -79,7 +79,7 @@ fn take_out(place: &Place, scope: Writable, name: &str) -> Result<Changed, EditE
     if !is_there {
         return Ok(Changed::No);
     }
-    edit(&path, |file| {
+    place.setup.edit(scope.scope(), &path, |file| {
         for list in &LISTS {
             if file.get(list).is_some_and(serde_json::Value::is_array) {
                 file.pull(list, name)?;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use anyhow::anyhow;
 use lapidary::home::hooks::migrate::{Claude, Definition, MigrateError};
-use lapidary::home::settings::{EditError, Settings, edit};
+use lapidary::home::settings::{EditError, Settings};
 use lapidary::vocab::hooks::{AddedHook, CHANGE_SCHEMA, HookAction, HookChange};
 use lapidary::vocab::line;
 use serde_json::{Map, Value};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let added = if args.dry_run {
         would_add(&claude, &place)?
     } else {
-        add(&claude, &path)?
+        add(&claude, &place)?
     };
     warn_of_trust(&place);
     let change = HookChange {
@@ -83,17 +83,19 @@ fn nothing_to_migrate(error: MigrateError) -> Failure {
 }
 
 /// What is added to the file, which is locked meanwhile.
-fn add(claude: &Claude, path: &std::path::Path) -> Result<Vec<Definition>, Failure> {
+fn add(claude: &Claude, place: &Place) -> Result<Vec<Definition>, Failure> {
+    let path = place.settings_file(Writable::Workspace);
     let mut added = Vec::new();
-    edit::<Refusal>(path, |file| {
+    let scope = Writable::Workspace.scope();
+    let edited = place.setup.edit::<Refusal>(scope, &path, |file| {
         let mut hooks = object(file.get(&["hooks"]))?;
         added = claude.merge_into(&mut hooks).map_err(Refusal::Odd)?;
         if !added.is_empty() {
             file.set(&["hooks"], Value::Object(hooks))?;
         }
         Ok(())
-    })
-    .map_err(|refusal| refusal.told(path))?;
+    });
+    edited.map_err(|refusal| refusal.told(&path))?;
     Ok(added)
 }
 

@@ -18,6 +18,9 @@ const WARNING: &str = "Agent skills inject specialized instructions and domain-s
 /// How often is looked whether somebody wants us to end, while an answer is waited for.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How many letters of a description are shown.
+const LONGEST: usize = 500;
+
 /// What somebody is asked for.
 pub(super) struct Asked<'a> {
     pub(super) package: &'a Package,
@@ -58,17 +61,30 @@ impl Asked<'_> {
         complain(&format!("The following agent skill(s) will be {doing}:"));
         complain("");
         for skill in &self.package.skills {
-            complain(&format!("  * {}: {}", skill.name, skill.description));
-            complain(&format!(
-                "    (Source: {}){}",
-                skill.location.display(),
-                items(skill)
-            ));
+            let (name, about) = (in_short(&skill.name), in_short(&skill.description));
+            complain(&format!("  * {name}: {about}"));
+            let location = in_line(&skill.location.display().to_string());
+            complain(&format!("    (Source: {location}){}", items(skill)));
             complain("");
         }
         complain(&format!("{label} Destination: {}", self.target.display()));
         complain("");
         complain(WARNING);
+    }
+}
+
+/// Somebody else's words on one line: what they have of lines could pass for ours.
+fn in_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
+}
+
+/// The same, and not so long that they push out of sight what is ours.
+fn in_short(text: &str) -> String {
+    let line = in_line(text);
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
     }
 }
 

@@ -62,7 +62,8 @@ impl Source {
         if source.to_lowercase().ends_with(".skill") {
             let fetched = Fetched::make()?;
             complain(&format!("Extracting skill from {shown}..."));
-            unpack(&path, &fetched.source).map_err(not_unpacked)?;
+            let is_stopped = || request.stop.is_wanted();
+            unpack(&path, &fetched.source, &is_stopped).map_err(not_unpacked)?;
             return Ok(Self::Fetched(fetched));
         }
         Ok(Self::Local(path))
@@ -96,6 +97,7 @@ fn not_there(source: &str, error: &io::Error) -> Failure {
 
 fn not_unpacked(error: ArchiveError) -> Failure {
     match error {
+        ArchiveError::Stopped => cancelled(),
         ArchiveError::Unwritable { .. } => Failure::internal(error),
         error => Failure::bad_input(error),
     }
@@ -110,9 +112,10 @@ impl Fetched {
     }
 
     fn make_in(beside: &Path) -> io::Result<Self> {
-        let made = tempfile::Builder::new()
-            .prefix(FETCHED)
-            .tempdir_in(beside)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(FETCHED);
+        close_to_others(&mut builder);
+        let made = builder.tempdir_in(beside)?;
         let lock = File::open(made.path()).ok();
         mark::leave(made.path())?;
         let source = made.path().join("source");
@@ -130,6 +133,16 @@ impl Drop for Fetched {
         let _ = mark::clear(&self.directory);
     }
 }
+
+/// Git stores a password of an address there until it is done.
+#[cfg(unix)]
+fn close_to_others(builder: &mut tempfile::Builder<'_, '_>) {
+    use std::os::unix::fs::PermissionsExt as _;
+    builder.permissions(fs::Permissions::from_mode(0o700));
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_: &mut tempfile::Builder<'_, '_>) {}
 
 /// What those left who were killed: it has our mark, and nobody holds its lock.
 fn clear_leftovers(directory: &Path) {
@@ -175,7 +188,7 @@ fn not_cloned(error: CloneError) -> Failure {
         CloneError::TimedOut { .. } => Exit::Timeout,
         CloneError::NoGit | CloneError::Start(_) => Exit::AgentMissing,
         CloneError::TooMuch(_) => Exit::Limit,
-        CloneError::Io(_) => Exit::Internal,
+        CloneError::Io(_) | CloneError::Left(_) => Exit::Internal,
         _ => Exit::BadInput,
     };
     let mut failure = Failure::bad_input(error);

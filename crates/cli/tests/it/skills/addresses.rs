@@ -12,6 +12,7 @@ const SSH: &str = r#"#!/bin/sh
 if [ "$1" = -G ]; then exit; fi
 if (exec </dev/tty) 2>/dev/null; then tty=terminal; else tty=nobody; fi
 echo "$0 $tty <$SSH_ASKPASS> $SSH_ASKPASS_REQUIRE" >> "$SSH_LOG"
+stat -c %a . > "$SSH_LOG.mode"
 exec git upload-pack "$SSH_REPOSITORY"
 "#;
 
@@ -106,10 +107,24 @@ fn a_password_in_an_address_is_never_said_and_stays_nowhere() {
         ("https://s3cr3t@127.0.0.1:1/x", 13),
         ("git://me:s3cret@127.0.0.1:1/x", 13),
         ("HTTPS://me:s3cret@127.0.0.1:1/x", 13),
+        ("https://me:2024/s3cret@127.0.0.1:1/x.git", 13),
     ] {
         let failed = stage.run(&["install", url, "--consent"]);
         assert_eq!(failed.code, Some(code), "{failed:?}");
         assert!(is_safe(&failed.stderr), "{failed:?}");
+    }
+    for (url, shown) in [
+        ("https:me:s3cret@h/x", "https:***@h/x"),
+        ("me:s3cret@h:x", "***@h:x"),
+        (
+            "http://127.0.0.1:1/x?private_token=s3cret",
+            "http://127.0.0.1:1/x?private_token=***",
+        ),
+    ] {
+        let failed = stage.run(&["install", url, "--consent"]);
+        assert_eq!(failed.code, Some(13), "{failed:?}");
+        let is_safe = !failed.stderr.contains("s3cr") && failed.stderr.contains(shown);
+        assert!(is_safe, "{failed:?}");
     }
     let usage = stage.run(&["install", "x", "https://me:s'3cret@host/x"]);
     assert_eq!(usage.code, Some(2));
@@ -117,6 +132,43 @@ fn a_password_in_an_address_is_never_said_and_stays_nowhere() {
         !usage.stderr.contains("3cret") && usage.stderr.contains("https://***@host/x"),
         "{usage:?}"
     );
+}
+
+/// Waits for the question on a terminal, prints what was fetched, and says no.
+const WHILE_ASKED: &str = r"import os, pty, subprocess, sys
+pid, terminal = pty.fork()
+if pid == 0: os.execv(sys.argv[1], sys.argv[1:])
+shown = b''
+while b'[Y/n]: ' not in shown: shown += os.read(terminal, 4096)
+subprocess.run('cd $TMPDIR/lapidary-skill-* && stat -c %a . && find . -mindepth 1 | sort', shell=True)
+os.write(terminal, b'n\n')
+try:
+    while os.read(terminal, 4096): pass
+except OSError: pass
+os.waitpid(pid, 0)";
+
+#[test]
+fn what_is_cloned_is_nobody_elses_to_read_and_has_no_password_in_it() {
+    let stage = with_ssh();
+    let url = "ssh://me:s3cret@nowhere.invalid/x";
+    let asked = install(&stage, url, &[]);
+    let mut python = Command::new("python3");
+    python
+        .args(["-c", WHILE_ASKED])
+        .arg(asked.get_program())
+        .args(asked.get_args())
+        .current_dir(stage.world.project())
+        .env_clear()
+        .envs(stage.world.environment(""))
+        .env("GIT_SSH", stage.path("my-ssh"))
+        .env("SSH_LOG", stage.path("log"))
+        .env("SSH_REPOSITORY", stage.path("repo"));
+    let ran = output(python, b"");
+    let fetched = String::from_utf8_lossy(&ran.stdout);
+    let expected = "700\n./skills\n./skills/x\n./skills/x/SKILL.md\n./skills/x/run.sh\n";
+    assert_eq!(fetched, expected, "{ran:?}");
+    let meanwhile = fs::read_to_string(stage.path("log.mode")).unwrap();
+    assert_eq!(meanwhile, "700\n");
 }
 
 #[test]

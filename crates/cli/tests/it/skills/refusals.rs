@@ -119,9 +119,8 @@ fn enabling_names_only_the_files_that_it_changed() {
 fn what_cannot_be_written_is_the_systems_fault_and_not_the_users() {
     let stage = Stage::new();
     stage.write("home/.gemini/skills/one/SKILL.md", skill("one"));
-    // Nobody makes a file there, not even root.
-    fs::create_dir_all(stage.path("project/.gemini")).unwrap();
-    symlink("/proc/nowhere", stage.path("project/.gemini/settings.json")).unwrap();
+    // Not even root makes a file in a file.
+    stage.write("project/.gemini", "a file");
     let ran = stage.run(&["disable", "one"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("error: cannot write `"), "{ran:?}");

@@ -55,8 +55,12 @@ impl Diff {
         }
     }
 
-    /// What is the same at both ends stays, what is between is changed item by item.
+    /// Items that go leave all others as they are. Else what is the same at both ends stays, and what is between is changed item by item.
     fn list(&mut self, old: &[Value], new: &[Value]) {
+        if let Some(gone) = gone(old, new) {
+            self.change(|layout, path| layout.remove_items(path, &gone));
+            return;
+        }
         let same = |(one, other): &(&Value, &Value)| one == other;
         let head = old.iter().zip(new).take_while(same).count();
         let (old, new) = (&old[head..], &new[head..]);
@@ -67,9 +71,9 @@ impl Diff {
         for at in 0..both {
             self.below((head + at).to_string(), &old[at], &new[at]);
         }
-        for at in (both..old.len()).rev() {
-            let key = (head + at).to_string();
-            self.change(|layout, path| layout.remove(path, &key));
+        if both < old.len() {
+            let gone: Vec<usize> = (head + both..head + old.len()).collect();
+            self.change(|layout, path| layout.remove_items(path, &gone));
         }
         for (at, value) in new.iter().enumerate().skip(both) {
             self.change(|layout, path| layout.insert(path, head + at, value));
@@ -93,4 +97,17 @@ impl Diff {
             None => false,
         }
     }
+}
+
+/// The places of items that go, if nothing else changes.
+fn gone(old: &[Value], new: &[Value]) -> Option<Vec<usize>> {
+    let mut kept = new.iter().peekable();
+    let is_gone = |(_, item): &(usize, &Value)| kept.next_if_eq(item).is_none();
+    let gone: Vec<usize> = old
+        .iter()
+        .enumerate()
+        .filter(is_gone)
+        .map(|(at, _)| at)
+        .collect();
+    (old.len() == new.len() + gone.len()).then_some(gone)
 }

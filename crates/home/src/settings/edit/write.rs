@@ -4,12 +4,14 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{Changed, Document, EditError};
+use tempfile::NamedTempFile;
+
+use super::{Changed, Document, EditError, leftovers, place};
 use crate::file;
 use crate::lock;
 
-/// How many links are followed from a settings file to where it really is.
-const LINKS: usize = 40;
+/// How the name of a file begins that is written beside the one whose place it takes.
+pub(super) const BESIDE: &str = ".lapidary-settings-";
 
 /// The file to change.
 pub(super) struct Target {
@@ -22,20 +24,28 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn of(path: &Path) -> Self {
-        Self {
+    pub(super) fn of(path: &Path) -> Result<Self, EditError> {
+        Ok(Self {
             path: path.to_owned(),
-            real: follow(path),
+            real: place::real(path)?,
             // Less what the process takes away, as for every file.
             mode: 0o666,
-        }
+        })
     }
 
-    pub(super) fn private(path: &Path) -> Self {
-        Self {
+    pub(super) fn private(path: &Path) -> Result<Self, EditError> {
+        let target = Self::of(path)?;
+        Ok(Self {
             mode: 0o600,
-            ..Self::of(path)
-        }
+            ..target
+        })
+    }
+
+    /// One that no link may lead out of a directory.
+    pub(super) fn within(path: &Path, root: &Path) -> Result<Self, EditError> {
+        let target = Self::of(path)?;
+        place::check_inside(path, &target.real, root)?;
+        Ok(target)
     }
 
     pub(super) fn edit<E: From<EditError>>(
@@ -59,6 +69,7 @@ impl Target {
         change: impl FnOnce(&mut Document) -> Result<(), E>,
     ) -> Result<Changed, E> {
         let _lock = self.lock()?;
+        leftovers::clear(self.folder());
         let text = file::exact_json_text(&self.real);
         let document = text.and_then(|text| {
             let before = text.clone();
@@ -82,19 +93,25 @@ impl Target {
 
     /// Writes all of it beside the file, and then puts it in its place.
     fn write(&self, text: &str, is_there: bool) -> io::Result<()> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".settings-");
         let kept = is_there.then(|| self.writable()).transpose()?;
-        open_to(&mut builder, self.mode);
-        let mut temp = builder.tempfile_in(self.folder())?;
-        temp.write_all(text.as_bytes())?;
+        let mut beside = self.beside(is_there)?;
+        beside.write_all(text.as_bytes())?;
+        keep_owner(&self.real, beside.as_file());
         if let Some(kept) = kept {
-            temp.as_file().set_permissions(kept)?;
+            beside.as_file().set_permissions(kept)?;
         }
-        keep_owner(&self.real, temp.as_file());
-        temp.as_file().sync_all()?;
-        temp.persist(&self.real).map_err(|refused| refused.error)?;
+        beside.as_file().sync_all()?;
+        let put = beside.persist(&self.real);
+        put.map_err(|refused| refused.error)?;
         Ok(())
+    }
+
+    /// A file beside it. What takes the place of another is for our eyes only until it is whole: the other may be.
+    fn beside(&self, is_there: bool) -> io::Result<NamedTempFile> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(BESIDE);
+        open_to(&mut builder, if is_there { 0o600 } else { self.mode });
+        builder.tempfile_in(self.folder())
     }
 
     /// Who may do what with the file as it is. A file that we may not write stays, though its directory would let us.
@@ -151,18 +168,6 @@ fn make(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(missing.into_iter().rev().collect())
 }
 
-/// Where a path leads, also if nothing is there yet.
-fn follow(path: &Path) -> PathBuf {
-    let mut real = path.to_owned();
-    for _ in 0..LINKS {
-        let Ok(target) = fs::read_link(&real) else {
-            break;
-        };
-        real = real.parent().unwrap_or(Path::new("")).join(target);
-    }
-    real
-}
-
 /// Says who may read a file that is made.
 #[cfg(unix)]
 fn open_to(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
@@ -184,3 +189,25 @@ fn keep_owner(old: &Path, new: &File) {
 
 #[cfg(not(unix))]
 fn keep_owner(_: &Path, _: &File) {}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn nobody_else_reads_what_is_not_in_its_place_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        fs::write(&path, "{}").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        let target = Target::of(&path).unwrap();
+        let mode = |file: &File| file.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(target.beside(true).unwrap().as_file()), 0o600);
+        target.write("{}\n", true).unwrap();
+        assert_eq!(mode(&File::open(&path).unwrap()), 0o644);
+        let private = Target::private(&path).unwrap();
+        assert_eq!(mode(private.beside(false).unwrap().as_file()), 0o600);
+    }
+}

@@ -30,6 +30,7 @@ pub(super) enum Problem {
     /// There is none, or it is broken.
     Broken,
     TooMuch,
+    Overlapping,
     Twice(String),
 }
 
@@ -50,9 +51,10 @@ struct Whereabouts {
 }
 
 /// An archive with a list of entries that was looked through, and nothing behind it.
-#[derive(Debug)]
-pub(super) struct Checked {
+pub(super) struct Checked<'a> {
     file: File,
+    /// Looked at with every read: much may be read before anything comes out of it.
+    is_stopped: &'a dyn Fn() -> bool,
     position: u64,
     /// Where the list begins, and with it what is in memory.
     start: u64,
@@ -61,8 +63,8 @@ pub(super) struct Checked {
     pub(super) count: usize,
 }
 
-impl Checked {
-    pub(super) fn open(mut file: File) -> Result<Self, Problem> {
+impl<'a> Checked<'a> {
+    pub(super) fn open(mut file: File, is_stopped: &'a dyn Fn() -> bool) -> Result<Self, Problem> {
         let found = whereabouts(&mut file)?;
         if found.count > MOST_FILES || found.size > MOST_LISTED {
             return Err(Problem::TooMuch);
@@ -74,6 +76,7 @@ impl Checked {
         append_end(&mut list, count, offset)?;
         Ok(Self {
             file,
+            is_stopped,
             position: 0,
             start,
             list,
@@ -189,8 +192,11 @@ fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
 }
 
-impl Read for Checked {
+impl Read for Checked<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if (self.is_stopped)() {
+            return Err(io::Error::other("stopped"));
+        }
         let count = if let Some(inside) = self.position.checked_sub(self.start) {
             let from =
                 usize::try_from(inside).map_or(self.list.len(), |at| at.min(self.list.len()));
@@ -205,7 +211,7 @@ impl Read for Checked {
     }
 }
 
-impl Seek for Checked {
+impl Seek for Checked<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let end = self.start + self.list.len() as u64;
         let position = match to {

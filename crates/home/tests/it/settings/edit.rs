@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lapidary_home::settings::{Changed, Document, EditError, edit};
+use lapidary_home::settings::{Changed, Document, EditError, edit, edit_within};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -92,6 +92,34 @@ fn comments_stay_where_they_are() {
         "\"a\" // first\n      // second",
     );
     check(before, enable("b"), &without);
+}
+
+#[test]
+fn many_items_that_go_leave_every_comment_and_every_other_item_where_it_is() {
+    let line = |at: usize| match at % 3 {
+        0 => format!("    \"keep-{at}\", // k{at}\n"),
+        1 => format!("    // before {at}\n    \"x\", /* x{at} */\n"),
+        _ => "    \"x\", \"x\",\n".to_owned(),
+    };
+    let left = |at: usize| match at % 3 {
+        0 => format!("    \"keep-{at}\", // k{at}\n"),
+        1 => format!("    // before {at}\n    /* x{at} */\n"),
+        _ => String::new(),
+    };
+    let around = |lines: &dyn Fn(usize) -> String, end: &str| {
+        let lines: String = (0..3000).map(lines).collect();
+        format!("{{\"skills\": {{\"disabled\": [\n{lines}{end}  ]}}}}\n")
+    };
+    let kept = "    \"last\" // end\n";
+    check(&around(&line, kept), enable("x"), &around(&left, kept));
+    let gone = "    \"last\",\n    \"x\", \"x\", // one\n    \"x\"\n";
+    let rest = "    \"last\"\n    // one\n";
+    check(&around(&line, gone), enable("x"), &around(&left, rest));
+    check(
+        r#"{"skills": {"disabled": ["x", "x", "x"]}}"#,
+        enable("x"),
+        r#"{"skills": {"disabled": []}}"#,
+    );
 }
 
 #[test]
@@ -222,17 +250,107 @@ mod unix {
     }
 
     #[test]
-    fn a_link_stays_a_link_also_one_that_leads_nowhere_yet() {
+    fn a_link_stays_a_link_and_one_that_leads_nowhere_makes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("settings.json");
-        fs::create_dir(folder.path().join("dotfiles")).unwrap();
         symlink("dotfiles/gemini.json", &link).unwrap();
+        for is_there in [false, true] {
+            let refused = edit(&link, disable("a")).unwrap_err().to_string();
+            assert!(
+                refused.contains(
+                    "settings.json` is a link to `dotfiles/gemini.json`, where nothing is"
+                ),
+                "{refused}"
+            );
+            let dotfiles = folder.path().join("dotfiles");
+            assert_eq!(dotfiles.exists(), is_there);
+            fs::create_dir_all(&dotfiles).unwrap();
+            assert_eq!(fs::read_dir(&dotfiles).unwrap().count(), 0);
+        }
+        fs::write(folder.path().join("dotfiles/gemini.json"), "").unwrap();
         for name in ["a", "b"] {
             edit(&link, disable(name)).unwrap();
             assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
             let real = fs::read_to_string(folder.path().join("dotfiles/gemini.json")).unwrap();
             assert!(real.contains(&format!("\"{name}\"")), "{real}");
         }
+    }
+
+    #[test]
+    fn what_belongs_into_a_directory_is_not_changed_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let [root, outside] = ["root", "outside"].map(|name| folder.path().join(name));
+        fs::create_dir_all(root.join("inner")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        for place in [&outside, &root.join("inner")] {
+            fs::write(place.join("settings.json"), "{}").unwrap();
+        }
+        let attempt = |to: &Path, name: &str| {
+            let link = root.join(name);
+            symlink(to, &link).unwrap();
+            let path = match name {
+                ".gemini" => link.join("settings.json"),
+                _ => link,
+            };
+            edit_within(&root, &path, disable("a"))
+        };
+        let refused = [
+            attempt(&outside.join("settings.json"), "one.json"),
+            attempt(Path::new("../outside"), ".gemini"),
+        ];
+        for refused in refused.map(Result::unwrap_err) {
+            assert!(matches!(refused, EditError::LeadsOut { .. }), "{refused}");
+        }
+        fs::remove_file(outside.join("settings.json")).unwrap();
+        let missing = root.join(".gemini/settings.json");
+        let refused = edit_within(&root, &missing, disable("a")).unwrap_err();
+        let real = outside.canonicalize().unwrap().join("settings.json");
+        let words = format!(
+            "`{}` leads to `{}`, out of `{}`: nothing is changed there",
+            missing.display(),
+            real.display(),
+            root.display()
+        );
+        assert_eq!(refused.to_string(), words);
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+        let inner = attempt(&root.join("inner/settings.json"), "three.json");
+        assert_eq!(inner.unwrap(), Changed::Yes);
+        let fresh = edit_within(&root, &root.join("new/settings.json"), disable("a"));
+        assert_eq!(fresh.unwrap(), Changed::Yes);
+    }
+
+    #[test]
+    fn what_somebody_left_who_was_killed_goes_and_nothing_else() {
+        let (folder, path) = file("{}");
+        let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
+        for (name, is_old) in [
+            (".lapidary-settings-a1B2c3", true),
+            (".lapidary-settings-d4E5f6", false),
+            (".lapidary-settings-mine.json", true),
+            (".settings-a1B2c3", true),
+        ] {
+            let made = fs::File::create(folder.path().join(name)).unwrap();
+            if is_old {
+                made.set_modified(long_ago).unwrap();
+            }
+        }
+        fs::create_dir(folder.path().join(".lapidary-settings-folder")).unwrap();
+        edit(&path, disable("a")).unwrap();
+        let mut left: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(
+            left,
+            [
+                ".lapidary-settings-d4E5f6",
+                ".lapidary-settings-folder",
+                ".lapidary-settings-mine.json",
+                ".settings-a1B2c3",
+                "settings.json"
+            ]
+        );
     }
 
     #[test]

@@ -61,6 +61,26 @@ fn what_has_the_wrong_type_is_named_with_its_place() {
 }
 
 #[test]
+fn what_ends_gemini_cli_is_told() {
+    let ends = "where that counts, Gemini CLI ends with an error";
+    let item = format!(":1:31: `skills.disabled.1`: is `1`, not a text; {ends}");
+    check(r#"{"skills": {"disabled": ["x", 1]}}"#, &[&item]);
+    let list = format!(":1:13: `skills.disabled`: is `1`, not a list; {ends}");
+    check(r#"{"skills": {"disabled": 1}}"#, &[&list]);
+    let folders = "home/.gemini/trustedFolders.json";
+    for (text, problem) in [
+        ("[]", "does not hold a JSON object"),
+        (r#"{"/x": "WHAT"}"#, "has the trust level \"WHAT\" for `/x`"),
+    ] {
+        let machine = Machine::new().file(folders, text);
+        let expected = format!("{folders}: {problem}; Gemini CLI does not start with it");
+        assert_eq!(told(&machine), [expected]);
+        // Then nobody asks for it.
+        assert_eq!(told(&machine.with(TRUST, "true")), [""; 0]);
+    }
+}
+
+#[test]
 fn the_value_of_a_variable_is_not_told() {
     let text = r#"{"hooks": {"BeforeTool": [{"hooks": [{"timeout": "$TOKEN"}]}]}}"#;
     let machine = Machine::new().with("TOKEN", "secret").file(USER, text);

@@ -284,3 +284,24 @@ fn what_is_never_looked_for_is_found_all_the_same() {
     }
     assert_eq!(told.len(), 6, "{told:?}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_gemini_cli_cannot_name_has_no_skill() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let root = tempfile::tempdir().unwrap();
+    let odd = std::ffi::OsStr::from_bytes(b"b\xffd");
+    for name in [odd, "fine".as_ref()] {
+        fs::create_dir(root.path().join(name)).unwrap();
+        fs::write(root.path().join(name).join("SKILL.md"), skill("x")).unwrap();
+    }
+    let found = discover(root.path(), Tier::User);
+    assert_eq!(found.skills.len(), 1, "{found:?}");
+    assert_eq!(found.refused.len(), 1, "{found:?}");
+    assert_eq!(
+        found.refused[0].path,
+        root.path().join(odd).join("SKILL.md")
+    );
+    let why = found.refused[0].why.to_string();
+    assert!(why.contains("name is not UTF-8"), "{why}");
+}

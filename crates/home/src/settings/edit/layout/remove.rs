@@ -8,55 +8,93 @@ use crate::jsonc::Node;
 /// What is taken out of a text.
 type Cut = Range<usize>;
 
+/// One that is to be widened, or a comma alone.
+struct Piece {
+    cut: Cut,
+    is_value: bool,
+}
+
 impl Layout<'_> {
     /// Takes out what is at a key. Comments around it stay.
     pub(in super::super) fn remove(&self, path: &[String], key: &str) -> Option<String> {
         let node = self.tree.find(path)?;
         let at = node.position(key)?;
-        let child = &node.children[at];
-        let own: Cut = child.start..child.node.span.end;
-        let inside: Cut = node.span.start + 1..node.span.end - 1;
-        let (before, behind) = (inside.start..own.start, own.end..inside.end);
-        let is_alone = [before, behind].map(|rest| self.text[rest].trim().is_empty());
-        if is_alone == [true, true] {
-            return Some(without(self.text, &[inside]));
-        }
-        let start = own.start;
-        let mut cuts = vec![own];
-        if let Some(comma) = self.comma(node, at) {
-            cuts.push(comma);
-            cuts.sort_by_key(|cut| cut.start);
-        }
-        self.join(&mut cuts);
-        self.widen(&mut cuts, start);
-        Some(without(self.text, &cuts))
+        Some(self.cut(node, &[at]))
     }
 
-    /// The comma that goes with a value: the one behind it, or that before it if it is the last.
+    /// Takes items out of a list, however many. Their places are in rising order.
+    pub(in super::super) fn remove_items(
+        &self,
+        path: &[String],
+        places: &[usize],
+    ) -> Option<String> {
+        Some(self.cut(self.tree.find(path)?, places))
+    }
+
+    fn cut(&self, node: &Node, places: &[usize]) -> String {
+        let mut pieces = self.pieces(node, places);
+        let inside: Cut = node.span.start + 1..node.span.end - 1;
+        let cuts = pieces.iter().map(|piece| piece.cut.clone());
+        if without(self.text, &inside, cuts).trim().is_empty() {
+            return without(self.text, &(0..self.text.len()), [inside]);
+        }
+        pieces.dedup_by(|second, first| self.join(first, second));
+        for piece in pieces.iter_mut().filter(|piece| piece.is_value) {
+            self.widen(&mut piece.cut);
+        }
+        let cuts = pieces.into_iter().map(|piece| piece.cut);
+        without(self.text, &(0..self.text.len()), cuts)
+    }
+
+    /// The values, each with its comma, from the first to the last.
+    fn pieces(&self, node: &Node, places: &[usize]) -> Vec<Piece> {
+        let last = node.children.len();
+        let at_end = places.iter().rev().zip((0..last).rev());
+        let at_end = at_end.take_while(|(place, end)| *place == end).count();
+        let mut pieces = Vec::new();
+        for &at in places {
+            let child = &node.children[at];
+            pieces.push(Piece {
+                cut: child.start..child.node.span.end,
+                is_value: true,
+            });
+            // The comma behind it goes, or that before it if nothing stays behind it.
+            let is_at_end = at >= last - at_end;
+            let before = if is_at_end {
+                at.checked_sub(1)
+            } else {
+                Some(at)
+            };
+            let comma = before.and_then(|before| self.comma(node, before));
+            pieces.extend(comma.map(|cut| Piece {
+                cut,
+                is_value: false,
+            }));
+        }
+        pieces.sort_by_key(|piece| piece.cut.start);
+        pieces
+    }
+
+    /// The comma behind a value.
     fn comma(&self, node: &Node, at: usize) -> Option<Cut> {
-        let is_last = at + 1 == node.children.len();
-        let behind = if is_last { at.checked_sub(1)? } else { at };
-        let end = node.children[behind].node.span.end;
+        let end = node.children[at].node.span.end;
         let comma = self.tree.plain.text[end..].find(',')? + end;
         Some(comma..comma + 1)
     }
 
     /// Two cuts with nothing but blanks between them are one.
-    fn join(&self, cuts: &mut Vec<Cut>) {
-        if let [first, second] = &mut cuts[..] {
-            let between = &self.text[first.end..second.start];
-            if between.trim_matches([' ', '\t']).is_empty() {
-                first.end = second.end;
-                cuts.truncate(1);
-            }
+    fn join(&self, first: &mut Piece, second: &Piece) -> bool {
+        let between = &self.text[first.cut.end..second.cut.start];
+        let are_one = between.trim_matches([' ', '\t']).is_empty();
+        if are_one {
+            first.cut.end = second.cut.end;
+            first.is_value |= second.is_value;
         }
+        are_one
     }
 
     /// Takes out the blanks too that would be left: a line with nothing else on it, or the gap within a line.
-    fn widen(&self, cuts: &mut [Cut], start: usize) {
-        let Some(cut) = cuts.iter_mut().find(|cut| cut.contains(&start)) else {
-            return;
-        };
+    fn widen(&self, cut: &mut Cut) {
         let blank = [' ', '\t'];
         let left = self.text[..cut.start].trim_end_matches(blank).len();
         let behind = &self.text[cut.end..];
@@ -74,13 +112,14 @@ impl Layout<'_> {
     }
 }
 
-fn without(text: &str, cuts: &[Cut]) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut from = 0;
+/// What is left of a part of a text.
+fn without(text: &str, part: &Cut, cuts: impl IntoIterator<Item = Cut>) -> String {
+    let mut out = String::with_capacity(part.len());
+    let mut from = part.start;
     for cut in cuts {
         out.push_str(&text[from..cut.start.max(from)]);
         from = cut.end.max(from);
     }
-    out.push_str(&text[from..]);
+    out.push_str(&text[from..part.end]);
     out
 }

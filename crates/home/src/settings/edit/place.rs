@@ -1,0 +1,39 @@
+//! Where a file of settings really is.
+
+use std::path::{Path, PathBuf};
+
+use super::EditError;
+
+/// Where a path leads, which may be where nothing is yet. A link must lead to something: where it says that a file should be made,
+/// somebody else decided that.
+pub(super) fn real(path: &Path) -> Result<PathBuf, EditError> {
+    match path.canonicalize() {
+        Ok(real) => Ok(real),
+        Err(_) if path.is_symlink() => Err(EditError::LeadsNowhere {
+            path: path.to_owned(),
+            to: path.read_link().unwrap_or_default(),
+        }),
+        Err(_) => Ok(path.to_owned()),
+    }
+}
+
+/// Refuses a file that links lead out of a directory to.
+pub(super) fn check_inside(path: &Path, real: &Path, root: &Path) -> Result<(), EditError> {
+    // What is not there yet is made below what is.
+    let mut above = real.ancestors();
+    let real = above.find_map(|above| {
+        let mut place = above.canonicalize().ok()?;
+        place.extend(real.strip_prefix(above).ok()?);
+        Some(place)
+    });
+    let real = real.unwrap_or_default();
+    let is_inside = root.canonicalize().is_ok_and(|root| real.starts_with(root));
+    if is_inside {
+        return Ok(());
+    }
+    Err(EditError::LeadsOut {
+        path: path.to_owned(),
+        real,
+        root: root.to_owned(),
+    })
+}
