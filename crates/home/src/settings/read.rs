@@ -35,9 +35,9 @@ impl Reading {
             let written = content.clone();
             Known::of(vars).fill_object(content);
             let mut misfits = check::check(content, &written);
-            misfits
-                .iter_mut()
-                .for_each(|misfit| say_what_it_ends(misfit, content));
+            for misfit in &mut misfits {
+                say_what_it_ends(misfit, content);
+            }
             rename_theme(file.scope, content);
             // What is a mistake for the CLI is not worth a second word.
             misfits.extend(new(odd, &misfits));
