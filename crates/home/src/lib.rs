@@ -11,6 +11,7 @@ pub mod hooks;
 mod js;
 mod jsonc;
 mod lock;
+pub mod mark;
 mod notice;
 mod places;
 pub mod sessions;

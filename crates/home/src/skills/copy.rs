@@ -95,7 +95,8 @@ impl<'a> Copier<'a> {
                 return Err(CopyError::TooDeep(from));
             }
             if let Some(to) = &to {
-                fs::create_dir(to).map_err(writing(to))?;
+                let mode = fs::metadata(&from).map_err(reading(&from))?.permissions();
+                make_directory(to, &mode).map_err(writing(to))?;
             }
             for entry in fs::read_dir(&from).map_err(reading(&from))? {
                 let name = entry.map_err(reading(&from))?.file_name();
@@ -188,17 +189,26 @@ fn copy_file(source: &fs::File, to: &Path, size: u64) -> io::Result<()> {
     let mode = source.metadata()?.permissions();
     let mut target = fs::File::create_new(to)?;
     io::copy(&mut source.take(size), &mut target)?;
-    target.set_permissions(harmless(&mode))
+    target.set_permissions(harmless(&mode, 0o600))
 }
 
-/// Who may read, write and execute it stays; that it runs as somebody else does not.
+/// What nobody may see there, nobody may see here. We ourselves have yet to write into it, and to move it.
+fn make_directory(to: &Path, mode: &fs::Permissions) -> io::Result<()> {
+    fs::create_dir(to)?;
+    if cfg!(unix) {
+        fs::set_permissions(to, harmless(mode, 0o700))?;
+    }
+    Ok(())
+}
+
+/// Who may read, write and execute it stays; that it runs as somebody else does not. The owner may do at least so much.
 #[cfg(unix)]
-fn harmless(mode: &fs::Permissions) -> fs::Permissions {
+fn harmless(mode: &fs::Permissions, least: u32) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;
-    fs::Permissions::from_mode((mode.mode() & 0o777) | 0o600)
+    fs::Permissions::from_mode((mode.mode() & 0o777) | least)
 }
 
 #[cfg(not(unix))]
-fn harmless(mode: &fs::Permissions) -> fs::Permissions {
+fn harmless(mode: &fs::Permissions, _: u32) -> fs::Permissions {
     mode.clone()
 }

@@ -4,9 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::copy::{Copier, CopyError};
+use super::copy::Copier;
 use super::desk::Lock;
 use super::discover::{discover, is_passed_over};
+use super::failure::{InstallError, at};
 use super::package::Package;
 use super::{FILE, SkillDefinition, Tier};
 
@@ -28,66 +29,6 @@ pub enum Way {
     Copy,
     /// As links to where they are.
     Link,
-}
-
-/// Why nothing was installed or removed. All is as it was.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum InstallError {
-    /// A skill has no name, so that there is no name for its directory.
-    #[error("`{0}` has an empty name")]
-    NoName(PathBuf),
-    /// The name is no name for a directory.
-    #[error("Invalid skill name: Path traversal detected.")]
-    BadName(String),
-    /// A directory of that name is passed over when skills are looked for.
-    #[error("a skill called `{0}` would never be found: directories of that name are passed over")]
-    NeverFound(String),
-    /// Two skills have the same name, and there can be one link only.
-    #[error("Duplicate skill name \"{name}\" found at multiple locations:\n  - {}\n  - {}", first.display(), second.display())]
-    Duplicate {
-        /// The name.
-        name: String,
-        /// One of them.
-        first: PathBuf,
-        /// The other.
-        second: PathBuf,
-    },
-    /// Where it would be installed is in what would be installed.
-    #[error("`{0}` lies in `{1}`, which would be copied into itself")]
-    IntoItself(PathBuf, PathBuf),
-    /// It cannot be copied.
-    #[error(transparent)]
-    Copy(CopyError),
-    /// Somebody does not want it any more.
-    #[error("stopped")]
-    Stopped,
-    /// Somebody else has been at it for long.
-    #[error("`{0}` is being changed by another process")]
-    Busy(PathBuf),
-    /// The system does not let us.
-    #[error("cannot write `{path}`: {source}")]
-    Io {
-        /// The file or directory.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
-
-impl From<CopyError> for InstallError {
-    fn from(error: CopyError) -> Self {
-        match error {
-            CopyError::Stopped => Self::Stopped,
-            CopyError::Unwritable { path, source } => Self::Io { path, source },
-            error => Self::Copy(error),
-        }
-    }
-}
-
-pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> InstallError {
-    let path = path.to_owned();
-    move |source| InstallError::Io { path, source }
 }
 
 impl Package {
@@ -131,7 +72,8 @@ impl Package {
         if is_stopped() {
             return Err(InstallError::Stopped);
         }
-        desk.put(self.skills.iter().map(|skill| skill.name.clone()).collect())
+        let names: Vec<String> = self.skills.iter().map(|skill| skill.name.clone()).collect();
+        desk.put(&names)
     }
 
     /// Whether all of it can be copied.
@@ -202,6 +144,7 @@ pub fn uninstall(target: &Path, name: &str) -> Result<Option<Placed>, InstallErr
     let desk = lock.desk()?;
     let aside = desk.path("gone");
     fs::rename(&location, &aside).map_err(at(&location))?;
+    desk.clear()?;
     Ok(Some(Placed {
         name: name.to_owned(),
         location,

@@ -1,10 +1,15 @@
 //! What is to be moved from a desk to its place, written down, so that somebody else can finish it.
 
-use std::fs::{self, File};
+use std::collections::HashSet;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use super::FILE;
+use super::install::check_name;
+use crate::mark::{Identity, nanoseconds};
 
 /// A plan with more is not ours.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -12,35 +17,51 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// One skill that was made.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Step {
+    /// Where on the desk it was made.
+    pub(super) number: usize,
     /// What it is to be called.
     pub(super) name: String,
-    /// By what the disk knows it. When it is exchanged for another, that one lies where it was made, and is not this.
-    id: Option<u64>,
+    pub(super) made: Known,
+    /// What stood in its place, if anything did.
+    pub(super) was: Option<Known>,
 }
 
-impl Step {
-    pub(super) fn new(name: String, made: &Path) -> io::Result<Self> {
-        let id = id(&fs::symlink_metadata(made)?);
-        Ok(Self { name, id })
+/// A skill as the disk knows it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Known {
+    identity: Identity,
+    /// When its `SKILL.md` was written, if it is a directory that has one.
+    written: Option<u64>,
+}
+
+impl Known {
+    /// None if nothing is there.
+    pub(super) fn at(path: &Path) -> io::Result<Option<Self>> {
+        match fs::symlink_metadata(path) {
+            Ok(about) => Ok(Some(Self {
+                identity: Identity::of(&about),
+                written: written(path, &about),
+            })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Whether it still lies where it was made.
-    pub(super) fn waits_at(&self, made: &Path) -> bool {
-        fs::symlink_metadata(made).is_ok_and(|about| id(&about) == self.id)
+    /// The same directory or link, whatever somebody wrote into it.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.identity.is(&other.identity)
+    }
+
+    /// The same, and nobody has written its `SKILL.md` since.
+    pub(super) fn is_unchanged(&self, other: &Self) -> bool {
+        self.is(other) && self.written == other.written
     }
 }
 
-#[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is none")]
-fn id(about: &fs::Metadata) -> Option<u64> {
-    use std::os::unix::fs::MetadataExt as _;
-    Some(about.ino())
-}
-
-/// Nothing is exchanged here: whatever lies where it was made is what was made.
-#[cfg(not(unix))]
-fn id(_: &fs::Metadata) -> Option<u64> {
-    None
+/// Not through a link: what it leads to is not moved.
+fn written(path: &Path, about: &Metadata) -> Option<u64> {
+    let file = about.is_dir().then(|| path.join(FILE))?;
+    nanoseconds(fs::symlink_metadata(file).ok()?.modified().ok()?)
 }
 
 /// Writes a plan, whole or not at all.
@@ -50,11 +71,28 @@ pub(super) fn write(path: &Path, steps: &[Step]) -> io::Result<()> {
     fs::rename(draft, path)
 }
 
-/// None if there is no plan, or none that can be read.
-pub(super) fn read(path: &Path) -> Option<Vec<Step>> {
-    let is_file = fs::symlink_metadata(path).ok()?.is_file();
+/// None if there is no plan. An error says why there is none that can be followed.
+pub(super) fn read(path: &Path) -> Result<Option<Vec<Step>>, String> {
+    match fs::symlink_metadata(path) {
+        Ok(about) if about.is_file() => {}
+        Ok(_) => return Err("its plan is no file".to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(&error)),
+    }
     let mut bytes = Vec::new();
-    let file = is_file.then(|| File::open(path))?.ok()?;
-    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    serde_json::from_slice(&bytes).ok()
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    let read = file.take(MOST_BYTES).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(&error))?;
+    let steps: Vec<Step> = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
+    let mut seen = HashSet::new();
+    for step in &steps {
+        if check_name(&step.name).is_err() || !seen.insert(&step.name) {
+            return Err(format!("its plan has a step for `{}`", step.name));
+        }
+    }
+    Ok(Some(steps))
+}
+
+fn unreadable(why: &dyn std::fmt::Display) -> String {
+    format!("its plan cannot be read: {why}")
 }

@@ -4,6 +4,7 @@ mod desks;
 mod installing;
 mod loading;
 mod peers;
+mod recovering;
 mod tree;
 
 use std::fs;

@@ -1,15 +1,16 @@
 //! What every verb can be told: whose skills, and of which workspace.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use lapidary::drive::detect;
 use lapidary::home::setup::Setup;
-use lapidary::home::skills::{SkillManager, Sources, Tier};
+use lapidary::home::skills::{self, SkillManager, Sources, Tier};
 use lapidary::home::{Notice, Vars};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::skills::SkillTier;
 
+use super::install::not_installed;
 use crate::commands::sessions::Place;
 use crate::failure::Failure;
 use crate::printer::complain;
@@ -82,11 +83,7 @@ impl Here {
             ScopeArg::Workspace => &self.setup.workspace,
         };
         let target = base.join(".gemini/skills");
-        let leads_out = match (base.canonicalize(), target.canonicalize()) {
-            (Ok(base), Ok(target)) => !target.starts_with(base),
-            _ => false,
-        };
-        if leads_out {
+        if leads_out(base, &target) {
             let (target, base) = (target.display(), base.display());
             let failure = anyhow!("`{target}` leads out of `{base}`: nothing is changed there");
             return Err(Failure::bad_input(failure));
@@ -116,6 +113,32 @@ impl Here {
             .chain(conflicts.filter_map(lapidary::home::skills::Conflict::warning))
             .collect()
     }
+}
+
+/// Whether a directory is elsewhere than it seems, or would be once it is made: then the last one on the way to it that is there decides.
+/// A link that leads nowhere could lead anywhere.
+fn leads_out(base: &Path, directory: &Path) -> bool {
+    let Ok(base) = base.canonicalize() else {
+        return false;
+    };
+    let mut way = directory.ancestors();
+    let last = way.find(|step| step.symlink_metadata().is_ok());
+    match last.map(Path::canonicalize) {
+        Some(Ok(real)) => !real.starts_with(base),
+        Some(Err(_)) => last.is_some_and(Path::is_symlink),
+        None => false,
+    }
+}
+
+/// Finishes what those had begun there who were killed, and says so.
+pub(super) fn recover(target: &Path, is_stopped: &dyn Fn() -> bool) -> Result<(), Failure> {
+    let told = skills::recover(target, is_stopped).map_err(not_installed)?;
+    for one in &told {
+        let is_well = one.trouble.is_none() && one.left_alone.is_empty();
+        let word = if is_well { "note" } else { "warning" };
+        complain(&format!("{word}: {one}"));
+    }
+    Ok(())
 }
 
 /// About a whole file, or about a key that decides which skills there are.

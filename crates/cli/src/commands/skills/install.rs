@@ -10,7 +10,7 @@ use lapidary::home::skills::{
     InstallError, Package, PackageError, PackageRequest, Placed, Refusal, Way,
 };
 
-use super::common::{Here, ScopeArg, Workspace};
+use super::common::{Here, ScopeArg, Workspace, recover};
 use super::consent::Asked;
 use super::source::{Request, Source};
 use super::stop::{Stop, cancelled};
@@ -72,6 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         complain("Skill installation cancelled by user.");
         return Ok(Exit::Cancelled);
     }
+    recover(&target, &|| stop.is_wanted())?;
     let placed = package.install_unless(&target, Way::Copy, &|| stop.is_wanted());
     for skill in &placed.map_err(not_installed)? {
         say_overwritten(skill, "");
@@ -153,7 +154,11 @@ pub(super) fn say_overwritten(skill: &Placed, place: &str) {
 pub(super) fn not_installed(error: InstallError) -> Failure {
     match &error {
         InstallError::Stopped => cancelled(),
-        InstallError::Io { .. } | InstallError::Busy(_) => Failure::internal(error),
+        InstallError::Io { .. }
+        | InstallError::Busy(_)
+        | InstallError::Changed(_)
+        | InstallError::Stuck(_)
+        | InstallError::Left { .. } => Failure::internal(error),
         InstallError::Copy(_) => {
             let failure = Failure::bad_input(anyhow!(error).context("nothing was installed"));
             failure.with_hint("`lapidary skills link` uses a directory as it is")

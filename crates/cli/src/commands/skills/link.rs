@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::home::skills::{Package, PackageRequest, Way};
 
-use super::common::{Here, ScopeArg, Workspace};
+use super::common::{Here, ScopeArg, Workspace, recover};
 use super::consent::Asked;
 use super::install::{not_installed, nothing_found, say_overwritten};
 use super::stop::Stop;
@@ -51,6 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         complain("Skill linking cancelled by user.");
         return Ok(Exit::Cancelled);
     }
+    recover(&target, &|| stop.is_wanted())?;
     let placed = package.install_unless(&target, Way::Link, &|| stop.is_wanted());
     for skill in &placed.map_err(not_installed)? {
         say_overwritten(skill, " at destination");

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::git::{self, CloneError, CloneRequest};
 use lapidary::drive::process::Supervisor;
+use lapidary::home::mark;
 use lapidary::home::skills::{ArchiveError, unpack};
-use tempfile::TempDir;
 
 use super::common::Here;
 use super::stop::{Stop, cancelled};
@@ -28,9 +28,10 @@ pub(super) enum Source {
     Fetched(Fetched),
 }
 
-/// A directory that something was unpacked or cloned into.
+/// A directory that something was unpacked or cloned into. It has our mark, and what was fetched in a directory of its own.
 pub(super) struct Fetched {
-    directory: TempDir,
+    directory: PathBuf,
+    source: PathBuf,
     /// Held as long as we live, so that others can tell.
     _lock: Option<File>,
 }
@@ -51,7 +52,7 @@ impl Source {
         if git::is_url(source) {
             let fetched = Fetched::make()?;
             complain(&format!("Cloning skill from {shown}..."));
-            clone(request, here, fetched.directory.path())?;
+            clone(request, here, &fetched.source)?;
             return Ok(Self::Fetched(fetched));
         }
         let path = here.place.environment.dir.join(source);
@@ -62,7 +63,7 @@ impl Source {
             let fetched = Fetched::make()?;
             complain(&format!("Extracting skill from {shown}..."));
             let is_stopped = || request.stop.is_wanted();
-            unpack(&path, fetched.directory.path(), &is_stopped).map_err(not_unpacked)?;
+            unpack(&path, &fetched.source, &is_stopped).map_err(not_unpacked)?;
             return Ok(Self::Fetched(fetched));
         }
         Ok(Self::Local(path))
@@ -71,7 +72,7 @@ impl Source {
     pub(super) fn root(&self) -> &Path {
         match self {
             Self::Local(path) => path,
-            Self::Fetched(fetched) => fetched.directory.path(),
+            Self::Fetched(fetched) => &fetched.source,
         }
     }
 
@@ -106,17 +107,23 @@ impl Fetched {
     fn make() -> Result<Self, Failure> {
         let beside = std::env::temp_dir();
         clear_leftovers(&beside);
+        let fetched = Self::make_in(&beside).context("cannot make a temporary directory");
+        fetched.map_err(Failure::internal)
+    }
+
+    fn make_in(beside: &Path) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(FETCHED);
         close_to_others(&mut builder);
-        let made = builder.tempdir_in(beside);
-        let directory = made.context("cannot make a temporary directory");
-        let directory = directory.map_err(Failure::internal)?;
-        let lock = File::open(directory.path()).ok();
-        let lock = lock.filter(|lock| lock.try_lock().is_ok());
+        let made = builder.tempdir_in(beside)?;
+        let lock = File::open(made.path()).ok();
+        mark::leave(made.path())?;
+        let source = made.path().join("source");
+        fs::create_dir(&source)?;
         Ok(Self {
-            directory,
-            _lock: lock,
+            directory: made.keep(),
+            source,
+            _lock: lock.filter(|lock| lock.try_lock().is_ok()),
         })
     }
 }
@@ -131,12 +138,18 @@ fn close_to_others(builder: &mut tempfile::Builder<'_, '_>) {
 #[cfg(not(unix))]
 fn close_to_others(_: &mut tempfile::Builder<'_, '_>) {}
 
-/// What those left who were killed: nobody holds its lock.
+impl Drop for Fetched {
+    fn drop(&mut self) {
+        let _ = mark::clear(&self.directory);
+    }
+}
+
+/// What those left who were killed: it has our mark, and nobody holds its lock.
 fn clear_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(FETCHED);
-        if is_ours && is_abandoned(&entry.path()) {
-            let _ = fs::remove_dir_all(entry.path());
+        let is_called_so = entry.file_name().to_string_lossy().starts_with(FETCHED);
+        if is_called_so && mark::is_ours(&entry.path()) && is_abandoned(&entry.path()) {
+            let _ = mark::clear(&entry.path());
         }
     }
 }

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::home::skills;
 
-use super::common::{Here, ScopeArg, Workspace};
+use super::common::{Here, ScopeArg, Workspace, recover};
 use super::install::not_installed;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -34,7 +34,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let here = Here::read(&args.workspace)?;
     let (name, scope) = (&args.name, args.scope.as_str());
-    let gone = skills::uninstall(&here.target(args.scope)?, name).map_err(not_installed)?;
+    let target = here.target(args.scope)?;
+    recover(&target, &|| false)?;
+    let gone = skills::uninstall(&target, name).map_err(not_installed)?;
     let Some(gone) = gone else {
         let failure = anyhow!(r#"Skill "{name}" is not installed in the {scope} scope."#);
         let hint = "`lapidary skills check` says where each skill is";

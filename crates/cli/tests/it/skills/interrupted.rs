@@ -7,8 +7,10 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
+use lapidary::home::mark;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
 
 use super::hostile::{assert_nothing_temporary_is_left, repository};
 use super::stage::{Stage, skill};
@@ -58,6 +60,13 @@ fn desks(stage: &Stage) -> Vec<String> {
         .collect()
 }
 
+fn is_marked(stage: &Stage) -> bool {
+    let skills = stage.path(SKILLS);
+    desks(stage)
+        .iter()
+        .any(|desk| mark::is_ours(&skills.join(desk)))
+}
+
 fn install(stage: &Stage) -> Child {
     let mut command = stage.command(&["install", "package", "--consent"]);
     let command = command.stdin(Stdio::null()).stdout(Stdio::null());
@@ -78,7 +87,8 @@ fn kill_when(mut child: Child, mut is_so: impl FnMut() -> bool) {
 fn who_is_killed_before_the_first_skill_is_in_place_has_done_nothing() {
     let stage = new_over_old();
     for _ in 0..20 {
-        kill_when(install(&stage), || !desks(&stage).is_empty());
+        // Until it has its mark, nobody knows whose it is.
+        kill_when(install(&stage), || is_marked(&stage));
         if desks(&stage).len() == 1 && kinds(&stage).len() == 1 {
             let before = kinds(&stage);
             // Whoever comes next and writes there clears it away.
@@ -94,6 +104,18 @@ fn who_is_killed_before_the_first_skill_is_in_place_has_done_nothing() {
     panic!("it was never killed in time: the test is blind");
 }
 
+/// What a check takes for what somebody left who was killed.
+fn interrupted(checked: &Value) -> Vec<&Value> {
+    let candidates = checked["candidates"].as_array().unwrap().iter();
+    candidates
+        .filter(|candidate| candidate["path"].as_str().unwrap().contains("/.lapidary-"))
+        .inspect(|candidate| {
+            let why = candidate["explanation"].as_str().unwrap();
+            assert!(why.contains("interrupted"), "{why}");
+        })
+        .collect()
+}
+
 #[test]
 fn who_is_killed_in_the_middle_leaves_whole_skills_and_the_next_one_finishes() {
     let stage = new_over_old();
@@ -103,11 +125,16 @@ fn who_is_killed_in_the_middle_leaves_whole_skills_and_the_next_one_finishes() {
     for _ in 0..20 {
         kill_when(install(&stage), is_begun);
         let found = kinds(&stage);
+        let checked = stage.object(&["check", "--format", "json"]);
         let next = stage.run(&["uninstall", "nobody"]);
         assert_eq!(next.code, Some(13), "{next:?}");
         assert_eq!(desks(&stage), [""; 0]);
         assert_eq!(kinds(&stage)["new"], COUNT, "it was {found:?}");
         if found.len() == 2 {
+            let said = "note: what was interrupted here was finished: `skill-299`, `skill-298`";
+            assert!(next.stderr.starts_with(said), "{next:?}");
+            let desks = interrupted(&checked);
+            assert_eq!(desks.len(), 1, "{desks:?}");
             return;
         }
         fill(&stage, SKILLS, "old");
@@ -181,21 +208,64 @@ fn who_is_told_to_end_while_it_clones_leaves_nothing_behind() {
 fn what_somebody_fetched_who_was_killed_is_cleared_away_by_the_next_but_not_what_is_in_use() {
     let stage = Stage::new();
     let url = repository(&stage);
-    let dead = stage.path("lapidary-skill-dead");
-    let alive = stage.path("lapidary-skill-alive");
-    let young = stage.path("lapidary-skill-young");
-    for directory in [&dead, &alive, &young] {
+    let names = ["dead", "alive", "young", "foreign"];
+    let all = names.map(|name| stage.path(&format!("lapidary-skill-{name}")));
+    let [dead, alive, young, foreign] = &all;
+    for directory in &all {
         fs::create_dir(directory).unwrap();
     }
+    for directory in [dead, alive, young] {
+        mark::leave(directory).unwrap();
+    }
+    // Called as ours are, and with a mark that is true of another.
+    fs::copy(dead.join("mark"), foreign.join("mark")).unwrap();
+    stage.write("lapidary-skill-foreign/thesis.txt", "precious");
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
-    for directory in [&dead, &alive] {
+    for directory in [dead, alive, foreign] {
         let opened = fs::File::open(directory).unwrap();
         opened.set_modified(long_ago).unwrap();
     }
-    let held = fs::File::open(&alive).unwrap();
+    let held = fs::File::open(alive).unwrap();
     held.lock().unwrap();
     let ran = stage.run(&["install", &url, "--path", "skills", "--consent"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let there = [&dead, &alive, &young].map(|directory| directory.exists());
-    assert_eq!(there, [false, true, true]);
+    let there = all.each_ref().map(|directory| directory.exists());
+    assert_eq!(there, [false, true, true, true]);
+    assert!(foreign.join("thesis.txt").is_file());
+}
+
+#[test]
+fn a_plan_that_a_repository_ships_removes_nothing() {
+    let stage = Stage::new();
+    let place = "project/.gemini/skills";
+    stage.write(&format!("{place}/mine/SKILL.md"), skill("mine"));
+    let plan = r#"[{"name":"mine","id":0},{"name":"..","id":0}]"#;
+    stage.write(&format!("{place}/.lapidary-x/plan"), plan);
+    stage.write("project/package/SKILL.md", skill("fresh"));
+    let before = stage.files(place);
+    for args in [
+        ["uninstall", "nobody"].as_slice(),
+        &["install", "package", "--consent"],
+        &["uninstall", "fresh"],
+    ] {
+        let ran = stage.run(&[args, &["--scope", "workspace"]].concat());
+        assert!(matches!(ran.code, Some(0 | 13)), "{ran:?}");
+    }
+    assert_eq!(stage.files(place), before);
+}
+
+#[test]
+fn what_cannot_be_finished_is_said_and_kept() {
+    let stage = Stage::new();
+    let desk = stage.path(&format!("{SKILLS}/.lapidary-killed"));
+    fs::create_dir_all(&desk).unwrap();
+    mark::leave(&desk).unwrap();
+    stage.write(&format!("{SKILLS}/.lapidary-killed/plan"), "no plan");
+    stage.write("project/package/SKILL.md", skill("fresh"));
+    let ran = stage.run(&["install", "package", "--consent"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let said = stage.anywhere(&ran.stderr);
+    let words = "warning: what was interrupted here is still in `ROOT/home/.gemini/skills/.lapidary-killed`: its plan cannot be read";
+    assert!(said.contains(words), "{said}");
+    assert!(desk.join("plan").is_file());
 }

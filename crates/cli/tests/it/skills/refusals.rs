@@ -9,6 +9,27 @@ use serde_json::{Value, json};
 use super::stage::{Stage, ran, skill};
 
 #[test]
+fn a_link_on_the_way_to_a_directory_that_is_not_there_yet_is_not_followed_out() {
+    for (scope, place) in [("user", "home"), ("workspace", "project")] {
+        for leads_to in ["elsewhere", "nowhere"] {
+            let stage = Stage::new();
+            stage.write("project/mine/SKILL.md", skill("mine"));
+            fs::create_dir(stage.path("elsewhere")).unwrap();
+            let way = stage.path(&format!("{place}/.gemini"));
+            let _ = fs::rename(&way, stage.path("before"));
+            symlink(stage.path(leads_to), &way).unwrap();
+            for verb in ["install", "link"] {
+                let ran = stage.run(&[verb, "mine", "--consent", "--scope", scope]);
+                assert_eq!(ran.code, Some(13), "{verb} {leads_to}: {ran:?}");
+                assert!(ran.stderr.contains(" leads out of "), "{ran:?}");
+            }
+            assert_eq!(stage.files("elsewhere"), []);
+            assert!(!stage.path("nowhere").exists());
+        }
+    }
+}
+
+#[test]
 fn a_directory_of_skills_that_leads_out_is_left_alone() {
     for (scope, place) in [("user", "home"), ("workspace", "project")] {
         let stage = Stage::new();

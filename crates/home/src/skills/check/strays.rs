@@ -5,12 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::FILE;
+use super::super::desk;
 use super::super::discover::is_passed_over;
 
 /// How deep is looked. Nobody hides a skill deeper by mistake.
 const DEEPEST: usize = 5;
 /// How many entries are looked at. Behind that, the mistake is another one.
 const MOST: usize = 20_000;
+
+/// What is said of what somebody left who was killed, or has not finished yet.
+const INTERRUPTED: &str = "is what an install, link or uninstall left that was interrupted, or is under way: the next one finishes it";
 
 /// What lies below a directory of skills and is never looked for, each with a reason.
 pub(super) fn find(root: &Path) -> Vec<(PathBuf, String)> {
@@ -62,6 +66,9 @@ struct Folder {
 impl Folder {
     fn stray(&self, name: &std::ffi::OsStr, path: &Path) -> Option<String> {
         let shown = name.to_string_lossy();
+        if self.depth == 0 && desk::is_desk(path) {
+            return Some(INTERRUPTED.to_owned());
+        }
         if self.depth == 0 && shown.to_ascii_lowercase().ends_with(".skill") && path.is_file() {
             return Some("is a package: `lapidary skills install` unpacks it".to_owned());
         }

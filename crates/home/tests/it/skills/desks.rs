@@ -1,11 +1,9 @@
-//! What those leave who install: nothing, when it cannot be done, and what is finished, when they were killed.
+//! What those leave who install: nothing, when it cannot be done.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt as _;
 
 use lapidary_home::skills::{InstallError, Way, uninstall};
-use serde_json::json;
 
 use super::installing::{names, package};
 use super::{skill, write};
@@ -28,84 +26,6 @@ fn what_was_replaced_is_put_back_if_a_later_one_cannot_be_moved() {
     assert_eq!(names(&target), ["replaced"]);
     let text = fs::read_to_string(target.join("replaced/SKILL.md")).unwrap();
     assert_eq!(text, "before");
-}
-
-/// A desk as somebody leaves it who is killed after the plan was made: so many were moved.
-fn desk(target: &Path, plan: &[(&str, bool)]) {
-    let desk = target.join(".lapidary-killed");
-    let mut steps = Vec::new();
-    for (number, (name, is_moved)) in plan.iter().enumerate() {
-        let made = desk.join(format!("new-{number}"));
-        write(&made, "SKILL.md", skill(&format!("new {name}")));
-        let id = made.symlink_metadata().unwrap().ino();
-        steps.push(json!({ "name": name, "id": id }));
-        if *is_moved {
-            let (aside, place) = (desk.join("aside"), target.join(name));
-            fs::rename(&place, &aside).unwrap();
-            fs::rename(&made, &place).unwrap();
-            fs::rename(&aside, &made).unwrap();
-        }
-    }
-    write(&desk, "plan", json!(steps).to_string());
-}
-
-fn first_word(target: &Path, name: &str) -> String {
-    let text = fs::read_to_string(target.join(name).join("SKILL.md")).unwrap();
-    text.split_whitespace().nth(2).unwrap().to_owned()
-}
-
-#[test]
-fn a_plan_is_finished_by_whoever_comes_next() {
-    let root = tempfile::tempdir().unwrap();
-    let target = root.path().join("skills");
-    for name in ["moved", "waits"] {
-        write(&target, &format!("{name}/SKILL.md"), skill("old"));
-    }
-    desk(
-        &target,
-        &[("moved", true), ("waits", false), ("fresh", false)],
-    );
-    assert_eq!(uninstall(&target, "nobody").unwrap(), None);
-    assert_eq!(names(&target), ["fresh", "moved", "waits"]);
-    for name in ["moved", "waits", "fresh"] {
-        assert_eq!(first_word(&target, name), "new", "{name}");
-    }
-}
-
-#[test]
-fn a_plan_that_cannot_be_finished_is_undone() {
-    let root = tempfile::tempdir().unwrap();
-    let target = root.path().join("skills");
-    for name in ["moved", "waits"] {
-        write(&target, &format!("{name}/SKILL.md"), skill("old"));
-    }
-    desk(
-        &target,
-        &[("moved", true), ("waits", false), (&"n".repeat(300), false)],
-    );
-    assert_eq!(uninstall(&target, "nobody").unwrap(), None);
-    assert_eq!(names(&target), ["moved", "waits"]);
-    for name in ["moved", "waits"] {
-        assert_eq!(first_word(&target, name), "old", "{name}");
-    }
-}
-
-#[test]
-fn a_plan_that_somebody_else_wrote_leads_nowhere_else() {
-    let root = tempfile::tempdir().unwrap();
-    let target = root.path().join("skills");
-    write(root.path(), "precious/file", "x");
-    write(root.path(), "elsewhere/new-0/SKILL.md", skill("other"));
-    desk(&target, &[("../precious", false)]);
-    std::os::unix::fs::symlink("../elsewhere", target.join(".lapidary-link")).unwrap();
-    assert_eq!(uninstall(&target, "nobody").unwrap(), None);
-    assert_eq!(
-        names(&target),
-        [".lapidary-link"],
-        "a link is nobody's desk"
-    );
-    assert!(root.path().join("precious/file").is_file());
-    assert!(root.path().join("elsewhere/new-0/SKILL.md").is_file());
 }
 
 #[test]
@@ -167,4 +87,46 @@ fn of_two_that_have_a_name_the_one_that_counts_goes() {
     }
     assert_eq!(uninstall(&target, "same").unwrap(), None);
     assert_eq!(names(&target), ["SKILL.md"]);
+}
+
+/// Whoever owns a directory may change it, and root may change all: not in this thread.
+#[cfg(target_os = "linux")]
+fn without_privileges() {
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets {
+        effective: none,
+        permitted: none,
+        inheritable: none,
+    };
+    set_capabilities(None, sets).unwrap();
+}
+
+#[cfg(not(target_os = "linux"))]
+fn without_privileges() {}
+
+#[test]
+fn what_nobody_may_write_goes_all_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    let (source, target) = (root.path().join("source"), root.path().join("skills"));
+    write(&source, "SKILL.md", skill("one"));
+    let fixed = || {
+        write(&target, "one/SKILL.md", skill("one"));
+        write(&target, "one/outer/fixed/file", "x");
+        for name in ["one/outer/fixed", "one/outer"] {
+            fs::set_permissions(target.join(name), fs::Permissions::from_mode(0o555)).unwrap();
+        }
+    };
+    let run = || {
+        without_privileges();
+        fixed();
+        uninstall(&target, "one").unwrap().unwrap();
+        assert_eq!(names(&target), [""; 0]);
+        fixed();
+        let package = package(&source, None).unwrap();
+        package.install(&target, Way::Copy).unwrap();
+        assert_eq!(names(&target), ["one"]);
+        assert_eq!(names(&target.join("one")), ["SKILL.md"]);
+    };
+    std::thread::scope(|scope| scope.spawn(run).join().unwrap());
 }

@@ -66,6 +66,26 @@ fn what_is_replaced_is_gone_and_what_was_linked_stays() {
 }
 
 #[test]
+fn what_nobody_else_may_see_nobody_else_may_see_afterwards() {
+    let root = tempfile::tempdir().unwrap();
+    let (source, target) = (root.path().join("source"), root.path().join("skills"));
+    write(&source, "SKILL.md", skill("one"));
+    for (name, mode) in [("private", 0o700), ("shared", 0o3775), ("fixed", 0o555)] {
+        fs::create_dir(source.join(name)).unwrap();
+        fs::set_permissions(source.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    fs::set_permissions(&source, fs::Permissions::from_mode(0o750)).unwrap();
+    let package = package(&source, None).unwrap();
+    package.install(&target, Way::Copy).unwrap();
+    let mode = |name: &str| {
+        let about = fs::metadata(target.join("one").join(name)).unwrap();
+        about.permissions().mode() & 0o7777
+    };
+    let modes = ["", "private", "shared", "fixed"].map(mode);
+    assert_eq!(modes, [0o750, 0o700, 0o775, 0o755]);
+}
+
+#[test]
 fn nothing_is_installed_if_one_cannot_be() {
     let root = tempfile::tempdir().unwrap();
     let target = root.path().join("target");

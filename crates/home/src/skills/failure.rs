@@ -1,0 +1,131 @@
+//! Why skills did not come or go, and where they are then.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::copy::CopyError;
+
+/// Why nothing was installed or removed. All is as it was, unless it says otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstallError {
+    /// A skill has no name, so that there is no name for its directory.
+    #[error("`{0}` has an empty name")]
+    NoName(PathBuf),
+    /// The name is no name for a directory.
+    #[error("Invalid skill name: Path traversal detected.")]
+    BadName(String),
+    /// A directory of that name is passed over when skills are looked for.
+    #[error("a skill called `{0}` would never be found: directories of that name are passed over")]
+    NeverFound(String),
+    /// Two skills have the same name, and there can be one link only.
+    #[error("Duplicate skill name \"{name}\" found at multiple locations:\n  - {}\n  - {}", first.display(), second.display())]
+    Duplicate {
+        /// The name.
+        name: String,
+        /// One of them.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// Where it would be installed is in what would be installed.
+    #[error("`{0}` lies in `{1}`, which would be copied into itself")]
+    IntoItself(PathBuf, PathBuf),
+    /// It cannot be copied.
+    #[error(transparent)]
+    Copy(CopyError),
+    /// Somebody does not want it any more.
+    #[error("stopped")]
+    Stopped,
+    /// Somebody else has been at it for long.
+    #[error("`{0}` is being changed by another process")]
+    Busy(PathBuf),
+    /// Somebody else changed it while it was to be replaced.
+    #[error("`{0}` was changed by somebody else meanwhile: nothing was installed")]
+    Changed(PathBuf),
+    /// One could not be moved, and another not moved back.
+    #[error(transparent)]
+    Stuck(Box<Stuck>),
+    /// It is done, but what was there before cannot be removed.
+    #[error("it is done, but what was there before is still in `{path}`: {source}")]
+    Left {
+        /// Where it is.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The system does not let us.
+    #[error("cannot write `{path}`: {source}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Where skills are of which some could not be moved to their place, nor others back.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}{}", self.whereabouts())]
+pub struct Stuck {
+    /// The hidden directory with what is not in its place.
+    pub desk: PathBuf,
+    /// Skills that are the new ones.
+    pub new: Vec<String>,
+    /// Skills that are the old ones.
+    pub old: Vec<String>,
+    /// Skills of which neither is in its place, and where the old ones are.
+    pub away: Vec<(String, PathBuf)>,
+    /// Why the first could not be moved.
+    pub source: InstallError,
+}
+
+impl Stuck {
+    fn whereabouts(&self) -> String {
+        let mut said = Vec::new();
+        for (names, word) in [(&self.new, "new"), (&self.old, "old")] {
+            if !names.is_empty() {
+                said.push(format!("{word}: {}", listed(names)));
+            }
+        }
+        for (name, path) in self.away.iter().take(MOST_LISTED) {
+            said.push(format!("the old `{name}` is in `{}`", path.display()));
+        }
+        if let Some(more) = self.away.get(MOST_LISTED..).filter(|more| !more.is_empty()) {
+            said.push(format!(
+                "{} more are in `{}`",
+                more.len(),
+                self.desk.display()
+            ));
+        }
+        said.insert(0, String::new());
+        said.join("; ")
+    }
+}
+
+/// How many names are said in one sentence.
+const MOST_LISTED: usize = 20;
+
+pub(super) fn listed(names: &[String]) -> String {
+    let first = names.iter().take(MOST_LISTED);
+    let mut said: Vec<String> = first.map(|name| format!("`{name}`")).collect();
+    if names.len() > MOST_LISTED {
+        said.push(format!("and {} more", names.len() - MOST_LISTED));
+    }
+    said.join(", ")
+}
+
+impl From<CopyError> for InstallError {
+    fn from(error: CopyError) -> Self {
+        match error {
+            CopyError::Stopped => Self::Stopped,
+            CopyError::Unwritable { path, source } => Self::Io { path, source },
+            error => Self::Copy(error),
+        }
+    }
+}
+
+pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> InstallError {
+    let path = path.to_owned();
+    move |source| InstallError::Io { path, source }
+}

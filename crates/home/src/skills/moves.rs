@@ -1,0 +1,226 @@
+//! The moves from a desk to where skills belong, and back.
+//!
+//! Before each, what lies where is looked at, and compared with what the plan says of it: so it does not matter who was killed where, and
+//! what is neither what was made nor what was there before is never touched.
+
+#[cfg(test)]
+mod failing;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::plan::{Known, Step};
+
+/// How things are moved. Tests have disks that fail.
+#[derive(Clone, Copy)]
+pub(super) struct Disk<'a> {
+    /// Swaps two in one step, so that there is never none, where the system and the disk can do that.
+    pub(super) exchange: &'a dyn Fn(&Path, &Path) -> io::Result<()>,
+    /// Moves one to where nothing is.
+    pub(super) rename: &'a dyn Fn(&Path, &Path) -> io::Result<()>,
+}
+
+pub(super) const REAL: Disk<'static> = Disk {
+    exchange: &exchange,
+    rename: &rename,
+};
+
+/// From a desk to where it belongs.
+pub(super) struct Moves<'a> {
+    pub(super) target: &'a Path,
+    pub(super) desk: &'a Path,
+    pub(super) disk: Disk<'a>,
+}
+
+/// What is in the place of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Empty,
+    Made {
+        is_unchanged: bool,
+    },
+    Was {
+        is_unchanged: bool,
+    },
+    /// Of somebody else.
+    Other,
+}
+
+/// What became of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    Done,
+    /// Somebody else has changed what is in its place.
+    LeftAlone,
+}
+
+/// Which of both is in the place of a step.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    New,
+    Old,
+    /// Neither; what was there is here.
+    Away(PathBuf),
+    /// What somebody else put there, or nothing.
+    Theirs,
+}
+
+impl Moves<'_> {
+    /// What was made comes to its place.
+    pub(super) fn forward(&self, step: &Step) -> io::Result<Taken> {
+        let made = self.find(step, &step.made);
+        match (self.look(step)?, made) {
+            (Place::Made { .. }, _) => Ok(Taken::Done),
+            (Place::Was { is_unchanged: true }, Some(made)) => self.replace(step, &made),
+            (Place::Empty, Some(made)) if self.is_vacant(step) => self.fill(step, &made),
+            _ => Ok(Taken::LeftAlone),
+        }
+    }
+
+    /// What was there before comes back to its place.
+    pub(super) fn back(&self, step: &Step) -> io::Result<Taken> {
+        let was = step.was.as_ref();
+        let old = was.and_then(|was| self.find(step, was));
+        if old.is_none() && self.find(step, &step.made).is_some() {
+            return Ok(Taken::Done); // it was never taken
+        }
+        match (self.look(step)?, old) {
+            (Place::Made { is_unchanged: true }, Some(old)) => self.replace(step, &old),
+            (Place::Made { is_unchanged: true }, None) if was.is_none() => self.take_away(step),
+            (Place::Empty, Some(old)) => self.fill(step, &old),
+            (Place::Empty | Place::Was { .. }, _) => Ok(Taken::Done),
+            _ => Ok(Taken::LeftAlone),
+        }
+    }
+
+    pub(super) fn standing(&self, step: &Step) -> Standing {
+        let was = step.was.as_ref();
+        match self.look(step) {
+            Ok(Place::Made { .. }) => Standing::New,
+            Ok(Place::Was { .. }) => Standing::Old,
+            Ok(Place::Empty) if was.is_none() => Standing::Old,
+            _ => match was.and_then(|was| self.find(step, was)) {
+                Some(old) => Standing::Away(old),
+                None => Standing::Theirs,
+            },
+        }
+    }
+
+    /// Whether nothing of a step lies on the desk that is nowhere else: only what was made, or what it has taken the place of.
+    pub(super) fn is_clear(&self, step: &Step) -> bool {
+        let is_replaced = matches!(self.look(step), Ok(Place::Made { .. }));
+        self.slots(step).iter().all(|slot| match Known::at(slot) {
+            Ok(None) => true,
+            Ok(Some(found)) => {
+                let is_old = step.was.is_some_and(|was| was.is(&found));
+                step.made.is(&found) || (is_replaced && is_old)
+            }
+            Err(_) => false,
+        })
+    }
+
+    fn look(&self, step: &Step) -> io::Result<Place> {
+        let Some(found) = Known::at(&self.place(step))? else {
+            return Ok(Place::Empty);
+        };
+        if step.made.is(&found) {
+            let is_unchanged = step.made.is_unchanged(&found);
+            return Ok(Place::Made { is_unchanged });
+        }
+        Ok(match step.was {
+            Some(was) if was.is(&found) => Place::Was {
+                is_unchanged: was.is_unchanged(&found),
+            },
+            _ => Place::Other,
+        })
+    }
+
+    /// Nothing was there, or we have taken it away. Else somebody has.
+    fn is_vacant(&self, step: &Step) -> bool {
+        let was = step.was.as_ref();
+        was.is_none_or(|was| self.find(step, was).is_some())
+    }
+
+    fn place(&self, step: &Step) -> PathBuf {
+        self.target.join(&step.name)
+    }
+
+    /// Where on the desk both can be: what was made, and what was there before.
+    fn slots(&self, step: &Step) -> [PathBuf; 2] {
+        let number = step.number;
+        [
+            made(self.desk, number),
+            self.desk.join(format!("old-{number}")),
+        ]
+    }
+
+    fn find(&self, step: &Step, known: &Known) -> Option<PathBuf> {
+        let is_it = |slot: &PathBuf| {
+            Known::at(slot).is_ok_and(|found| found.is_some_and(|found| known.is(&found)))
+        };
+        self.slots(step).into_iter().find(is_it)
+    }
+
+    fn free_slot(&self, step: &Step) -> io::Result<PathBuf> {
+        let is_free = |slot: &PathBuf| matches!(Known::at(slot), Ok(None));
+        let slot = self.slots(step).into_iter().find(is_free);
+        slot.ok_or_else(|| io::Error::other("there is no room on the desk"))
+    }
+
+    /// Puts one of the two into a place that the other has.
+    fn replace(&self, step: &Step, from: &Path) -> io::Result<Taken> {
+        let place = self.place(step);
+        if (self.disk.exchange)(from, &place).is_ok() {
+            return Ok(Taken::Done);
+        }
+        let aside = self.free_slot(step)?;
+        (self.disk.rename)(&place, &aside)?;
+        (self.disk.rename)(from, &place).inspect_err(|_| {
+            // Should that fail too, it is seen when all are looked at again.
+            let _ = (self.disk.rename)(&aside, &place);
+        })?;
+        Ok(Taken::Done)
+    }
+
+    fn fill(&self, step: &Step, from: &Path) -> io::Result<Taken> {
+        (self.disk.rename)(from, &self.place(step)).map(|()| Taken::Done)
+    }
+
+    fn take_away(&self, step: &Step) -> io::Result<Taken> {
+        let slot = self.free_slot(step)?;
+        (self.disk.rename)(&self.place(step), &slot).map(|()| Taken::Done)
+    }
+}
+
+/// Where on a desk the skill of that number is made.
+pub(super) fn made(desk: &Path, number: usize) -> PathBuf {
+    desk.join(format!("new-{number}"))
+}
+
+#[cfg(target_os = "linux")]
+fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Over nothing that came meanwhile: an empty directory would go without a word, and so would a file under a link.
+#[cfg(target_os = "linux")]
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => fs::rename(from, to),
+        other => Ok(other?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}

@@ -1,0 +1,151 @@
+//! What becomes of a desk whose owner was killed.
+//!
+//! Without a plan nothing had happened yet, or all of it, and the desk is cleared away. A plan is finished, or undone if that cannot be.
+//! What somebody has changed meanwhile is left as it is.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::desk::{self, Lock, PLAN};
+use super::failure::{InstallError, at, listed};
+use super::moves::{self, Disk, Moves, Standing, Taken};
+use super::plan::{self, Step};
+use crate::mark;
+
+/// What became of an install, a link or an uninstall that was interrupted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovered {
+    /// The hidden directory that it left.
+    pub desk: PathBuf,
+    /// Skills that are in their place now.
+    pub finished: Vec<String>,
+    /// Skills that are what they were before.
+    pub undone: Vec<String>,
+    /// Skills that somebody has changed since: they are left as they are.
+    pub left_alone: Vec<String>,
+    /// Why the hidden directory is still there, if it is.
+    pub trouble: Option<String>,
+}
+
+/// Finishes or clears away what those left in a directory of skills who were killed: whoever is about to change something there should
+/// do this first, and tell people what came of it. What is not ours is not touched.
+pub fn recover(
+    target: &Path,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Vec<Recovered>, InstallError> {
+    if !target.is_dir() {
+        return Ok(Vec::new());
+    }
+    let lock = Lock::wait(target, is_stopped)?;
+    let desks = lock.abandoned().into_iter();
+    Ok(desks.map(|desk| one(target, desk, moves::REAL)).collect())
+}
+
+pub(super) fn one(target: &Path, desk: PathBuf, how: Disk<'_>) -> Recovered {
+    let mut told = Recovered {
+        desk,
+        finished: Vec::new(),
+        undone: Vec::new(),
+        left_alone: Vec::new(),
+        trouble: None,
+    };
+    let desk = told.desk.clone();
+    match plan::read(&desk.join(PLAN)) {
+        Err(why) => told.trouble = Some(why),
+        Ok(None) => told.clear(),
+        Ok(Some(steps)) => told.follow(
+            &steps,
+            &Moves {
+                target,
+                desk: &desk,
+                disk: how,
+            },
+        ),
+    }
+    told
+}
+
+impl Recovered {
+    fn follow(&mut self, steps: &[Step], moves: &Moves<'_>) {
+        match self.forward(steps, moves) {
+            Ok(()) => {}
+            Err(error) => self.back(steps, moves, error),
+        }
+        if self.trouble.is_some() {
+            return;
+        }
+        if let Some(step) = steps.iter().find(|step| !moves.is_clear(step)) {
+            let why = match moves.standing(step) {
+                Standing::Away(path) => {
+                    format!("the old `{}` is in `{}`", step.name, path.display())
+                }
+                _ => format!("there is more of `{}` in it than was planned", step.name),
+            };
+            self.trouble = Some(why);
+            return;
+        }
+        // Without the plan first: killed in between, it is not begun again.
+        match fs::remove_file(self.desk.join(PLAN)) {
+            Ok(()) => self.clear(),
+            Err(error) => self.trouble = Some(error.to_string()),
+        }
+    }
+
+    fn forward(&mut self, steps: &[Step], moves: &Moves<'_>) -> Result<(), InstallError> {
+        for step in steps {
+            let location = moves.target.join(&step.name);
+            match moves.forward(step).map_err(at(&location))? {
+                Taken::Done => self.finished.push(step.name.clone()),
+                Taken::LeftAlone => self.left_alone.push(step.name.clone()),
+            }
+        }
+        Ok(())
+    }
+
+    fn back(&mut self, steps: &[Step], moves: &Moves<'_>, error: InstallError) {
+        self.finished.clear();
+        self.left_alone.clear();
+        let mut is_stuck = false;
+        for step in steps.iter().rev() {
+            match moves.back(step) {
+                Ok(Taken::Done) => self.undone.push(step.name.clone()),
+                Ok(Taken::LeftAlone) => self.left_alone.push(step.name.clone()),
+                Err(_) => is_stuck = true,
+            }
+        }
+        if is_stuck {
+            self.undone.clear();
+            self.trouble = Some(desk::stuck(moves, steps, error).to_string());
+        }
+    }
+
+    fn clear(&mut self) {
+        self.trouble = mark::clear(&self.desk).err().map(|error| error.to_string());
+    }
+}
+
+impl fmt::Display for Recovered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut said = Vec::new();
+        for (names, words) in [
+            (&self.finished, "was finished"),
+            (&self.undone, "was undone, and all is as it was before"),
+            (
+                &self.left_alone,
+                "left alone what somebody has changed since",
+            ),
+        ] {
+            if !names.is_empty() {
+                said.push(format!("{words}: {}", listed(names)));
+            }
+        }
+        if let Some(why) = &self.trouble {
+            said.push(format!("is still in `{}`: {why}", self.desk.display()));
+        }
+        if said.is_empty() {
+            said.push("was cleared away".to_owned());
+        }
+        write!(f, "what was interrupted here {}", said.join("; it "))
+    }
+}
