@@ -18,9 +18,9 @@ pub fn shown(url: &str) -> String {
     let mask = if parts.userinfo.is_empty() { "" } else { MASK };
     let mut shown = format!("{}{mask}{}", parts.before, parts.behind);
     for (at, value) in parts.values().into_iter().enumerate() {
-        let mark = if at == 0 { '?' } else { '&' };
-        let key = value.split_once('=').map(|(key, _)| format!("{key}="));
-        shown.push_str(&format!("{mark}{}{MASK}", key.unwrap_or_default()));
+        let key = value.split_once('=').map(|(key, _)| [key, "="]);
+        shown.push(if at == 0 { '?' } else { '&' });
+        shown.extend(key.into_iter().flatten().chain([MASK]));
     }
     shown
 }

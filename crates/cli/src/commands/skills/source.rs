@@ -128,12 +128,6 @@ impl Fetched {
     }
 }
 
-impl Drop for Fetched {
-    fn drop(&mut self) {
-        let _ = mark::clear(&self.directory);
-    }
-}
-
 /// Git stores a password of an address there until it is done.
 #[cfg(unix)]
 fn close_to_others(builder: &mut tempfile::Builder<'_, '_>) {
@@ -143,6 +137,12 @@ fn close_to_others(builder: &mut tempfile::Builder<'_, '_>) {
 
 #[cfg(not(unix))]
 fn close_to_others(_: &mut tempfile::Builder<'_, '_>) {}
+
+impl Drop for Fetched {
+    fn drop(&mut self) {
+        let _ = mark::clear(&self.directory);
+    }
+}
 
 /// What those left who were killed: it has our mark, and nobody holds its lock.
 fn clear_leftovers(directory: &Path) {

@@ -12,7 +12,7 @@ const SSH: &str = r#"#!/bin/sh
 if [ "$1" = -G ]; then exit; fi
 if (exec </dev/tty) 2>/dev/null; then tty=terminal; else tty=nobody; fi
 echo "$0 $tty <$SSH_ASKPASS> $SSH_ASKPASS_REQUIRE" >> "$SSH_LOG"
-stat -c %a . > "$SSH_LOG.mode"
+stat -c %a .. > "$SSH_LOG.mode"
 exec git upload-pack "$SSH_REPOSITORY"
 "#;
 
@@ -140,7 +140,7 @@ pid, terminal = pty.fork()
 if pid == 0: os.execv(sys.argv[1], sys.argv[1:])
 shown = b''
 while b'[Y/n]: ' not in shown: shown += os.read(terminal, 4096)
-subprocess.run('cd $TMPDIR/lapidary-skill-* && stat -c %a . && find . -mindepth 1 | sort', shell=True)
+subprocess.run('cd $TMPDIR/lapidary-skill-* && stat -c %a . && cd source && find . -mindepth 1 | sort', shell=True)
 os.write(terminal, b'n\n')
 try:
     while os.read(terminal, 4096): pass

@@ -68,7 +68,7 @@ fn who_is_told_to_end_while_it_unpacks_ends() {
     let started = Instant::now();
     let is_unpacking = || {
         let entries = fs::read_dir(stage.world.root()).unwrap().flatten();
-        let mut fetched = entries.filter(|entry| entry.path().join("00000").exists());
+        let mut fetched = entries.filter(|entry| entry.path().join("source/00000").exists());
         fetched.next().is_some()
     };
     while !is_unpacking() {
