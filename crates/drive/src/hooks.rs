@@ -38,5 +38,6 @@ pub use environment::Redaction;
 pub use fire::{Fired, HookError, MOST_COMPLAINTS, MOST_OUTPUT, Ran, fire};
 pub use result::{Answer, Format, answer};
 pub use running::Running;
+pub(crate) use running::named;
 pub use surroundings::Surroundings;
-pub use tools::{Wanted, once_each, tool_response};
+pub use tools::{MOST_FILES, Side, Wanted, once_each, tool_response};

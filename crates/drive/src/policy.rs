@@ -17,7 +17,8 @@ mod shell;
 
 use std::path::PathBuf;
 
-use lapidary_vocab::event::{DecidedBy, ToolKind};
+use lapidary_vocab::Text;
+use lapidary_vocab::event::{DecidedBy, PermissionDecision, ToolKind};
 
 use crate::config::PermissionMode;
 use rule::Step;
@@ -46,6 +47,8 @@ pub struct Deed {
     pub command: Option<String>,
     /// The files and directories that it is about, absolute.
     pub paths: Vec<PathBuf>,
+    /// It shows what it would change in files: then it changes them, whatever sort of thing it says it is.
+    pub shows_diff: bool,
     /// The MCP server that the tool belongs to.
     pub mcp_server: Option<String>,
 }
@@ -80,6 +83,18 @@ impl Effect {
     }
 }
 
+/// How a refusal is worded where somebody would have been asked.
+const NOBODY: &str = "nobody is there to be asked";
+
+/// Whether a decision was somebody's, or would have been, had anybody been there: not that of a rule, a mode or a hook alone.
+pub fn was_asked(decision: &PermissionDecision) -> bool {
+    let reason = decision.reason.as_ref().map(Text::to_str);
+    match &decision.decided_by {
+        None | Some(DecidedBy::User | DecidedBy::Peer) => true,
+        Some(_) => reason.is_some_and(|reason| reason.contains(NOBODY)),
+    }
+}
+
 /// What was decided, by what, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
@@ -104,7 +119,7 @@ impl Decision {
             return self;
         }
         let reason = format!(
-            "{}, and nobody is there to be asked; `{flag}` or a rule in {} would allow it",
+            "{}, and {NOBODY}; `{flag}` or a rule in {} would allow it",
             self.reason,
             crate::config::FILE_NAME
         );
@@ -132,6 +147,7 @@ impl Decision {
 ///     title: None,
 ///     command: Some(command.to_owned()),
 ///     paths: Vec::new(),
+///     shows_diff: false,
 ///     mcp_server: None,
 /// };
 /// assert_eq!(policy.decide(&run("git diff --stat")).effect, Effect::Allow);
@@ -317,10 +333,14 @@ impl Deed {
                 "execute:COMMAND".to_owned()
             }
             _ if self.command.is_some() => "command=COMMAND".to_owned(),
-            _ => match &self.kind {
-                ToolKind::Other(_) => "other".to_owned(),
-                kind => kind.as_str().to_owned(),
-            },
+            _ => {
+                let kind = match &self.kind {
+                    ToolKind::Other(_) => "other",
+                    kind => kind.as_str(),
+                };
+                let is_also_edit = self.shows_diff && self.kind != ToolKind::Edit;
+                format!("{}{kind}", if is_also_edit { "edit," } else { "" })
+            }
         }
     }
 }

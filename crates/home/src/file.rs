@@ -31,6 +31,9 @@ pub enum ReadError {
     /// The way to it is barred, or a link leads in a circle: whether it is there cannot be told.
     #[error("cannot be reached: {0}")]
     Unreachable(io::Error),
+    /// It is a link, or lies behind one, whose end is not there. Whoever put it there meant something by it.
+    #[error("cannot be reached: a link to it leads nowhere")]
+    LeadsNowhere,
     /// It is longer than so many bytes.
     #[error("is longer than {} MiB", .0 / MIB)]
     TooLong(u64),
@@ -84,6 +87,7 @@ impl ReadError {
             Self::ByteOrderMark | Self::NotAnObject => Some(Place { line: 1, column: 1 }),
             Self::Io(_)
             | Self::Unreachable(_)
+            | Self::LeadsNowhere
             | Self::NotAFile
             | Self::TooLong(_)
             | Self::TooMany => None,
@@ -93,7 +97,7 @@ impl ReadError {
     /// What Gemini CLI makes of the file at a path that has this flaw.
     pub fn verdict(&self, path: &Path) -> Verdict {
         match self {
-            Self::Unreachable(_) => Verdict::Misses,
+            Self::Unreachable(_) | Self::LeadsNowhere => Verdict::Misses,
             // Something may come out of a pipe.
             Self::NotAFile if !path.is_dir() => Verdict::MayRead,
             Self::TooLong(_) | Self::TooDeep(_) | Self::TooMany | Self::NotUtf8(_) => {
@@ -141,6 +145,9 @@ pub(crate) fn exact_json_text(path: &Path) -> Result<Option<String>, ReadError> 
 fn bytes(path: &Path, longest: u64) -> Result<Option<Vec<u8>>, ReadError> {
     let about = match path.metadata() {
         Ok(about) => about,
+        Err(error) if is_absence(&error) && leads_nowhere(path) => {
+            return Err(ReadError::LeadsNowhere);
+        }
         Err(error) if is_absence(&error) => return Ok(None),
         Err(error) => return Err(ReadError::Unreachable(error)),
     };
@@ -201,4 +208,11 @@ fn is_absence(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
     )
+}
+
+/// Whether a link on the way has no end.
+fn leads_nowhere(path: &Path) -> bool {
+    let mut ancestors = path.ancestors();
+    let nearest = ancestors.find_map(|it| Some((it, it.symlink_metadata().ok()?)));
+    nearest.is_some_and(|(it, about)| about.is_symlink() && it.metadata().is_err())
 }

@@ -11,7 +11,8 @@ pub struct Options {
     pub keep_raw: bool,
     /// What becomes of text that arrives in chunks.
     pub deltas: Deltas,
-    /// Whether files that an ACP agent reads and writes through its client are calls of tools. They are diagnostics otherwise.
+    /// Whether files that an ACP agent reads and writes through its client are calls of tools, and commands that it may
+    /// not or cannot start. They are diagnostics otherwise.
     pub show_files: bool,
 }
 

@@ -324,6 +324,21 @@ fn hooks_of_claude_code_are_added_once_and_comments_stay() {
 }
 
 #[test]
+fn a_definition_without_a_list_keeps_every_byte_of_its_text() {
+    const ALONE: &str = "{ // IMPORTANT\n      \"matcher\":\"x\", /* why */ \"hooks\":[ {\"type\":\"command\",\"command\":\"true\"} ] }";
+    let settings = format!("{{\n  \"hooks\": {{\n    \"BeforeTool\": {ALONE}\n  }}\n}}\n");
+    let world = World::new()
+        .with(SETTINGS, &settings)
+        .with("project/.claude/settings.json", CLAUDE);
+    let ran = object(&world.run(&["migrate", "--from-claude"]), "hooks-change");
+    assert_eq!(ran["applied"], true);
+    let text = world.read(SETTINGS);
+    assert!(text.contains(&format!("[{ALONE},")), "{text}");
+    let list = object(&world.run(&["list"]), "hooks");
+    assert_eq!(list["hooks"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn a_migration_that_cannot_be_is_refused() {
     let world = World::new();
     let ran = world.run(&["migrate", "--from-claude"]);
@@ -370,17 +385,9 @@ fn a_migration_names_what_is_lost_and_where() {
     let change = object(&ran, "hooks-change");
     let added = change["added"].as_array().unwrap();
     let timeouts: Vec<_> = added.iter().map(|hook| hook["timeoutMs"].clone()).collect();
-    let none = Value::Null;
     assert_eq!(
         timeouts,
-        [
-            json!(500),
-            none.clone(),
-            none.clone(),
-            none.clone(),
-            none.clone(),
-            none
-        ]
+        [500, 600_000, 600_000, 600_000, 600_000, 600_000].map(|it| json!(it))
     );
     let file = world.path("project/.claude/settings.json");
     let place = |place: &str| format!("`hooks.PreToolUse[0].hooks{place}` in {}: ", file.display());

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lapidary_home::hooks::{Hook, Order, Plan, Source};
 use lapidary_wire::gemini::hooks::{Event, Input, Output};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +19,9 @@ pub const MOST_OUTPUT: usize = 16 << 20;
 
 /// So many bytes of what a hook complains about are kept.
 pub const MOST_COMPLAINTS: usize = 1 << 20;
+
+/// So many of the hooks that come after tools run at once, of all that may: whoever waits for a guard never waits for them.
+static AFTERWARDS: Semaphore = Semaphore::const_new(32);
 
 /// What came of the hooks of a plan.
 #[derive(Debug)]
@@ -206,6 +210,10 @@ async fn run(hook: Hook, told: Told, around: &Surroundings, cancel: &Cancellatio
         most_complaints: MOST_COMPLAINTS,
     };
     let _going = around.running.begin(&hook);
+    let _place = match hook.event {
+        Event::AfterTool => cancel.run_until_cancelled(AFTERWARDS.acquire()).await,
+        _ => None,
+    };
     match brief.run(cancel).await {
         Ok(finished) => Ran::finished(hook, input, finished),
         Err(error) => Ran::failed(hook, input, error.into()),

@@ -26,9 +26,14 @@ pub(super) struct Going {
     number: u64,
 }
 
+/// A hook's name, for a sentence.
+pub(crate) fn named(hook: &Hook) -> String {
+    hook.display_name().chars().take(LONGEST_NAME).collect()
+}
+
 impl Running {
     pub(super) fn begin(&self, hook: &Hook) -> Going {
-        let name = hook.display_name().chars().take(LONGEST_NAME).collect();
+        let name = named(hook);
         let mut state = self.state();
         let number = state.next;
         state.next += 1;

@@ -1,16 +1,22 @@
 //! Tools of agents that are spoken to: what they are called where hooks are concerned, and what hooks are told about them. Gemini CLI
 //! tells its own hooks itself; this is for everybody else, while they run and once they are recorded.
 
+mod arguments;
+mod names;
+
 use std::collections::HashSet;
+use std::path::Path;
 
 use lapidary_home::hooks::Plan;
-use lapidary_normalize::tools;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::{ToolCompletion, ToolKind};
 use lapidary_wire::gemini::hooks::{Details, ToolCall};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::policy::Deed;
+
+/// Hooks are told of so many files of a call, one by one.
+pub const MOST_FILES: usize = 64;
 
 /// Something that an agent wants to do, and with which arguments.
 #[derive(Debug, Clone, Copy)]
@@ -21,74 +27,51 @@ pub struct Wanted<'a> {
     pub input: &'a Json,
 }
 
-impl Wanted<'_> {
-    /// What a tool goes by: the agent's own name for it, and what Gemini CLI calls a tool that does the same, as matchers have it. There
-    /// is always one, so that a hook for all tools hears of all; and a name alone keeps nobody from hearing what is really done.
-    pub fn names(self) -> Vec<String> {
-        let deed = self.deed;
-        let is_word = |char: char| char.is_ascii_alphanumeric() || "_-.:".contains(char);
-        let own = deed.tool.as_deref().filter(|name| !name.is_empty());
-        let word = own.filter(|name| name.chars().all(is_word));
-        let is_known = word.is_some_and(|own| own.contains('_') && tools::kind(own) == deed.kind);
-        let mut names: Vec<String> = word.map(str::to_owned).into_iter().collect();
-        if !is_known {
-            let same = self.counterparts().iter();
-            names.extend(same.map(|name| (*name).to_owned()));
-        }
-        if names.is_empty() {
-            let title = own.or(deed.title.as_deref()).unwrap_or("unknown");
-            names.push(title.to_owned());
-        }
-        names
-    }
+/// One side of what is wanted: a single call may run a command, and change files besides. A hook is told of each side once, for each
+/// of its files, under the first of its names that the hook is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side<'a> {
+    /// What the tool goes by. Whoever is for all tools is told the first: what Gemini CLI calls a tool that does the same.
+    pub names: Vec<String>,
+    /// The files. If it is about none, nothing is the only one.
+    pub files: Vec<Option<&'a Path>>,
+}
 
-    /// The tools of Gemini CLI that do the same.
-    fn counterparts(self) -> &'static [&'static str] {
-        let runs_a_command = || {
-            let arguments = self.arguments();
-            arguments.get("command").is_some_and(Value::is_string)
+impl<'a> Wanted<'a> {
+    /// What hooks are told of. There is always something, so that a hook for all tools hears of all; and no name, and no kind that a
+    /// tool says it is of, keeps anybody from hearing what is really done.
+    pub fn sides(self) -> Vec<Side<'a>> {
+        let files: Vec<_> = match self.deed.paths.as_slice() {
+            [] => vec![None],
+            paths => paths
+                .iter()
+                .take(MOST_FILES)
+                .map(|it| Some(&**it))
+                .collect(),
         };
-        match self.deed.kind {
-            ToolKind::Execute => &["run_shell_command"],
-            ToolKind::Edit | ToolKind::Delete | ToolKind::Move => &["write_file", "replace"],
-            ToolKind::Read => &["read_file"],
-            ToolKind::Search => &["grep_search", "glob"],
-            ToolKind::Fetch => &["web_fetch"],
-            ToolKind::Browse => &["google_web_search"],
-            _ if runs_a_command() => &["run_shell_command"],
-            _ => &[],
-        }
+        let names = names::of(self.deed).into_iter();
+        let sides = names.map(|names| Side {
+            files: match names.first().map(String::as_str) {
+                Some(names::SHELL) => vec![None],
+                _ => files.clone(),
+            },
+            names,
+        });
+        sides.collect()
     }
 
-    /// The call under one of its names.
-    pub fn call(self, name: String) -> ToolCall {
+    /// How many files hooks are not told of, because there are too many. Then nobody can say that none of them minds.
+    pub fn files_left_out(self) -> usize {
+        self.deed.paths.len().saturating_sub(MOST_FILES)
+    }
+
+    /// The call under one of its names, about one of its files.
+    pub fn call(self, name: &str, file: Option<&Path>) -> ToolCall {
         ToolCall {
-            name,
-            input: self.arguments(),
+            name: name.to_owned(),
+            input: arguments::of(self, file),
             ..ToolCall::default()
         }
-    }
-
-    /// The arguments. Gemini CLI (0.61) sends none over ACP: then they are what is known about the call, under its own names.
-    fn arguments(self) -> Value {
-        let given = serde_json::from_str::<Map<String, Value>>(self.input.as_str());
-        let mut given = given.unwrap_or_default();
-        let Deed { command, paths, .. } = self.deed;
-        let path = paths
-            .first()
-            .map(|path| path.to_string_lossy().into_owned());
-        let known = [
-            ("command", command.clone()),
-            ("file_path", path.filter(|_| command.is_none())),
-        ];
-        for (key, value) in known {
-            if let Some(value) = value
-                && !given.contains_key(key)
-            {
-                given.insert(key.to_owned(), value.into());
-            }
-        }
-        Value::Object(given)
     }
 
     /// What Gemini CLI says when it asks, as far as an agent tells.
@@ -113,13 +96,13 @@ impl Wanted<'_> {
     fn question(self, title: &str) -> (&'static str, &'static str, Value) {
         let deed = self.deed;
         match &deed.kind {
-            ToolKind::Execute => {
+            _ if names::runs_a_command(deed) => {
                 let command = deed.command.clone().unwrap_or_default();
                 let root = command.split_ascii_whitespace().next().map(str::to_owned);
                 let details = json!({"command": command, "rootCommand": root.unwrap_or_default()});
                 ("exec", "execution", details)
             }
-            ToolKind::Edit | ToolKind::Delete | ToolKind::Move => {
+            _ if names::changes_files(deed) => {
                 let path = deed.paths.first();
                 let name = path.and_then(|path| path.file_name());
                 let name = name.map(|name| name.to_string_lossy().into_owned());
@@ -156,75 +139,4 @@ pub fn tool_response(done: &ToolCompletion) -> Value {
         response["error"] = json!({"message": output});
     }
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn deed(kind: ToolKind, tool: &str) -> Deed {
-        Deed {
-            kind,
-            tool: Some(tool.to_owned()),
-            title: Some("Title".to_owned()),
-            command: None,
-            paths: vec!["/w/a.txt".into()],
-            mcp_server: None,
-        }
-    }
-
-    #[test]
-    fn a_tool_goes_by_its_own_name_and_by_what_gemini_cli_calls_it() {
-        let check = |kind, tool, expected: &[&str]| {
-            let deed = deed(kind, tool);
-            let input = Json::from(lapidary_json::SharedToken::parse("{}").unwrap());
-            let wanted = Wanted {
-                deed: &deed,
-                input: &input,
-            };
-            assert_eq!(wanted.names(), expected, "{tool}");
-        };
-        check(ToolKind::Edit, "write_file", &["write_file"]);
-        check(ToolKind::Edit, "Edit", &["Edit", "write_file", "replace"]);
-        check(
-            ToolKind::Edit,
-            "Writing to n.txt",
-            &["write_file", "replace"],
-        );
-        check(ToolKind::Execute, "Bash", &["Bash", "run_shell_command"]);
-        check(ToolKind::Mcp, "mcp_server_tool", &["mcp_server_tool"]);
-        // What it calls itself hides nothing.
-        let shell = ["read_file", "run_shell_command"];
-        check(ToolKind::Execute, "read_file", &shell);
-        check(
-            ToolKind::Delete,
-            "delete my file",
-            &["write_file", "replace"],
-        );
-        check(ToolKind::Think, "think a while", &["think a while"]);
-        check(ToolKind::Unclassified, "", &["Title"]);
-        let service = ["write_file", "replace"];
-        check(ToolKind::Edit, "fs/write_text_file", &service);
-    }
-
-    #[test]
-    fn arguments_are_the_agents_own_and_what_is_known() {
-        let check = |input: &str, deed: &Deed, expected: Value| {
-            let input = Json::from(lapidary_json::SharedToken::parse(input).unwrap());
-            let wanted = Wanted {
-                deed,
-                input: &input,
-            };
-            assert_eq!(wanted.arguments(), expected);
-        };
-        let edit = deed(ToolKind::Edit, "write_file");
-        check("{}", &edit, json!({"file_path": "/w/a.txt"}));
-        let own = json!({"file_path": "a.txt", "content": "x"});
-        check(&own.to_string(), &edit, own);
-        let run = Deed {
-            command: Some("ls".to_owned()),
-            ..deed(ToolKind::Execute, "run_shell_command")
-        };
-        check("{}", &run, json!({"command": "ls"}));
-    }
 }

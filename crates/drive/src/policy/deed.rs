@@ -1,6 +1,6 @@
 //! From what an agent says about a call to what it wants to do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use lapidary_json::{Kind, Token};
@@ -32,6 +32,7 @@ impl Deed {
         paths.of_content(content);
         Self {
             command: command_of(&call.kind, call.input.token(), title.as_deref()),
+            shows_diff: paths.is_shown,
             paths: paths.all(),
             mcp_server: server_of(&tool),
             kind: call.kind.clone(),
@@ -43,19 +44,27 @@ impl Deed {
     /// What a request for permission is about, as far as it says: over ACP its tool's name is the call's title. Where the call
     /// itself was heard of, [`Deeds`] knows more.
     pub fn of_request(request: &PermissionRequest, dir: &Path) -> Self {
-        let mut locations = Vec::new();
-        locations.extend(request.blocked_path.clone());
-        let call = ToolInvocation {
-            call_id: request.tool_use_id.clone().unwrap_or_default(),
-            tool_name: request.tool_name.clone(),
-            kind: request.tool_kind.clone(),
-            input: request.tool_input.clone(),
-            parent_call_id: None,
-            title: Some(request.tool_name.clone()),
-            locations,
-            model: None,
-        };
-        Self::of_call(&call, None, dir)
+        Self::of_call(&called(request), None, dir)
+    }
+
+    /// The same where the call in the request is told of nowhere else: then the request shows what it is about.
+    fn of_nameless(request: &PermissionRequest, event: &Event, dir: &Path) -> Self {
+        let extensions = &event.base.extensions;
+        let mut call = called(request);
+        let places = extensions.get("acp.locations").map(Json::token);
+        let places = places.into_iter().flat_map(Token::elements);
+        let paths = places.filter_map(|place| place.get("path").unwrap_or(place).string());
+        let paths = paths.map(|path| Text::from(path.into_owned()));
+        call.locations.extend(paths);
+        Self::of_call(&call, extensions.get("acp.toolContent"), dir)
+    }
+
+    /// Takes in what was shown before: content that comes piece by piece is added to.
+    fn also(&mut self, before: &Self) {
+        self.shows_diff |= before.shows_diff;
+        let own: HashSet<_> = self.paths.iter().cloned().collect();
+        let others = before.paths.iter().filter(|path| !own.contains(*path));
+        self.paths.extend(others.cloned());
     }
 }
 
@@ -81,9 +90,15 @@ impl Deeds {
     pub fn note(&mut self, event: &Event) -> Option<Deed> {
         match &event.body {
             Body::ToolInvocation(call) => {
-                let content = event.base.extensions.get("acp.toolContent");
-                let deed = Deed::of_call(call, content, &self.dir);
-                self.keep(key(event, &call.call_id), deed.clone());
+                let extensions = &event.base.extensions;
+                let piece = extensions.get("acp.toolContentChunk");
+                let content = extensions.get("acp.toolContent").or(piece);
+                let mut deed = Deed::of_call(call, content, &self.dir);
+                let key = key(event, &call.call_id);
+                if let Some(known) = self.calls.get(&key).filter(|_| piece.is_some()) {
+                    deed.also(known);
+                }
+                self.keep(key, deed.clone());
                 Some(deed)
             }
             Body::PermissionRequest(request) => {
@@ -91,7 +106,7 @@ impl Deeds {
                 let known = call.and_then(|call| self.calls.get(&key(event, call)));
                 Some(match known {
                     Some(known) => known.clone(),
-                    None => Deed::of_request(request, &self.dir),
+                    None => Deed::of_nameless(request, event, &self.dir),
                 })
             }
             Body::ToolCompletion(completion) => {
@@ -112,6 +127,20 @@ impl Deeds {
             self.calls.pop_first();
         }
         self.calls.insert(key, deed);
+    }
+}
+
+/// The call that a request is about.
+fn called(request: &PermissionRequest) -> ToolInvocation {
+    ToolInvocation {
+        call_id: request.tool_use_id.clone().unwrap_or_default(),
+        tool_name: request.tool_name.clone(),
+        kind: request.tool_kind.clone(),
+        input: request.tool_input.clone(),
+        parent_call_id: None,
+        title: Some(request.tool_name.clone()),
+        locations: request.blocked_path.iter().cloned().collect(),
+        model: None,
     }
 }
 

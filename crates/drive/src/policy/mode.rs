@@ -81,6 +81,9 @@ fn harm(deed: &Deed, roots: &[PathBuf]) -> Harm {
     let is_inside = deed.paths.iter().all(|path| is_inside(path, roots));
     let is_known = is_inside && !deed.paths.is_empty();
     match &deed.kind {
+        ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Ask if deed.shows_diff => {
+            Harm::Any("changing a file under another name")
+        }
         ToolKind::Search if goes_online(deed) => Harm::Any("searching the web"),
         // Whoever does not say where searches here.
         ToolKind::Think | ToolKind::Ask | ToolKind::Search if is_inside => Harm::None,

@@ -60,6 +60,8 @@ pub(super) struct Paths<'a> {
     seen: HashSet<PathBuf>,
     /// There are more than are looked at.
     is_full: bool,
+    /// There is a diff.
+    pub(super) is_shown: bool,
 }
 
 impl<'a> Paths<'a> {
@@ -69,6 +71,7 @@ impl<'a> Paths<'a> {
             found: Vec::new(),
             seen: HashSet::new(),
             is_full: false,
+            is_shown: false,
         }
     }
 
@@ -125,13 +128,14 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// The files that diffs are about.
+    /// The files that diffs are about: of a list, or of a piece of one.
     pub(super) fn of_content(&mut self, content: Option<&Json>) {
-        let items = content
-            .into_iter()
-            .flat_map(|content| content.token().elements());
-        for item in items {
+        let content = content.map(Json::token);
+        let piece = content.filter(|content| content.kind() == Kind::Object);
+        let items = content.into_iter().flat_map(Token::elements);
+        for item in items.chain(piece) {
             if item.get("type").is_some_and(|kind| kind.is("diff")) {
+                self.is_shown = true;
                 item.get("path")
                     .into_iter()
                     .for_each(|path| self.of_value(path, DEEPEST));

@@ -125,10 +125,11 @@ impl Rule {
     }
 }
 
-/// What runs a command is an `execute`, and what belongs to a server is an `mcp`, whatever else the agent calls it.
+/// What runs a command is an `execute`, what shows a diff an `edit`, and what belongs to a server is an `mcp`, whatever else the agent calls it.
 fn kinds_match(kinds: &[ToolKind], deed: &Deed, is_sure: bool) -> bool {
     let also = [
         deed.command.as_ref().map(|_| &ToolKind::Execute),
+        deed.shows_diff.then_some(&ToolKind::Edit),
         deed.mcp_server.as_ref().map(|_| &ToolKind::Mcp),
     ];
     let mut all = also.into_iter().flatten().chain([&deed.kind]);

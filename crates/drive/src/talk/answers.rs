@@ -69,6 +69,7 @@ async fn answer(incoming: Incoming, stage: Arc<Stage>) {
         PERMISSION => asked.permission().await,
         method => asked.service(method).await,
     };
+    stage.watcher.is_handled(incoming.number);
     let (stops, session) = (asked.stops.into_inner(), asked.session);
     match answered {
         Ok(answer) => incoming.respond.answer(&answer),
@@ -97,17 +98,23 @@ impl Asked<'_> {
             let message = "what is asked for cannot be read";
             return Err(Refusal::new(Refusal::BAD_PARAMS, message));
         };
-        let Some(verdict) = self.hooked(&deed, &request.tool_input).await else {
-            return Ok(cancelled());
-        };
-        self.stops_if(&verdict);
         let call = request.tool_use_id.clone();
-        let answered = self.decided(request, &deed, verdict).await;
-        if !matches!(&answered, Ok(Decided::Allowed(_)))
-            && let Some(call) = call
-        {
+        let answered = match self.hooked(&deed, &request.tool_input).await {
+            Some(verdict) => {
+                self.stops_if(&verdict);
+                self.decided(request, &deed, verdict).await
+            }
+            None => Ok(Decided::GivenUp),
+        };
+        if let Some(call) = call {
             let watcher = &self.stage.watcher;
-            watcher.calls(|calls| calls.deny(&self.session, &call));
+            match &answered {
+                Ok(Decided::Allowed(_)) => watcher.is_allowed(&self.session, &call),
+                Ok(Decided::GivenUp) => watcher.is_held_back(&self.session, &call, None),
+                Ok(Decided::Denied(_)) | Err(_) => {
+                    watcher.is_held_back(&self.session, &call, Some(&deed));
+                }
+            }
         }
         answered.map(Decided::into_json)
     }
@@ -123,10 +130,10 @@ impl Asked<'_> {
         let (mut decision, option) = match decision.effect {
             Effect::Ask => match self.ask(request, deed, &decision, None).await {
                 Asking::Decided(decision, option) => (decision, option),
-                Asking::Cancelled => return Ok(Decided::Not(cancelled())),
+                Asking::Cancelled => return Ok(Decided::GivenUp),
             },
             Effect::Allow | Effect::Deny if self.turn.is_cancelled() => {
-                return Ok(Decided::Not(cancelled()));
+                return Ok(Decided::GivenUp);
             }
             Effect::Allow | Effect::Deny => (decision, None),
         };
@@ -143,7 +150,7 @@ impl Asked<'_> {
         };
         let answer = selected(&chosen, &decision);
         if decision.effect != Effect::Allow {
-            return Ok(Decided::Not(answer));
+            return Ok(Decided::Denied(answer));
         }
         self.stage.grant(&self.session, deed, &decision);
         Ok(Decided::Allowed(answer))
@@ -168,8 +175,10 @@ impl Asked<'_> {
     }
 
     fn stops_if(&self, verdict: &Verdict) {
-        let stops = matches!(verdict, Verdict::Stopped(_));
-        self.stops.fetch_or(stops, Ordering::Relaxed);
+        if matches!(verdict, Verdict::Stopped(_)) {
+            self.stops.store(true, Ordering::Relaxed);
+            self.stage.is_stopped(&self.session); // the agent may be quicker than whoever cancels
+        }
     }
 
     fn place(&self) -> Place<'_> {
@@ -303,6 +312,7 @@ impl Asked<'_> {
         if asks.send(question).is_err() {
             return nobody();
         }
+        self.stage.watcher.is_handled(self.incoming.number);
         if let Some(told) = told {
             let session = Some(Text::from(self.session.clone()));
             let after = Some(self.incoming.number);
@@ -331,14 +341,17 @@ impl Asked<'_> {
 enum Decided {
     /// It may.
     Allowed(Json),
-    /// It may not, or nobody wants to know any more.
-    Not(Json),
+    /// It may not.
+    Denied(Json),
+    /// Nobody wants to know any more.
+    GivenUp,
 }
 
 impl Decided {
     fn into_json(self) -> Json {
         match self {
-            Self::Allowed(answer) | Self::Not(answer) => answer,
+            Self::Allowed(answer) | Self::Denied(answer) => answer,
+            Self::GivenUp => cancelled(),
         }
     }
 }

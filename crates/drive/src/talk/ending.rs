@@ -18,6 +18,19 @@ pub(super) enum Broken {
     Told,
 }
 
+impl Broken {
+    /// Whether somebody does not want to wait any more: who has cancelled it, or who has given it only so much time.
+    pub(super) fn is_impatient(&self) -> bool {
+        let Self::Stopped(stopped) = self else {
+            return false;
+        };
+        matches!(
+            stopped.cause,
+            Cause::CancelledByClient | Cause::TimeoutTotal
+        )
+    }
+}
+
 impl From<Halt> for Broken {
     fn from(halt: Halt) -> Self {
         Self::Stopped(halt.stopped)

@@ -7,7 +7,7 @@ mod prompts;
 mod tools;
 mod under_way;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +18,7 @@ use lapidary_wire::gemini::hooks::{Details, Output};
 
 use self::under_way::UnderWay;
 use super::translation::Say;
-use crate::hooks::{Fired, HookError, Ran, Surroundings};
+use crate::hooks::{Fired, HookError, Ran, Surroundings, named};
 use crate::process::Exit;
 use crate::signals;
 
@@ -43,6 +43,8 @@ pub(super) struct Firing {
     said: Mutex<BTreeSet<&'static str>>,
     /// The sessions that have begun, and what they begin with.
     begun: Mutex<Vec<Begun>>,
+    /// Which hook was the last that wanted a session's turn to stop, and why.
+    stops: Arc<Mutex<BTreeMap<String, String>>>,
     under_way: UnderWay,
 }
 
@@ -70,6 +72,7 @@ impl Firing {
             say,
             said: Mutex::default(),
             begun: Mutex::default(),
+            stops: Arc::default(),
             under_way: UnderWay::default(),
         }
     }
@@ -126,12 +129,23 @@ impl Firing {
     fn told(&self, place: Place<'_>) -> impl FnOnce(&Fired) + Send + 'static {
         let (say, after) = (self.say.clone(), place.after);
         let session = place.session.to_owned();
+        let stops = Arc::clone(&self.stops);
         move |fired| {
+            if let Some(why) = fired.runs.iter().find_map(|ran| stop(fired.event, ran)) {
+                let mut stops = stops.lock().unwrap_or_else(PoisonError::into_inner);
+                stops.insert(session.clone(), why);
+            }
             for ran in &fired.runs {
                 let session = Some(Text::from(session.clone()));
                 say.body(after, session, Body::HookRun(told(fired.event, ran)));
             }
         }
+    }
+
+    /// Which hook was the last that wanted a session's turn to stop, and why.
+    pub(super) fn stop_of(&self, session: &str) -> Option<String> {
+        let stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        stops.get(session).cloned()
     }
 
     fn note(&self, after: Option<u64>, message: String) {
@@ -145,6 +159,16 @@ impl Firing {
             self.note(place.after, message());
         }
     }
+}
+
+/// What a hook that wants everything to stop has said.
+fn stop(event: Event, ran: &Ran) -> Option<String> {
+    let output = ran.answer.output.as_ref();
+    let reason = output.filter(|it| it.is_stopping())?.effective_reason();
+    let name = named(&ran.hook);
+    Some(format!(
+        "the `{event}` hook `{name}` stopped the agent: {reason}"
+    ))
 }
 
 /// A hook as events tell of it.

@@ -205,6 +205,9 @@ impl Course<'_> {
 
     /// All that was ordered is done. If that was nothing, nothing went wrong.
     fn is_done(&self) -> Result<(), Broken> {
+        if let Some(stopped) = self.stage.last_stop() {
+            return Err(Broken::Stopped(stopped));
+        }
         if self.stage.has_prompted() {
             return self.check_budget();
         }

@@ -85,8 +85,10 @@ impl Stage {
     ) -> Option<Vec<Json>> {
         let firing = self.firing.as_ref()?;
         let _asked = self.being_asked();
-        self.tools_are_done().await;
-        if ended != Ended::Done {
+        self.tools_are_done(Some(session)).await;
+        self.say_what_was_left_out();
+        self.say_what_was_cut_off(0, "the turn was cancelled before that");
+        if ended != Ended::Done || self.stop_of(session).is_some() {
             return None;
         }
         if rounds.count >= MOST_ROUNDS {
@@ -126,22 +128,37 @@ impl Stage {
     }
 
     async fn after_tool(self: Arc<Self>, done: Finished) {
-        if let Some(firing) = &self.firing
-            && firing.after_tool(&done).await
-        {
-            self.cancel(done.session());
+        if let Some(firing) = &self.firing {
+            if done.ends.is_cancelled() && firing.comes_after(&done) {
+                self.watcher.calls(Calls::was_cut_off);
+            }
+            // Dropping it ends the hooks.
+            tokio::select! {
+                biased;
+                () = done.ends.cancelled() => {}
+                stops = firing.after_tool(&done) => if stops {
+                    self.is_stopped(done.session());
+                    self.cancel(done.session());
+                }
+            }
         }
         if let Some(waiting) = self.watcher.calls(|calls| calls.waiting()) {
             waiting.send_modify(|waiting| waiting.remove(&done));
         }
     }
 
-    /// Waits until what comes after tools has come, and says if it was not all.
-    async fn tools_are_done(&self) {
+    /// Waits until what comes after the tools of a session, or of all, has come.
+    async fn tools_are_done(&self, session: Option<&str>) {
         if let Some(waiting) = self.watcher.calls(|calls| calls.waiting()) {
             let mut waiting = waiting.subscribe();
-            let _ = waiting.wait_for(|waiting| waiting.calls == 0).await;
-            self.say_what_was_left_out();
+            let _ = waiting.wait_for(|waiting| waiting.is_over(session)).await;
+        }
+    }
+
+    fn say_what_was_cut_off(&self, more: usize, why: &str) {
+        let cut_off = self.watcher.calls(Calls::take_cut_off);
+        if let Some(firing) = &self.firing {
+            firing.not_after(cut_off.unwrap_or_default() + more, why);
         }
     }
 
@@ -166,7 +183,7 @@ impl Stage {
                 rest += usize::from(firing.comes_after(&done));
             }
         }
-        firing.not_after(rest, "the run ended before that");
+        self.say_what_was_cut_off(rest, "the run ended before that");
     }
 }
 
@@ -179,7 +196,11 @@ impl Course<'_> {
             let ended = self.say(session, &next).await?;
             let stage = Arc::clone(&self.stage);
             let again = async { Ok(stage.after_prompt(session, &mut rounds, ended).await) };
-            match self.step(Phase::Turn, again).await? {
+            let again = self.step(Phase::Turn, again).await?;
+            if let Some(why) = self.stage.stop_of(session) {
+                return Err(Broken::Stopped(why));
+            }
+            match again {
                 Some(more) => next = self.before_prompt(session, &more).await?,
                 None => return self.check_budget(),
             }
@@ -215,6 +236,16 @@ impl Course<'_> {
         self.step(Phase::Waiting, begins).await // the agent is ready
     }
 
+    /// Waits until what comes after tools has come. False if somebody wants everything to end before that.
+    async fn tools_are_done(&mut self) -> bool {
+        let stage = Arc::clone(&self.stage);
+        tokio::select! {
+            biased;
+            _ = self.halts.next(Phase::Waiting, &stage) => false,
+            () = stage.tools_are_done(None) => true,
+        }
+    }
+
     /// Hooks hear that sessions end: as long as they like if all went well, and else no longer than the agent itself would have.
     pub(super) async fn end_sessions(&mut self, done: &Result<(), Broken>) {
         let stage = Arc::clone(&self.stage);
@@ -224,11 +255,7 @@ impl Course<'_> {
                 firing.session_ends(&session).await;
             }
         };
-        if done.is_ok() {
-            let ends = async {
-                stage.tools_are_done().await;
-                ends.await;
-            };
+        if done.is_ok() && self.tools_are_done().await {
             tokio::select! {
                 biased;
                 _ = self.halts.next(Phase::Waiting, &stage) => {}
@@ -236,8 +263,11 @@ impl Course<'_> {
             }
             return;
         }
+        if done.as_ref().err().is_none_or(Broken::is_impatient) {
+            stage.watcher.calls(|calls| calls.cut_off_all());
+        }
         // Whoever waits for a tool's hooks might have no time left for a session's.
-        let ends = async { tokio::join!(stage.tools_are_done(), ends) };
+        let ends = async { tokio::join!(stage.tools_are_done(None), ends) };
         tokio::select! {
             biased;
             () = self.halts.at_once() => {}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use lapidary_json::Token;
+use lapidary_normalize::Stopped;
 use lapidary_vocab::Json;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +20,8 @@ pub(super) struct Session {
     pub(super) config_options: Option<Json>,
     /// Ends what waits for an answer in this turn.
     pub(super) cancelled: CancellationToken,
+    /// Which hook wanted this turn to stop, and why.
+    pub(super) stopped: Option<Stopped>,
     /// How many prompts are unanswered.
     pub(super) prompts: usize,
 }

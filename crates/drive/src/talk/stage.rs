@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use lapidary_normalize::Stopped;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::ToolKind;
 use tokio::sync::{Notify, mpsc};
@@ -47,6 +48,8 @@ pub(super) struct Stage {
     asked: AtomicUsize,
     answered: Notify,
     pub(super) has_prompted: AtomicBool,
+    /// Which hook has stopped the turn that somebody ordered last, if one has.
+    last_stop: Mutex<Option<Stopped>>,
 }
 
 /// Something that an agent was allowed to do, and may now do through us.
@@ -99,7 +102,19 @@ impl Stage {
             asked: AtomicUsize::new(0),
             answered: Notify::new(),
             has_prompted: AtomicBool::new(false),
+            last_stop: Mutex::default(),
         }
+    }
+
+    /// A turn that somebody ordered has ended, perhaps because a hook stopped it.
+    pub(super) fn has_ended(&self, stopped: Option<Stopped>) {
+        let last = self.last_stop.lock();
+        *last.unwrap_or_else(PoisonError::into_inner) = stopped;
+    }
+
+    pub(super) fn last_stop(&self) -> Option<Stopped> {
+        let last = self.last_stop.lock();
+        last.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn decide(&self, deed: &Deed) -> Decision {

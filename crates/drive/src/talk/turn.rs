@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use lapidary_normalize::Stopped;
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Cause, Json};
 use tokio::time::timeout;
@@ -9,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::course::Course;
 use super::ending::{Broken, stopped};
-use super::halts::Phase;
+use super::halts::{Halt, Phase};
 use super::rounds::Ended;
 use super::stage::Stage;
 use crate::acp::{Answer, Modes, Prompted, Refusal, RequestError, Waiting};
@@ -28,9 +29,12 @@ impl Course<'_> {
                 return Ok(Ended::of(&answer?));
             }
             halt = self.halts.next(Phase::Turn, &stage) => halt,
+            halt = stage.stopped(session) => halt,
         };
         if !halt.is_urgent {
-            stage.cancel(session);
+            if stage.stop_of(session).is_none() {
+                stage.cancel(session); // a hook has done so already
+            }
             let grace = self.request.run.grace;
             tokio::select! {
                 late = timeout(grace, answered) => self.is_deaf = late.is_err(),
@@ -64,9 +68,11 @@ impl Stage {
         if let Some(known) = self.sessions().get_mut(session) {
             if known.prompts == 0 {
                 known.cancelled = CancellationToken::new();
+                known.stopped = None;
             }
             known.prompts += 1;
         }
+        self.watcher.calls(|calls| calls.begin(session));
         self.turn_is_over(session); // what was allowed before, if anything, was not for this
         self.watcher.is_awake();
         self.has_prompted.store(true, Ordering::SeqCst);
@@ -101,6 +107,38 @@ impl Stage {
         let _ = self.client.cancel(session); // an agent that is gone is told nothing
         if let Some(turn) = self.turn_of(session) {
             turn.cancel();
+        }
+    }
+
+    /// A hook wants the turn to stop.
+    pub(super) fn is_stopped(&self, session: &str) {
+        let said = self.firing.as_ref().and_then(|it| it.stop_of(session));
+        let stopped = Stopped {
+            cause: Cause::PermissionDenied,
+            message: said.unwrap_or_else(|| "a hook stopped the agent".to_owned()),
+            hint: None,
+        };
+        if let Some(known) = self.sessions().get_mut(session) {
+            known.stopped.get_or_insert(stopped);
+        }
+    }
+
+    /// Which hook wanted the turn to stop, and why, if one did.
+    pub(super) fn stop_of(&self, session: &str) -> Option<Stopped> {
+        self.sessions().get(session)?.stopped.clone()
+    }
+
+    /// Waits until a hook has stopped the turn. Can be cancelled.
+    async fn stopped(&self, session: &str) -> Halt {
+        if let Some(turn) = self.turn_of(session) {
+            turn.cancelled().await;
+        }
+        match self.stop_of(session) {
+            Some(stopped) => Halt {
+                stopped,
+                is_urgent: false,
+            },
+            None => std::future::pending().await, // something else has cancelled it
         }
     }
 

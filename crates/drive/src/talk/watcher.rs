@@ -47,6 +47,8 @@ struct State {
     unasked: BTreeMap<String, String>,
     /// Calls that somebody was asked about.
     decided: BTreeSet<String>,
+    /// Calls that were not allowed: what they are, where they were denied and not only given up.
+    held_back: BTreeMap<String, Option<String>>,
     /// What hooks have to know, if there are any.
     calls: Option<Calls>,
     say: Say,
@@ -77,6 +79,7 @@ impl Watcher {
                 deeds: Deeds::new(&request.roots[0]),
                 unasked: BTreeMap::new(),
                 decided: BTreeSet::new(),
+                held_back: BTreeMap::new(),
                 calls,
                 say,
                 last_sign: Instant::now(),
@@ -136,10 +139,31 @@ impl Watcher {
 
     /// What the agent asked in this line.
     pub(super) fn asked(&self, number: u64) -> Option<(PermissionRequest, Deed)> {
-        self.state().asked.remove(&number)
+        self.state().asked.get(&number).cloned()
     }
 
-    /// Whether a request of this id has been seen that nobody has handled yet.
+    /// What the agent asked in this line has become a question, or is decided.
+    pub(super) fn is_handled(&self, number: u64) {
+        self.state().asked.remove(&number);
+    }
+
+    /// A call may go on. It may have been held back before.
+    pub(super) fn is_allowed(&self, session: &str, call: &Text) {
+        self.state().held_back.remove(&format!("{session} {call}"));
+    }
+
+    /// A call may not go on: it was denied, or nobody wanted to know any more.
+    pub(super) fn is_held_back(&self, session: &str, call: &Text, denied: Option<&Deed>) {
+        let mut state = self.state();
+        if state.held_back.len() >= MOST_UNASKED {
+            state.held_back.pop_first();
+        }
+        let key = format!("{session} {call}");
+        state.held_back.insert(key, denied.map(named));
+    }
+
+    /// Whether a request of this id has been seen that is neither a question nor decided yet: hooks may be heard first, for as long as
+    /// they take.
     pub(super) fn is_asked(&self, id: &Text) -> bool {
         let state = self.state();
         state
@@ -209,8 +233,9 @@ impl State {
             return; // it was done long ago
         }
         let deed = self.deeds.note(event);
+        let is_held_back = self.is_held_back(number, event);
         if let Some(calls) = &mut self.calls {
-            calls.note(number, event, deed.as_ref());
+            calls.note(number, event, deed.as_ref(), is_held_back);
         }
         match (&event.body, deed) {
             (Body::PermissionRequest(request), Some(deed)) => {
@@ -245,6 +270,26 @@ impl State {
         }
     }
 
+    /// Whether this is the end of a call that was not to be, and was not. One that was all the same is no better than one that nobody
+    /// was asked about, and that is said.
+    fn is_held_back(&mut self, number: u64, event: &Event) -> bool {
+        let Body::ToolCompletion(done) = &event.body else {
+            return false;
+        };
+        let Some(denied) = self.held_back.remove(&key(event, &done.call_id)) else {
+            return false;
+        };
+        if done.status != ToolCallStatus::Completed {
+            return true;
+        }
+        if let Some(what) = denied {
+            let message = format!("the agent went on with a call that was denied: `{what}`");
+            let kind = DiagnosticKind::ProtocolViolation;
+            self.say.note(Some(number), kind, message);
+        }
+        false
+    }
+
     /// Would somebody have had to be asked?
     fn judge(&mut self, call: String, deed: &Deed) {
         let policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
@@ -260,11 +305,16 @@ impl State {
             self.unasked.remove(&call);
             return;
         }
-        let what = deed.tool.as_deref().or(deed.title.as_deref());
-        let what: String = what.unwrap_or("something").chars().take(80).collect();
+        let what = named(deed);
         let remark = format!("the agent did `{what}` without asking: {}", decision.reason);
         self.unasked.insert(call, remark);
     }
+}
+
+/// What somebody wants to do, in few words.
+fn named(deed: &Deed) -> String {
+    let what = deed.tool.as_deref().or(deed.title.as_deref());
+    what.unwrap_or("something").chars().take(80).collect()
 }
 
 /// A call, and whose it is.

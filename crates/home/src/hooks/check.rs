@@ -5,6 +5,7 @@ mod disabled;
 mod duplicates;
 mod matchers;
 mod scripts;
+mod shebang;
 mod silence;
 mod spots;
 mod timeouts;

@@ -7,6 +7,7 @@ mod command;
 mod lost;
 mod matchers;
 mod merge;
+mod timeout;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -120,29 +121,41 @@ impl Claude {
             }
         };
         for (name, definitions) in hooks {
-            let event = match event_of(name) {
-                Ok(event) => event,
-                Err(why) => {
-                    self.skip(path, name, why);
-                    continue;
-                }
+            self.event(path, name, definitions);
+        }
+    }
+
+    fn event(&mut self, path: &Path, name: &str, definitions: &Value) {
+        let event = match event_of(name) {
+            Ok(event) => event,
+            Err(why) => return self.skip(path, name, why),
+        };
+        let Value::Array(definitions) = definitions else {
+            let why = format!("it is {}, not a list", kind(definitions));
+            return self.skip(path, name, why);
+        };
+        for (index, definition) in definitions.iter().enumerate() {
+            let spot = Spot {
+                path,
+                event: name,
+                place: format!("hooks.{name}[{index}]"),
             };
-            match definitions {
-                Value::Array(definitions) => {
-                    for (index, definition) in definitions.iter().enumerate() {
-                        let spot = Spot {
-                            path,
-                            place: format!("hooks.{name}[{index}]"),
-                        };
-                        self.definition(&spot, event, definition);
-                    }
-                }
-                odd => self.skip(path, name, format!("it is {}, not a list", kind(odd))),
-            }
+            self.definition(&spot, event, definition);
         }
     }
 
     fn definition(&mut self, spot: &Spot<'_>, event: Event, definition: &Value) {
+        let matcher = match definition.get("matcher") {
+            None | Some(Value::Null) => "",
+            Some(Value::String(matcher)) => matcher,
+            Some(odd) => {
+                let (place, odd) = (&spot.place, kind(odd));
+                let why = format!(
+                    "`{place}.matcher` is {odd}, not a text: nobody can tell for what it should run"
+                );
+                return self.skip(spot.path, spot.event, why);
+            }
+        };
         let Some(hooks) = definition.get("hooks").and_then(Value::as_array) else {
             let why = format!("`{}` has no list of hooks", spot.place);
             return self.skip(spot.path, event.as_str(), why);
@@ -155,10 +168,7 @@ impl Claude {
         if hooks.is_empty() {
             return;
         }
-        let matcher = definition
-            .get("matcher")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        self.remarks.extend(lost::subagents(spot, matcher));
         let translated = match event.matching() {
             Matching::ToolName => matchers::tool(matcher),
             Matching::Exact(_) => matchers::words(event, matcher),
@@ -185,12 +195,17 @@ impl Claude {
             .get("command")
             .and_then(Value::as_str)
             .filter(|it| !it.is_empty());
-        let Some(command) = command.filter(|_| word == "command") else {
+        let is_whole = word == "command" && hook.get("args").is_none_or(Value::is_null);
+        let Some(command) = command.filter(|_| is_whole) else {
             let what = hook
                 .get("prompt")
                 .or_else(|| hook.get("url"))
                 .and_then(Value::as_str);
             let why = match word {
+                "command" if command.is_some() => format!(
+                    "`{}` has `args`, and Gemini CLI would run its command without them: write both into `command`",
+                    spot.place
+                ),
                 "command" => format!("`{}` has no command", spot.place),
                 "" => format!("`{}` has no type", spot.place),
                 other => format!(
@@ -204,10 +219,9 @@ impl Claude {
         let mut translated = Map::new();
         translated.insert("type".to_owned(), json!("command"));
         translated.insert("command".to_owned(), json!(command::translate(command)));
-        let timeout = hook.get("timeout");
-        if let Some(timeout) = timeout.and_then(milliseconds) {
-            translated.insert("timeout".to_owned(), timeout);
-        }
+        let timeout = hook.get("timeout").and_then(timeout::milliseconds);
+        let timeout = timeout.unwrap_or_else(|| timeout::usual(spot.event));
+        translated.insert("timeout".to_owned(), json!(timeout));
         self.remarks.extend(lost::fields(spot, hook));
         self.remarks.extend(lost::answers(spot, command));
         Some(translated)
@@ -225,6 +239,8 @@ impl Claude {
 /// Where something is written.
 struct Spot<'a> {
     path: &'a Path,
+    /// The event, as Claude Code calls it.
+    event: &'a str,
     /// The keys that lead there.
     place: String,
 }
@@ -233,6 +249,7 @@ impl Spot<'_> {
     fn hook(&self, index: usize) -> Self {
         Self {
             path: self.path,
+            event: self.event,
             place: format!("{}.hooks[{index}]", self.place),
         }
     }
@@ -242,23 +259,9 @@ impl Spot<'_> {
 fn event_of(name: &str) -> Result<Event, String> {
     match claude_event(name) {
         Ok(Some(event)) => Ok(event),
-        Ok(None) => Err("Gemini CLI has no such event".to_owned()),
+        Ok(None) => Err(lost::event(name).to_owned()),
         Err(()) => name
             .parse()
             .map_err(|_| "nobody knows such an event".to_owned()),
     }
-}
-
-/// Claude Code counts seconds.
-fn milliseconds(seconds: &Value) -> Option<Value> {
-    let milliseconds = (seconds.as_f64()? * 1000.0).round();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within the range that is checked"
-    )]
-    let kept = (1.0..=2_147_483_647.0)
-        .contains(&milliseconds)
-        .then(|| json!(milliseconds as u64));
-    kept
 }

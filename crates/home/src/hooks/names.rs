@@ -34,20 +34,21 @@ pub(super) const TOOLS: [&str; 28] = [
     "list_mcp_resources",
 ];
 
-/// The events of Claude Code, and what they are here. The name of the last was once thought to be another.
+/// The events of Claude Code, and what they are here. One that is only like ours is none: a hook that denies must not become
+/// one that is not asked, nor one for failures one for everything.
 const CLAUDE_EVENTS: [(&str, Option<Event>); 15] = [
     ("PreToolUse", Some(Event::BeforeTool)),
     ("PostToolUse", Some(Event::AfterTool)),
-    ("PostToolUseFailure", Some(Event::AfterTool)),
+    ("PostToolUseFailure", None),
     ("UserPromptSubmit", Some(Event::BeforeAgent)),
     ("Stop", Some(Event::AfterAgent)),
     ("SubagentStop", Some(Event::AfterAgent)),
-    ("SubAgentStop", Some(Event::AfterAgent)),
+    ("SubAgentStop", Some(Event::AfterAgent)), // never its name, but Gemini CLI thought so
     ("SessionStart", Some(Event::SessionStart)),
     ("SessionEnd", Some(Event::SessionEnd)),
     ("PreCompact", Some(Event::PreCompress)),
     ("Notification", Some(Event::Notification)),
-    ("PermissionRequest", Some(Event::Notification)),
+    ("PermissionRequest", None),
     ("SubagentStart", None),
     ("TeammateIdle", None),
     ("TaskCompleted", None),

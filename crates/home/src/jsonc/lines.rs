@@ -1,5 +1,7 @@
 //! Where the bytes of a text are, for people: line and letter.
 
+use std::borrow::Cow;
+
 use crate::notice::Place;
 
 /// How many bytes are counted anew for a place. A text may be one line of any length.
@@ -8,7 +10,7 @@ const BLOCK: usize = 1024;
 /// The lines of a text, so that a place does not cost more the further down it is.
 #[derive(Debug)]
 pub(crate) struct Lines<'a> {
-    text: &'a [u8],
+    text: Cow<'a, str>,
     /// Where they begin.
     starts: Vec<usize>,
     /// How many letters begin before each block.
@@ -16,7 +18,8 @@ pub(crate) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(crate) fn of(text: &'a str) -> Self {
+    pub(crate) fn of(text: impl Into<Cow<'a, str>>) -> Self {
+        let text = text.into();
         let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
         let blocks = text.as_bytes().chunks(BLOCK);
         let letters = blocks.scan(0, |before, block| {
@@ -25,9 +28,9 @@ impl<'a> Lines<'a> {
             Some(here)
         });
         Self {
-            text: text.as_bytes(),
             starts: std::iter::once(0).chain(ends).collect(),
             letters: letters.collect(),
+            text,
         }
     }
 
@@ -52,7 +55,7 @@ impl<'a> Lines<'a> {
     fn before(&self, byte: usize) -> usize {
         let block = (byte / BLOCK).min(self.letters.len().saturating_sub(1));
         let letters = self.letters.get(block).copied().unwrap_or_default();
-        letters + count(&self.text[block * BLOCK..byte])
+        letters + count(&self.text.as_bytes()[block * BLOCK..byte])
     }
 }
 

@@ -89,8 +89,8 @@ impl Discovery {
 fn read(path: &Path) -> Result<Option<super::Frontmatter>, WhyNot> {
     match file::text(path) {
         Ok(Some(text)) => frontmatter(&text).map(Some),
-        Ok(None) if path.is_symlink() => Err(WhyNot::LeadsNowhere),
-        Ok(None) => Ok(None),
+        Err(file::ReadError::LeadsNowhere) if path.is_symlink() => Err(WhyNot::LeadsNowhere),
+        Ok(None) | Err(file::ReadError::LeadsNowhere) => Ok(None),
         // A directory that happens to be called so.
         Err(file::ReadError::NotAFile) if path.is_dir() && !path.is_symlink() => Ok(None),
         Err(error) => Err(error.into()),

@@ -34,7 +34,35 @@ pub(super) struct Call {
     is_over: bool,
 }
 
+/// When a call is heard of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// The agent tells of it.
+    Told,
+    /// The agent asks whether it may.
+    Asked,
+}
+
 impl Call {
+    /// What a message says of a call that it does not name.
+    pub(super) fn nameless(patch: &ToolCall<'_>) -> Self {
+        let mut call = Self::default();
+        call.patch(patch);
+        call
+    }
+
+    /// What hooks and rules have to know of a call that is told of nowhere else.
+    pub(super) fn shown(&self) -> Extra {
+        let mut extra = Extra::new();
+        if !self.content.is_empty() {
+            extra.push(("acp.toolContent", Json::array(self.content.clone())));
+        }
+        if !self.locations.is_empty() {
+            extra.push(("acp.locations", Json::array(self.locations.clone())));
+        }
+        extra
+    }
+
     /// Takes in what a message says.
     fn patch(&mut self, patch: &ToolCall<'_>) {
         let name = own::string(patch.name).or_else(|| name_in(patch.meta?));
@@ -226,19 +254,42 @@ impl AcpNormalizer {
         current: &mut Current<'_>,
         out: &mut Events,
     ) -> Option<Call> {
+        self.call_at(patch, Moment::Told, current, out)
+    }
+
+    /// The same for a call that the agent asks about. It is not over, whatever was said: all that is known of it is told.
+    pub(super) fn asked_call(
+        &mut self,
+        patch: &ToolCall<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) -> Option<Call> {
+        self.call_at(patch, Moment::Asked, current, out)
+    }
+
+    fn call_at(
+        &mut self,
+        patch: &ToolCall<'_>,
+        moment: Moment,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) -> Option<Call> {
         let Some(id) = own::string(patch.tool_call_id) else {
             current.lacks("toolCallId", patch.tool_call_id);
             return None;
         };
         let session = self.stamp.session_id.clone();
         let key = key(session.as_ref(), id);
-        let before = self.calls.close(&key);
+        let mut before = self.calls.close(&key);
         let mut call = before.clone().unwrap_or_else(|| Call {
             id: own::text(id),
             session,
             ..Call::default()
         });
         call.patch(patch);
+        if moment == Moment::Asked && call.is_over {
+            (call.status, call.is_over, before) = (None, false, None);
+        }
         self.tell_call(before.as_ref(), &call, patch.is_nested, current, out);
         self.calls.open(&key, call.clone(), call.size());
         Some(call)

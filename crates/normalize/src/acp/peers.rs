@@ -300,6 +300,12 @@ impl AcpNormalizer {
         {
             self.terminal_answered(&asked, result, current, out);
         }
+        if let Err(error) = answer
+            && self.shows_files
+            && asked.method == CREATE
+        {
+            self.terminal_refused(&asked, error, current, out);
+        }
         if self.shows_files && asked.method.starts_with("fs/") {
             self.file_answered(&asked, answer, current, out);
         }

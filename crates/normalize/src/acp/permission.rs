@@ -7,6 +7,7 @@ use lapidary_wire::acp::results::PermissionAsked;
 use lapidary_wire::acp::tool_call::listed;
 
 use super::AcpNormalizer;
+use super::calls::Call;
 use super::decision::Choice;
 use super::line::Current;
 use super::peers::Wish;
@@ -28,8 +29,9 @@ impl AcpNormalizer {
         let call = asked
             .call
             .tool_call_id
-            .and_then(|_| self.call(&asked.call, current, out));
-        let call = call.unwrap_or_default();
+            .and_then(|_| self.asked_call(&asked.call, current, out));
+        let nameless = call.is_none();
+        let call = call.unwrap_or_else(|| Call::nameless(&asked.call));
         let names = [call.title.as_ref(), call.kind.as_ref()];
         let tool_name = names.into_iter().flatten().find(|name| !name.is_empty());
         wish.tool_name = tool_name.cloned().unwrap_or_else(|| call.tool_name());
@@ -54,6 +56,10 @@ impl AcpNormalizer {
         }));
         let options = asked.options.map(|options| current.json(options));
         let options = options.unwrap_or_else(|| Json::array([]));
-        self.tell(body, vec![("acp.options", options)], current, out);
+        let mut extra = vec![("acp.options", options)];
+        if nameless {
+            extra.extend(call.shown());
+        }
+        self.tell(body, extra, current, out);
     }
 }

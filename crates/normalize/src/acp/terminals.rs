@@ -10,6 +10,7 @@ use lapidary_vocab::{Body, Json, Number, Text};
 use super::AcpNormalizer;
 use super::line::Current;
 use super::peers::Asked;
+use super::turn;
 use crate::{Events, own};
 
 /// The method that starts a command, and the name of the tool.
@@ -145,6 +146,30 @@ impl AcpNormalizer {
         }
     }
 
+    /// There is no terminal: the command was refused, or could not be started. The request's id has to do for the call's.
+    pub(super) fn terminal_refused(
+        &mut self,
+        asked: &Asked,
+        error: Token<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some(wish) = &asked.wish else { return };
+        let call_id = Text::from(format!("{CREATE}:{}", wish.request_id));
+        let input = wish.input.clone().unwrap_or_else(Json::empty_object);
+        self.tell(invocation(call_id.clone(), input), Vec::new(), current, out);
+        let message = turn::worded(error, current);
+        let body = Body::ToolCompletion(Box::new(ToolCompletion {
+            call_id,
+            is_error: true,
+            status: ToolCallStatus::Failed,
+            output: Some(Json::from(&message)),
+            content: Vec::new(),
+            locations: Vec::new(),
+        }));
+        self.tell(body, Vec::new(), current, out);
+    }
+
     /// An agent of the next protocol tells about a terminal of its own.
     pub(super) fn terminal_update(
         &mut self,
@@ -219,17 +244,7 @@ impl AcpNormalizer {
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
-        let body = Body::ToolInvocation(Box::new(ToolInvocation {
-            call_id: id.clone(),
-            tool_name: Text::from(CREATE),
-            kind: ToolKind::Execute,
-            title: command_line(&input),
-            input,
-            parent_call_id: None,
-            locations: Vec::new(),
-            model: None,
-        }));
-        self.tell(body, Vec::new(), current, out);
+        self.tell(invocation(id.clone(), input), Vec::new(), current, out);
         let session = self.stamp.session_id.clone();
         self.keep_terminal(Terminal {
             id,
@@ -246,6 +261,19 @@ impl AcpNormalizer {
         let (id, size) = (terminal.id.to_str().into_owned(), terminal.size());
         self.terminals.open(&id, terminal, size);
     }
+}
+
+fn invocation(call_id: Text, input: Json) -> Body {
+    Body::ToolInvocation(Box::new(ToolInvocation {
+        call_id,
+        tool_name: Text::from(CREATE),
+        kind: ToolKind::Execute,
+        title: command_line(&input),
+        input,
+        parent_call_id: None,
+        locations: Vec::new(),
+        model: None,
+    }))
 }
 
 /// What a command is started with. Of its environment only the names: values are often secrets.

@@ -131,6 +131,33 @@ fn files_are_calls_for_those_who_want_to_see_them() {
     );
 }
 
+#[test]
+fn a_command_that_is_refused_is_a_call_for_those_who_want_to_see_files() {
+    let lines = [
+        ACP_PROMPT,
+        r#"<{"jsonrpc":"2.0","id":7,"method":"terminal/create","params":{"sessionId":"s","command":"rm","args":["x"]}}"#,
+        r#">{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"no","data":{"lapidary":{"decision":"denied","decidedBy":"rule"}}}}"#,
+    ];
+    let told = |options: &Options| {
+        let events = connection(&lines, options);
+        let told = events.iter().map(body);
+        told.filter(|event| event["event"].as_str().unwrap().starts_with("tool_"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told(&options()), [] as [Value; 0]);
+    let shown = Options {
+        show_files: true,
+        ..options()
+    };
+    assert_eq!(
+        told(&shown),
+        [
+            json!({"event": "tool_invocation", "callId": "terminal/create:7", "toolName": "terminal/create", "kind": "execute", "title": "rm x", "input": {"command": "rm", "args": ["x"]}}),
+            json!({"event": "tool_completion", "callId": "terminal/create:7", "status": "failed", "isError": true, "output": "no"}),
+        ]
+    );
+}
+
 /// A terminal's life: what the agent asks about it and what it is answered, then the end of the turn.
 fn terminal(steps: &[(&str, &str)]) -> Vec<Value> {
     let mut lines = vec![ACP_PROMPT.to_owned()];

@@ -101,18 +101,22 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 
 /// The hooks of a moment. A tool may go by several names: of those for which there are no more hooks, only the first is shown.
 fn planned(moment: Moment, registry: &Registry) -> Vec<(Input, Plan)> {
-    let plans = moment.inputs.into_iter().map(|input| {
-        let mut plan = registry.plan(input.event(), input.context());
-        plan.diagnostics.extend(moment.note.clone());
-        (input, plan)
-    });
-    let plans: Vec<_> = plans.collect();
-    let first = plans.first().cloned();
-    let plans = once_each(plans);
-    if plans.is_empty() {
+    let mut first = None;
+    let mut all = Vec::new();
+    for round in moment.rounds {
+        let plans = round.into_iter().map(|input| {
+            let mut plan = registry.plan(input.event(), input.context());
+            plan.diagnostics.extend(moment.notes.iter().cloned());
+            (input, plan)
+        });
+        let plans: Vec<_> = plans.collect();
+        first = first.or_else(|| plans.first().cloned());
+        all.extend(once_each(plans));
+    }
+    if all.is_empty() {
         return first.into_iter().collect();
     }
-    plans
+    all
 }
 
 /// Hooks have groups of their own, which a Ctrl-C that is typed at us does not reach: whoever interrupts us ends them, too.

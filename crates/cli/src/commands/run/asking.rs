@@ -204,6 +204,7 @@ mod tests {
             title: None,
             command: Some(command.to_owned()),
             paths: Vec::new(),
+            shows_diff: false,
             mcp_server: None,
         };
         let question = Question {

@@ -1,6 +1,10 @@
 //! `connect --hooks`: hooks around what a program has an agent do.
 
+mod afterwards;
+
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -10,13 +14,17 @@ use crate::run::world::World;
 const AGENT: &str = include_str!("../../../../../examples/agent.py");
 
 /// A program that keeps an agent around which these hooks are fired.
-fn peer(hooks: &serde_json::Value) -> Peer {
+fn peer(hooks: &Value) -> Peer {
+    peer_with(hooks, &["--hooks", "--yolo"])
+}
+
+fn peer_with(hooks: &Value, args: &[&str]) -> Peer {
     let world = World::with_agent("exit 1");
     world.program("agent", AGENT);
     fs::create_dir(world.path("project/.gemini")).unwrap();
     let settings = json!({"hooks": hooks}).to_string();
     fs::write(world.path("project/.gemini/settings.json"), settings).unwrap();
-    Peer::of(world, "", &["--hooks", "--yolo"])
+    Peer::of(world, "", args)
 }
 
 impl Peer {
@@ -159,4 +167,38 @@ fn whoever_ends_the_agent_is_told_of_the_hook_that_was_cut_off() {
     assert_eq!(runs.len(), 1);
     assert_eq!(runs[0]["signal"], "SIGKILL");
     assert_eq!(runs[0]["error"], "it was ended before it had answered");
+}
+
+#[test]
+fn whoever_answers_before_the_hooks_have_is_heard_when_they_are_done() {
+    let waits = noting("until [ -e answered ]; do sleep 0.01; done");
+    for event in ["BeforeTool", "Notification"] {
+        let mut peer = peer_with(&json!({event: waits}), &["--hooks"]);
+        let prompt = peer.prompt("ask edit notes.txt");
+        let request = peer.event("permission_request")["requestId"].clone();
+        let response = json!({"requestId": request, "allowed": true});
+        let given = peer.give("permission_response", response);
+        thread::sleep(Duration::from_millis(50)); // a wrong answer would be there by now
+        peer.make("answered");
+        peer.done(&given);
+        peer.done(&prompt);
+        assert_eq!(peer.finish().words(), "[yes: the user allowed it]");
+    }
+}
+
+#[test]
+fn an_answer_that_a_hook_anticipates_is_too_late() {
+    let denies = noting("until [ -e answered ]; do sleep 0.01; done; exit 2");
+    let mut peer = peer_with(&json!({"BeforeTool": denies}), &["--hooks"]);
+    let prompt = peer.prompt("ask edit notes.txt");
+    let request = peer.event("permission_request")["requestId"].clone();
+    let given = peer.give(
+        "permission_response",
+        json!({"requestId": request, "allowed": true}),
+    );
+    peer.make("answered");
+    let why = peer.failed(&given);
+    assert_eq!(why, "no request of this id waits for an answer");
+    peer.done(&prompt);
+    assert!(peer.finish().words().starts_with("[no: a hook denied it"));
 }

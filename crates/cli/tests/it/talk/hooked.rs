@@ -1,9 +1,12 @@
 //! `--hooks`: what hooks see of an agent that is spoken to, and what they can keep it from.
 
 mod cut_off;
+mod denied;
+mod heard;
 mod many;
 mod recorded;
 mod rehearsed;
+mod stopped;
 mod unusable;
 
 use std::fs;
@@ -286,7 +289,7 @@ p = prompted()
 permission(0); reply(0)
 hear("session/cancel"); done(p, "cancelled")
 "#;
-    let world_ends = ("cancelled_by_client", 130);
+    let world_ends = ("permission_denied", 18);
     let played = play(&hooks, scene, &["--yolo"], world_ends);
     assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
 }

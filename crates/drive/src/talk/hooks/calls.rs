@@ -6,6 +6,7 @@ use lapidary_vocab::event::{StreamDeltaKind, TextKind, ToolCompletion};
 use lapidary_vocab::{Body, Event, Json, Text};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::Place;
 use crate::hooks::{Wanted, tool_response};
@@ -24,23 +25,27 @@ const MOST_WORDS: usize = 1 << 20;
 #[derive(Debug)]
 pub(in crate::talk) struct Calls {
     open: BTreeMap<String, Open>,
-    /// Calls that were held back.
-    denied: BTreeSet<String>,
     /// Sessions in which hooks were asked about files or terminals: these belong to some call, but not even the agent says to which.
     served: BTreeSet<String>,
     words: BTreeMap<String, String>,
     done: mpsc::UnboundedSender<Finished>,
     waiting: watch::Sender<Waiting>,
+    /// What ends the hooks after the calls of a session's turn.
+    ends: BTreeMap<String, CancellationToken>,
+    all_end: CancellationToken,
     /// How many calls nobody could keep for their hooks.
     left_out: usize,
+    /// How many calls waited for their hooks when nobody wanted these any more.
+    cut_off: usize,
     /// There were too many calls to remember all of them.
     has_forgotten: bool,
 }
 
 /// The calls that wait for their hooks, or whose hooks run.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub(in crate::talk) struct Waiting {
-    pub(in crate::talk) calls: usize,
+    /// How many, by session.
+    calls: BTreeMap<String, usize>,
     bytes: usize,
 }
 
@@ -63,13 +68,36 @@ pub(in crate::talk) struct Finished {
     pub(super) is_asked: bool,
     pub(super) is_denied: bool,
     pub(super) is_served: bool,
+    /// Nobody wants what comes after it any more.
+    pub(in crate::talk) ends: CancellationToken,
     bytes: usize,
 }
 
 impl Waiting {
+    /// Whether none waits, in a session or in any.
+    pub(in crate::talk) fn is_over(&self, session: Option<&str>) -> bool {
+        match session {
+            Some(session) => !self.calls.contains_key(session),
+            None => self.calls.is_empty(),
+        }
+    }
+
+    fn is_full(&self, more: usize) -> bool {
+        let calls: usize = self.calls.values().sum();
+        calls >= MOST || (calls > 0 && self.bytes + more > MOST_BYTES)
+    }
+
+    fn add(&mut self, session: String, bytes: usize) {
+        *self.calls.entry(session).or_default() += 1;
+        self.bytes += bytes;
+    }
+
     /// A call waits no longer.
     pub(in crate::talk) fn remove(&mut self, done: &Finished) {
-        self.calls = self.calls.saturating_sub(1);
+        if let Some(calls) = self.calls.get_mut(&done.session) {
+            *calls = calls.saturating_sub(1);
+        }
+        self.calls.retain(|_, calls| *calls > 0);
         self.bytes = self.bytes.saturating_sub(done.bytes);
     }
 }
@@ -100,12 +128,14 @@ impl Calls {
         let (done, finished) = mpsc::unbounded_channel(); // `waiting` keeps it within bounds
         let calls = Self {
             open: BTreeMap::new(),
-            denied: BTreeSet::new(),
             served: BTreeSet::new(),
             words: BTreeMap::new(),
             done,
             waiting: watch::Sender::default(),
+            ends: BTreeMap::new(),
+            all_end: CancellationToken::new(),
             left_out: 0,
+            cut_off: 0,
             has_forgotten: false,
         };
         (calls, finished)
@@ -121,8 +151,44 @@ impl Calls {
         std::mem::take(&mut self.left_out)
     }
 
-    /// Takes in what happens.
-    pub(in crate::talk) fn note(&mut self, number: u64, event: &Event, deed: Option<&Deed>) {
+    /// Nobody wants what comes after the calls of a session any more, until it has another turn.
+    pub(in crate::talk) fn cut_off(&mut self, session: &str) {
+        self.ends_of(session).cancel();
+    }
+
+    /// Nobody wants what comes after any call any more.
+    pub(in crate::talk) fn cut_off_all(&self) {
+        self.all_end.cancel();
+    }
+
+    /// Another turn begins.
+    pub(in crate::talk) fn begin(&mut self, session: &str) {
+        self.ends.remove(session);
+    }
+
+    fn ends_of(&mut self, session: &str) -> CancellationToken {
+        let ends = self.ends.entry(session.to_owned());
+        ends.or_insert_with(|| self.all_end.child_token()).clone()
+    }
+
+    /// A call waited for hooks that nobody wants any more.
+    pub(in crate::talk) fn was_cut_off(&mut self) {
+        self.cut_off += 1;
+    }
+
+    /// How many calls have waited in vain since this was last asked.
+    pub(in crate::talk) fn take_cut_off(&mut self) -> usize {
+        std::mem::take(&mut self.cut_off)
+    }
+
+    /// Takes in what happens. Nothing comes after a call that was held back.
+    pub(in crate::talk) fn note(
+        &mut self,
+        number: u64,
+        event: &Event,
+        deed: Option<&Deed>,
+        is_held_back: bool,
+    ) {
         match (&event.body, deed) {
             (Body::ToolInvocation(call), Some(deed)) => {
                 self.open(key(event, &call.call_id), deed, &call.input, false);
@@ -132,7 +198,7 @@ impl Calls {
                     self.open(key(event, call), deed, &request.tool_input, true);
                 }
             }
-            (Body::ToolCompletion(done), _) => self.close(number, event, done),
+            (Body::ToolCompletion(done), _) => self.close(number, event, done, is_held_back),
             (Body::StreamDelta(delta), _) if delta.kind == StreamDeltaKind::Text => {
                 let text = delta.text_delta.as_ref().map(Text::to_str);
                 self.say(&session_of(event), &text.unwrap_or_default());
@@ -158,19 +224,17 @@ impl Calls {
         self.open.insert(key, open);
     }
 
-    fn close(&mut self, number: u64, event: &Event, done: &ToolCompletion) {
+    fn close(&mut self, number: u64, event: &Event, done: &ToolCompletion, is_denied: bool) {
         let key = key(event, &done.call_id);
         let Some(open) = self.open.remove(&key) else {
             self.left_out += usize::from(self.has_forgotten);
             return;
         };
-        let is_denied = self.denied.remove(&key);
         let bytes = done
             .output
             .as_ref()
             .map_or(0, |output| output.as_str().len());
-        let Waiting { calls, bytes: kept } = *self.waiting.borrow();
-        if calls >= MOST || (calls > 0 && kept + bytes > MOST_BYTES) {
+        if self.waiting.borrow().is_full(bytes) {
             self.left_out += usize::from(!is_denied);
             return;
         }
@@ -183,21 +247,13 @@ impl Calls {
             is_asked: open.is_asked,
             is_denied,
             is_served: self.served.contains(&session),
-            session,
+            ends: self.ends_of(&session),
+            session: session.clone(),
             bytes,
         };
         if self.done.send(finished).is_ok() {
-            self.waiting.send_modify(|waiting| {
-                waiting.calls += 1;
-                waiting.bytes += bytes;
-            });
-        }
-    }
-
-    /// A call was held back: nothing comes after it.
-    pub(in crate::talk) fn deny(&mut self, session: &str, call: &Text) {
-        if self.denied.len() < MOST {
-            self.denied.insert(format!("{session} {call}"));
+            self.waiting
+                .send_modify(|waiting| waiting.add(session, bytes));
         }
     }
 

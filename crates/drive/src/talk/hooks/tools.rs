@@ -2,10 +2,10 @@
 
 use lapidary_home::hooks::{Event, Plan};
 use lapidary_vocab::event::DecidedBy;
-use lapidary_wire::gemini::hooks::Details;
+use lapidary_wire::gemini::hooks::{Details, ToolCall};
 
 use super::{Finished, Firing, Place};
-use crate::hooks::{Effect as Wish, Fired, Wanted, aggregate, once_each};
+use crate::hooks::{Effect as Wish, Fired, MOST_FILES, Wanted, aggregate, once_each};
 use crate::policy::{Decision, Effect};
 
 /// What hooks say about something that an agent wants to do.
@@ -50,19 +50,21 @@ impl Firing {
         wanted: Wanted<'_>,
         place: Place<'_>,
     ) -> Option<Verdict> {
-        let mut runs = Vec::new();
-        for (name, plan) in self.plans(Event::BeforeTool, wanted, place) {
-            let details = Details::BeforeTool(wanted.call(name));
-            let fired = self.fire_plan(plan, details, place).await;
-            runs.extend(fired.runs);
-        }
+        let fired = self.fire_each(Event::BeforeTool, wanted, place, Details::BeforeTool);
+        let fired = fired.await;
+        let has_unheard = !fired.is_empty() && self.are_left_out(wanted, place);
+        let runs: Vec<_> = fired.into_iter().flat_map(|it| it.runs).collect();
         let outputs = runs.iter().filter_map(|ran| ran.answer.output.as_ref());
         let fired = Fired {
             event: Event::BeforeTool,
             aggregate: aggregate(Event::BeforeTool, outputs),
             runs,
         };
-        (!self.under_way.is_over()).then(|| self.judged(&fired, place))
+        let judged = || match self.judged(&fired, place) {
+            Verdict::Silent | Verdict::Ask(_) if has_unheard => Verdict::Denied(too_many()),
+            verdict => verdict,
+        };
+        (!self.under_way.is_over()).then(judged)
     }
 
     /// What a tool has done cannot be undone, but what comes next can be kept from happening. True if everything is to stop.
@@ -74,12 +76,16 @@ impl Firing {
         if done.is_denied {
             return false;
         }
+        let details = |call| Details::AfterTool(call, done.response.clone());
+        let fired = self.fire_each(Event::AfterTool, done.wanted(), place, details);
+        let fired = fired.await;
+        if !fired.is_empty() {
+            self.are_left_out(done.wanted(), place);
+        }
         let mut stops = false;
-        for (name, plan) in self.plans(Event::AfterTool, done.wanted(), place) {
-            let details = Details::AfterTool(done.wanted().call(name), done.response.clone());
-            let fired = self.fire_plan(plan, details, place).await;
+        for fired in &fired {
             stops |= fired.effects().iter().any(|it| matches!(it, Wish::Stop(_)));
-            self.lost_on_results(&fired, place);
+            self.lost_on_results(fired, place);
         }
         stops
     }
@@ -98,7 +104,8 @@ impl Firing {
 
     /// Whether hooks come after this call.
     pub(in crate::talk) fn comes_after(&self, done: &Finished) -> bool {
-        let mut names = done.wanted().names().into_iter();
+        let sides = done.wanted().sides();
+        let mut names = sides.into_iter().flat_map(|side| side.names);
         !done.is_denied && names.any(|name| self.has(Event::AfterTool, Some(&name)))
     }
 
@@ -112,11 +119,9 @@ impl Firing {
 
     /// What hooks would have held back, had the agent asked.
     fn unasked(&self, done: &Finished, place: Place<'_>) {
-        let names = done.wanted().names();
-        let Some(name) = names
-            .into_iter()
-            .find(|name| self.has(Event::BeforeTool, Some(name)))
-        else {
+        let sides = done.wanted().sides();
+        let mut names = sides.into_iter().flat_map(|side| side.names);
+        let Some(name) = names.find(|name| self.has(Event::BeforeTool, Some(name))) else {
             return;
         };
         self.once("unasked", place, || {
@@ -126,12 +131,41 @@ impl Firing {
         });
     }
 
-    /// The plans for each of the names, none of whose hooks is in another.
-    fn plans(&self, event: Event, wanted: Wanted<'_>, place: Place<'_>) -> Vec<(String, Plan)> {
-        once_each(wanted.names().into_iter().map(|name| {
-            let plan = self.plan(event, Some(&name), place);
-            (name, plan)
-        }))
+    /// Tells of each side and each file of a call the hooks that are for any of its names.
+    async fn fire_each(
+        &self,
+        event: Event,
+        wanted: Wanted<'_>,
+        place: Place<'_>,
+        details: impl Fn(ToolCall) -> Details,
+    ) -> Vec<Fired> {
+        let mut all = Vec::new();
+        for side in wanted.sides() {
+            let names = side.names.into_iter();
+            let plans = once_each(names.map(|name| {
+                let plan = self.plan(event, Some(&name), place);
+                (name, plan)
+            }));
+            for file in side.files {
+                for (name, plan) in &plans {
+                    let details = details(wanted.call(name, file));
+                    all.push(self.fire_plan(plan.clone(), details, place).await);
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether hooks are not told of all of its files, which is said.
+    fn are_left_out(&self, wanted: Wanted<'_>, place: Place<'_>) -> bool {
+        let count = wanted.files_left_out();
+        if count > 0 {
+            let message = format!(
+                "a call is about more than {MOST_FILES} files: hooks were not told of {count} of them"
+            );
+            self.note(place.after, message);
+        }
+        count > 0
     }
 
     async fn fire_plan(&self, plan: Plan, details: Details, place: Place<'_>) -> Fired {
@@ -175,10 +209,21 @@ impl Firing {
 }
 
 fn denied(reason: &str) -> Decision {
+    refused(format!("a hook denied it: {reason}"))
+}
+
+/// Nobody knows what hooks would say about the rest.
+fn too_many() -> Decision {
+    refused(format!(
+        "hooks are told of {MOST_FILES} files at most, and there are more"
+    ))
+}
+
+fn refused(reason: String) -> Decision {
     Decision {
         effect: Effect::Deny,
         by: DecidedBy::Hook,
         rule: None,
-        reason: format!("a hook denied it: {reason}"),
+        reason,
     }
 }

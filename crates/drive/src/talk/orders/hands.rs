@@ -11,9 +11,10 @@ use lapidary_vocab::{Json, Text};
 use tokio::time::{Instant, timeout_at};
 
 use super::closings::needs;
-use super::lanes::{CLOSED, Lanes, Moment};
+use super::lanes::{CLOSED, Lane, Lanes, Moment};
 use super::openings::{Terms, Which};
 use super::results::{Done, Failed, Label, Outcome, answered};
+use crate::acp::Prompted;
 use crate::config::PermissionMode;
 use crate::talk::rounds::{Ended, Rounds};
 use crate::talk::stage::Stage;
@@ -139,18 +140,15 @@ impl Hands {
         let before = self.stage.before_prompt(session, &blocks);
         let mut next = lane.unless_interrupted(before).await??;
         loop {
-            let waiting = self.stage.begin(session, &next)?;
-            lane.has_begun.store(true, Ordering::SeqCst);
-            // Who gives up waiting tells the agent so.
-            let prompted = tokio::select! {
-                biased;
-                prompted = self.stage.finish(session, waiting) => prompted?,
-                () = lane.closed.cancelled() => return Err(CLOSED.into()),
-            };
+            let prompted = self.say(session, &lane, &next).await;
+            let prompted =
+                prompted.or_else(|error| self.unless_stopped(session).and(Err(error)))?;
             let ended = Ended::of(&prompted);
             let again = self.stage.after_prompt(session, &mut rounds, ended);
             // Whoever interrupts it does not want the agent to go on.
-            let Ok(Some(more)) = lane.unless_interrupted(again).await else {
+            let again = lane.unless_interrupted(again).await;
+            self.unless_stopped(session)?;
+            let Ok(Some(more)) = again else {
                 return Ok(Done {
                     result: Some(prompted.whole),
                     after: Some(prompted.number),
@@ -158,6 +156,27 @@ impl Hands {
             };
             let before = self.stage.before_prompt(session, &more);
             next = lane.unless_interrupted(before).await??;
+        }
+    }
+
+    /// Gives a prompt, and waits for the answer. Who gives up waiting tells the agent so.
+    async fn say(&self, session: &str, lane: &Lane, prompt: &[Json]) -> Result<Prompted, Failed> {
+        let waiting = self.stage.begin(session, prompt)?;
+        lane.has_begun.store(true, Ordering::SeqCst);
+        tokio::select! {
+            biased;
+            prompted = self.stage.finish(session, waiting) => Ok(prompted?),
+            () = lane.closed.cancelled() => Err(CLOSED.into()),
+        }
+    }
+
+    /// A turn is over. A hook that has stopped it is why it failed, whatever the agent says.
+    fn unless_stopped(&self, session: &str) -> Result<(), Failed> {
+        let stopped = self.stage.stop_of(session);
+        self.stage.has_ended(stopped.clone());
+        match stopped {
+            Some(stopped) => Err(stopped.message.into()),
+            None => Ok(()),
         }
     }
 
@@ -219,6 +238,7 @@ impl Hands {
     /// Asks the agent to end what it does in a session. What waits behind it is not said any more.
     pub(super) fn cancel(&self, session: &str) {
         self.lanes.of(session).interrupt();
+        self.stage.watcher.calls(|calls| calls.cut_off(session));
         if self.stage.is_busy(session) {
             self.stage.cancel(session);
         }

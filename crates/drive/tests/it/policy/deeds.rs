@@ -146,6 +146,46 @@ fn diffs_and_locations_name_files_too() {
     assert_eq!(paths(&deed), ["/nowhere/project/a", "/etc/b"]);
 }
 
+#[test]
+fn whoever_shows_a_diff_edits_whatever_it_calls_itself() {
+    for kind in ["other", "read", "search", "think", "move", "execute"] {
+        let call = json!({
+            "event": "tool_invocation", "callId": "c", "toolName": "t", "kind": kind, "input": {},
+            "extensions": {"acp.toolContent": [{"type": "diff", "path": "a", "newText": ""}]},
+        });
+        let deed = Deeds::new(ROOT).note(&event(&call)).unwrap();
+        let decided = denying("edit").decide(&deed).effect;
+        assert_eq!(decided, Effect::Deny, "{kind}");
+        let own = denying(kind).decide(&deed).effect;
+        assert_eq!(own, Effect::Deny, "{kind}");
+        let own_word = allowing(kind).decide(&deed).effect;
+        assert_eq!(own_word, Effect::Ask, "{kind}");
+        let refused = allowing("fetch").decide_unattended(&deed).reason;
+        let hint = format!("--allow 'edit,{kind}'");
+        assert!(refused.contains(&hint) || kind == "execute", "{refused}");
+    }
+}
+
+#[test]
+fn content_that_comes_in_pieces_adds_to_what_is_known() {
+    let told = |extension: &str, content: Value| {
+        event(&json!({
+            "event": "tool_invocation", "callId": "c", "toolName": "t", "kind": "read", "input": {},
+            "extensions": {extension: content},
+        }))
+    };
+    let diff = |path: &str| json!({"type": "diff", "path": path, "newText": ""});
+    let mut deeds = Deeds::new(ROOT);
+    deeds.note(&told("acp.toolContent", json!([diff("/a")])));
+    deeds.note(&told("acp.toolContentChunk", diff("/b")));
+    let text = json!({"type": "content"});
+    let deed = deeds.note(&told("acp.toolContentChunk", text)).unwrap();
+    assert!(deed.shows_diff);
+    let mut paths = paths(&deed);
+    paths.sort_unstable();
+    assert_eq!(paths, ["/a", "/b"]);
+}
+
 /// More files than anybody looks at, told of often: quick, and nobody is sure of them.
 #[test]
 fn of_too_many_files_nobody_is_sure() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::Entry;
-use super::{Found, Report, Severity, silence};
+use super::{Found, Report, Severity, shebang, silence};
 
 /// What runs the script that follows it.
 const INTERPRETERS: [&str; 14] = [
@@ -89,7 +89,12 @@ fn present(report: &mut Report<'_>, entry: &Entry, path: &Path, wanted: Use) {
         Ok(_) => Ok(()),
     };
     match found {
-        Ok(()) => silence::look_at_script(report, entry, path),
+        Ok(()) => {
+            if wanted == Use::Run {
+                shebang::look(report, entry, path);
+            }
+            silence::look_at_script(report, entry, path);
+        }
         Err((code, sentence, hint)) => {
             complain(report, entry, code, Severity::Error, sentence, hint);
         }
@@ -119,13 +124,13 @@ fn complain(
 }
 
 #[cfg(unix)]
-fn is_executable(about: &fs::Metadata) -> bool {
+pub(super) fn is_executable(about: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     about.permissions().mode() & 0o111 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(_: &fs::Metadata) -> bool {
+pub(super) fn is_executable(_: &fs::Metadata) -> bool {
     true
 }
 

@@ -45,6 +45,10 @@ pub(super) fn look_at_command(report: &mut Report<'_>, entry: &Entry) {
         let found = misunderstood(entry.hook.display_name(), "command");
         report.add_to(entry, "command", found);
     }
+    if can_block(entry.hook.event) && ends_with_one(&entry.hook.command) {
+        let found = only_warns(entry.hook.display_name(), entry.hook.event, "command");
+        report.add_to(entry, "command", found);
+    }
     if silent_exits(&entry.hook.command).is_empty() {
         return;
     }
@@ -96,20 +100,10 @@ fn silent<'a>(subject: &'a str, what: &str) -> Found<'a> {
 
 /// A script that looks as if it cannot say no at all.
 fn mute<'a>(subject: &'a str, event: Event, text: &str) -> Option<Found<'a>> {
-    let lines = || text.lines().map(code_of);
-    let exits = |code: &str| lines().any(|line| has_exit(line, code));
-    if exits("1") && !exits("2") && !text.contains("decision") && !text.contains("continue") {
-        return Some(Found {
-            severity: Severity::Warning,
-            code: "exit_one",
-            subject,
-            sentence: format!(
-                "the script exits with 1, which only warns: at {event} it blocks nothing"
-            ),
-            hint: Some("exit with 2 and a reason on stderr to block".to_owned()),
-        });
+    if exits_with_one(text) {
+        return Some(only_warns(subject, event, "script"));
     }
-    let says_nothing = !lines().any(speaks) && !exits("2");
+    let says_nothing = !text.lines().map(code_of).any(speaks) && !exits(text, "2");
     says_nothing.then(|| Found {
         severity: Severity::Note,
         code: "never_speaks",
@@ -117,6 +111,44 @@ fn mute<'a>(subject: &'a str, event: Event, text: &str) -> Option<Found<'a>> {
         sentence: format!("as far as can be seen the script never prints anything: at {event} it lets everything pass"),
         hint: None,
     })
+}
+
+fn only_warns<'a>(subject: &'a str, event: Event, what: &str) -> Found<'a> {
+    Found {
+        severity: Severity::Warning,
+        code: "exit_one",
+        subject,
+        sentence: format!(
+            "the {what} exits with 1, which only warns: at {event} it blocks nothing"
+        ),
+        hint: Some("exit with 2 and a reason on stderr to block".to_owned()),
+    }
+}
+
+/// Whether a text exits with 1, and has no other way to say no.
+fn exits_with_one(text: &str) -> bool {
+    exits(text, "1")
+        && !exits(text, "2")
+        && !text.contains("decision")
+        && !text.contains("continue")
+}
+
+/// The same for a command, which usually runs something that may say no: nothing may come behind.
+fn ends_with_one(command: &str) -> bool {
+    const NOTHING: [&str; 7] = ["", "fi", "done", "esac", "exit", "0", "true"];
+    let behind = ["exit 1", "exit(1)"]
+        .into_iter()
+        .filter_map(|exit| command.rsplit_once(exit));
+    let words = |text: &str| {
+        let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+        words.into_iter().all(|word| NOTHING.contains(&word))
+    };
+    exits_with_one(command) && behind.into_iter().any(|(_, behind)| words(behind))
+}
+
+fn exits(text: &str, code: &str) -> bool {
+    let mut lines = text.lines().map(code_of);
+    lines.any(|line| exit_at(line, code).is_some())
 }
 
 /// The events at which a hook can say no.
@@ -225,10 +257,6 @@ fn without_captured(line: &str) -> String {
     out
 }
 
-fn has_exit(line: &str, code: &str) -> bool {
-    exit_at(line, code).is_some()
-}
-
 /// Where a line exits with a code, in the shells, Python or JavaScript.
 fn exit_at(line: &str, code: &str) -> Option<usize> {
     let shell = format!("exit {code}");
@@ -261,6 +289,30 @@ fn readable(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_ends_with_one_only_warns() {
+        for only in [
+            "exit 1",
+            "echo no; exit 1",
+            "if grep -q rm; then echo no; exit 1; fi",
+            "grep -q rm && exit 1; exit 0",
+            "./guard.sh || exit 1",
+            "python3 -c 'import sys; sys.exit(1)'",
+        ] {
+            assert!(ends_with_one(only), "{only}");
+        }
+        for other in [
+            "exit 10",
+            "exit 2",
+            "cd hooks || exit 1; ./guard.sh",
+            "test -e x || exit 1; echo no >&2; exit 2",
+            "echo '{\"decision\": \"deny\"}'; exit 1",
+            "true # exit 1",
+        ] {
+            assert!(!ends_with_one(other), "{other}");
+        }
+    }
 
     #[test]
     fn an_exit_with_two_is_silent_if_nothing_near_it_speaks() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::file;
-use crate::jsonc::{Child, Node, Tree};
+use crate::jsonc::{Child, Lines, Node, Tree};
 use crate::notice::Place;
 
 /// Files that have been looked at.
@@ -14,40 +14,21 @@ pub(super) struct Spots(HashMap<PathBuf, Option<Text>>);
 /// A file's text and where its values are.
 pub(super) struct Text {
     pub(super) tree: Tree,
-    content: String,
-    /// Where lines begin.
-    lines: Vec<usize>,
-    /// Then a letter is a byte.
-    is_ascii: bool,
+    lines: Lines<'static>,
 }
 
 impl Text {
     fn read(path: &Path) -> Option<Self> {
-        let text = file::text(path).ok()??;
-        let tree = Tree::of(&text)?;
-        let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+        let text = file::json_text(path).ok()??;
         Some(Self {
-            tree,
-            lines: std::iter::once(0).chain(ends).collect(),
-            is_ascii: text.is_ascii(),
-            content: text,
+            tree: Tree::of(&text)?,
+            lines: Lines::of(text),
         })
     }
 
     /// Where a byte is. Asked for so often that the text cannot be read anew each time.
     pub(super) fn place(&self, byte: usize) -> Place {
-        let line = self.lines.partition_point(|start| *start <= byte);
-        let start = self.lines[line.saturating_sub(1)];
-        let before = self.content.get(start..byte).unwrap_or_default();
-        let letters = if self.is_ascii {
-            before.len()
-        } else {
-            before.chars().count()
-        };
-        Place {
-            line,
-            column: letters + 1,
-        }
+        self.lines.place(byte)
     }
 
     /// Where a path of keys leads, or as far as it leads.

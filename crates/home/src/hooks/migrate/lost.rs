@@ -2,28 +2,32 @@
 
 use serde_json::Value;
 
-use super::{Spot, milliseconds};
+use super::Spot;
+use super::timeout::{milliseconds, usual};
 
 /// What is written in a hook and means nothing to Gemini CLI.
 pub(super) fn fields(spot: &Spot<'_>, hook: &Value) -> Vec<String> {
     let fields = hook.as_object().into_iter().flatten();
-    let lost = fields.filter_map(|(name, value)| Some((name, sentence(name, value)?)));
+    let lost = fields.filter_map(|(name, value)| Some((name, sentence(spot, name, value)?)));
     lost.map(|(name, sentence)| spot.told(name, &sentence))
         .collect()
 }
 
 /// What is lost with a field, if anything is.
-fn sentence(name: &str, value: &Value) -> Option<String> {
+fn sentence(spot: &Spot<'_>, name: &str, value: &Value) -> Option<String> {
     let is_off = matches!(value, Value::Bool(false) | Value::Null);
     let said = match name {
         "type" | "command" => return None,
-        "timeout" => return timeout(value),
+        "timeout" => return timeout(spot, value),
         _ if is_off => return None,
         "async" | "asyncRewake" => {
             "the hook does not run in the background: Gemini CLI waits for it"
         }
         "if" => {
             "the hook runs for every call that its matcher matches: it has to look at `tool_input` itself"
+        }
+        "onFailure" if value == "block" => {
+            "if the hook fails or takes too long, the call passes: Gemini CLI blocks nothing then"
         }
         "once" => "the hook runs each time, not once a session",
         "statusMessage" => "nothing is shown while the hook runs",
@@ -33,13 +37,43 @@ fn sentence(name: &str, value: &Value) -> Option<String> {
     Some(said.to_owned())
 }
 
-fn timeout(value: &Value) -> Option<String> {
+fn timeout(spot: &Spot<'_>, value: &Value) -> Option<String> {
     if value.is_null() || milliseconds(value).is_some() {
         return None;
     }
     let shown: String = value.to_string().chars().take(40).collect();
+    let seconds = usual(spot.event) / 1000;
     Some(format!(
-        "{shown} is no number of seconds that Gemini CLI can count to: the hook has its usual minute"
+        "{shown} is no number of seconds that Gemini CLI can count to: the hook has {seconds}, as if it did not say"
+    ))
+}
+
+/// Why an event of Claude Code's has no translation.
+pub(super) fn event(name: &str) -> &'static str {
+    match name {
+        "PermissionRequest" => {
+            "Gemini CLI asks no hook for permission, so what these deny is not denied any more; a `BeforeTool` hook can deny, but hears of every call"
+        }
+        "PostToolUseFailure" => {
+            "Gemini CLI has no such event; an `AfterTool` hook also runs after calls that succeed"
+        }
+        _ => "Gemini CLI has no such event",
+    }
+}
+
+/// Nothing of Gemini CLI's tells when one of its subagents is done.
+pub(super) fn subagents(spot: &Spot<'_>, matcher: &str) -> Option<String> {
+    if !spot.event.eq_ignore_ascii_case("SubagentStop") {
+        return None;
+    }
+    let Spot { path, place, .. } = spot;
+    let dropped = match matcher.trim() {
+        "" | "*" => String::new(),
+        matcher => format!(", and its matcher `{matcher}` is dropped"),
+    };
+    Some(format!(
+        "`{place}` in {}: it runs when the agent itself is done, not one of its subagents{dropped}",
+        path.display()
     ))
 }
 
@@ -53,7 +87,7 @@ pub(super) fn answers(spot: &Spot<'_>, command: &str) -> Option<String> {
 
 impl Spot<'_> {
     fn told(&self, field: &str, sentence: &str) -> String {
-        let Self { path, place } = self;
+        let Self { path, place, .. } = self;
         format!("`{place}.{field}` in {}: {sentence}", path.display())
     }
 }

@@ -25,6 +25,15 @@ impl Diff {
             (old, new) if old == new => {}
             (Value::Object(old), Value::Object(new)) => self.object(old, new),
             (Value::Array(old), Value::Array(new)) => self.list(old, new),
+            // What stood alone now stands first in a list: its text stays.
+            (old, Value::Array(new)) if new.first() == Some(old) => {
+                #[expect(
+                    clippy::redundant_closure_for_method_calls,
+                    reason = "the method itself is for one lifetime, and this is for any"
+                )]
+                self.change(|layout, path| layout.wrap(path));
+                self.list(std::slice::from_ref(old), new);
+            }
             _ => {
                 self.change(|layout, path| layout.replace(path, new));
             }

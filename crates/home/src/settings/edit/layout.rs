@@ -53,6 +53,19 @@ impl<'a> Layout<'a> {
         Some(format!("{before}{new}{behind}"))
     }
 
+    /// Puts a list around the value at a path, which stays as it is written.
+    pub(super) fn wrap(&self, path: &[String]) -> Option<String> {
+        let span = self.tree.find(path)?.span.clone();
+        let (before, behind) = (&self.text[..span.start], &self.text[span.end..]);
+        let value = &self.text[span.clone()];
+        let end = if value.contains('\n') {
+            format!("{}{}", self.newline, self.indent(span.start))
+        } else {
+            String::new()
+        };
+        Some(format!("{before}[{value}{end}]{behind}"))
+    }
+
     /// Whether a line begins here, blanks and comments aside.
     fn owns_line(&self, at: usize) -> bool {
         let before = &self.tree.plain.text[..at];

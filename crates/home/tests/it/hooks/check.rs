@@ -313,6 +313,52 @@ fn scripts_that_are_missing_or_cannot_be_started_are_found() {
 }
 
 #[test]
+fn scripts_whose_first_line_cannot_start_them_are_found() {
+    let check = |script: &str, expected: &[&str]| {
+        let settings = format!(
+            r#"{{"hooks": {{"AfterTool": [{}]}}}}"#,
+            hook("", "./hooks/run")
+        );
+        let machine = trusted()
+            .file(WORKSPACE, &settings)
+            .file("home/code/project/hooks/run", script)
+            .file("home/code/project/hooks/plain", "");
+        let run = machine.path("home/code/project/hooks/run");
+        fs::set_permissions(run, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(told(&machine), expected, "{script:?}");
+    };
+    let bad = ["error bad_interpreter run:1:1"];
+    check("#!/bin/sh\r\necho\r\n", &bad);
+    check("#!/usr/bin/env sh\r\necho\r\n", &bad);
+    check("#!/opt/none/python\nprint()\n", &bad);
+    check("#! /bin\n", &bad);
+    check("#!hooks/plain\n", &bad);
+    check(
+        "#!/usr/bin/env -S no-such-program-here -u\n",
+        &["warning bad_interpreter run:1:1"],
+    );
+    check("#!/bin/sh\necho\r\n", &[]);
+    check("#! /bin/sh -e\necho\n", &[]);
+    check("#!/usr/bin/env sh\necho\n", &[]);
+    check("#!\necho\n", &[]);
+    check("echo\r\n", &[]);
+}
+
+#[test]
+fn commands_that_exit_with_one_are_suspected_as_scripts_are() {
+    let check = |event: &str, command: &str, expected: &[&str]| {
+        let settings = format!(r#"{{"hooks": {{"{event}": [{}]}}}}"#, hook("", command));
+        let machine = trusted().file(WORKSPACE, &settings);
+        assert_eq!(told(&machine), expected, "{event} {command}");
+    };
+    let found = ["warning exit_one settings.json:1:73"];
+    check("BeforeTool", "exit 1", &found);
+    check("BeforeTool", "echo no; exit 1", &found);
+    check("BeforeTool", "echo no >&2; exit 2", &[]);
+    check("AfterTool", "echo no; exit 1", &[]);
+}
+
+#[test]
 fn scripts_that_say_no_in_silence_are_suspected() {
     let check = |event: &str, script: &str, expected: &[&str]| {
         let settings = format!(
@@ -378,6 +424,25 @@ fn what_is_found_in_an_extension_stands_in_its_file() {
             "error missing_script hooks.json:3:51"
         ]
     );
+}
+
+/// Settings may be as long as programs write them, and all on one line.
+#[test]
+fn what_stands_behind_megabytes_of_one_line_has_its_place() {
+    const LETTERS: usize = 5 << 19;
+    let unknown: Vec<String> = (100..900).map(|it| format!("\"X{it}\": []")).collect();
+    let before = format!("{{\"other\": \"{}\", \"hooks\": {{", "é".repeat(LETTERS));
+    let settings = format!("{before}{}}}}}", unknown.join(","));
+    let machine = trusted().file(WORKSPACE, &settings);
+    let start = std::time::Instant::now();
+    let findings = findings(&machine);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    assert_eq!(findings.len(), 800);
+    for (at, finding) in findings.iter().enumerate() {
+        let place = finding.place.unwrap();
+        let column = before.len() - LETTERS + at * "\"X100\": [],".len() + 1;
+        assert_eq!((place.line, place.column), (1, column));
+    }
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn migrated(hooks: &Value) -> (Value, Claude) {
 #[test]
 fn units_names_and_events_are_gemini_clis() {
     let hook = |command: &str| json!({"type": "command", "command": command});
+    let with = |command: &str, timeout: u32| json!({"type": "command", "command": command, "timeout": timeout});
     let (hooks, claude) = migrated(&json!({
         "PreToolUse": [{"matcher": "Edit|MultiEdit|Write", "hooks": [
             {"type": "command", "command": "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/guard.sh", "timeout": 30, "statusMessage": "…"},
@@ -36,6 +37,7 @@ fn units_names_and_events_are_gemini_clis() {
         "SubagentStop": [{"hooks": [hook("sub")]}],
         "PreCompact": [{"matcher": "manual", "hooks": [hook("compact")]}],
         "SessionStart": [{"matcher": "startup|resume", "hooks": [hook("start")]}],
+        "SessionEnd": [{"hooks": [hook("end")]}],
         "Notification": [{"matcher": "permission_prompt", "hooks": [hook("notify")]}],
     }));
     assert_eq!(
@@ -45,11 +47,15 @@ fn units_names_and_events_are_gemini_clis() {
                 {"type": "command", "command": "\"${GEMINI_PROJECT_DIR}\"/.claude/hooks/guard.sh", "timeout": 30_000},
             ]}],
             "AfterTool": [{"matcher": "grep_search|list_directory", "hooks": [{"type": "command", "command": "log", "timeout": 500}]}],
-            "BeforeAgent": [{"hooks": [hook("prompt")]}],
-            "AfterAgent": [{"hooks": [hook("stop")]}, {"hooks": [hook("sub")]}],
-            "PreCompress": [{"matcher": "manual", "hooks": [hook("compact")]}],
-            "SessionStart": [{"matcher": "startup", "hooks": [hook("start")]}, {"matcher": "resume", "hooks": [hook("start")]}],
-            "Notification": [{"hooks": [hook("notify")]}],
+            "BeforeAgent": [{"hooks": [with("prompt", 30_000)]}],
+            "AfterAgent": [{"hooks": [with("stop", 600_000)]}, {"hooks": [with("sub", 600_000)]}],
+            "PreCompress": [{"matcher": "manual", "hooks": [with("compact", 600_000)]}],
+            "SessionStart": [
+                {"matcher": "startup", "hooks": [with("start", 600_000)]},
+                {"matcher": "resume", "hooks": [with("start", 600_000)]},
+            ],
+            "SessionEnd": [{"hooks": [with("end", 60_000)]}],
+            "Notification": [{"hooks": [with("notify", 600_000)]}],
         })
     );
     assert_eq!(claude.skipped, []);
@@ -68,7 +74,7 @@ fn what_has_no_translation_is_named() {
     }));
     assert_eq!(
         hooks,
-        json!({"BeforeTool": [{"hooks": [{"type": "command", "command": "kept"}]}]})
+        json!({"BeforeTool": [{"hooks": [{"type": "command", "command": "kept", "timeout": 600_000}]}]})
     );
     let whys: Vec<_> = claude
         .skipped
@@ -87,6 +93,48 @@ fn what_has_no_translation_is_named() {
             "compact: SessionStart has no `compact` in Gemini CLI",
             "PreToolUse: it is an object, not a list",
         ]
+    );
+}
+
+/// A guard must not become something that decides nothing, nor run where it did not.
+#[test]
+fn what_would_mean_something_else_is_left_out_or_said() {
+    let list = |matcher: Value| json!([{"matcher": matcher, "hooks": [{"type": "command", "command": "a", "onFailure": "block"}]}]);
+    let (hooks, claude) = migrated(&json!({
+        "PermissionRequest": list(json!("Bash")),
+        "PostToolUseFailure": list(json!("Bash")),
+        "PreToolUse": list(json!(["Bash", "Edit"])),
+        "PostToolUse": list(json!({"tool": "Bash"})),
+        "Stop": [{"hooks": [{"type": "command", "command": "python3", "args": ["guard.py"]}]}],
+        "SubagentStop": list(json!("Explore")),
+    }));
+    assert_eq!(
+        hooks,
+        json!({"AfterAgent": [{"hooks": [{"type": "command", "command": "a", "timeout": 600_000}]}]})
+    );
+    let skipped = claude.skipped.iter();
+    let skipped: Vec<_> = skipped.map(|it| (it.what.as_str(), &*it.why)).collect();
+    let expected = [
+        ("PermissionRequest", "is not denied any more"),
+        ("PostToolUseFailure", "also runs after calls that succeed"),
+        ("PreToolUse", "`hooks.PreToolUse[0].matcher` is a list"),
+        ("PostToolUse", "`hooks.PostToolUse[0].matcher` is an object"),
+        ("AfterAgent", "`hooks.Stop[0].hooks[0]` has `args`"),
+    ];
+    assert_eq!(skipped.len(), expected.len(), "{skipped:#?}");
+    for (found, (what, why)) in skipped.iter().zip(expected) {
+        assert!(found.0 == what && found.1.contains(why), "{found:?}");
+    }
+    let remarks = claude.remarks.join("\n");
+    assert_eq!(claude.remarks.len(), 2, "{remarks}");
+    assert!(remarks.contains("`hooks.SubagentStop[0]` in "), "{remarks}");
+    assert!(
+        remarks.contains("its matcher `Explore` is dropped"),
+        "{remarks}"
+    );
+    assert!(
+        remarks.contains("onFailure` in ") && remarks.contains("the call passes"),
+        "{remarks}"
     );
 }
 

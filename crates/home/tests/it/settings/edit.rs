@@ -56,6 +56,30 @@ fn what_changes_nothing_writes_nothing() {
     assert!(!folder.path().join("not").exists());
 }
 
+/// Its comments and its layout with it.
+#[test]
+fn what_stood_alone_stays_as_it_is_written_when_a_list_is_made_of_it() {
+    let both = |document: &mut Document| {
+        let first = document.get(&["x", "e"]).cloned().unwrap();
+        document.set(&["x", "e"], json!([first, {"b": 2}]))
+    };
+    check(
+        "{\n  \"x\": {\n    \"e\": { // important\n       \"a\":1 /* why */\n    } // behind\n  }\n}\n",
+        both,
+        "{\n  \"x\": {\n    \"e\": [{ // important\n       \"a\":1 /* why */\n    },\n      {\n        \"b\": 2\n      }\n    ] // behind\n  }\n}\n",
+    );
+    check(
+        r#"{"x": {/* e */ "e": {"a" :1 /* one */}}}"#,
+        both,
+        r#"{"x": {/* e */ "e": [{"a" :1 /* one */}, {"b": 2}]}}"#,
+    );
+    check(
+        "{\"x\": {\"e\": 7}}",
+        both,
+        "{\"x\": {\"e\": [7, {\"b\": 2}]}}",
+    );
+}
+
 #[test]
 fn comments_stay_where_they_are() {
     let before = "// top\n{\n  // about skills\n  \"skills\": { // here\n    \"disabled\": [\n      \"a\", // first\n      \"b\" // second\n      // end\n    ]\n  } /* tail */\n}\n// bottom\n";

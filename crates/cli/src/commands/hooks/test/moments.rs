@@ -10,21 +10,27 @@ use crate::failure::Failure;
 
 /// A moment, and what hooks are told then.
 pub(super) struct Moment {
-    /// A tool may go by several names: it is told once for each.
-    pub(super) inputs: Vec<Input>,
+    /// In each round a hook runs once. A tool may go by several names: of these it is told the first that it is for.
+    pub(super) rounds: Vec<Vec<Input>>,
     /// What else somebody should know.
-    pub(super) note: Option<String>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Moment {
+    pub(super) fn of(rounds: Vec<Vec<Input>>) -> Self {
+        Self {
+            rounds,
+            notes: Vec::new(),
+        }
+    }
 }
 
 pub(super) fn of(args: &Args, event: Event, around: &Surroundings) -> Result<Vec<Moment>, Failure> {
     if let Some(recording) = &args.recording {
         return recorded::of(recording, event, around);
     }
-    let moment = Moment {
-        inputs: vec![said(args, event, around)?],
-        note: None,
-    };
-    Ok(vec![moment])
+    let said = said(args, event, around)?;
+    Ok(vec![Moment::of(vec![vec![said]])])
 }
 
 /// What somebody says, over what is usual.

@@ -4,6 +4,7 @@
 //! functions as here.
 
 mod calls;
+mod questions;
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use lapidary::drive::replay::Past;
 use lapidary::vocab::event::TextKind;
 use lapidary::vocab::{Body, Event as Told, Text};
 use lapidary::wire::detect::Format as Source;
-use lapidary::wire::gemini::hooks::{Details, Event};
+use lapidary::wire::gemini::hooks::{Details, Event, ToolCall};
 
 use self::calls::{Calls, Teller};
 use super::moments::Moment;
@@ -86,42 +87,40 @@ impl Reading {
             is_served,
             ..
         } = self.calls;
-        let moment = |details: Vec<Details>, note: Option<&str>| {
-            let inputs = details.into_iter().map(|details| around.input(details));
-            Moment {
-                inputs: inputs.collect(),
-                note: note.map(str::to_owned),
-            }
+        let moment = |details: Details| Moment::of(vec![vec![around.input(details)]]);
+        let rounds = |told: Vec<Vec<ToolCall>>, details: &dyn Fn(ToolCall) -> Details| {
+            let round = |round: Vec<_>| {
+                let calls = round.into_iter();
+                calls.map(|call| around.input(details(call))).collect()
+            };
+            Moment::of(told.into_iter().map(round).collect())
         };
         match self.event {
             Event::BeforeTool => {
                 let is_unasked =
                     |is_asked: bool| teller == Teller::Lapidary && !is_asked && !is_served;
-                let all = all.iter().map(|call| {
-                    let told = call.asked.told(teller).into_iter();
-                    let note = is_unasked(call.is_asked).then_some(UNASKED);
-                    moment(told.map(Details::BeforeTool).collect(), note)
+                let all = all.iter().map(|call| Moment {
+                    notes: is_unasked(call.is_asked)
+                        .then(|| UNASKED.to_owned())
+                        .into_iter()
+                        .chain(call.asked.left_out(teller))
+                        .collect(),
+                    ..rounds(call.asked.told(teller), &Details::BeforeTool)
                 });
                 all.collect()
             }
             Event::AfterTool => {
                 let done = done.iter().map(|(call, response)| {
-                    let told = call.told(teller).into_iter();
-                    let told = told.map(|call| Details::AfterTool(call, response.clone()));
-                    moment(told.collect(), None)
+                    let details = |call| Details::AfterTool(call, response.clone());
+                    rounds(call.told(teller), &details)
                 });
                 done.collect()
             }
             Event::Notification => {
-                let asked = questions.iter();
-                asked
-                    .map(|known| moment(vec![known.notice()], None))
-                    .collect()
+                let asked = questions.asked();
+                asked.map(|known| moment(known.notice())).collect()
             }
-            _ => {
-                let others = self.others.into_iter();
-                others.map(|details| moment(vec![details], None)).collect()
-            }
+            _ => self.others.into_iter().map(moment).collect(),
         }
     }
 

@@ -1,9 +1,16 @@
 //! Hooks that do not come to their end: killed, cut off with the turn or the run, or waited for in vain. Each is told of.
 
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::{ASKS, DONE, Played, hook, play};
-use crate::talk::scene::in_parallel;
+use super::{ASKS, DONE, Played, hook, play, write_hooks};
+use crate::run::world::Told;
+use crate::support::ended;
+use crate::talk::scene::{command, in_parallel, staged};
 
 impl Played {
     /// The one run of a hook of this event.
@@ -129,7 +136,7 @@ call("c", kind="read", status="in_progress")
 update("tool_call_update", toolCallId="c", status="completed")
 hear("session/cancel"); reply(0); done(p, "cancelled")
 "#;
-    let ends = ("cancelled_by_client", 130);
+    let ends = ("permission_denied", 18);
     let played = play(&hooks, scene, &["--yolo"], ends);
     assert_eq!(played.answer(0)["outcome"]["outcome"], "cancelled");
     assert_ended(played.only_run("BeforeTool"), "SIGKILL", CUT_OFF);
@@ -170,4 +177,58 @@ ask(0, "fs/write_text_file", path=os.path.join(os.getcwd(), "a.txt"), content="x
     let played = play(&hooks, scene, &["--yolo"], ("permission_denied", 18));
     assert_ended(played.only_run("BeforeTool"), "SIGKILL", CUT_OFF);
     assert!(!played.world.path("project/a.txt").exists());
+}
+
+/// A call, and then nothing more to do.
+const CALL: &str = r#"
+p = prompted()
+update("tool_call", toolCallId="c", title="x", kind="read", status="completed")
+done(p)
+"#;
+
+#[test]
+fn whoever_is_out_of_time_does_not_wait_for_what_comes_after_tools() {
+    let hooks = json!({"AfterTool": [hangs()], "SessionEnd": [hook("true")]});
+    let args = ["--timeout", "2", "--grace", "20"];
+    let played = play(&hooks, CALL, &args, ("timeout_total", 14));
+    assert!(played.told.took < Duration::from_secs(8));
+    assert_ended(played.only_run("AfterTool"), "SIGKILL", CUT_OFF);
+    assert_eq!(played.seen_events(), ["AfterTool", "SessionEnd"]);
+}
+
+/// Plays a scene until its hooks have begun, and then does something to it.
+fn until_hooked(hooks: &Value, scene: &str, meanwhile: impl FnOnce(&mut Child)) -> Played {
+    let world = staged(scene);
+    write_hooks(&world, hooks);
+    let mut command = command(&world, &["--hooks", "--yolo", "--grace", "20"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    world.wait_for("project/seen");
+    let since = Instant::now();
+    meanwhile(&mut child);
+    let told = Told::of(ended(child), since.elapsed());
+    world.assert_nothing_is_left();
+    Played { world, told }
+}
+
+#[test]
+fn nor_does_whoever_cancels_it() {
+    let hooks = json!({"AfterTool": [hangs()], "SessionEnd": [hook("true")]});
+    let played = until_hooked(&hooks, CALL, |child| {
+        let child = Pid::from_raw(child.id().cast_signed());
+        kill(child, Signal::SIGINT).unwrap();
+    });
+    let cancelled = ("cancelled_by_client", Some(130));
+    assert_eq!(played.told.verdict(), cancelled);
+    assert!(played.told.took < Duration::from_secs(8));
+    assert_ended(played.only_run("AfterTool"), "SIGKILL", CUT_OFF);
+    assert_eq!(played.seen_events(), ["AfterTool", "SessionEnd"]);
+}
+
+#[test]
+fn sessions_end_for_their_hooks_though_nobody_reads_any_more() {
+    let hooks = json!({"BeforeTool": [hook("sleep 0.3")], "SessionEnd": [hook("true")]});
+    let scene = "p = prompted(); permission(0); reply(0); done(p)";
+    let played = until_hooked(&hooks, scene, |child| drop(child.stdout.take()));
+    assert_eq!(played.seen_events(), ["BeforeTool", "SessionEnd"]);
 }

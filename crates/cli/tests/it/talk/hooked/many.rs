@@ -131,3 +131,30 @@ fn no_more_than_64_run_at_once_and_all_of_them_run() {
     assert_eq!(told.verdict(), ("end_turn", Some(0)), "{}", told.stderr);
     assert_eq!((begun(), told.count("hook_run")), (70, 70));
 }
+
+#[test]
+fn a_guard_does_not_wait_for_what_comes_after_tools() {
+    // Those that come after tools wait until the guard has spoken.
+    let scene = r#"
+import fcntl
+gate = open("gate", "w"); fcntl.flock(gate, fcntl.LOCK_EX)
+p = prompted()
+for number in range(8):
+    update("tool_call", toolCallId=f"c{number}", title="x", kind="read", status="completed")
+while not os.path.exists("begun") or os.path.getsize("begun") < 32:
+    time.sleep(0.01)
+time.sleep(0.2)
+permission(0, "w"); reply(0)
+gate.close()
+done(p)
+"#;
+    let after = (0..10).map(|number| {
+        let command = format!("echo >> begun; flock -s gate true # {number}");
+        json!({"type": "command", "command": command})
+    });
+    let after: Vec<_> = after.collect();
+    let hooks = json!({"BeforeTool": [hook("exit 2")], "AfterTool": [{"hooks": after}]});
+    let played = play(&hooks, scene, &["--yolo", "--timeout", "20"], DONE);
+    assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
+    assert_eq!(played.runs().len(), 81);
+}

@@ -26,6 +26,9 @@ want("c3", 4, title="think a while", kind="think", rawInput={"about": "it"})
 update("tool_call_update", toolCallId="c3", status="failed", content=[{"type": "content", "content": {"type": "text", "text": "no idea"}}])
 t = asked(5, "terminal/create", command="echo", args=["hi"])["result"]["terminalId"]
 asked(6, "terminal/wait_for_exit", terminalId=t); asked(7, "terminal/output", terminalId=t); asked(8, "terminal/release", terminalId=t)
+diffs = [{"type": "diff", "path": here + "/" + name, "newText": "x"} for name in ["a", "b"]]
+want("c4", 9, title="look", kind="read", rawInput={"command": ["echo", "a b"]}, content=diffs)
+update("tool_call_update", toolCallId="c4", status="completed")
 done(p)
 "#;
 
@@ -88,7 +91,8 @@ fn a_recording_tells_hooks_what_the_run_told_them() {
     let before = told(seen, "BeforeTool").into_iter();
     let before: Vec<_> = before.map(|told| told["tool_name"].clone()).collect();
     let shell = "run_shell_command";
-    let names = ["Bash", shell, "replace", "replace", "think a while", shell];
+    let alone = [shell, "Bash", "replace", "replace", "think a while", shell];
+    let names = [&alone[..], &[shell, "replace", "replace"]].concat();
     assert_eq!(before, names);
 }
 
@@ -104,6 +108,34 @@ fn a_recording_tells_hooks_of_questions_what_the_run_told_them() {
         [] as [Value; 0],
         "nobody allowed it"
     );
+}
+
+/// A rule allows the edit; nobody is there to be asked about the commands.
+const REFUSED: &str = r#"
+import os
+here = os.getcwd()
+p = prompted()
+call("c1", kind="edit", locations=[{"path": here + "/n.txt"}])
+ask(1, "session/request_permission", toolCall={"toolCallId": "c1", "title": "Writing to n.txt", "kind": "edit"}, options=OPTIONS); reply(1)
+ask(2, "fs/write_text_file", path=here + "/n.txt", content="x"); reply(2)
+update("tool_call_update", toolCallId="c1", status="completed")
+ask(3, "terminal/create", command="echo", args=["hi"]); reply(3)
+ask(4, "terminal/create", command="true"); reply(4)
+done(p)
+"#;
+
+#[test]
+fn a_recording_tells_hooks_of_what_was_refused_and_only_of_real_questions() {
+    let one = json!([noting("", "true")]);
+    let hooks = json!({"BeforeTool": one, "AfterTool": one, "Notification": one});
+    let rules = ["--allow", "edit:**", "--deny", "execute:true"];
+    let played = play(&hooks, REFUSED, &rules, DONE);
+    let seen = played.seen();
+    for (event, count) in [("BeforeTool", 4), ("AfterTool", 1), ("Notification", 1)] {
+        let live = told(seen.clone(), event);
+        assert_eq!(live.len(), count, "{event}: {live:#?}");
+        assert_eq!(told(tested(&played, event), event), live, "{event}");
+    }
 }
 
 #[test]

@@ -67,7 +67,7 @@ done(p, "cancelled")
 "#;
     let stop = r#"echo '{"continue":false,"stopReason":"enough"}'"#;
     let hooks = json!({"BeforeTool": [matching("run_shell_command", stop)]});
-    let ends = ("cancelled_by_client", 130);
+    let ends = ("permission_denied", 18);
     let played = play(&hooks, scene, &["--yolo"], ends);
     assert_eq!(played.answer(1)["message"], "cancelled");
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use serde_json::json;
 
 use crate::run::world::{Told, World};
+use crate::support::output;
 use crate::talk::scene::{command, staged};
 
 const SCENE: &str = "open('../started', 'w').close(); p = prompted(); done(p)";
@@ -75,6 +76,30 @@ fn settings_that_cannot_be_read_are_none_either() {
     fs::remove_dir(world.path(SETTINGS)).unwrap();
     symlink("settings.json", world.path(SETTINGS)).unwrap();
     refused(&world, SETTINGS, "cannot be reached");
+}
+
+/// Gemini CLI takes them for missing, and runs without them.
+#[test]
+fn a_link_that_leads_nowhere_is_somebodys_settings() {
+    let nowhere = |link: &str| {
+        let world = staged(SCENE);
+        let link = world.path(link);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        let _ = fs::remove_dir_all(&link);
+        symlink("not/there", &link).unwrap();
+        world
+    };
+    refused(&nowhere(SETTINGS), SETTINGS, "cannot be reached");
+    refused(&nowhere("project/.gemini"), SETTINGS, "cannot be reached");
+    let world = nowhere("home/.gemini");
+    refused(&world, "home/.gemini/settings.json", "cannot be reached");
+    let told = output(world.lapidary(&["hooks", "check"]), b"");
+    let said = String::from_utf8_lossy(&told.stdout);
+    assert!(
+        said.contains("settings.json") && said.contains("cannot be reached"),
+        "{said}"
+    );
+    assert_eq!(told.status.code(), Some(1), "{said}");
 }
 
 #[test]

@@ -2,12 +2,17 @@
 
 use std::collections::HashMap;
 
-use lapidary::drive::hooks::{Wanted, tool_response};
+use lapidary::drive::hooks::{MOST_FILES, Side, Wanted, tool_response};
 use lapidary::drive::policy::Deed;
-use lapidary::vocab::event::{PermissionOutcome, PermissionRequest, ToolCompletion};
+use lapidary::vocab::content::ContentBlock;
+use lapidary::vocab::event::{
+    PermissionDecision, PermissionOutcome, PermissionRequest, ToolCallStatus, ToolCompletion,
+};
 use lapidary::vocab::{Body, Event as Told, Json, Text};
 use lapidary::wire::gemini::hooks::{Details, ToolCall};
 use serde_json::Value;
+
+use super::questions::Questions;
 
 /// Who tells the hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +26,7 @@ pub(super) enum Teller {
 /// What is known of a call.
 #[derive(Clone)]
 pub(super) struct Known {
-    deed: Deed,
+    pub(super) deed: Deed,
     input: Json,
 }
 
@@ -36,14 +41,13 @@ pub(super) struct Call {
 }
 
 /// A session, and a call in it.
-type Key = (String, String);
+pub(super) type Key = (String, String);
 
 #[derive(Default)]
 pub(super) struct Calls {
     /// In the order in which they were first heard of.
     pub(super) all: Vec<Call>,
-    /// Requests for permission.
-    pub(super) questions: Vec<Known>,
+    pub(super) questions: Questions,
     /// What is done, and what came of it. Nothing comes of what was held back, but Gemini CLI does not tell what was.
     pub(super) done: Vec<(Known, Value)>,
     /// The places of those that have not ended.
@@ -60,20 +64,30 @@ impl Known {
         }
     }
 
-    /// What hooks are told of it, once for each name that its tool goes by.
-    pub(super) fn told(&self, teller: Teller) -> Vec<ToolCall> {
-        let wanted = self.wanted();
-        match teller {
-            Teller::Gemini => vec![ToolCall {
+    /// What hooks are told of it, once for each name that its tool goes by, in as many rounds as there are sides and files of it.
+    pub(super) fn told(&self, teller: Teller) -> Vec<Vec<ToolCall>> {
+        if teller == Teller::Gemini {
+            let call = ToolCall {
                 name: self.deed.tool.clone().unwrap_or_default(),
                 input: value(&self.input),
                 ..ToolCall::default()
-            }],
-            Teller::Lapidary => {
-                let names = wanted.names().into_iter();
-                names.map(|name| wanted.call(name)).collect()
-            }
+            };
+            return vec![vec![call]];
         }
+        let wanted = self.wanted();
+        let sides = wanted.sides().into_iter();
+        let rounds = sides.flat_map(|Side { names, files }| {
+            let round = move |file| names.iter().map(|name| wanted.call(name, file)).collect();
+            files.into_iter().map(round)
+        });
+        rounds.collect()
+    }
+
+    /// What is said about files of which hooks are not told.
+    pub(super) fn left_out(&self, teller: Teller) -> Option<String> {
+        let count = self.wanted().files_left_out();
+        let is_any = count > 0 && teller == Teller::Lapidary;
+        is_any.then(|| format!("hooks are told of {MOST_FILES} files of a call: it is about {count} more, and held back for that"))
     }
 
     pub(super) fn notice(&self) -> Details {
@@ -82,15 +96,8 @@ impl Known {
 
     /// A file or a terminal of the client's.
     fn is_service(&self) -> bool {
-        self.is_file() || self.tool().starts_with("terminal/")
-    }
-
-    fn is_file(&self) -> bool {
-        self.tool().starts_with("fs/")
-    }
-
-    fn tool(&self) -> &str {
-        self.deed.tool.as_deref().unwrap_or_default()
+        let tool = self.deed.tool.as_deref().unwrap_or_default();
+        tool.starts_with("fs/") || tool.starts_with("terminal/")
     }
 }
 
@@ -114,23 +121,31 @@ impl Calls {
                 self.called(key(told, &call.call_id), Known { deed, input });
             }
             (Body::PermissionRequest(request), Some(deed)) => self.asked(told, request, deed),
-            (Body::PermissionDecision(decision), _)
-                if decision.decision != PermissionOutcome::Allowed =>
-            {
-                let call = decision.tool_use_id.as_ref();
-                let at = call.and_then(|call| self.open.get(&key(told, call)));
-                if let Some(at) = at {
-                    self.all[*at].is_held_back = true;
-                }
-            }
+            (Body::PermissionDecision(decision), _) => self.decided(told, decision),
             (Body::ToolCompletion(done), _) => self.ended(&key(told, &done.call_id), done),
+            (Body::TurnComplete(_), _) => self.questions.turned(),
             _ => {}
         }
+    }
+
+    fn decided(&mut self, told: &Told, decision: &PermissionDecision) {
+        let call = decision.tool_use_id.as_ref();
+        let at = call.and_then(|call| self.open.get(&key(told, call)));
+        if let Some(at) = at.filter(|_| decision.decision != PermissionOutcome::Allowed) {
+            self.all[*at].is_held_back = true;
+        }
+        // The protocol has no ids for files: the request's is in theirs.
+        let file = format!("fs:{}", decision.request_id);
+        let file = self.open.get(&key(told, &Text::from(file)));
+        let file = file.map(|at| &self.all[*at].latest);
+        self.questions
+            .decided(&key(told, &decision.request_id), decision, file);
     }
 
     /// A call may be told of several times, each time with more of it.
     fn called(&mut self, key: Key, known: Known) {
         self.is_served |= known.is_service();
+        self.questions.called(&known);
         let Some(at) = self.open.get(&key) else {
             let is_asked = known.is_service();
             self.open.insert(key, self.all.len());
@@ -148,7 +163,8 @@ impl Calls {
     fn asked(&mut self, told: &Told, request: &PermissionRequest, deed: Deed) {
         let input = request.tool_input.clone();
         let known = Known { deed, input };
-        self.questions.push(known.clone());
+        self.questions
+            .ask(key(told, &request.request_id), known.clone());
         let id = request.tool_use_id.as_ref().unwrap_or(&request.request_id);
         let key = key(told, id);
         let call = Call::new(known, true);
@@ -166,8 +182,12 @@ impl Calls {
             return;
         };
         let call = &self.all[at];
-        // A file belongs to some call, which has an end of its own.
-        if !call.is_held_back && !call.latest.is_file() {
+        // An agent may go on with what was denied.
+        let is_held_back = call.is_held_back && done.status != ToolCallStatus::Completed;
+        // A file belongs to some call, which has an end of its own; and a command that was refused has none.
+        let is_terminal = |block: &ContentBlock| matches!(block, ContentBlock::Terminal(_));
+        let is_run = !call.latest.is_service() || done.content.iter().any(is_terminal);
+        if !is_held_back && is_run {
             self.done.push((call.latest.clone(), tool_response(done)));
         }
     }

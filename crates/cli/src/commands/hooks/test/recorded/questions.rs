@@ -1,0 +1,97 @@
+//! The questions of a recording: what somebody was asked about, not what a rule, a mode or a hook decided.
+
+use std::collections::HashMap;
+
+use lapidary::drive::policy::was_asked;
+use lapidary::vocab::event::{PermissionDecision, PermissionOutcome};
+
+use super::calls::{Key, Known};
+
+#[derive(Default)]
+pub(super) struct Questions {
+    all: Vec<Question>,
+    /// The places of those that are not decided yet.
+    open: HashMap<Key, usize>,
+    /// What was allowed in this turn: nobody is asked again when it is done through the client.
+    granted: Vec<Known>,
+    /// A command was decided, and is told of next: whether somebody was asked, and allowed it.
+    command: Option<(bool, bool)>,
+}
+
+struct Question {
+    known: Known,
+    is_asked: bool,
+}
+
+impl Questions {
+    /// Those that somebody was asked.
+    pub(super) fn asked(&self) -> impl Iterator<Item = &Known> {
+        let asked = self.all.iter().filter(|question| question.is_asked);
+        asked.map(|question| &question.known)
+    }
+
+    /// The agent asks for permission. If nobody ever decides, somebody was asked.
+    pub(super) fn ask(&mut self, key: Key, known: Known) {
+        self.open.insert(key, self.all.len());
+        self.push(known);
+    }
+
+    /// Somebody or something decided: a request for permission, a file, or a command that the client is to start.
+    pub(super) fn decided(
+        &mut self,
+        key: &Key,
+        decision: &PermissionDecision,
+        file: Option<&Known>,
+    ) {
+        let is_asked = was_asked(decision);
+        let is_allowed = decision.decision == PermissionOutcome::Allowed;
+        if let Some(at) = self.open.remove(key) {
+            let question = &mut self.all[at];
+            question.is_asked = is_asked;
+            if is_allowed {
+                self.granted.push(question.known.clone());
+            }
+        } else if let Some(file) = file {
+            self.service(file, is_asked, is_allowed);
+        } else if decision.tool_name.to_str() == "terminal/create" {
+            self.command = Some((is_asked, is_allowed));
+        }
+    }
+
+    /// A call is told of: perhaps the command that was just decided.
+    pub(super) fn called(&mut self, known: &Known) {
+        if known.deed.tool.as_deref() == Some("terminal/create")
+            && let Some((is_asked, is_allowed)) = self.command.take()
+        {
+            self.service(known, is_asked, is_allowed);
+        }
+    }
+
+    pub(super) fn turned(&mut self) {
+        self.granted.clear();
+    }
+
+    fn service(&mut self, known: &Known, is_asked: bool, is_allowed: bool) {
+        let is_granted = is_allowed && self.granted.iter().any(|granted| covers(granted, known));
+        if is_asked && !is_granted {
+            let mut known = known.clone();
+            known.deed.title = None; // the agent has no title for it, and a run knows none
+            self.push(known);
+        }
+    }
+
+    fn push(&mut self, known: Known) {
+        self.all.push(Question {
+            known,
+            is_asked: true,
+        });
+    }
+}
+
+/// Whether what was allowed is the same command, or the same files.
+fn covers(granted: &Known, known: &Known) -> bool {
+    let (granted, known) = (&granted.deed, &known.deed);
+    let is_about_files = known.command.is_none() && !known.paths.is_empty();
+    granted.command == known.command
+        && (!is_about_files || known.paths.iter().all(|path| granted.paths.contains(path)))
+}

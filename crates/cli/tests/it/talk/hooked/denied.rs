@@ -1,0 +1,55 @@
+//! Calls that were denied, and what an agent does about it.
+
+use serde_json::json;
+
+use super::{DONE, hook, matching, play};
+
+/// It asks for `rm`, and does it whatever it is told.
+const ANYWAY: &str = r#"
+p = prompted()
+ask(0, "session/request_permission", toolCall={"toolCallId": "c", "title": "rm x", "kind": "execute", "rawInput": {"command": "rm x"}}, options=OPTIONS)
+reply(0)
+update("tool_call_update", toolCallId="c", status="completed", content=[{"type": "content", "content": {"type": "text", "text": "gone"}}])
+done(p)
+"#;
+
+const WENT_ON: &str = "the agent went on with a call that was denied: `rm x`";
+
+#[test]
+fn an_agent_that_goes_on_with_a_denied_call_is_found_out_and_hooks_hear_of_it() {
+    let hooks = json!({"BeforeTool": [hook("exit 2")], "AfterTool": [hook("true")]});
+    let played = play(&hooks, ANYWAY, &["--yolo"], DONE);
+    assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
+    assert_eq!(played.diagnostics("protocol_violation"), [WENT_ON]);
+    assert_eq!(played.seen_events(), ["BeforeTool", "AfterTool"]);
+    assert_eq!(played.seen()[1]["tool_response"]["llmContent"], "gone");
+}
+
+#[test]
+fn the_same_goes_for_what_a_rule_denies() {
+    let hooks = json!({"AfterTool": [hook("true")]});
+    let played = play(&hooks, ANYWAY, &["--deny", "execute"], DONE);
+    assert_eq!(played.diagnostics("protocol_violation"), [WENT_ON]);
+    assert_eq!(played.seen_events(), ["AfterTool"]);
+}
+
+#[test]
+fn a_call_that_is_asked_about_again_and_allowed_has_an_aftermath() {
+    let guard = "case $told in *rm*) exit 2;; esac";
+    let hooks = json!({"BeforeTool": [matching("shell", guard)], "AfterTool": [hook("true")]});
+    let scene = r#"
+p = prompted()
+for id, command in enumerate(["rm x", "ls x"]):
+    ask(id, "session/request_permission", toolCall={"toolCallId": "c", "title": "a command", "kind": "execute", "rawInput": {"command": command}}, options=OPTIONS)
+    reply(id)
+update("tool_call_update", toolCallId="c", status="failed")
+done(p)
+"#;
+    let played = play(&hooks, scene, &["--yolo"], DONE);
+    let chosen = |id: u64| played.answer(id)["outcome"]["optionId"].clone();
+    assert_eq!([chosen(0), chosen(1)], ["no", "yes"]);
+    let events = ["BeforeTool", "BeforeTool", "AfterTool"];
+    assert_eq!(played.seen_events(), events);
+    assert_eq!(played.seen()[2]["tool_input"]["command"], "ls x");
+    assert!(played.diagnostics("protocol_violation").is_empty());
+}

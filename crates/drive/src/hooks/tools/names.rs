@@ -1,0 +1,175 @@
+//! What tools are called where hooks are concerned: by what they do first, and by what they call themselves then.
+
+use lapidary_normalize::tools;
+use lapidary_vocab::event::ToolKind;
+
+use crate::policy::Deed;
+
+/// What Gemini CLI calls a tool that runs commands.
+pub(super) const SHELL: &str = "run_shell_command";
+
+/// Whether it is a command by any sign.
+pub(super) fn runs_a_command(deed: &Deed) -> bool {
+    deed.command.is_some() || deed.kind == ToolKind::Execute
+}
+
+/// Whether it changes files by any sign.
+pub(super) fn changes_files(deed: &Deed) -> bool {
+    let kinds = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move];
+    deed.shows_diff || kinds.contains(&deed.kind)
+}
+
+/// The names of each side of a deed, of which no two are the same thing.
+pub(super) fn of(deed: &Deed) -> Vec<Vec<String>> {
+    let own = own(deed);
+    let mut sides: Vec<Vec<String>> = kinds(deed).filter_map(|kind| of_kind(&kind, own)).collect();
+    let Some(name) = own else {
+        if sides.is_empty() {
+            sides.push(vec![shown(deed).to_owned()]);
+        }
+        return sides;
+    };
+    let is_named = sides.iter().flatten().any(|known| known == name);
+    let name = name.to_owned();
+    match sides.last_mut() {
+        _ if is_named => {}
+        // What belongs to a server has the same name for Gemini CLI.
+        Some(last) if deed.mcp_server.is_none() => last.push(name),
+        _ => sides.push(vec![name]),
+    }
+    sides
+}
+
+/// The kinds that a deed is of, the worst first, and each of the sides once.
+fn kinds(deed: &Deed) -> impl Iterator<Item = ToolKind> {
+    let shell = runs_a_command(deed).then_some(ToolKind::Execute);
+    let edit = changes_files(deed).then_some(ToolKind::Edit);
+    let is_told = [
+        ToolKind::Execute,
+        ToolKind::Edit,
+        ToolKind::Delete,
+        ToolKind::Move,
+    ];
+    let kind = Some(deed.kind.clone()).filter(|kind| !is_told.contains(kind));
+    [shell, edit, kind].into_iter().flatten()
+}
+
+/// The tools of Gemini CLI that do this: the very one, if the agent names it.
+fn of_kind(kind: &ToolKind, own: Option<&str>) -> Option<Vec<String>> {
+    let is_geminis = |name: &&str| {
+        let is_small = |char: char| char.is_ascii_lowercase() || char == '_';
+        let known = tools::kind(name);
+        name.chars().all(is_small) && known == *kind && known != ToolKind::Unclassified
+    };
+    if let Some(own) = own.filter(is_geminis) {
+        return Some(vec![own.to_owned()]);
+    }
+    let same: &[&str] = match kind {
+        ToolKind::Execute => &[SHELL],
+        ToolKind::Edit => &["write_file", "replace"],
+        ToolKind::Read => &["read_file"],
+        ToolKind::Search => &["grep_search", "glob"],
+        ToolKind::Fetch => &["web_fetch"],
+        ToolKind::Browse => &["google_web_search"],
+        _ => return None,
+    };
+    Some(same.iter().map(|name| (*name).to_owned()).collect())
+}
+
+/// What the agent calls the tool, if that is a name. Where it says none, it is the title of the call, which for a command may be the
+/// command.
+fn own(deed: &Deed) -> Option<&str> {
+    let is_word = |char: char| char.is_ascii_alphanumeric() || "_-.:".contains(char);
+    let own = deed.tool.as_deref().filter(|name| !name.is_empty())?;
+    let command = deed.command.as_deref().unwrap_or_default();
+    let program = command.split_ascii_whitespace().next();
+    let is_command = deed.title.as_deref() == Some(own) && program == Some(own);
+    (own.chars().all(is_word) && !is_command).then_some(own)
+}
+
+/// What there is, where there is no name.
+fn shown(deed: &Deed) -> &str {
+    let tool = deed.tool.as_deref().filter(|name| !name.is_empty());
+    tool.or(deed.title.as_deref()).unwrap_or("unknown")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deed(kind: ToolKind, tool: &str) -> Deed {
+        Deed {
+            kind,
+            tool: Some(tool.to_owned()),
+            title: Some("Title".to_owned()),
+            command: None,
+            paths: Vec::new(),
+            shows_diff: false,
+            mcp_server: None,
+        }
+    }
+
+    #[track_caller]
+    fn check(deed: &Deed, expected: &[&[&str]]) {
+        assert_eq!(of(deed), expected, "{deed:?}");
+    }
+
+    const EDIT: &[&str] = &["write_file", "replace"];
+
+    #[test]
+    fn a_tool_goes_by_what_gemini_cli_calls_it_and_by_its_own_name() {
+        let check = |kind, tool, expected: &[&str]| check(&deed(kind, tool), &[expected]);
+        check(ToolKind::Edit, "write_file", &["write_file"]);
+        check(ToolKind::Edit, "replace", &["replace"]);
+        check(ToolKind::Edit, "Edit", &["write_file", "replace", "Edit"]);
+        check(ToolKind::Edit, "Writing to n.txt", EDIT);
+        check(ToolKind::Execute, "Bash", &[SHELL, "Bash"]);
+        check(ToolKind::Mcp, "mcp_server_tool", &["mcp_server_tool"]);
+        check(ToolKind::Delete, "delete my file", EDIT);
+        check(ToolKind::Think, "think a while", &["think a while"]);
+        check(ToolKind::Unclassified, "", &["Title"]);
+        check(ToolKind::Edit, "fs/write_text_file", EDIT);
+    }
+
+    #[test]
+    fn what_it_calls_itself_hides_nothing() {
+        check(
+            &deed(ToolKind::Execute, "read_file"),
+            &[&[SHELL, "read_file"]],
+        );
+        let command = |kind, tool| Deed {
+            command: Some("rm x".to_owned()),
+            ..deed(kind, tool)
+        };
+        let reads = ["read_file"];
+        check(&command(ToolKind::Read, "a b"), &[&[SHELL], &reads]);
+        let topic = ["update_topic"];
+        check(
+            &command(ToolKind::Think, "update_topic"),
+            &[&[SHELL], &topic],
+        );
+        let own = [SHELL, "my_shell"];
+        check(&command(ToolKind::Unclassified, "my_shell"), &[&own]);
+        let served = Deed {
+            mcp_server: Some("srv".to_owned()),
+            ..command(ToolKind::Unclassified, "mcp_srv_sh")
+        };
+        check(&served, &[&[SHELL], &["mcp_srv_sh"]]);
+        let diff = |kind| Deed {
+            shows_diff: true,
+            ..command(kind, "a b")
+        };
+        check(&diff(ToolKind::Read), &[&[SHELL], EDIT, &reads]);
+        check(&diff(ToolKind::Edit), &[&[SHELL], EDIT]);
+    }
+
+    #[test]
+    fn a_commands_title_is_no_name() {
+        let run = Deed {
+            title: Some("ls".to_owned()),
+            command: Some("ls -l".to_owned()),
+            ..deed(ToolKind::Execute, "ls")
+        };
+        check(&run, &[&[SHELL]]);
+    }
+}

@@ -1,0 +1,89 @@
+//! The first line of a script that is to run by itself: whether what it names can run it.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::super::Entry;
+use super::scripts::is_executable;
+use super::{Found, Report, Severity};
+use crate::notice::Place;
+
+/// Systems look no further.
+const LONGEST: u64 = 4096;
+
+pub(super) fn look(report: &mut Report<'_>, entry: &Entry, path: &Path) {
+    let Some(line) = first_line(path) else { return };
+    let Some((severity, sentence, hint)) = trouble(report, path, &line) else {
+        return;
+    };
+    let found = Found {
+        severity,
+        code: "bad_interpreter",
+        subject: entry.hook.display_name(),
+        sentence,
+        hint,
+    };
+    report.add_at(path, Some(Place { line: 1, column: 1 }), found);
+}
+
+/// What is behind `#!`, if a file begins like that.
+fn first_line(path: &Path) -> Option<String> {
+    let file = File::open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    let line = bytes.strip_prefix(b"#!")?;
+    let line = line.split(|byte| *byte == b'\n').next()?;
+    Some(String::from_utf8_lossy(line).into_owned())
+}
+
+type Trouble = (Severity, String, Option<String>);
+
+fn trouble(report: &Report<'_>, path: &Path, line: &str) -> Option<Trouble> {
+    let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
+    let program = words.next()?; // without one, the shell runs it itself
+    if line.ends_with('\r') {
+        let shown = line.trim();
+        let sentence = format!(
+            "its first line ends as lines do on Windows, so the shell looks for `{shown}` with a carriage return behind it, and cannot start it"
+        );
+        let hint = format!("sed -i 's/\\r$//' {}", path.display());
+        return Some((Severity::Error, sentence, Some(hint)));
+    }
+    // A relative path counts from where hooks run.
+    let interpreter = report.setup.workspace.join(program);
+    let what = match fs::metadata(&interpreter) {
+        Err(_) => "is not there",
+        Ok(about) if about.is_dir() => "is a directory",
+        Ok(about) if !is_executable(&about) => "is not executable",
+        Ok(_) => return by_env(program, words, report.surroundings.search_path),
+    };
+    let sentence =
+        format!("`{program}`, which its first line names, {what}: the shell cannot start it");
+    Some((Severity::Error, sentence, None))
+}
+
+/// `env` looks for the program in `PATH`, which may be another when hooks run.
+fn by_env<'a>(
+    program: &str,
+    words: impl Iterator<Item = &'a str>,
+    search_path: &[PathBuf],
+) -> Option<Trouble> {
+    if program.rsplit('/').next() != Some("env") || search_path.is_empty() {
+        return None;
+    }
+    let name = words
+        .into_iter()
+        .find(|word| !word.starts_with('-') && !word.contains('='))?;
+    let is_there = |folder: &PathBuf| folder.join(name).is_file();
+    if search_path.iter().any(is_there) {
+        return None;
+    }
+    let sentence = format!(
+        "`{name}`, which its first line names, is in no directory of PATH: `env` cannot start it"
+    );
+    Some((Severity::Warning, sentence, None))
+}
