@@ -192,14 +192,14 @@ fn placed(target: &Path, names: &[String], steps: &[Step]) -> Vec<Placed> {
 
 /// Takes all steps, or none.
 pub(super) fn all(moves: &Moves<'_>, steps: &[Step]) -> Result<(), InstallError> {
-    for (number, step) in steps.iter().enumerate() {
+    for step in steps {
         let location = moves.target.join(&step.name);
         let error = match moves.forward(step) {
             Ok(Taken::Done) => continue,
             Ok(Taken::LeftAlone) => InstallError::Changed(location),
             Err(error) => at(&location)(error),
         };
-        return Err(undo(moves, &steps[..=number], error));
+        return Err(undo(moves, steps, error));
     }
     Ok(())
 }
