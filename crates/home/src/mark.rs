@@ -133,6 +133,7 @@ fn open_up(root: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
 fn open_up(_: &Path) -> io::Result<()> {
     Ok(())
 }
