@@ -87,10 +87,7 @@ impl Job {
             ),
             (!speaking.mcp_servers.is_empty(), "--mcp-config"),
             (speaking.auth_method.is_some(), "--auth"),
-            (
-                speaking.hooks && self.agent != Agent::Gemini,
-                "--hooks: nobody asks us anything there",
-            ),
+            (speaking.hooks && self.agent != Agent::Gemini, "--hooks"),
         ];
         if let Some((_, what)) = asked.into_iter().find(|(is_asked, _)| *is_asked) {
             return Err(JobError::NotSpoken { what });
