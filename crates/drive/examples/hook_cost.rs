@@ -1,7 +1,9 @@
 //! What a hook costs beside the same command started directly: `cargo run --release --example hook_cost -- COUNT ROUNDS BALLAST_MB`.
 //!
-//! Both take turns in one process, and the least of all rounds counts. It prints the CPU time of one hook in microseconds, of parent
-//! and child, user and system: started directly, started directly again, and run as a hook.
+//! Both take turns in one process: the command directly, as a hook, and directly again. It prints five numbers. First the CPU time of
+//! one of each in microseconds, of parent and child, user and system, in the median round: directly, directly again, as a hook. Then,
+//! in the median round too, how many times the one is the other: a hook of the two around it, and the second of the first. What else
+//! the machine does disturbs neighbours alike.
 
 #[cfg(unix)]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,7 +19,6 @@ mod unix {
     use std::io::{Write as _, stdout};
     use std::path::PathBuf;
     use std::process::{Command, Stdio};
-    use std::time::Duration;
 
     use lapidary_drive::hooks::{Surroundings, fire};
     use lapidary_home::hooks::{Event, Hook, Plan, Source};
@@ -34,28 +35,36 @@ mod unix {
     pub(super) fn main() -> Result<()> {
         let mut numbers = std::env::args()
             .skip(1)
-            .map(|number| number.parse::<usize>());
+            .map(|number| number.parse::<u32>());
         let mut number = |or| numbers.next().unwrap_or(Ok(or));
         let (count, rounds, ballast) = (number(200)?, number(5)?, number(0)?);
-        let ballast = vec![1_u8; ballast << 20];
+        let ballast = vec![1_u8; usize::try_from(ballast)? << 20];
         let around = around()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let mut least = [Duration::MAX; 3];
+        let mut all: [Vec<f64>; 5] = Default::default();
         for _ in 0..rounds {
-            let costs = [
-                cost(|| directly(count, &around))?,
-                cost(|| runtime.block_on(as_hooks(count, &around)))?,
-                cost(|| directly(count, &around))?,
+            let direct = cost(|| directly(count, &around))?;
+            let hook = cost(|| runtime.block_on(as_hooks(count, &around)))?;
+            let again = cost(|| directly(count, &around))?;
+            let each = |of: f64| of / f64::from(count);
+            let numbers = [
+                each(direct),
+                each(again),
+                each(hook),
+                hook / f64::midpoint(direct, again),
+                again / direct,
             ];
-            for (least, cost) in least.iter_mut().zip(costs) {
-                *least = cost.min(*least);
+            for (all, number) in all.iter_mut().zip(numbers) {
+                all.push(number);
             }
         }
-        let [direct, hook, again] =
-            least.map(|all| all.as_micros() / u128::try_from(count).unwrap_or(1));
-        writeln!(stdout(), "{direct} {again} {hook}")?;
+        let [direct, again, hook, times, control] = all.map(median);
+        writeln!(
+            stdout(),
+            "{direct:.0} {again:.0} {hook:.0} {times:.3} {control:.3}"
+        )?;
         drop(ballast);
         Ok(())
     }
@@ -79,7 +88,7 @@ mod unix {
         }))
     }
 
-    async fn as_hooks(count: usize, around: &Surroundings) -> Result<()> {
+    async fn as_hooks(count: u32, around: &Surroundings) -> Result<()> {
         let hook = Hook {
             event: Event::BeforeTool,
             name: None,
@@ -107,7 +116,7 @@ mod unix {
         Ok(())
     }
 
-    fn directly(count: usize, around: &Surroundings) -> Result<()> {
+    fn directly(count: u32, around: &Surroundings) -> Result<()> {
         for _ in 0..count {
             let mut child = Command::new("bash")
                 .args(["-c", COMMAND])
@@ -126,8 +135,13 @@ mod unix {
         Ok(())
     }
 
-    /// The CPU time of this process and of those that it has waited for.
-    fn cost(run: impl FnOnce() -> Result<()>) -> Result<Duration> {
+    fn median(mut all: Vec<f64>) -> f64 {
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied().unwrap_or(f64::NAN)
+    }
+
+    /// The CPU time of this process and of those that it has waited for, in microseconds.
+    fn cost(run: impl FnOnce() -> Result<()>) -> Result<f64> {
         let spent = || -> Result<i64> {
             let all = [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN];
             let mut spent = 0;
@@ -139,6 +153,6 @@ mod unix {
         };
         let before = spent()?;
         run()?;
-        Ok(Duration::from_micros(u64::try_from(spent()? - before)?))
+        Ok(f64::from(i32::try_from(spent()? - before)?))
     }
 }
