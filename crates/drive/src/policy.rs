@@ -23,7 +23,7 @@ use crate::config::PermissionMode;
 use rule::Step;
 use shell::CommandLine;
 
-pub use deed::Deeds;
+pub use deed::{Deeds, arguments};
 pub use flag::FlagError;
 pub use options::{Choice, choose};
 pub(crate) use place::lexical;

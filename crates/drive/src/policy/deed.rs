@@ -1,5 +1,6 @@
 //! From what an agent says about a call to what it wants to do.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -17,8 +18,27 @@ const COMMANDS: [&str; 4] = ["command", "cmd", "script", "commandLine"];
 /// What editors call what they do, in the same place.
 const EDITORS_WORDS: [&str; 5] = ["view", "create", "str_replace", "insert", "undo_edit"];
 
+/// How deep in a command of an unknown shape its words may stand. What is deeper is a word as it stands.
+const DEEPEST_WORD: usize = 8;
+
 /// Calls that are remembered. Whoever has more of them open than that floods us.
 const MOST_CALLS: usize = 4096;
+
+/// Where arguments stand that are no object.
+const RAW: &str = "rawInput";
+
+/// The arguments of the call that an event tells of or asks about, as an object: what an agent gives that is none stands in it as
+/// `rawInput`.
+pub fn arguments(event: &Event) -> Option<Json> {
+    let input = match &event.body {
+        Body::ToolInvocation(call) => &call.input,
+        Body::PermissionRequest(request) => &request.tool_input,
+        _ => return None,
+    };
+    let odd = event.base.extensions.get("acp.rawInput");
+    let odd = odd.filter(|odd| !odd.token().is_null());
+    Some(odd.map_or_else(|| input.clone(), |odd| Json::object([(RAW, odd.clone())])))
+}
 
 impl Deed {
     /// What a call of a tool would do. `content` is what the agent shows beside it (`acp.toolContent`), in which diffs name
@@ -51,6 +71,7 @@ impl Deed {
     fn of_nameless(request: &PermissionRequest, event: &Event, dir: &Path) -> Self {
         let extensions = &event.base.extensions;
         let mut call = called(request);
+        call.input = arguments(event).unwrap_or(call.input);
         let places = extensions.get("acp.locations").map(Json::token);
         let places = places.into_iter().flat_map(Token::elements);
         let paths = places.filter_map(|place| place.get("path").unwrap_or(place).string());
@@ -93,7 +114,14 @@ impl Deeds {
                 let extensions = &event.base.extensions;
                 let piece = extensions.get("acp.toolContentChunk");
                 let content = extensions.get("acp.toolContent").or(piece);
-                let mut deed = Deed::of_call(call, content, &self.dir);
+                let odd = extensions
+                    .get("acp.rawInput")
+                    .and_then(|_| arguments(event));
+                let odd = odd.map(|input| ToolInvocation {
+                    input,
+                    ..(**call).clone()
+                });
+                let mut deed = Deed::of_call(odd.as_ref().unwrap_or(call), content, &self.dir);
                 let key = key(event, &call.call_id);
                 if let Some(known) = self.calls.get(&key).filter(|_| piece.is_some()) {
                     deed.also(known);
@@ -161,7 +189,12 @@ fn command_of(kind: &ToolKind, input: Token<'_>, title: Option<&str>) -> Option<
     let mut lines: Vec<String> = given
         .filter(|line| !is_editors(kind, input, line))
         .collect();
+    lines.retain(|line| !line.trim().is_empty()); // the title may say more
     lines.dedup();
+    if lines.is_empty() && *kind == ToolKind::Execute {
+        let raw = input.get(RAW).and_then(|raw| line_of(raw, raw));
+        lines.extend(raw.filter(|line| !line.trim().is_empty()));
+    }
     match kind {
         // Gemini sends no input over ACP: the title is the command.
         ToolKind::Execute if lines.is_empty() => title.map(str::to_owned),
@@ -181,13 +214,42 @@ fn line_of(input: Token<'_>, command: Token<'_>) -> Option<String> {
     if command.kind() == Kind::Array {
         return words_of(command).map(|words| line_of_words(&words));
     }
+    if command.kind() == Kind::Object {
+        return unknown(command);
+    }
     let program = command.string()?.into_owned();
-    match input.get("args").and_then(words_of) {
-        // Alone it is a line as somebody typed it.
-        Some(args) if !args.is_empty() => {
-            Some(command_line(&program, args.iter().map(String::as_str)))
+    let args = input.get("args").and_then(Token::non_null);
+    Some(match args.map(|args| (args, words_of(args))) {
+        Some((_, Some(args))) if !args.is_empty() => {
+            command_line(&program, args.iter().map(String::as_str))
         }
-        _ => Some(program),
+        Some((args, None)) => match args.string() {
+            Some(args) => format!("{program} {args}"),
+            None => format!("{program} {}", args.as_str()),
+        },
+        // Alone it is a line as somebody typed it.
+        _ => program,
+    })
+}
+
+/// A command in a shape that nobody knows. No rule that allows commands is sure of the first line, and one that denies finds its words in
+/// the second.
+fn unknown(command: Token<'_>) -> Option<String> {
+    let mut words = Vec::new();
+    words_in(command, DEEPEST_WORD, &mut words);
+    let is_any = command.members().next().is_some();
+    is_any.then(|| format!("{}\n{}", command.as_str(), words.join(" ")))
+}
+
+/// The texts in a value, in the order in which they stand.
+fn words_in(value: Token<'_>, depth: usize, words: &mut Vec<String>) {
+    words.extend(value.string().map(Cow::into_owned));
+    let inside = value.elements();
+    for inner in inside.chain(value.members().map(|(_, inner)| inner)) {
+        match depth.checked_sub(1) {
+            Some(depth) => words_in(inner, depth, words),
+            None => words.push(inner.as_str().to_owned()),
+        }
     }
 }
 

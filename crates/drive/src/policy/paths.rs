@@ -10,7 +10,7 @@ use lapidary_vocab::{Json, Text};
 use super::Deed;
 
 /// Where agents put files and directories.
-const PATHS: [&str; 24] = [
+const PATHS: [&str; 48] = [
     "path",
     "paths",
     "file",
@@ -18,24 +18,66 @@ const PATHS: [&str; 24] = [
     "file_path",
     "filePath",
     "file_paths",
+    "filePaths",
+    "filename",
+    "fileName",
+    "file_name",
     "absolute_path",
+    "absolutePath",
     "abs_path",
+    "relative_path",
+    "relativePath",
     "notebook_path",
+    "notebookPath",
     "target_file",
+    "targetFile",
+    "target_path",
+    "targetPath",
     "directory",
     "dir",
     "dir_path",
+    "dirPath",
     "source",
     "source_path",
+    "sourcePath",
     "destination",
     "destination_path",
+    "destinationPath",
     "old_path",
     "new_path",
     "oldPath",
     "newPath",
     "from_path",
     "to_path",
+    "fromPath",
+    "toPath",
+    "move_path",
+    "movePath",
+    "src_path",
+    "dst_path",
+    "dest_path",
+    "textDocument",
+    "oldUri",
+    "newUri",
 ];
+
+/// Where they put addresses, of which those of files count.
+const ADDRESSES: [&str; 5] = ["uri", "uris", "file_uri", "fileUri", "documentUri"];
+
+/// Where whoever moves or changes a file puts it, and others put whatever they like.
+const ENDS: [&str; 6] = ["from", "to", "src", "dst", "dest", "target"];
+
+/// Where they list what is changed: in each item there may be a file, or each goes by the name of its file.
+const CHANGES: [&str; 5] = [
+    "edits",
+    "changes",
+    "documentChanges",
+    "file_changes",
+    "fileChanges",
+];
+
+/// Where they list what is done, perhaps to files.
+const STEPS: [&str; 3] = ["operations", "moves", "renames"];
 
 /// Where they put patterns that may lead anywhere.
 const PATTERNS: [&str; 2] = ["glob", "include"];
@@ -60,6 +102,8 @@ pub(super) struct Paths<'a> {
     seen: HashSet<PathBuf>,
     /// There are more than are looked at.
     is_full: bool,
+    /// What is called `from` or `to` is a file.
+    has_ends: bool,
     /// There is a diff.
     pub(super) is_shown: bool,
 }
@@ -71,6 +115,7 @@ impl<'a> Paths<'a> {
             found: Vec::new(),
             seen: HashSet::new(),
             is_full: false,
+            has_ends: false,
             is_shown: false,
         }
     }
@@ -84,6 +129,8 @@ impl<'a> Paths<'a> {
     }
 
     pub(super) fn of_input(&mut self, input: Token<'_>, tool: &str, kind: &ToolKind) {
+        let changes = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move];
+        self.has_ends = changes.contains(kind);
         self.of_members(input, DEEPEST);
         if *kind == ToolKind::Search {
             let pattern = tool
@@ -98,8 +145,50 @@ impl<'a> Paths<'a> {
 
     fn of_members(&mut self, object: Token<'_>, depth: usize) {
         for (name, value) in object.members() {
-            if PATHS.iter().any(|known| name.is(known)) {
+            let is_one_of = |names: &[&str]| names.iter().any(|known| name.is(known));
+            if is_one_of(&PATHS) || (self.has_ends && is_one_of(&ENDS)) {
                 self.of_value(value, depth);
+            } else if is_one_of(&CHANGES) {
+                self.of_steps(value, depth);
+                self.of_changes(value, depth);
+            } else if is_one_of(&STEPS) {
+                self.of_steps(value, depth);
+            } else if is_one_of(&ADDRESSES) {
+                self.of_addresses(value);
+            }
+        }
+    }
+
+    fn of_steps(&mut self, steps: Token<'_>, depth: usize) {
+        for step in steps.elements() {
+            match depth.checked_sub(1) {
+                _ if self.is_full => return,
+                Some(depth) => self.of_members(step, depth),
+                None => self.add("/"), // as below
+            }
+        }
+    }
+
+    /// Changes under the names of the files that are changed.
+    fn of_changes(&mut self, changes: Token<'_>, depth: usize) {
+        for (name, change) in changes.members() {
+            if self.is_full {
+                return;
+            }
+            self.add(&name.string().unwrap_or_default());
+            if let Some(depth) = depth.checked_sub(1) {
+                self.of_members(change, depth);
+            }
+        }
+    }
+
+    fn of_addresses(&mut self, value: Token<'_>) {
+        for address in std::iter::once(value).chain(value.elements()) {
+            let address = address.string().unwrap_or_default();
+            // `C:` is no scheme, and nobody opens a file by the name of a web page.
+            let is_elsewhere = address.contains("://") && file_of(&address).is_none();
+            if !is_elsewhere {
+                self.add(&address);
             }
         }
     }
@@ -155,8 +244,18 @@ impl<'a> Paths<'a> {
         }
     }
 
+    /// A file, by its path or by its address: whoever reads an address resolves its escapes, or does not.
     fn add(&mut self, path: &str) {
-        let path = path.strip_prefix("file://").unwrap_or(path);
+        let Some(named) = file_of(path) else {
+            return self.add_path(path);
+        };
+        let plain = named.split(['?', '#']).next().unwrap_or_default();
+        for path in [&unescaped(plain), &unescaped(named), named] {
+            self.add_path(path); // each once
+        }
+    }
+
+    fn add_path(&mut self, path: &str) {
         if path.is_empty() || self.is_full {
             return;
         }
@@ -175,4 +274,34 @@ impl<'a> Paths<'a> {
         self.seen.insert(path.clone());
         self.found.push(path);
     }
+}
+
+/// The path in the address of a file: `file:///a`, `file://localhost/a`, `FILE:/a`.
+fn file_of(address: &str) -> Option<&str> {
+    let (scheme, rest) = address.split_once(':')?;
+    if !scheme.eq_ignore_ascii_case("file") {
+        return None;
+    }
+    Some(match rest.strip_prefix("//") {
+        Some(rest) if !rest.starts_with('/') => rest
+            .strip_prefix("localhost")
+            .filter(|path| path.starts_with('/'))
+            .unwrap_or(rest),
+        Some(rest) => rest,
+        None => rest,
+    })
+}
+
+/// What `%2e` and the like stand for.
+fn unescaped(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| *first == b'%');
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -145,6 +145,12 @@ impl Call {
         object.unwrap_or_else(Json::empty_object)
     }
 
+    /// Arguments that are no object.
+    pub(super) fn odd_input(&self) -> Option<(&'static str, Json)> {
+        let odd = self.input.as_ref().filter(|input| !is_object(input));
+        odd.map(|input| ("acp.rawInput", input.clone()))
+    }
+
     fn paths(&self) -> Vec<Text> {
         let path = |place: &Json| match place.token().kind() {
             Kind::String => Some(place.to_text()),
@@ -178,8 +184,7 @@ impl Call {
                 .as_ref()
                 .map(|status| ("acp.status", Json::from(status))),
         );
-        let odd = self.input.as_ref().filter(|input| !is_object(input));
-        extra.extend(odd.map(|input| ("acp.rawInput", input.clone())));
+        extra.extend(self.odd_input());
         if !self.content.is_empty() && !self.is_over {
             extra.push(("acp.toolContent", Json::array(self.content.clone())));
         }

@@ -57,6 +57,7 @@ impl AcpNormalizer {
         let options = asked.options.map(|options| current.json(options));
         let options = options.unwrap_or_else(|| Json::array([]));
         let mut extra = vec![("acp.options", options)];
+        extra.extend(call.odd_input());
         if nameless {
             extra.extend(call.shown());
         }

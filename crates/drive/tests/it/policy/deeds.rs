@@ -45,6 +45,7 @@ fn commands_are_found_where_agents_put_them() {
             json!({"command": "npm", "args": ["run", "a b"]}),
             Some("npm run 'a b'"),
         ),
+        (json!({"command": "rm", "args": "-rf x"}), Some("rm -rf x")),
         (json!({"command": 5}), None),
         (json!({}), None),
     ] {
@@ -133,6 +134,78 @@ fn paths_are_found_where_agents_put_them() {
     assert_eq!(paths(&up), ["/nowhere/project/../.."]);
     let regex = of_call("grep_search", "search", &json!({"pattern": "/etc/"}));
     assert_eq!(paths(&regex), [""; 0]);
+}
+
+#[test]
+fn files_of_changes_are_found_however_they_are_listed() {
+    let a = "/nowhere/project/a";
+    for (input, expected) in [
+        (
+            json!({"edits": [{"file_path": "a", "new_string": "/b"}]}),
+            vec![a],
+        ),
+        (
+            json!({"changes": {"a": {"type": "update", "move_path": "/b"}, "path": {}}}),
+            vec![a, "/b", "/nowhere/project/path"],
+        ),
+        (json!({"changes": [{"path": "a"}]}), vec![a]),
+        (json!({"changes": "a lot"}), vec![]),
+        (
+            json!({"documentChanges": [{"textDocument": {"uri": "file:///b"}}, {"kind": "rename", "oldUri": "a"}]}),
+            vec!["/b", a],
+        ),
+        (
+            json!({"operations": [{"from": "a", "to": "/b"}]}),
+            vec![a, "/b"],
+        ),
+        (json!({"from": "a", "to": "/b"}), vec![a, "/b"]),
+        (json!({"uri": "file:///b"}), vec!["/b"]),
+        (json!({"uri": "FILE://localhost/b"}), vec!["/b"]),
+        (json!({"uri": "file:///%2Eenv"}), vec!["/.env", "/%2Eenv"]),
+        (json!({"path": "file:/x#L1"}), vec!["/x", "/x#L1"]),
+        (
+            json!({"uris": ["a", "https://a/b"], "uri": "git://x/y"}),
+            vec![a],
+        ),
+    ] {
+        let deed = of_call("t", "edit", &input);
+        assert_eq!(paths(&deed), expected, "{input}");
+    }
+    let mail = json!({"from": "me", "to": ["you"], "edits": [], "changes": {}});
+    assert_eq!(paths(&of_call("mail", "other", &mail)), [""; 0]);
+}
+
+#[test]
+fn a_command_in_an_unknown_shape_is_one_that_nobody_is_sure_of() {
+    let input = json!({"command": {"exec": ["rm", {"arg": "-rf"}], "dir": "x"}});
+    let call = json!({"event": "tool_invocation", "callId": "c", "toolName": "ls", "title": "ls", "kind": "execute", "input": input});
+    let deed = Deeds::new(ROOT).note(&event(&call)).unwrap();
+    let line = format!("{}\nrm -rf x", input["command"]);
+    assert_eq!(deed.command.as_deref(), Some(line.as_str()));
+    assert_eq!(denying("execute:rm *").decide(&deed).effect, Effect::Deny);
+    assert_eq!(allowing("execute:rm *").decide(&deed).effect, Effect::Ask);
+    assert_eq!(allowing("execute:ls").decide(&deed).effect, Effect::Ask);
+}
+
+#[test]
+fn arguments_that_are_no_object_are_the_command() {
+    for (raw, line) in [
+        (json!("rm x"), "rm x"),
+        (json!(["rm", "x y"]), "rm 'x y'"),
+        (json!(" "), "ls"),
+    ] {
+        let call = |event: &str| {
+            self::event(&json!({
+                "event": event, "callId": "c", "requestId": "1", "toolName": "ls", "title": "ls",
+                "kind": "execute", "toolKind": "execute", "input": {}, "toolInput": {},
+                "extensions": {"acp.rawInput": raw},
+            }))
+        };
+        for event in ["tool_invocation", "permission_request"] {
+            let deed = Deeds::new(ROOT).note(&call(event)).unwrap();
+            assert_eq!(deed.command.as_deref(), Some(line), "{event}");
+        }
+    }
 }
 
 #[test]
