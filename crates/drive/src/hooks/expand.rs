@@ -1,62 +1,173 @@
 //! Names that are replaced in a hook's command before a shell sees it, as Gemini CLI (0.61) replaces them: as text, wherever they
 //! stand, also as the beginning of a longer name. The form in braces is left to the shell, which finds it in the environment.
+//!
+//! Text between quotes of the hook's own is code as soon as it holds a quote or a `$`, however it is quoted itself. So what could mean
+//! anything to a shell is not replaced, but left to the environment as well: an agent chooses its session's id, and whoever opens a
+//! session its directory.
 
-use super::shell::quoted;
+use super::shell::{from_environment, quoted};
 
 /// What the names stand for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places<'a> {
     /// The project's directory, where the hook runs.
-    pub(super) project: &'a str,
+    pub(super) project: Place<'a>,
     /// Where the session works.
-    pub(super) cwd: &'a str,
+    pub(super) cwd: Place<'a>,
     /// Where plans are kept.
-    pub(super) plans: &'a str,
+    pub(super) plans: Place<'a>,
     /// The session's id.
-    pub(super) session: &'a str,
+    pub(super) session: Place<'a>,
 }
 
-/// The command with its names replaced. One after the other: what a replacement brings in may be replaced again, as there.
+/// What a name stands for, and who chose it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place<'a> {
+    /// The user, who knows what Gemini CLI makes of a blank.
+    Own(&'a str),
+    /// Somebody else.
+    Foreign(&'a str),
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn text(self) -> &'a str {
+        match self {
+            Self::Own(text) | Self::Foreign(text) => text,
+        }
+    }
+
+    /// Whether no shell acts on any of it, in whichever quotes it stands.
+    fn is_harmless(self) -> bool {
+        let is_harmless = |char: char| match char {
+            ' ' | '~' => matches!(self, Self::Own(_)),
+            char if char.is_ascii() => char.is_ascii_alphanumeric() || "/._-+,:=@%".contains(char),
+            char => !char.is_whitespace() && !char.is_control(),
+        };
+        self.text().chars().all(is_harmless)
+    }
+}
+
+/// The command with its names replaced.
 pub(super) fn expanded(command: &str, places: Places<'_>) -> String {
     let names = [
-        ("$GEMINI_PROJECT_DIR", places.project),
-        ("$GEMINI_CWD", places.cwd),
-        ("$GEMINI_PLANS_DIR", places.plans),
-        ("$GEMINI_SESSION_ID", places.session),
-        ("$CLAUDE_PROJECT_DIR", places.project),
+        ("GEMINI_PROJECT_DIR", places.project),
+        ("GEMINI_CWD", places.cwd),
+        ("GEMINI_PLANS_DIR", places.plans),
+        ("GEMINI_SESSION_ID", places.session),
+        ("CLAUDE_PROJECT_DIR", places.project),
     ];
-    names
-        .into_iter()
-        .fold(command.to_owned(), |command, (name, place)| {
-            if command.contains(name) {
-                command.replace(name, &quoted(place))
-            } else {
-                command
-            }
-        })
+    let mut command = command.to_owned();
+    for (name, place) in names {
+        let written = format!("${name}");
+        if !command.contains(&written) {
+            continue;
+        }
+        command = if place.is_harmless() {
+            command.replace(&written, &quoted(place.text()))
+        } else {
+            left(&command, &written, name)
+        };
+    }
+    command
 }
 
-#[cfg(test)]
+/// The command with a name left to the environment: as one word, wherever the command itself has no quotes around it.
+fn left(command: &str, written: &str, name: &str) -> String {
+    let mut left = String::with_capacity(command.len());
+    let mut rest = command;
+    while let Some((before, after)) = rest.split_once(written) {
+        left.push_str(before);
+        let is_bare = !is_quoted(&left);
+        left.push_str(&from_environment(name, is_bare));
+        rest = after;
+    }
+    left + rest
+}
+
+/// Whether what follows stands in quotes, or behind a `\`. This need not be right: who takes it for the other has words cut up, but
+/// none that are run.
+fn is_quoted(before: &str) -> bool {
+    let (mut open, mut is_escaped) = (None, false);
+    for char in before.chars() {
+        match (open, char) {
+            _ if is_escaped => is_escaped = false,
+            (None | Some('"'), '\\') => is_escaped = true,
+            (None, '"' | '\'') => open = Some(char),
+            (Some(quote), _) if quote == char => open = None,
+            _ => {}
+        }
+    }
+    open.is_some() || is_escaped
+}
+
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    fn check(command: &str, expected: &str) {
+    #[track_caller]
+    fn check(command: &str, session: &str, expected: &str) {
         let places = Places {
-            project: "/a b",
-            cwd: "/a b/c",
-            plans: "/plans",
-            session: "s1",
+            project: Place::Own("/a b"),
+            cwd: Place::Own("/a b/c"),
+            plans: Place::Own("/plans"),
+            session: Place::Foreign(session),
         };
         assert_eq!(expanded(command, places), expected);
     }
 
     #[test]
     fn names_are_replaced_as_text() {
+        let check = |command, expected| check(command, "s1", expected);
         check("$GEMINI_PROJECT_DIR/x.sh", "'/a b'/x.sh");
         check("ls $GEMINI_CWDX $GEMINI_CWD", "ls '/a b/c'X '/a b/c'");
         check("${GEMINI_CWD} $GEMINI_PLANS_DIR", "${GEMINI_CWD} /plans");
         check("echo '$GEMINI_SESSION_ID'", "echo 's1'");
         check("$CLAUDE_PROJECT_DIR$CLAUDE", "'/a b'$CLAUDE");
         check("$gemini_cwd $HOME", "$gemini_cwd $HOME");
+    }
+
+    #[test]
+    fn what_means_something_to_a_shell_is_left_to_the_environment() {
+        let ids = [
+            "$(x)",
+            "`x`",
+            "a;b",
+            "a b",
+            "a\nb",
+            "'",
+            "\"",
+            "\\",
+            "a&b",
+            "~a",
+            "{a,b}",
+            "*",
+            "\u{a0}",
+            "$GEMINI_CWD",
+        ];
+        for id in ids {
+            let check = |command, expected| check(command, id, expected);
+            check("a $GEMINI_SESSION_ID b", "a \"${GEMINI_SESSION_ID}\" b");
+            check("\"$GEMINI_SESSION_ID\"", "\"${GEMINI_SESSION_ID}\"");
+            check("sh -c '$GEMINI_SESSION_ID'", "sh -c '${GEMINI_SESSION_ID}'");
+            check("\\$GEMINI_SESSION_IDX", "\\${GEMINI_SESSION_ID}X");
+            check(
+                "\"it's $GEMINI_SESSION_ID\" $GEMINI_SESSION_ID",
+                "\"it's ${GEMINI_SESSION_ID}\" \"${GEMINI_SESSION_ID}\"",
+            );
+        }
+    }
+
+    #[test]
+    fn so_is_a_directory_of_the_users_own() {
+        for project in ["/a $(x)", "/a;b", "/it's", "/`x`"] {
+            let places = Places {
+                project: Place::Own(project),
+                cwd: Place::Own("/"),
+                plans: Place::Own("/"),
+                session: Place::Foreign("s"),
+            };
+            let command = expanded("\"$CLAUDE_PROJECT_DIR/$GEMINI_CWD\"", places);
+            assert_eq!(command, "\"${CLAUDE_PROJECT_DIR}//\"", "{project}");
+        }
     }
 }

@@ -55,7 +55,8 @@ pub struct Ran {
     pub error: Option<HookError>,
 }
 
-/// Why a hook has no answer. None of these blocks anything, as with Gemini CLI: whoever fires hooks has to say so.
+/// Why a hook has no answer. None of these blocks anything by itself, as with Gemini CLI: whoever fires hooks has to say so. Around an
+/// agent that is spoken to, one that could not be [started](Self::Start) holds a call back.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HookError {
@@ -140,18 +141,20 @@ pub async fn fire(
     }
 }
 
-/// Each is told what the one before it has changed. A refusal does not keep the next from running.
+/// Each is told what the one before it has changed, if that is what happens then. A refusal does not keep the next from running.
 async fn in_turn(
     hooks: &[Hook],
     input: Input,
     around: &Surroundings,
     cancel: &CancellationToken,
 ) -> Vec<Ran> {
+    let is_fixed = around.arguments_are_fixed && input.event() == Event::BeforeTool;
     let mut told = Told::of(input);
     let mut runs = Vec::with_capacity(hooks.len());
     for hook in hooks {
         let ran = run(hook.clone(), told.clone(), around, cancel).await;
-        if let Some(output) = ran.answer.output.as_ref().filter(|_| ran.is_success()) {
+        let is_heard = ran.is_success() && !is_fixed;
+        if let Some(output) = ran.answer.output.as_ref().filter(|_| is_heard) {
             let next = Input::clone(&told.input).after(output);
             if next != *told.input {
                 told = Told::of(next);

@@ -39,6 +39,19 @@ pub(super) const AFTER: &str = "; if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE 
 #[cfg(unix)]
 pub(super) const AFTER: &str = "";
 
+/// How PowerShell reads a variable of the environment: never as code, and always as one word.
+#[cfg(windows)]
+pub(super) fn from_environment(name: &str, _is_bare: bool) -> String {
+    format!("${{env:{name}}}")
+}
+
+/// How bash reads a variable of the environment: never as code, and as one word if quotes are around it.
+#[cfg(unix)]
+pub(super) fn from_environment(name: &str, is_bare: bool) -> String {
+    let quote = if is_bare { "\"" } else { "" };
+    format!("{quote}${{{name}}}{quote}")
+}
+
 /// A word for PowerShell.
 #[cfg(windows)]
 pub(super) fn quoted(word: &str) -> String {

@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use super::Running;
 use super::environment::{Redaction, sanitised};
-use super::expand::{Places, expanded};
+use super::expand::{Place, Places, expanded};
 use super::shell::{AFTER, SHELL, shell};
+use crate::acp::OpenedSession;
 use crate::process::Command;
 use lapidary_home::hooks::Hook;
 
@@ -35,6 +36,8 @@ pub struct Surroundings {
     pub redaction: Redaction,
     /// Whether the project is trusted. If not, none of its hooks run.
     pub is_trusted: bool,
+    /// Nobody can give a tool other arguments than its own: what a hook would rather have, the next is not told.
+    pub arguments_are_fixed: bool,
     /// Those that run right now.
     pub running: Running,
 }
@@ -51,6 +54,7 @@ impl Surroundings {
             variables,
             redaction: redaction(setup),
             is_trusted: setup.is_trusted(),
+            arguments_are_fixed: false,
             running: Running::default(),
         }
     }
@@ -73,11 +77,15 @@ impl Surroundings {
             Some(_) => lossy(&self.cwd),
             None => base.cwd.clone(), // whatever somebody has made of it
         };
+        let session = for_environment(&base.session_id);
         let places = Places {
-            project: &project,
-            cwd: &base.cwd,
-            plans: &plans,
-            session: &base.session_id,
+            project: Place::Own(&project),
+            cwd: match self.session_cwd {
+                Some(_) => Place::Foreign(&base.cwd),
+                None => Place::Own(&base.cwd),
+            },
+            plans: Place::Own(&plans),
+            session: Place::Foreign(&session),
         };
         let mut variables = sanitised(&self.variables, &self.redaction);
         let ours = [
@@ -87,7 +95,7 @@ impl Surroundings {
             ("GEMINI_SESSION_ID", places.session),
             ("CLAUDE_PROJECT_DIR", places.project),
         ];
-        variables.extend(ours.map(|(name, value)| (name.into(), value.into())));
+        variables.extend(ours.map(|(name, value)| (name.into(), value.text().into())));
         let own = hook.env.iter();
         variables.extend(own.map(|(name, value)| (name.into(), value.into())));
         let (program, before) = shell(&variables);
@@ -97,6 +105,12 @@ impl Surroundings {
         told.envs(variables);
         told
     }
+}
+
+/// A session's id as far as an environment holds it. No session is opened by another, but an agent may speak of one that nobody opened.
+fn for_environment(id: &str) -> String {
+    let id = &id[..id.floor_char_boundary(OpenedSession::LONGEST_ID)];
+    id.replace('\0', "")
 }
 
 fn lossy(path: &Path) -> String {

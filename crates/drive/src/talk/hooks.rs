@@ -121,6 +121,7 @@ impl Firing {
         Surroundings {
             session_id: session.to_owned(),
             session_cwd: self.cwd_of(session),
+            arguments_are_fixed: true,
             ..self.hooks.around.clone()
         }
     }

@@ -93,8 +93,7 @@ impl Course<'_> {
         };
         let opened = opened?;
         if let Ok(opened) = &opened {
-            if opened.id.is_empty() {
-                let message = "the agent opened a session without an id".to_owned();
+            if let Some(message) = opened.misfit() {
                 return Err(stopped(Cause::ProtocolError, message, None));
             }
             self.stage.opened(opened);

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let event = event(&args.event)?;
     let Place { environment, setup } = Place::open(&args.workspace)?;
     let variables = environment.vars.into_iter().collect();
-    let around = Surroundings::of(&setup, "hook-test", variables);
+    let mut around = Surroundings::of(&setup, "hook-test", variables);
     let moments = moments::of(args, event, &around)?;
     let registry = Registry::of(&setup);
     let mut test = HookTest {
@@ -81,7 +81,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     };
     let cancel = CancellationToken::new();
     let runtime = runtime()?;
-    for (input, plan) in moments.into_iter().flat_map(|it| planned(it, &registry)) {
+    for (input, plan, is_fixed) in moments.into_iter().flat_map(|it| planned(it, &registry)) {
+        around.arguments_are_fixed = is_fixed;
         let fired = runtime.block_on(fired(&plan, input.clone(), &around, &cancel));
         test.moments.push(report::moment(&plan, &input, &fired));
         if cancel.is_cancelled() {
@@ -99,8 +100,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     })
 }
 
-/// The hooks of a moment. A tool may go by several names: of those for which there are no more hooks, only the first is shown.
-fn planned(moment: Moment, registry: &Registry) -> Vec<(Input, Plan)> {
+/// The hooks of a moment, and whether nobody can change a tool's arguments there. A tool may go by several names: of those for which there
+/// are no more hooks, only the first is shown.
+fn planned(moment: Moment, registry: &Registry) -> Vec<(Input, Plan, bool)> {
     let mut first = None;
     let mut all = Vec::new();
     for round in moment.rounds {
@@ -114,9 +116,11 @@ fn planned(moment: Moment, registry: &Registry) -> Vec<(Input, Plan)> {
         all.extend(once_each(plans));
     }
     if all.is_empty() {
-        return first.into_iter().collect();
+        all.extend(first);
     }
-    all
+    let all = all.into_iter();
+    all.map(|(input, plan)| (input, plan, moment.is_fixed))
+        .collect()
 }
 
 /// Hooks have groups of their own, which a Ctrl-C that is typed at us does not reach: whoever interrupts us ends them, too.

@@ -202,3 +202,19 @@ fn an_answer_that_a_hook_anticipates_is_too_late() {
     peer.done(&prompt);
     assert!(peer.finish().words().starts_with("[no: a hook denied it"));
 }
+
+/// Whoever opens a session chooses its directory, and the agent may have made one.
+#[test]
+fn the_directory_of_a_session_is_not_run() {
+    let hooks = json!({"SessionStart": noting(r#"echo "$GEMINI_CWD" > where; ls $GEMINI_CWD"#)});
+    let mut peer = peer(&hooks);
+    let project = peer.world.path("project");
+    let odd = "a $(touch PWNED)";
+    fs::create_dir(project.join(odd)).unwrap();
+    peer.does("create_session", json!({"cwd": odd}));
+    let world = peer.end_of();
+    assert!(!world.path("project/PWNED").exists());
+    let noted = fs::read_to_string(project.join("where")).unwrap();
+    let cwd = project.canonicalize().unwrap().join(odd);
+    assert_eq!(noted, format!("{}\n", cwd.display()));
+}

@@ -148,6 +148,23 @@ pub struct Modes {
 }
 
 impl OpenedSession {
+    /// No id is longer, in bytes: hooks find it in their environment, where there is not room for everything.
+    pub const LONGEST_ID: usize = 4096;
+
+    /// Why nobody can use a session of this id.
+    pub(crate) fn misfit(&self) -> Option<String> {
+        let opened = "the agent opened a session";
+        let longest = Self::LONGEST_ID;
+        match self.id.as_str() {
+            "" => Some(format!("{opened} without an id")),
+            id if id.contains('\0') => Some(format!("{opened} with a NUL in its id")),
+            id if id.len() > longest => {
+                Some(format!("{opened} with an id of more than {longest} bytes"))
+            }
+            _ => None,
+        }
+    }
+
     /// An answer to opening a session. One that was opened again is not named there.
     pub(super) fn of(answer: &Answer, known: Option<&str>) -> Self {
         let read = results::SessionOpened::of(answer.result.token());

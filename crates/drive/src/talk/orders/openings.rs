@@ -88,8 +88,8 @@ impl Hands {
             }
             opened => opened?,
         };
-        if opened.id.is_empty() {
-            return Err("the agent opened a session without an id".into());
+        if let Some(misfit) = opened.misfit() {
+            return Err(misfit.into());
         }
         self.label.is_about(&opened.id);
         self.stage.opened(&opened);

@@ -105,6 +105,74 @@ async fn a_tools_input_is_changed_for_the_next() {
 }
 
 #[tokio::test]
+async fn arguments_that_nobody_can_change_stay_what_they_are_for_the_next() {
+    let scene = Scene::new();
+    let change = json!({"hookSpecificOutput": {"tool_input": {"file_path": "b.txt"}}});
+    let plan = lapidary_home::hooks::Plan {
+        hooks: vec![hook(&format!("echo '{change}'")), hook("cat")],
+        order: lapidary_home::hooks::Order::Sequential,
+        ..Default::default()
+    };
+    let around = lapidary_drive::hooks::Surroundings {
+        arguments_are_fixed: true,
+        ..scene.around()
+    };
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let fired = lapidary_drive::hooks::fire(&plan, scene.call(), &around, &cancel).await;
+    let payload: Value = serde_json::from_str(&fired.runs[1].stdout.text()).unwrap();
+    assert_eq!(payload["tool_input"], json!({"file_path": "a.txt"}));
+}
+
+/// Whatever stands in the names that are replaced, in whichever quotes, none of it is run.
+#[tokio::test]
+async fn nothing_that_others_choose_is_run() {
+    let scene = Scene::new();
+    let commands = [
+        "echo $GEMINI_SESSION_ID $GEMINI_CWD",
+        "echo \"$GEMINI_SESSION_ID $GEMINI_CWD\"",
+        "echo '$GEMINI_SESSION_ID $GEMINI_CWD'",
+        "bash -c 'echo $GEMINI_SESSION_ID $GEMINI_CWD'",
+        "echo `echo $GEMINI_SESSION_ID` \"`echo $GEMINI_CWD`\"",
+        "echo \"$(echo \"$GEMINI_SESSION_ID\" '$GEMINI_CWD')\"",
+        "cat <<E\n$GEMINI_SESSION_ID $GEMINI_CWD\nE\n",
+        "x=$GEMINI_SESSION_ID; echo \\$GEMINI_SESSION_ID ${x}$GEMINI_CWD # it's $GEMINI_CWD",
+    ];
+    let foreign = [
+        "$(touch PWNED)",
+        "`touch PWNED`",
+        "x $(touch PWNED)",
+        "x;touch PWNED;",
+        "x\ntouch PWNED\n",
+        "'; touch PWNED; '",
+        "\"; touch PWNED; \"",
+        "'\"; touch PWNED; '\"",
+        "x\\\";touch PWNED;#",
+        "$GEMINI_CWD",
+        "-n ) & touch PWNED",
+    ];
+    for text in foreign {
+        let around = lapidary_drive::hooks::Surroundings {
+            session_id: text.to_owned(),
+            session_cwd: Some(scene.path().join(text)),
+            ..scene.around()
+        };
+        let plan = lapidary_home::hooks::Plan {
+            hooks: commands.map(hook).into(),
+            ..Default::default()
+        };
+        let cancel = tokio_util::sync::CancellationToken::new();
+        let input = around.input(Details::SessionEnd {
+            reason: "exit".to_owned(),
+        });
+        let fired = lapidary_drive::hooks::fire(&plan, input, &around, &cancel).await;
+        let written = fired.runs[1].stdout.text();
+        let cwd = scene.path().join(text);
+        assert_eq!(written, format!("{text} {}\n", cwd.display()));
+        assert!(!scene.path().join("PWNED").exists(), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_started_is_an_error_and_blocks_nothing() {
     let scene = Scene::new();
     let mut lost = hook("exit 2");

@@ -14,6 +14,8 @@ pub(super) struct Moment {
     pub(super) rounds: Vec<Vec<Input>>,
     /// What else somebody should know.
     pub(super) notes: Vec<String>,
+    /// It is one around an agent that is spoken to, whose arguments nobody can change.
+    pub(super) is_fixed: bool,
 }
 
 impl Moment {
@@ -21,6 +23,7 @@ impl Moment {
         Self {
             rounds,
             notes: Vec::new(),
+            is_fixed: false,
         }
     }
 }

@@ -105,6 +105,7 @@ impl Reading {
                         .into_iter()
                         .chain(call.asked.left_out(teller))
                         .collect(),
+                    is_fixed: teller == Teller::Lapidary,
                     ..rounds(call.asked.told(teller), &Details::BeforeTool)
                 });
                 all.collect()
