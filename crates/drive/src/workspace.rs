@@ -64,6 +64,16 @@ const RELEASE: &str = "terminal/release";
 /// The methods that are served.
 pub const METHODS: [&str; 7] = [READ, WRITE, CREATE, OUTPUT, WAIT, KILL, RELEASE];
 
+/// The parameters of a method that change what is done. Whatever else an agent puts beside them means nothing.
+pub(crate) fn parameters(method: &str) -> &'static [&'static str] {
+    match method {
+        READ => &["path", "line", "limit"],
+        WRITE => &["path", "content"],
+        CREATE => &["command", "args", "env", "cwd", "outputByteLimit"],
+        _ => &[],
+    }
+}
+
 /// The code of an answer that something is not there.
 const NOT_FOUND: i64 = -32002;
 

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod names;
+mod readable;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,6 +15,7 @@ use lapidary_wire::gemini::hooks::{Details, ToolCall};
 use serde_json::{Value, json};
 
 use crate::policy::Deed;
+pub use readable::MOST_LEVELS;
 
 /// Hooks are told of so many files of a call, one by one.
 pub const MOST_FILES: usize = 64;
@@ -65,11 +67,18 @@ impl<'a> Wanted<'a> {
         self.deed.paths.len().saturating_sub(MOST_FILES)
     }
 
+    /// Whether its arguments are deeper than anybody is told. Then nobody can say that no hook minds them.
+    pub fn is_too_deep(self) -> bool {
+        readable::is_too_deep(self.input.token())
+    }
+
     /// The call under one of its names, about one of its files.
     pub fn call(self, name: &str, file: Option<&Path>) -> ToolCall {
+        let arguments = arguments::of(self, file);
         ToolCall {
             name: name.to_owned(),
-            input: arguments::of(self, file),
+            input: arguments.value,
+            verbatim: arguments.verbatim,
             ..ToolCall::default()
         }
     }
@@ -132,8 +141,8 @@ pub fn once_each<T>(plans: impl IntoIterator<Item = (T, Plan)>) -> Vec<(T, Plan)
 /// What came of a call, as far as the agent tells: the model and the user see the same.
 pub fn tool_response(done: &ToolCompletion) -> Value {
     let output = done.output.as_ref();
-    let output = output.map(|output| serde_json::from_str(output.as_str()).unwrap_or_default());
-    let output: Value = output.unwrap_or_else(|| "".into());
+    let output = output.map(|output| readable::read(output.token()).value);
+    let output = output.unwrap_or_else(|| "".into());
     let mut response = json!({"llmContent": output, "returnDisplay": output});
     if done.is_error {
         response["error"] = json!({"message": output});

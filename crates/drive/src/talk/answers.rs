@@ -220,7 +220,7 @@ impl Asked<'_> {
     async fn decide(&self, method: &str, deed: &Deed) -> Result<Decision, Refusal> {
         let granted = self.stage.granted(&self.session, deed);
         // Also if it was granted: only now is it certain what is written.
-        let verdict = self.served(deed).await.ok_or_else(given_up)?;
+        let verdict = self.served(method, deed).await.ok_or_else(given_up)?;
         self.stops_if(&verdict);
         let decision = verdict.over(|| self.stage.decide(deed));
         if decision.effect != Effect::Ask {
@@ -237,22 +237,18 @@ impl Asked<'_> {
         }
     }
 
-    /// What hooks say about a file or a terminal.
-    async fn served(&self, deed: &Deed) -> Option<Verdict> {
-        let members = self.params.token().members();
-        let members = members.filter(|(name, _)| !name.is("sessionId"));
-        let members: Vec<_> = members
-            .map(|(name, value)| {
-                let value = Json::from(lapidary_json::SharedToken::from(value));
-                (name.string().unwrap_or_default().into_owned(), value)
-            })
-            .collect();
-        let members = members
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.clone()));
+    /// What hooks say about a file or a terminal. They are told what is done, and nothing that an agent puts beside it to look harmless.
+    async fn served(&self, method: &str, deed: &Deed) -> Option<Verdict> {
+        let params = self.params.token();
+        let names = workspace::parameters(method).iter();
+        let known = names.filter_map(|name| {
+            let value = params.get(name).and_then(Token::non_null)?;
+            Some((*name, Json::from(lapidary_json::SharedToken::from(value))))
+        });
+        let known = Json::object(known);
         let watcher = &self.stage.watcher;
         watcher.calls(|calls| calls.serve(&self.session));
-        self.hooked(deed, &Json::object(members)).await
+        self.hooked(deed, &known).await
     }
 
     /// A request for permission that the agent did not make: it simply wants to do it, through us.

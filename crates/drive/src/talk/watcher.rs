@@ -17,7 +17,7 @@ use super::request::Request;
 use super::translation::Say;
 use crate::acp::{Tap, Traffic, What};
 use crate::budget::{Exceeded, Meter};
-use crate::policy::{Deed, Deeds, Effect, Policy};
+use crate::policy::{Deed, Deeds, Effect, Policy, arguments};
 use crate::run::waiting::Waiting;
 
 /// So many requests for permission are remembered until somebody handles them.
@@ -247,7 +247,9 @@ impl State {
                     }
                     self.decided.insert(call);
                 }
-                self.asked.insert(number, ((**request).clone(), deed));
+                let mut request = (**request).clone();
+                request.tool_input = arguments(event).unwrap_or(request.tool_input);
+                self.asked.insert(number, (request, deed));
                 if self.asked.len() > MOST_ASKED {
                     self.asked.pop_first();
                 }

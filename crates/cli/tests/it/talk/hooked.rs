@@ -3,6 +3,7 @@
 mod cut_off;
 mod denied;
 mod heard;
+mod hidden;
 mod many;
 mod recorded;
 mod rehearsed;

@@ -2,19 +2,52 @@
 
 use std::path::Path;
 
+use lapidary_json::{Kind, Token};
 use serde_json::{Map, Value};
 
-use super::Wanted;
+use super::{Wanted, readable};
+
+/// Where arguments stand that are no object, or that nobody could read.
+const RAW: &str = "rawInput";
+
+/// What a tool is called with.
+#[derive(Debug, PartialEq)]
+pub(super) struct Arguments {
+    /// As far as a value can hold it.
+    pub(super) value: Value,
+    /// The same with each number as it stands, where a value cannot hold all of them.
+    pub(super) verbatim: Option<String>,
+}
 
 /// The agent's own arguments, with what is known about the call under Gemini's names: a command is the whole line, whatever it is cut
 /// into, so that it can be looked at in one place. Gemini CLI (0.61) sends no arguments over ACP.
-pub(super) fn of(wanted: Wanted<'_>, file: Option<&Path>) -> Value {
-    let given = serde_json::from_str::<Map<String, Value>>(wanted.input.as_str());
-    let mut given = given.unwrap_or_default();
+pub(super) fn of(wanted: Wanted<'_>, file: Option<&Path>) -> Arguments {
+    let token = wanted.input.token();
+    let read = readable::read(token);
+    let mut given = match read.value {
+        Value::Object(given) => given,
+        other => Map::from_iter([(RAW.to_owned(), other)]),
+    };
+    let known = known(wanted, file, &given);
+    given.extend(known.clone());
+    Arguments {
+        verbatim: (!read.is_exact).then(|| verbatim(token, &given, &known)),
+        value: Value::Object(given),
+    }
+}
+
+/// What is known about the call, whatever the agent says.
+fn known(
+    wanted: Wanted<'_>,
+    file: Option<&Path>,
+    given: &Map<String, Value>,
+) -> Map<String, Value> {
+    let mut known = Map::new();
     if let Some(line) = &wanted.deed.command {
-        let before = given.insert("command".to_owned(), line.clone().into());
-        if let Some(words @ Value::Array(_)) = before {
-            given.entry("argv").or_insert(words);
+        known.insert("command".to_owned(), line.clone().into());
+        let words = given.get("command").filter(|before| !before.is_string());
+        if let Some(words) = words.filter(|_| !given.contains_key("argv")) {
+            known.insert("argv".to_owned(), words.clone());
         }
     }
     // Of a single file the agent's own word is the one that was found.
@@ -22,9 +55,26 @@ pub(super) fn of(wanted: Wanted<'_>, file: Option<&Path>) -> Value {
     let is_said = own.is_some_and(|own| !own.is_empty()) && wanted.deed.paths.len() == 1;
     if let Some(file) = file.filter(|_| !is_said) {
         let file = file.to_string_lossy().into_owned();
-        given.insert("file_path".to_owned(), file.into());
+        known.insert("file_path".to_owned(), file.into());
     }
-    Value::Object(given)
+    known
+}
+
+/// The members of an object that was read, with each number as it stands.
+fn verbatim(token: Token<'_>, given: &Map<String, Value>, known: &Map<String, Value>) -> String {
+    let member = |(name, value): (&String, &Value)| {
+        let own = token.members().filter(|(own, _)| {
+            let own = own.string();
+            own.as_deref() == Some(name)
+        });
+        let own = own.last().map(|(_, own)| own);
+        let own = own.or_else(|| (name == RAW && token.kind() != Kind::Object).then_some(token));
+        let own = own.filter(|_| !known.contains_key(name));
+        let text = own.map_or_else(|| value.to_string(), readable::text);
+        format!("{}:{text}", Value::from(name.as_str()))
+    };
+    let members: Vec<_> = given.iter().map(member).collect();
+    format!("{{{}}}", members.join(","))
 }
 
 #[cfg(test)]
@@ -55,7 +105,7 @@ mod tests {
         let wanted = Wanted { deed, input };
         let sides = wanted.sides();
         let files = sides.iter().flat_map(|side| &side.files);
-        let told: Vec<_> = files.map(|file| of(wanted, *file)).collect();
+        let told: Vec<_> = files.map(|file| of(wanted, *file).value).collect();
         assert_eq!(told, expected, "{input:?}");
     }
 
@@ -84,5 +134,40 @@ mod tests {
         let two = deed(None, &["/w/a.txt", "/w/b.txt"]);
         let told = ["/w/a.txt", "/w/b.txt"].map(|it| json!({"file_path": it, "content": "x"}));
         check(&own, &two, &told);
+    }
+    #[test]
+    fn a_command_of_another_sort_is_kept() {
+        let run = deed(Some("rm x"), &[]);
+        let odd = json!({"program": "rm"});
+        let told = json!({"command": "rm x", "argv": odd});
+        check(&json!({"command": odd}), &run, &[told]);
+    }
+
+    #[test]
+    fn arguments_that_are_no_object_are_told() {
+        let think = deed(None, &[]);
+        check(&json!("rm x"), &think, &[json!({"rawInput": "rm x"})]);
+        let list = json!(["rm", "x"]);
+        check(&list, &think, &[json!({"rawInput": list})]);
+    }
+
+    #[test]
+    fn what_a_value_cannot_hold_is_told_word_for_word() {
+        let given =
+            r#"{"command": ["x"], "n": [1e999, 1], "\u0041": "\ud800", "n": [1.50, 1e999]}"#;
+        let input = Json::from(lapidary_json::SharedToken::parse(given).unwrap());
+        let deed = &deed(Some("x"), &["/w/a"]);
+        let wanted = Wanted {
+            deed,
+            input: &input,
+        };
+        let told = of(wanted, Some(Path::new("/w/a")));
+        let value = json!({"command": "x", "n": [1.5, "1e999"], "A": "\u{fffd}", "argv": ["x"], "file_path": "/w/a"});
+        assert_eq!(told.value, value);
+        let verbatim = told.verbatim.unwrap();
+        let expected = value
+            .to_string()
+            .replace(r#"[1.5,"1e999"]"#, "[1.50, 1e999]");
+        assert_eq!(verbatim, expected);
     }
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Place;
 use crate::hooks::{Wanted, tool_response};
-use crate::policy::Deed;
+use crate::policy::{Deed, arguments};
 
 /// So many calls are remembered until they are done, and so many wait for their hooks. Of more, only how many there were is told.
 pub(in crate::talk) const MOST: usize = 1024;
@@ -191,11 +191,11 @@ impl Calls {
     ) {
         match (&event.body, deed) {
             (Body::ToolInvocation(call), Some(deed)) => {
-                self.open(key(event, &call.call_id), deed, &call.input, false);
+                self.open(key(event, &call.call_id), deed, arguments(event), false);
             }
             (Body::PermissionRequest(request), Some(deed)) => {
                 if let Some(call) = &request.tool_use_id {
-                    self.open(key(event, call), deed, &request.tool_input, true);
+                    self.open(key(event, call), deed, arguments(event), true);
                 }
             }
             (Body::ToolCompletion(done), _) => self.close(number, event, done, is_held_back),
@@ -210,7 +210,7 @@ impl Calls {
         }
     }
 
-    fn open(&mut self, key: String, deed: &Deed, input: &Json, is_asked: bool) {
+    fn open(&mut self, key: String, deed: &Deed, input: Option<Json>, is_asked: bool) {
         let was_asked = self.open.get(&key).is_some_and(|call| call.is_asked);
         if self.open.len() >= MOST && !self.open.contains_key(&key) {
             self.open.pop_first(); // who sees its end sees it anew, as a rule
@@ -218,7 +218,7 @@ impl Calls {
         }
         let open = Open {
             deed: deed.clone(),
-            input: input.clone(),
+            input: input.unwrap_or_else(Json::empty_object),
             is_asked: is_asked || was_asked,
         };
         self.open.insert(key, open);

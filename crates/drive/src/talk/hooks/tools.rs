@@ -5,7 +5,10 @@ use lapidary_vocab::event::DecidedBy;
 use lapidary_wire::gemini::hooks::{Details, ToolCall};
 
 use super::{Finished, Firing, Place};
-use crate::hooks::{Effect as Wish, Fired, MOST_FILES, Wanted, aggregate, once_each};
+use crate::hooks::{
+    Effect as Wish, Fired, HookError, MOST_FILES, MOST_LEVELS, Ran, Wanted, aggregate, named,
+    once_each,
+};
 use crate::policy::{Decision, Effect};
 
 /// What hooks say about something that an agent wants to do.
@@ -58,9 +61,12 @@ impl Firing {
             aggregate: aggregate(Event::BeforeTool, outputs),
             runs,
         };
-        let judged = || match self.judged(&fired, place) {
-            Verdict::Silent | Verdict::Ask(_) if has_unheard => Verdict::Denied(too_many()),
-            verdict => verdict,
+        let unheard = has_unheard.then(too_many);
+        let unheard = unheard.or_else(|| fired.runs.iter().find_map(not_started));
+        let unheard = unheard.or_else(|| too_deep(wanted).filter(|_| !fired.runs.is_empty()));
+        let judged = || match (self.judged(&fired, place), unheard) {
+            (Verdict::Silent | Verdict::Ask(_), Some(unheard)) => Verdict::Denied(unheard),
+            (verdict, _) => verdict,
         };
         (!self.under_way.is_over()).then(judged)
     }
@@ -215,6 +221,24 @@ fn too_many() -> Decision {
     refused(format!(
         "hooks are told of {MOST_FILES} files at most, and there are more"
     ))
+}
+
+/// What a hook would have said that nobody could start, nobody knows either: an agent may have seen to that.
+fn not_started(ran: &Ran) -> Option<Decision> {
+    let error = ran.error.as_ref();
+    let error = error.filter(|error| matches!(error, HookError::Start(_)))?;
+    let name = named(&ran.hook);
+    Some(refused(format!("the hook `{name}` was not heard: {error}")))
+}
+
+/// Hooks are not told of arguments that they could not read.
+fn too_deep(wanted: Wanted<'_>) -> Option<Decision> {
+    let reason = || {
+        refused(format!(
+            "hooks are told of arguments {MOST_LEVELS} levels deep at most, and these are deeper"
+        ))
+    };
+    wanted.is_too_deep().then(reason)
 }
 
 fn refused(reason: String) -> Decision {

@@ -33,6 +33,8 @@ pub struct ToolCall {
     pub name: String,
     /// Its arguments.
     pub input: Value,
+    /// The same as JSON, where a [`Value`] cannot hold all of their numbers: this is what the hook reads.
+    pub verbatim: Option<String>,
     /// Which server it comes from, if it is an MCP tool.
     pub mcp_context: Option<Value>,
     /// The tool that was asked for, when a hook had this one run in its place.
@@ -121,7 +123,21 @@ impl Input {
 
     /// As the hook reads it: one line without its end.
     pub fn to_json(&self) -> String {
-        Value::Object(self.to_object()).to_string()
+        let object = self.to_object();
+        let verbatim = match &self.details {
+            Details::BeforeTool(call) | Details::AfterTool(call, _) => call.verbatim.as_deref(),
+            _ => None,
+        };
+        let Some(verbatim) = verbatim else {
+            return Value::Object(object).to_string();
+        };
+        let member = |(key, value): (String, Value)| {
+            let own = (key == "tool_input").then(|| verbatim.to_owned());
+            let value = own.unwrap_or_else(|| value.to_string());
+            format!("{}:{value}", Value::from(key))
+        };
+        let members: Vec<_> = object.into_iter().map(member).collect();
+        format!("{{{}}}", members.join(","))
     }
 
     /// Reads what [`to_object`](Self::to_object) wrote. Keys of later versions are left out.
@@ -150,7 +166,12 @@ impl Input {
                 }
             }
             Details::BeforeModel { llm_request } => overlay(llm_request, said("llm_request")),
-            Details::BeforeTool(call) => overlay(&mut call.input, said("tool_input")),
+            Details::BeforeTool(call) => {
+                if said("tool_input").is_some_and(Value::is_object) {
+                    call.verbatim = None;
+                }
+                overlay(&mut call.input, said("tool_input"));
+            }
             Details::AfterTool(..)
             | Details::AfterAgent { .. }
             | Details::Notification { .. }
@@ -306,6 +327,7 @@ impl ToolCall {
         Some(Self {
             name: text("tool_name")?,
             input: object.get("tool_input")?.clone(),
+            verbatim: None,
             mcp_context: object.get("mcp_context").cloned(),
             original_request_name: text("original_request_name"),
         })

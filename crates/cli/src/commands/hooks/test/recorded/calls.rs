@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use lapidary::drive::hooks::{MOST_FILES, Side, Wanted, tool_response};
-use lapidary::drive::policy::Deed;
+use lapidary::drive::hooks::{MOST_FILES, MOST_LEVELS, Side, Wanted, tool_response};
+use lapidary::drive::policy::{Deed, arguments};
 use lapidary::vocab::content::ContentBlock;
 use lapidary::vocab::event::{
     PermissionDecision, PermissionOutcome, PermissionRequest, ToolCallStatus, ToolCompletion,
@@ -83,11 +83,19 @@ impl Known {
         rounds.collect()
     }
 
-    /// What is said about files of which hooks are not told.
+    /// What is said about files, or arguments, of which hooks are not told.
     pub(super) fn left_out(&self, teller: Teller) -> Option<String> {
+        if teller == Teller::Gemini {
+            return None;
+        }
         let count = self.wanted().files_left_out();
-        let is_any = count > 0 && teller == Teller::Lapidary;
-        is_any.then(|| format!("hooks are told of {MOST_FILES} files of a call: it is about {count} more, and held back for that"))
+        if count > 0 {
+            return Some(format!(
+                "hooks are told of {MOST_FILES} files of a call: it is about {count} more, and held back for that"
+            ));
+        }
+        let is_too_deep = self.wanted().is_too_deep();
+        is_too_deep.then(|| format!("hooks are told of arguments {MOST_LEVELS} levels deep: these are deeper, and the call is held back for that"))
     }
 
     pub(super) fn notice(&self) -> Details {
@@ -117,7 +125,7 @@ impl Calls {
     pub(super) fn note(&mut self, told: &Told, deed: Option<Deed>) {
         match (&told.body, deed) {
             (Body::ToolInvocation(call), Some(deed)) => {
-                let input = call.input.clone();
+                let input = arguments(told).unwrap_or_else(|| call.input.clone());
                 self.called(key(told, &call.call_id), Known { deed, input });
             }
             (Body::PermissionRequest(request), Some(deed)) => self.asked(told, request, deed),
@@ -161,7 +169,7 @@ impl Calls {
 
     /// Hooks are asked each time the agent asks.
     fn asked(&mut self, told: &Told, request: &PermissionRequest, deed: Deed) {
-        let input = request.tool_input.clone();
+        let input = arguments(told).unwrap_or_else(|| request.tool_input.clone());
         let known = Known { deed, input };
         self.questions
             .ask(key(told, &request.request_id), known.clone());

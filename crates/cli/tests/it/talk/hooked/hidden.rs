@@ -1,0 +1,254 @@
+//! Agents that try to keep a hook from hearing what they do, or from running at all.
+
+use serde_json::{Value, json};
+
+use super::{DONE, hook, matching, play, write_hooks};
+use crate::run::world::Told;
+use crate::talk::scene::{Played, command, staged};
+
+/// Holds back whatever has one of these words in what it is told, as its reader reads it.
+const GUARD: &str = r#"python3 -I -S -c "import json, sys; told = json.dumps(json.loads(sys.argv[1])['tool_input'], ensure_ascii=False); sys.exit(2 if '.env' in told or 'SECRET' in told or 'rm ' in told else 0)" "$told""#;
+
+/// Plays a scene of an agent whose lines no test could read: its events have them, too.
+fn illegible(hooks: &Value, scene: &str) -> Played {
+    let world = staged(scene);
+    write_hooks(&world, hooks);
+    let run = command(&world, &["--hooks", "--yolo", "--format", "raw"]);
+    let told = Told::by(run);
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    world.assert_nothing_is_left();
+    Played { world, told }
+}
+
+#[test]
+fn a_sessions_id_is_not_run() {
+    let note = "echo \"$GEMINI_SESSION_ID\" > id; touch $GEMINI_SESSION_ID";
+    let hooks = json!({"SessionStart": [hook(note)]});
+    let scene = r#"
+id = "x $(touch PWNED)"
+hello()
+session(sessionId=id)
+p = hear("session/prompt")
+update("agent_message_chunk", session=id, content={"type": "text", "text": "hi"})
+done(p)
+"#;
+    let played = play(&hooks, scene, &[], DONE);
+    let id = "x $(touch PWNED)";
+    let project = played.world.path("project");
+    assert!(!project.join("PWNED").exists());
+    let noted = std::fs::read_to_string(project.join("id")).unwrap();
+    assert_eq!(noted, format!("{id}\n"));
+    assert!(project.join(id).exists(), "it is one word");
+    assert_eq!(played.seen()[0]["session_id"], id);
+}
+
+#[test]
+fn a_session_whose_id_no_hook_could_be_given_is_refused() {
+    for (id, why) in [
+        (r#""a\0b""#, "a NUL in its id"),
+        (r#""x" * 200_000"#, "an id of more than 4096 bytes"),
+        (r#""x" * 4097"#, "an id of more than 4096 bytes"),
+    ] {
+        let scene = format!("hello(); session(sessionId={id}); hear()");
+        let hooks = json!({"BeforeTool": [hook("exit 2")]});
+        let played = play(&hooks, &scene, &["--yolo"], ("protocol_error", 15));
+        let message = played.told.message();
+        assert!(message.contains(why), "{message}");
+        assert_eq!(played.times("session/prompt"), 0);
+    }
+    let longest = r#"
+hello()
+session(sessionId="x" * 4096)
+p = hear("session/prompt")
+update("agent_message_chunk", session="x" * 4096, content={"type": "text", "text": "hi"})
+done(p)
+"#;
+    let hooks = json!({"SessionStart": [hook("true")]});
+    let played = play(&hooks, longest, &[], DONE);
+    assert_eq!(played.runs()[0]["exitCode"], 0);
+}
+
+/// Whatever an agent calls a session that nobody has opened, hooks run.
+#[test]
+fn a_session_that_nobody_opened_hides_nothing() {
+    let hooks = json!({"AfterTool": [hook("true")]});
+    let scene = r#"
+p = prompted()
+for id in ["a\0b", "x" * 200_000]:
+    update("tool_call", session=id, toolCallId="c", title="ls", kind="execute", rawInput={"command": "ls"}, status="in_progress")
+    update("tool_call_update", session=id, toolCallId="c", status="completed")
+done(p)
+"#;
+    let played = play(&hooks, scene, &["--yolo"], DONE);
+    assert_eq!(played.runs().len(), 2);
+    for run in played.runs() {
+        assert_eq!(run["exitCode"], 0, "{}", run["error"]);
+    }
+}
+
+#[test]
+fn a_hook_that_cannot_be_started_holds_the_call_back() {
+    let mut lost = matching("write_file", "true");
+    lost["hooks"][0]["name"] = "guard".into();
+    lost["hooks"][0]["env"] = json!({"PATH": "/nowhere"});
+    let hooks = json!({"BeforeTool": [lost], "AfterTool": [lost]});
+    let scene = r#"
+p = prompted()
+ask(0, "fs/write_text_file", path=os.path.abspath("a.txt"), content="x"); reply(0)
+permission(1); reply(1)
+ask(2, "session/request_permission", toolCall={"toolCallId": "c", "title": "e", "kind": "edit"}, options=OPTIONS); reply(2)
+done(p)
+"#;
+    let played = play(&hooks, scene, &["--yolo"], DONE);
+    let refused = played.answer(0)["message"].to_string();
+    let why = "the hook `guard` was not heard: it could not be started";
+    assert!(refused.contains(why), "{refused}");
+    assert!(!played.world.path("project/a.txt").exists());
+    assert_eq!(
+        played.answer(1)["outcome"]["optionId"],
+        "yes",
+        "no hook is for it"
+    );
+    let answer = played.answer(2);
+    assert_eq!(answer["outcome"]["optionId"], "no");
+    let reason = answer["_meta"]["lapidary"]["reason"].as_str().unwrap();
+    assert!(reason.contains(why), "{reason}");
+}
+
+#[test]
+fn what_stands_beside_what_is_done_hides_nothing() {
+    let scene = r#"
+p = prompted()
+here = os.path.abspath
+ask(0, "fs/write_text_file", path=here(".env"), file_path=here("ok"), content="x"); reply(0)
+ask(1, "fs/write_text_file", path=here("a"), content="SECRET", new_string="x", tool_input={}); reply(1)
+ask(2, "terminal/create", command="rm", args=["-rf", "x"], cmd="ls", script="ls", argv=["ls"]); reply(2)
+ask(3, "fs/write_text_file", path=here("b"), file_path=here(".env"), content="x", _meta={"SECRET": 1}); reply(3)
+done(p)
+"#;
+    let look = r#"python3 -I -S -c "import json, sys; told = json.loads(sys.argv[1])['tool_input']; told = told.get('command', '') + told.get('file_path', '') + told.get('new_string', told.get('content', '')); sys.exit(2 if '.env' in told or 'SECRET' in told or 'rm ' in told else 0)" "$told""#;
+    let hooks = json!({"BeforeTool": [hook(look)]});
+    let played = play(&hooks, scene, &["--yolo"], DONE);
+    let project = played.world.path("project");
+    for id in 0..3 {
+        assert_eq!(played.answer(id)["code"], -32000, "{id}");
+    }
+    assert!(!project.join(".env").exists() && !project.join("a").exists());
+    assert!(project.join("b").exists(), "what means nothing is not told");
+    let seen = played.seen();
+    let path = |name: &str| project.canonicalize().unwrap().join(name);
+    let told = json!({"path": project.join(".env"), "content": "x", "file_path": path(".env")});
+    assert_eq!(seen[0]["tool_input"], told);
+    let told = json!({"command": "rm -rf x", "args": ["-rf", "x"]});
+    assert_eq!(seen[2]["tool_input"], told);
+}
+
+/// What Rust's, or anybody's, reader of JSON rejects.
+#[test]
+fn arguments_that_are_hard_to_read_are_told_all_the_same() {
+    let scene = r#"
+p = prompted()
+deep = json.loads("[" * 200 + "1" + "]" * 200)
+odd = ["\ud800", "@1e999@", "@123456789012345678901234567890@", "@1.50@"]
+def raw(id, method, **params):
+    text = json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": {"sessionId": "s", **params}})
+    line(text.replace('"@', "").replace('@"', "")); reply(id)
+def permit(id, input, title="ls"):
+    raw(id, "session/request_permission", toolCall={"toolCallId": "c%d" % id, "title": title, "kind": "execute" if title == "ls" else "other", "rawInput": input}, options=OPTIONS)
+for at, extra in enumerate(odd):
+    permit(at, {"content": "SECRET", "x": extra}, "x_y")
+permit(4, "rm -rf x"); permit(5, ["rm", "-rf", "x"]); permit(6, {"command": {"run": ["rm", "-rf", "x"]}})
+permit(7, "SECRET", "x_y"); permit(8, ["SECRET"], "x_y")
+permit(9, {"x": deep}, "x_y")
+permit(10, {"x": odd, "y": 1}, "x_y")
+raw(11, "fs/write_text_file", path=os.path.abspath("a"), content="SECRET\ud800")
+raw(12, "fs/write_text_file", path=os.path.abspath("a"), content="SECRET", odd=odd)
+done(p)
+"#;
+    let played = illegible(&json!({"BeforeTool": [hook(GUARD)]}), scene);
+    for id in 0..10 {
+        let chosen = played.answer(id)["outcome"]["optionId"].clone();
+        assert_eq!(chosen, "no", "{id}");
+    }
+    assert_eq!(played.answer(10)["outcome"]["optionId"], "yes");
+    assert!(!played.world.path("project/a").exists());
+    let reason = played.answer(9)["_meta"]["lapidary"]["reason"].clone();
+    assert!(reason.as_str().unwrap().contains("100 levels"), "{reason}");
+    let told = std::fs::read_to_string(played.world.path("project/seen")).unwrap();
+    let exact = "\"tool_input\":{\"x\":[\"\u{fffd}\", 1e999, 123456789012345678901234567890, 1.50],\"y\":1}";
+    assert!(told.contains(exact), "{told}");
+}
+
+#[test]
+fn so_is_what_came_of_them() {
+    let hooks = json!({"AfterTool": [hook("true")]});
+    let scene = r#"
+p = prompted()
+deep = json.loads("[" * 200 + "1" + "]" * 200)
+for at, output in enumerate(["a\ud800b", {"n": "@1e999@"}, {"deep": deep}, "rm x"]):
+    call("c%d" % at, kind="execute", rawInput="rm x", status="in_progress")
+    text = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": {"sessionUpdate": "tool_call_update", "toolCallId": "c%d" % at, "status": "completed", "rawOutput": output}}})
+    line(text.replace('"@', "").replace('@"', ""))
+done(p)
+"#;
+    let played = illegible(&hooks, scene);
+    let mut seen = played.seen();
+    seen.retain(|told| told["tool_input"]["command"] == "rm x");
+    assert_eq!(seen.len(), 4);
+    let outputs: Vec<_> = seen
+        .iter()
+        .map(|told| told["tool_response"]["llmContent"].clone())
+        .collect();
+    let is_told = |output: &Value| outputs.contains(output);
+    assert!(is_told(&json!("a\u{fffd}b")), "{outputs:?}");
+    assert!(is_told(&json!({"n": "1e999"})), "{outputs:?}");
+    assert!(
+        outputs
+            .iter()
+            .any(|it| it.as_str().is_some_and(|it| it.starts_with("{\"deep\"")))
+    );
+}
+
+#[test]
+fn a_hook_that_wants_other_arguments_does_not_blind_the_next() {
+    let rewrite = json!({"hookSpecificOutput": {"tool_input": {"command": "ls"}}});
+    let rewrite = format!("echo '{rewrite}'");
+    let mut hooks = json!([hook(&rewrite), hook(GUARD)]);
+    hooks[0]["sequential"] = true.into();
+    let scene = r#"
+p = prompted()
+ask(0, "session/request_permission", toolCall={"toolCallId": "c", "title": "x", "kind": "execute", "rawInput": {"command": "rm -rf src"}}, options=OPTIONS); reply(0)
+done(p)
+"#;
+    let played = play(&json!({ "BeforeTool": hooks }), scene, &["--yolo"], DONE);
+    assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
+    let told = played.seen()[1]["tool_input"]["command"].clone();
+    assert_eq!(told, "rm -rf src");
+}
+
+#[test]
+fn files_are_told_of_wherever_they_stand() {
+    let inputs = json!([
+        {"edits": [{"file_path": "ok"}, {"file_path": ".env"}]},
+        {"changes": {"ok": {"type": "add"}, ".env": {"type": "update"}}},
+        {"uri": "file:///w/%2eenv"},
+        {"from": ".env", "to": "ok"},
+        {"from": "ok", "to": ".env"},
+    ]);
+    let scene = format!(
+        r#"
+p = prompted()
+for at, input in enumerate(json.loads({:?})):
+    ask(at, "session/request_permission", toolCall={{"toolCallId": "c%d" % at, "title": "x y", "kind": "move", "rawInput": input}}, options=OPTIONS); reply(at)
+done(p)
+"#,
+        inputs.to_string()
+    );
+    let look = r#"python3 -I -S -c "import json, sys; sys.exit(2 if json.loads(sys.argv[1])['tool_input'].get('file_path', '').endswith('/.env') else 0)" "$told""#;
+    let hooks = json!({"BeforeTool": [matching("write_file", look)]});
+    let played = play(&hooks, &scene, &["--yolo"], DONE);
+    for at in 0..inputs.as_array().unwrap().len() {
+        let chosen = played.answer(at as u64)["outcome"]["optionId"].clone();
+        assert_eq!(chosen, "no", "{}", inputs[at]);
+    }
+}
