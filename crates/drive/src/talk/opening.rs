@@ -97,7 +97,7 @@ impl Course<'_> {
                 let message = "the agent opened a session without an id".to_owned();
                 return Err(stopped(Cause::ProtocolError, message, None));
             }
-            self.stage.opened(opened);
+            self.stage.opened(opened, &setting.cwd);
         }
         Ok(opened)
     }
