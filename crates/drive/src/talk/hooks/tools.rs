@@ -62,6 +62,7 @@ impl Verdict {
             (Self::Denied(one), Self::Denied(other)) => Self::Denied(both(one, &other)),
             (stopped @ Self::Stopped(_), _) | (_, stopped @ Self::Stopped(_)) => stopped,
             (denied @ Self::Denied(_), _) | (_, denied @ Self::Denied(_)) => denied,
+            (Self::Ask(Some(one)), Self::Ask(Some(other))) => Self::Ask(Some(joined(one, &other))),
             (Self::Ask(one), Self::Ask(other)) => Self::Ask(one.or(other)),
             (ask @ Self::Ask(_), Self::Silent) | (Self::Silent, ask) => ask,
         }
@@ -236,11 +237,21 @@ fn denied(reason: &str) -> Decision {
     refused(format!("{DENIED}{}", cut(reason)))
 }
 
-/// Both reasons, if there is room for them and they are not the same.
-fn both(mut one: Decision, other: &Decision) -> Decision {
+/// The first decision, with both reasons.
+fn both(one: Decision, other: &Decision) -> Decision {
     let more = other.reason.strip_prefix(DENIED).unwrap_or(&other.reason);
-    if !one.reason.ends_with(more) && one.reason.len() + more.len() <= MOST_WORDS {
-        one.reason = format!("{}\n{more}", one.reason);
+    Decision {
+        reason: joined(one.reason, more),
+        ..one
+    }
+}
+
+/// Both texts, if there is room for them and the second says something else.
+fn joined(mut one: String, other: &str) -> String {
+    let says = |line: &str| line.strip_prefix(DENIED).unwrap_or(line) == other;
+    if !one.lines().any(says) && one.len() + other.len() <= MOST_WORDS {
+        one.push('\n');
+        one.push_str(other);
     }
     one
 }

@@ -43,3 +43,21 @@ fn what_nobody_was_asked_about_is_not_granted_when_a_hook_wants_somebody_to_be_a
         assert!(!played.world.path("project/a.txt").exists(), "{args:?}");
     }
 }
+
+#[test]
+fn what_hooks_mind_about_each_of_several_files_is_said() {
+    let asks = r#"case "$told" in *'/a.txt"'*) who=a;; *) who=b;; esac; echo '{"decision":"ask","systemMessage":"minds '$who'"}'"#;
+    let scene = r#"
+p = prompted()
+ask(0, "session/request_permission", toolCall={"toolCallId": "c", "title": "Edit", "kind": "edit", "rawInput": {"files": ["a.txt", "b.txt", "c.txt"]}}, options=OPTIONS); reply(0)
+done(p)
+"#;
+    let hooks = json!({"BeforeTool": [hook(asks)]});
+    let played = play(&hooks, scene, &["--yolo"], DONE);
+    let answer = played.answer(0);
+    assert_eq!(answer["outcome"]["optionId"], "no");
+    assert_eq!(
+        answer["_meta"]["lapidary"]["reason"],
+        "minds a\nminds b, and nobody is there to be asked"
+    );
+}
