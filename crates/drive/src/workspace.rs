@@ -38,8 +38,9 @@ mod terminal;
 #[cfg_attr(not(unix), path = "workspace/no_terminals.rs")]
 mod terminals;
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapidary_vocab::Json;
 use tokio::task::spawn_blocking;
@@ -48,7 +49,7 @@ use crate::acp::Refusal;
 use crate::policy::Deed;
 use files::{Read, Write};
 use launch::Launch;
-use params::{Params, Which};
+use params::{Params, Which, bad};
 use roots::Roots;
 pub use setup::{Limits, Missing, Setup};
 use terminals::Terminals;
@@ -88,6 +89,8 @@ struct Inner {
     limits: Limits,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     terminals: Terminals,
+    /// Where sessions work, if that was said.
+    homes: Mutex<BTreeMap<String, PathBuf>>,
 }
 
 impl Workspace {
@@ -99,6 +102,7 @@ impl Workspace {
             limits: setup.limits,
             environment: setup.environment,
             terminals: Terminals::new(setup.supervisor, setup.limits.terminals),
+            homes: Mutex::default(),
         }))
     }
 
@@ -138,8 +142,21 @@ impl Workspace {
         self.grant(wish).await
     }
 
+    /// Says where a session works: its terminals start there, unless the agent says otherwise. Others start in the first root.
+    pub fn open_session(&self, session_id: &str, directory: &Path) {
+        self.0
+            .homes()
+            .insert(session_id.to_owned(), directory.to_owned());
+    }
+
+    /// Where a session works, without links: as the paths of a [`Deed`] are spelled. Refused if that is outside the roots by now.
+    pub fn home(&self, session_id: &str) -> Result<PathBuf, Refusal> {
+        self.0.home(session_id)
+    }
+
     /// Releases the terminals of a session. Returns when none of their processes is left.
     pub async fn close_session(&self, session_id: &str) {
+        self.0.homes().remove(session_id);
         self.0.terminals.close_session(session_id).await;
     }
 
@@ -167,6 +184,21 @@ impl Workspace {
             Wish::Kill(which) => terminals.kill(&which).await,
             Wish::Release(which) => terminals.release(&which).await,
         }
+    }
+}
+
+impl Inner {
+    fn home(&self, session_id: &str) -> Result<PathBuf, Refusal> {
+        let said = self.homes().get(session_id).cloned();
+        let first = || self.roots.all().first().cloned();
+        match said {
+            Some(said) => Ok(self.roots.place(&said)?.path),
+            None => first().ok_or_else(|| bad("there is no workspace to work in")),
+        }
+    }
+
+    fn homes(&self) -> MutexGuard<'_, BTreeMap<String, PathBuf>> {
+        self.homes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

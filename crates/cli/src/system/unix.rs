@@ -115,9 +115,9 @@ pub(crate) fn survive_large_files() {
 
 /// Becomes true once somebody wants us to end, for those who are not async.
 pub(crate) fn is_ending() -> io::Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     let is_ending = Arc::new(AtomicBool::new(false));
-    for signal in [SIGHUP, SIGINT, SIGTERM] {
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
         signal_hook::flag::register(signal, is_ending.clone())?;
     }
     Ok(is_ending)
@@ -129,6 +129,7 @@ pub(crate) struct Interruptions {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
+    quit: Signal,
 }
 
 impl Interruptions {
@@ -137,6 +138,7 @@ impl Interruptions {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
+            quit: signal(SignalKind::quit())?,
         })
     }
 
@@ -146,6 +148,7 @@ impl Interruptions {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
             _ = self.hangup.recv() => {}
+            _ = self.quit.recv() => {}
         }
     }
 }

@@ -7,6 +7,7 @@ mod lines;
 mod page;
 mod peer;
 mod permissions;
+mod places;
 mod prompts;
 mod sessions;
 mod settings;

@@ -87,6 +87,16 @@ impl Deed {
         let others = before.paths.iter().filter(|path| !own.contains(*path));
         self.paths.extend(others.cloned());
     }
+
+    /// Takes in that it may be meant from another directory than it was taken for.
+    fn also_from(&mut self, before: &Path, dir: &Path) {
+        let relative = self
+            .paths
+            .iter()
+            .filter_map(|path| path.strip_prefix(before).ok());
+        let moved: Vec<_> = relative.map(|path| dir.join(path)).collect();
+        self.paths.extend(moved);
+    }
 }
 
 /// What is known about the calls of a run. A call is told of several times, each time with more of it, and a request for
@@ -94,7 +104,10 @@ impl Deed {
 #[derive(Debug, Clone)]
 pub struct Deeds {
     dir: PathBuf,
-    calls: BTreeMap<String, Deed>,
+    /// Where sessions work, as far as that is known.
+    places: BTreeMap<String, PathBuf>,
+    /// Under their session and id.
+    calls: BTreeMap<(String, String), Deed>,
 }
 
 impl Deeds {
@@ -102,8 +115,34 @@ impl Deeds {
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
             dir: dir.into(),
+            places: BTreeMap::new(),
             calls: BTreeMap::new(),
         }
+    }
+
+    /// Says where a session works: its relative paths count from there. What was said in it before may be meant from there too.
+    pub fn works_in(&mut self, session: Option<&Text>, dir: &Path) {
+        let before = self.dir_of(session).to_owned();
+        let session = session.map(Text::to_string).unwrap_or_default();
+        if before != dir {
+            let calls = self.calls.range_mut((session.clone(), String::new())..);
+            let calls = calls.take_while(|((of, _), _)| *of == session);
+            calls.for_each(|(_, deed)| deed.also_from(&before, dir));
+        }
+        self.places.insert(session, dir.to_owned());
+    }
+
+    /// Where a session works. One that nobody has heard of works where the only one does that somebody has.
+    pub fn dir_of(&self, session: Option<&Text>) -> &Path {
+        let session = session.map(Text::to_str).unwrap_or_default();
+        let only = || {
+            self.places
+                .values()
+                .next()
+                .filter(|_| self.places.len() == 1)
+        };
+        let known = self.places.get(session.as_ref());
+        known.or_else(only).unwrap_or(&self.dir)
     }
 
     /// Takes in an event, and says what the agent wants to do if it is about that: for a call, and for a request for permission,
@@ -121,7 +160,9 @@ impl Deeds {
                     input,
                     ..(**call).clone()
                 });
-                let mut deed = Deed::of_call(odd.as_ref().unwrap_or(call), content, &self.dir);
+                let given = odd.as_ref().unwrap_or(call);
+                let dir = self.dir_of(event.base.session_id.as_ref());
+                let mut deed = Deed::of_call(given, content, dir);
                 let key = key(event, &call.call_id);
                 if let Some(known) = self.calls.get(&key).filter(|_| piece.is_some()) {
                     deed.also(known);
@@ -131,10 +172,11 @@ impl Deeds {
             }
             Body::PermissionRequest(request) => {
                 let call = request.tool_use_id.as_ref();
+                let dir = self.dir_of(event.base.session_id.as_ref());
                 let known = call.and_then(|call| self.calls.get(&key(event, call)));
                 Some(match known {
                     Some(known) => known.clone(),
-                    None => Deed::of_nameless(request, event, &self.dir),
+                    None => Deed::of_nameless(request, event, dir),
                 })
             }
             Body::ToolCompletion(completion) => {
@@ -150,7 +192,7 @@ impl Deeds {
         self.calls.get(&named(session, call))
     }
 
-    fn keep(&mut self, key: String, deed: Deed) {
+    fn keep(&mut self, key: (String, String), deed: Deed) {
         if self.calls.len() >= MOST_CALLS && !self.calls.contains_key(&key) {
             self.calls.pop_first();
         }
@@ -172,13 +214,13 @@ fn called(request: &PermissionRequest) -> ToolInvocation {
     }
 }
 
-fn key(event: &Event, call: &Text) -> String {
+fn key(event: &Event, call: &Text) -> (String, String) {
     named(event.base.session_id.as_ref(), call)
 }
 
-fn named(session: Option<&Text>, call: &Text) -> String {
-    let session = session.map(Text::to_str).unwrap_or_default();
-    format!("{session}\n{call}")
+fn named(session: Option<&Text>, call: &Text) -> (String, String) {
+    let session = session.map(Text::to_string).unwrap_or_default();
+    (session, call.to_string())
 }
 
 /// The command of a call. Whoever is given one may run it, whatever sort of tool it says it is; of several, each is looked at.

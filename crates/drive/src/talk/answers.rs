@@ -94,10 +94,16 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// May it?
     async fn permission(&self) -> Result<Json, Refusal> {
-        let Some((request, deed)) = self.stage.watcher.asked(self.incoming.number) else {
-            let message = "what is asked for cannot be read";
-            return Err(Refusal::new(Refusal::BAD_PARAMS, message));
-        };
+        let wrong = |message| Refusal::new(Refusal::BAD_PARAMS, message);
+        let wish = self.stage.watcher.asked(self.incoming.number);
+        let wish = wish.ok_or_else(|| wrong("what is asked for cannot be read"))?;
+        if Some(wish.dir) != self.stage.cwd_of(&self.session) {
+            // Somebody else's directory is where it was taken to work, so nobody knows which files it is about.
+            return Err(wrong(
+                "it was asked before it was known where the session works",
+            ));
+        }
+        let (request, deed) = (wish.request, wish.deed);
         let call = request.tool_use_id.clone();
         let answered = match self.hooked(&deed, &request.tool_input).await {
             Some(verdict) => {
@@ -127,9 +133,13 @@ impl Asked<'_> {
     ) -> Result<Decided, Refusal> {
         let decision = verdict.over(|| self.stage.decide(deed));
         let options = self.options();
+        let mut asked = None;
         let (mut decision, option) = match decision.effect {
             Effect::Ask => match self.ask(request, deed, &decision, None).await {
-                Asking::Decided(decision, option) => (decision, option),
+                Asking::Decided(decided, option) => {
+                    asked = (decision.by == DecidedBy::Hook).then_some(decision.reason);
+                    (decided, option)
+                }
                 Asking::Cancelled => return Ok(Decided::GivenUp),
             },
             Effect::Allow | Effect::Deny if self.turn.is_cancelled() => {
@@ -152,7 +162,7 @@ impl Asked<'_> {
         if decision.effect != Effect::Allow {
             return Ok(Decided::Denied(answer));
         }
-        self.stage.grant(&self.session, deed, &decision);
+        self.stage.grant(&self.session, deed, &decision, asked);
         Ok(Decided::Allowed(answer))
     }
 
@@ -218,7 +228,6 @@ impl Asked<'_> {
     }
 
     async fn decide(&self, method: &str, deed: &Deed) -> Result<Decision, Refusal> {
-        let granted = self.stage.granted(&self.session, deed);
         // Also if it was granted: only now is it certain what is written.
         let verdict = self.served(method, deed).await.ok_or_else(given_up)?;
         self.stops_if(&verdict);
@@ -226,7 +235,7 @@ impl Asked<'_> {
         if decision.effect != Effect::Ask {
             return Ok(decision);
         }
-        if let Some(granted) = granted {
+        if let Some(granted) = self.stage.granted(&self.session, deed, &decision) {
             return Ok(granted);
         }
         let request = self.request_for(method, deed);

@@ -6,6 +6,7 @@ mod calls;
 mod prompts;
 mod tools;
 mod under_way;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -15,8 +16,10 @@ use lapidary_home::hooks::{Event, Plan, Registry};
 use lapidary_vocab::event::{DiagnosticKind, HookRun};
 use lapidary_vocab::{Body, Number, Text};
 use lapidary_wire::gemini::hooks::{Details, Output};
+use tokio::sync::Semaphore;
 
 use self::under_way::UnderWay;
+use self::words::cut;
 use super::translation::Say;
 use crate::hooks::{Fired, HookError, Ran, Surroundings, named};
 use crate::process::Exit;
@@ -41,19 +44,28 @@ pub(super) struct Firing {
     say: Say,
     /// What was said once and need not be again.
     said: Mutex<BTreeSet<&'static str>>,
+    /// Where sessions work that do not work in the project's directory.
+    places: Mutex<BTreeMap<String, PathBuf>>,
     /// The sessions that have begun, and what they begin with.
     begun: Mutex<Vec<Begun>>,
     /// Which hook was the last that wanted a session's turn to stop, and why.
     stops: Arc<Mutex<BTreeMap<String, String>>>,
     under_way: UnderWay,
+    /// So many calls are put to hooks at once. However much an agent asks at a time, guards have what they need of the machine: one
+    /// whose time is up lets a call pass.
+    turns: Semaphore,
+}
+
+/// How many calls are put to hooks at once.
+fn calls_at_once() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (2 * cores).max(8)
 }
 
 /// A session that has begun.
 #[derive(Debug)]
 struct Begun {
     session: String,
-    /// Where it works, if that is not the project's directory.
-    cwd: Option<PathBuf>,
     /// What comes before its first prompt.
     context: Option<String>,
 }
@@ -71,9 +83,11 @@ impl Firing {
             hooks,
             say,
             said: Mutex::default(),
+            places: Mutex::default(),
             begun: Mutex::default(),
             stops: Arc::default(),
             under_way: UnderWay::default(),
+            turns: Semaphore::new(calls_at_once()),
         }
     }
 
@@ -166,7 +180,7 @@ impl Firing {
 fn stop(event: Event, ran: &Ran) -> Option<String> {
     let output = ran.answer.output.as_ref();
     let reason = output.filter(|it| it.is_stopping())?.effective_reason();
-    let name = named(&ran.hook);
+    let (name, reason) = (named(&ran.hook), cut(&reason));
     Some(format!(
         "the `{event}` hook `{name}` stopped the agent: {reason}"
     ))
@@ -192,8 +206,10 @@ fn told(event: Event, ran: &Ran) -> HookRun {
             u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
         )),
         decision: output.and_then(Output::decision).map(text),
-        reason: reason.map(|it| text(&it.effective_reason())),
-        message: output.and_then(Output::system_message).map(Text::from),
+        reason: reason.map(|it| Text::from(cut(&it.effective_reason()))),
+        message: output
+            .and_then(Output::system_message)
+            .map(|message| Text::from(cut(&message))),
         timed_out: matches!(ran.error, Some(HookError::TimedOut { .. })),
         error: ran.error.as_ref().map(|error| text(&error.to_string())),
     }

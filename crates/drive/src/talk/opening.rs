@@ -96,7 +96,7 @@ impl Course<'_> {
             if let Some(message) = opened.misfit() {
                 return Err(stopped(Cause::ProtocolError, message, None));
             }
-            self.stage.opened(opened);
+            self.stage.opened(opened, &setting.cwd);
         }
         Ok(opened)
     }

@@ -120,7 +120,11 @@ impl Stage {
             // Both can be cancelled without losing anything.
             tokio::select! {
                 Some(done) = finished.recv(), if rounds.len() < AT_ONCE => {
-                    rounds.spawn(Arc::clone(&self).after_tool(done));
+                    let has_hooks = self.firing.as_ref().is_some_and(|it| it.comes_after(&done));
+                    if has_hooks {
+                        self.watcher.calls(Calls::is_taken);
+                    }
+                    rounds.spawn(Arc::clone(&self).after_tool(done, has_hooks));
                 }
                 Some(_) = rounds.join_next() => {}
                 else => std::future::pending().await,
@@ -128,11 +132,12 @@ impl Stage {
         }
     }
 
-    async fn after_tool(self: Arc<Self>, done: Finished) {
+    async fn after_tool(self: Arc<Self>, done: Finished, has_hooks: bool) {
+        if has_hooks {
+            let is_cut_off = done.ends.is_cancelled();
+            self.watcher.calls(|calls| calls.has_begun(is_cut_off));
+        }
         if let Some(firing) = &self.firing {
-            if done.ends.is_cancelled() && firing.comes_after(&done) {
-                self.watcher.calls(Calls::was_cut_off);
-            }
             // Dropping it ends the hooks.
             tokio::select! {
                 biased;
@@ -178,7 +183,7 @@ impl Stage {
         let Some(firing) = &self.firing else { return };
         firing.end().await;
         self.say_what_was_left_out();
-        let mut rest = 0;
+        let mut rest = self.watcher.calls(Calls::take_taken).unwrap_or_default();
         if let Some(mut waiting) = waiting {
             while let Ok(done) = waiting.try_recv() {
                 rest += usize::from(firing.comes_after(&done));
@@ -226,11 +231,10 @@ impl Course<'_> {
             Opening::Again(_) | Opening::Latest => "resume",
         };
         let stage = Arc::clone(&self.stage);
-        let here = &self.request.roots[0];
         let begins = async {
             let _asked = stage.being_asked();
             if let Some(firing) = &stage.firing {
-                firing.session_begins(session, source, here).await;
+                firing.session_begins(session, source).await;
             }
             Ok(())
         };

@@ -1,6 +1,7 @@
 //! The sessions of a conversation: what each offers, and whether its turn was cancelled.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use lapidary_json::Token;
 use lapidary_normalize::Stopped;
@@ -16,6 +17,8 @@ pub(super) struct Sessions(BTreeMap<String, Session>);
 /// One of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Session {
+    /// Where it works.
+    pub(super) cwd: PathBuf,
     pub(super) modes: Option<Modes>,
     pub(super) config_options: Option<Json>,
     /// Ends what waits for an answer in this turn.
@@ -27,16 +30,17 @@ pub(super) struct Session {
 }
 
 impl Sessions {
-    pub(super) fn opened(&mut self, opened: &OpenedSession) {
+    pub(super) fn opened(&mut self, opened: &OpenedSession, cwd: &Path) {
         let session = self.0.entry(opened.id.clone()).or_default();
+        session.cwd = cwd.to_owned();
         session.modes = opened.modes.clone().or(session.modes.take());
         let options = opened.config_options.clone();
         session.config_options = options.or(session.config_options.take());
     }
 
     /// One that is being opened.
-    pub(super) fn expect(&mut self, id: &str) {
-        self.0.entry(id.to_owned()).or_default();
+    pub(super) fn expect(&mut self, id: &str, cwd: &Path) {
+        self.0.entry(id.to_owned()).or_default().cwd = cwd.to_owned();
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&Session> {

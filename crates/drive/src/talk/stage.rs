@@ -1,13 +1,13 @@
 //! What everything in a conversation shares.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lapidary_normalize::Stopped;
 use lapidary_vocab::Json;
-use lapidary_vocab::event::ToolKind;
+use lapidary_vocab::event::{DecidedBy, ToolKind};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -58,9 +58,17 @@ struct Grant {
     session: String,
     deed: Deed,
     decision: Decision,
+    /// Why somebody was asked, if a hook wanted that.
+    asked: Option<String>,
 }
 
 impl Grant {
+    /// Whether nobody has to be asked any more. For a hook somebody has to be who was not asked the same for one before: whoever
+    /// allowed a file knew nothing of what a hook minds in it, and a rule or a mode knows nothing of hooks.
+    fn answers(&self, why: &Decision) -> bool {
+        why.by != DecidedBy::Hook || self.asked.as_deref() == Some(&why.reason)
+    }
+
     /// Whether it is the same deed: the same command in the same place, or the same files, and not more done to them.
     fn covers(&self, wanted: &Deed, here: Option<&PathBuf>) -> bool {
         let granted = &self.deed;
@@ -129,7 +137,8 @@ impl Stage {
         id: &str,
         setting: &Setting<'_>,
     ) -> Result<OpenedSession, RequestError> {
-        self.sessions().expect(id); // it may ask something while it loads
+        self.works_in(id, setting.cwd);
+        self.sessions().expect(id, setting.cwd); // it may ask something while it loads
         let opened = self.client.load_session(id, setting).await;
         let opened = opened.inspect_err(|_| self.sessions().forget(id))?;
         let latest = Instant::now() + LONGEST_HISTORY;
@@ -152,8 +161,23 @@ impl Stage {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn opened(&self, opened: &OpenedSession) {
-        self.sessions().opened(opened);
+    /// A session is open, and works in a directory.
+    pub(super) fn opened(&self, opened: &OpenedSession, cwd: &Path) {
+        self.works_in(&opened.id, cwd);
+        self.sessions().opened(opened, cwd);
+    }
+
+    /// Tells everybody where a session works, before it is known: from then on the agent is heard in it.
+    fn works_in(&self, session: &str, cwd: &Path) {
+        let known = self.sessions().get(session).map(|it| it.cwd.clone());
+        if known.is_some_and(|known| known != cwd) {
+            self.turn_is_over(session); // what was allowed was meant for there
+        }
+        self.watcher.works_in(session, cwd);
+        self.workspace.open_session(session, cwd);
+        if let Some(firing) = &self.firing {
+            firing.works_in(session, cwd);
+        }
     }
 
     /// What ends the waiting of a session's turn; none if there is no such session.
@@ -162,24 +186,38 @@ impl Stage {
         Some(sessions.get(session)?.cancelled.clone())
     }
 
+    /// Where a session works; none if there is no such session.
+    pub(super) fn cwd_of(&self, session: &str) -> Option<PathBuf> {
+        let sessions = self.sessions();
+        Some(sessions.get(session)?.cwd.clone())
+    }
+
     /// The agent was allowed this, and may do it through us until its turn is over.
-    pub(super) fn grant(&self, session: &str, deed: &Deed, decision: &Decision) {
+    pub(super) fn grant(
+        &self,
+        session: &str,
+        deed: &Deed,
+        decision: &Decision,
+        asked: Option<String>,
+    ) {
         let mut grants = self.grants();
         if grants.len() < MOST_GRANTS {
             grants.push(Grant {
                 session: session.to_owned(),
                 deed: deed.clone(),
                 decision: decision.clone(),
+                asked,
             });
         }
     }
 
-    /// The decision by which the agent may do this already.
-    pub(super) fn granted(&self, session: &str, deed: &Deed) -> Option<Decision> {
-        let here = self.workspace.roots().first();
-        let covers = |grant: &&Grant| grant.session == session && grant.covers(deed, here);
+    /// The decision by which the agent may do this already, though somebody would have to be asked for a reason.
+    pub(super) fn granted(&self, session: &str, deed: &Deed, why: &Decision) -> Option<Decision> {
+        let here = self.workspace.home(session).ok();
         let grants = self.grants();
-        Some(grants.iter().find(covers)?.decision.clone())
+        let mut own = grants.iter().filter(|grant| grant.session == session);
+        let granted = own.find(|it| it.covers(deed, here.as_ref()) && it.answers(why))?;
+        Some(granted.decision.clone())
     }
 
     pub(super) fn turn_is_over(&self, session: &str) {

@@ -1,6 +1,7 @@
 //! Sees each line as it comes, and knows what the agent is doing: for who has to decide, and for who waits.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
@@ -40,9 +41,11 @@ struct State {
     meter: Meter,
     exceeded: Option<Exceeded>,
     policy: Arc<Mutex<Policy>>,
-    /// Requests for permission, as events tell them, under the numbers of their lines.
-    asked: BTreeMap<u64, (PermissionRequest, Deed)>,
+    /// Requests for permission, under the numbers of their lines.
+    asked: BTreeMap<u64, Wish>,
     deeds: Deeds,
+    /// Where sessions work that work nowhere else.
+    root: PathBuf,
     /// Calls that nobody was asked about, though somebody should have been, and what to say once they are done.
     unasked: BTreeMap<String, String>,
     /// Calls that somebody was asked about.
@@ -56,6 +59,17 @@ struct State {
     has_spoken: bool,
     /// The last line was a chunk of text.
     is_speaking: bool,
+}
+
+/// What the agent asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Wish {
+    /// As events tell it.
+    pub(super) request: PermissionRequest,
+    /// What it comes to.
+    pub(super) deed: Deed,
+    /// Where it was taken to work.
+    pub(super) dir: PathBuf,
 }
 
 impl Watcher {
@@ -77,6 +91,7 @@ impl Watcher {
                 policy,
                 asked: BTreeMap::new(),
                 deeds: Deeds::new(&request.roots[0]),
+                root: request.roots[0].clone(),
                 unasked: BTreeMap::new(),
                 decided: BTreeSet::new(),
                 held_back: BTreeMap::new(),
@@ -138,8 +153,14 @@ impl Watcher {
     }
 
     /// What the agent asked in this line.
-    pub(super) fn asked(&self, number: u64) -> Option<(PermissionRequest, Deed)> {
+    pub(super) fn asked(&self, number: u64) -> Option<Wish> {
         self.state().asked.get(&number).cloned()
+    }
+
+    /// Says where a session works, before it is spoken of.
+    pub(super) fn works_in(&self, session: &str, cwd: &Path) {
+        let session = Text::from(session.to_owned());
+        self.state().deeds.works_in(Some(&session), cwd);
     }
 
     /// What the agent asked in this line has become a question, or is decided.
@@ -169,7 +190,7 @@ impl Watcher {
         state
             .asked
             .values()
-            .any(|(request, _)| request.request_id == *id)
+            .any(|wish| wish.request.request_id == *id)
     }
 
     /// What hooks have to know, if there are any.
@@ -229,6 +250,9 @@ impl State {
     fn note(&mut self, number: u64, event: &Event) {
         let exceeded = self.meter.note(event);
         self.exceeded = self.exceeded.take().or(exceeded);
+        if let Body::SessionInit(init) = &event.body {
+            self.opens(event, init.cwd.as_ref());
+        }
         if event.base.extensions.contains_key("acp.replay") {
             return; // it was done long ago
         }
@@ -249,7 +273,13 @@ impl State {
                 }
                 let mut request = (**request).clone();
                 request.tool_input = arguments(event).unwrap_or(request.tool_input);
-                self.asked.insert(number, (request, deed));
+                let dir = self.deeds.dir_of(event.base.session_id.as_ref());
+                let wish = Wish {
+                    request,
+                    deed,
+                    dir: dir.to_owned(),
+                };
+                self.asked.insert(number, wish);
                 if self.asked.len() > MOST_ASKED {
                     self.asked.pop_first();
                 }
@@ -269,6 +299,19 @@ impl State {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A session is open, in the directory that we have asked for: what comes behind this line is meant from there.
+    fn opens(&mut self, event: &Event, cwd: Option<&Text>) {
+        let Some(cwd) = cwd.map(Text::to_str) else {
+            return;
+        };
+        let session = event.base.session_id.as_ref();
+        if self.root.to_string_lossy() == cwd {
+            self.deeds.works_in(session, &self.root); // it need not be text
+        } else {
+            self.deeds.works_in(session, Path::new(cwd.as_ref()));
         }
     }
 

@@ -78,18 +78,17 @@ impl Launch {
     }
 }
 
-/// Where it runs: in the first root, unless the agent says otherwise.
+/// Where it runs: where its session works, unless the agent says otherwise.
 fn directory_of(inner: &Inner, params: &Params<'_>) -> Result<PathBuf, Refusal> {
-    if params.get("cwd").is_none() {
-        let first = inner.roots.all().first().cloned();
-        return first.ok_or_else(|| bad("there is no workspace to work in"));
-    }
-    let place = inner.roots.place_in(params, "cwd")?;
-    if !place.path.is_dir() {
-        let path = place.path.display();
+    let path = match params.get("cwd") {
+        Some(_) => inner.roots.place_in(params, "cwd")?.path,
+        None => inner.home(&params.session()?)?,
+    };
+    if !path.is_dir() {
+        let path = path.display();
         return Err(bad(format!("`{path}` is not a directory")));
     }
-    Ok(place.path)
+    Ok(path)
 }
 
 /// What we give it, what follows from where it runs, and what the agent wants: the last of a name counts.

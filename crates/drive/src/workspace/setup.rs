@@ -8,7 +8,7 @@ use crate::process::Supervisor;
 /// How a workspace is to be.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// The directories that files are read and written in, absolute. The first is where terminals start.
+    /// The directories that files are read and written in, absolute. The first is where terminals start whose session works nowhere else.
     pub roots: Vec<PathBuf>,
     /// What ends terminals with everything that they start.
     pub supervisor: Supervisor,

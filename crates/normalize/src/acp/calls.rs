@@ -36,14 +36,25 @@ pub(super) struct Call {
 
 /// When a call is heard of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moment {
-    /// The agent tells of it.
+pub(super) enum Moment {
+    /// The agent begins to tell of it.
+    Announced,
+    /// The agent tells more of it.
     Told,
     /// The agent asks whether it may.
     Asked,
 }
 
 impl Call {
+    /// One of which nothing is known but what it is called by.
+    fn new(id: Token<'_>, session: Option<&Text>) -> Self {
+        Self {
+            id: own::text(id),
+            session: session.cloned(),
+            ..Self::default()
+        }
+    }
+
     /// What a message says of a call that it does not name.
     pub(super) fn nameless(patch: &ToolCall<'_>) -> Self {
         let mut call = Self::default();
@@ -115,6 +126,14 @@ impl Call {
             &other.input,
             &other.locations,
         )
+    }
+
+    /// Whether a message speaks of another call than of the one that has ended under the same id: it says that something begins, and
+    /// what. `self` is the ended one with what the message says.
+    fn is_another(&self, ended: &Self, patch: &ToolCall<'_>, moment: Moment) -> bool {
+        let begins = moment != Moment::Told || !self.is_over;
+        let shows_more = || self.content != ended.content && !Self::nameless(patch).is_over;
+        ended.is_over && begins && (!self.is_invoked_as(ended) || shows_more())
     }
 
     /// The tool's name: the agent's word for it, else what Gemini makes its ids of, else what there is.
@@ -253,26 +272,10 @@ impl Call {
 
 impl AcpNormalizer {
     /// Takes in what a message says about a call, and tells what is new. `None` if it does not say which call.
+    ///
+    /// A call that is asked about is not over, whatever was said: all that is known of it is told. But agents use ids again, and
+    /// nothing of a call that has ended is known of the next: whoever is asked about `rm` would be told of the `ls` before it.
     pub(super) fn call(
-        &mut self,
-        patch: &ToolCall<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
-    ) -> Option<Call> {
-        self.call_at(patch, Moment::Told, current, out)
-    }
-
-    /// The same for a call that the agent asks about. It is not over, whatever was said: all that is known of it is told.
-    pub(super) fn asked_call(
-        &mut self,
-        patch: &ToolCall<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
-    ) -> Option<Call> {
-        self.call_at(patch, Moment::Asked, current, out)
-    }
-
-    fn call_at(
         &mut self,
         patch: &ToolCall<'_>,
         moment: Moment,
@@ -286,12 +289,16 @@ impl AcpNormalizer {
         let session = self.stamp.session_id.clone();
         let key = key(session.as_ref(), id);
         let mut before = self.calls.close(&key);
-        let mut call = before.clone().unwrap_or_else(|| Call {
-            id: own::text(id),
-            session,
-            ..Call::default()
-        });
+        let fresh = || Call::new(id, session.as_ref());
+        let mut call = before.clone().unwrap_or_else(fresh);
         call.patch(patch);
+        if before
+            .as_ref()
+            .is_some_and(|ended| call.is_another(ended, patch, moment))
+        {
+            (call, before) = (fresh(), None);
+            call.patch(patch);
+        }
         if moment == Moment::Asked && call.is_over {
             (call.status, call.is_over, before) = (None, false, None);
         }
@@ -313,11 +320,8 @@ impl AcpNormalizer {
         };
         let session = self.stamp.session_id.clone();
         let key = key(session.as_ref(), token);
-        let mut call = self.calls.close(&key).unwrap_or_else(|| Call {
-            id: own::text(token),
-            session,
-            ..Call::default()
-        });
+        let call = self.calls.close(&key);
+        let mut call = call.unwrap_or_else(|| Call::new(token, session.as_ref()));
         let (body, mut extra) = call.invocation();
         extra.retain(|(key, _)| *key != "acp.toolContent");
         extra.push(("acp.toolContentChunk", current.json(item)));
@@ -370,9 +374,11 @@ impl AcpNormalizer {
     }
 }
 
+/// The same for each way to spell an id: whoever knows calls by what their events say has to mean the same ones.
 fn key(session: Option<&Text>, id: Token<'_>) -> String {
     let session = session.map(Text::to_str).unwrap_or_default();
-    format!("{session} {}", id.as_str())
+    let id = id.string().unwrap_or_default();
+    format!("{} {session} {id}", session.len())
 }
 
 /// A value that is absent leaves what was known.

@@ -7,7 +7,7 @@ use lapidary_wire::acp::results::PermissionAsked;
 use lapidary_wire::acp::tool_call::listed;
 
 use super::AcpNormalizer;
-use super::calls::Call;
+use super::calls::{Call, Moment};
 use super::decision::Choice;
 use super::line::Current;
 use super::peers::Wish;
@@ -29,7 +29,7 @@ impl AcpNormalizer {
         let call = asked
             .call
             .tool_call_id
-            .and_then(|_| self.asked_call(&asked.call, current, out));
+            .and_then(|_| self.call(&asked.call, Moment::Asked, current, out));
         let nameless = call.is_none();
         let call = call.unwrap_or_else(|| Call::nameless(&asked.call));
         let names = [call.title.as_ref(), call.kind.as_ref()];

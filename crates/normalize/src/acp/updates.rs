@@ -9,6 +9,7 @@ use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::tool_call::listed;
 use lapidary_wire::acp::update::{Chunk, Compaction, Notice, SessionUpdate, Update, Usage};
 
+use super::calls::Moment;
 use super::line::Current;
 use super::{AcpNormalizer, content, shown, usage};
 use crate::{Events, own};
@@ -54,9 +55,8 @@ impl AcpNormalizer {
             Update::AgentThoughtChunk(chunk) => {
                 self.chunk(StreamDeltaKind::Thinking, chunk, current, out);
             }
-            Update::ToolCall(call) | Update::ToolCallUpdate(call) => {
-                self.call(call, current, out);
-            }
+            Update::ToolCall(call) => drop(self.call(call, Moment::Announced, current, out)),
+            Update::ToolCallUpdate(call) => drop(self.call(call, Moment::Told, current, out)),
             Update::Plan { entries } => self.plan(*entries, current, out),
             Update::PlanUpdate { plan } => self.plan_update(*plan, current, out),
             Update::AvailableCommands { available_commands } => {

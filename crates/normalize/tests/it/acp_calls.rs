@@ -218,3 +218,79 @@ fn after_a_cancel_calls_end_as_the_wire_says_or_as_cancelled() {
         ]
     );
 }
+
+/// Two calls under one id, one after the other: each is told as what is said of it, and asked about as that.
+#[test]
+fn an_ended_call_whose_id_is_used_again_is_another() {
+    let first = r#"<{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"ls","kind":"execute","status":"completed","rawInput":{"command":"ls"},"locations":[{"path":"/a"}]}}}"#;
+    let update = |kind: &str, more: &str| {
+        format!(
+            r#"<{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"{kind}","toolCallId":"c"{more}}}}}}}"#
+        )
+    };
+    let asked = |more: &str| {
+        format!(
+            r#"<{{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":{{"sessionId":"s","options":[],"toolCall":{{"toolCallId":"c"{more}}}}}}}"#
+        )
+    };
+    let rm = r#","title":"rm -rf src","kind":"execute""#;
+    let pending = format!(r#"{rm},"status":"pending","rawInput":{{}}"#);
+    let again = [
+        vec![asked(rm)],
+        vec![update("tool_call", &pending), asked("")],
+        vec![update("tool_call", rm), asked("")],
+        vec![update("tool_call_update", &pending), asked("")],
+    ];
+    for again in again {
+        let mut lines = vec![ACP_PROMPT, first];
+        lines.extend(again.iter().map(String::as_str));
+        let events = connection(&lines, &options());
+        let told: Vec<_> = events.iter().map(body).collect();
+        let is_call = |event: &&Value| event["event"] == "tool_invocation";
+        let call = told.iter().rfind(is_call).unwrap();
+        assert_eq!(
+            (&call["title"], &call["input"], &call["locations"]),
+            (&json!("rm -rf src"), &json!({}), &Value::Null),
+            "{again:?}"
+        );
+        let is_request = |event: &&Value| event["event"] == "permission_request";
+        let request = told.iter().rfind(is_request).unwrap();
+        assert_eq!(
+            (&request["toolName"], &request["toolInput"]),
+            (&json!("rm -rf src"), &json!({})),
+            "{again:?}"
+        );
+    }
+}
+
+#[test]
+fn an_ended_call_of_which_nothing_else_is_said_is_the_same() {
+    let call = r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"ls","kind":"execute","status":"completed","rawInput":{"command":"ls"}}"#;
+    let told = acp_turn(&[
+        call,
+        call,
+        r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"ls"}"#,
+        r#"{"sessionUpdate":"tool_call","toolCallId":"c","status":"completed","rawOutput":"a"}"#,
+        r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","title":"ls, done"}"#,
+    ]);
+    let expected = [
+        "tool_invocation",
+        "tool_completion",
+        "diagnostic",
+        "diagnostic",
+        "tool_completion",
+        "tool_invocation",
+        "tool_completion",
+    ];
+    assert_eq!(names(&told), expected);
+    assert_eq!(told[5]["input"], json!({"command": "ls"}));
+}
+
+#[test]
+fn however_an_id_is_spelled_it_is_the_same_call() {
+    let told = acp_turn(&[
+        r#"{"sessionUpdate":"tool_call","toolCallId":"\u0063","title":"ls","status":"pending"}"#,
+        r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}"#,
+    ]);
+    assert_eq!(names(&told), ["tool_invocation", "tool_completion"]);
+}

@@ -78,7 +78,7 @@ impl Reading {
     fn take(&mut self, event: &Event) {
         let deed = self.deeds.note(event);
         match (&event.body, deed) {
-            (Body::SessionInit(init), _) => self.moved(init.cwd.as_ref()),
+            (Body::SessionInit(init), _) => self.moved(event, init.cwd.as_ref()),
             (Body::ToolInvocation(call), Some(deed)) => {
                 let at = self.call(event, &call.call_id, &call.tool_name, deed);
                 self.calls[at].title.clone_from(&call.title);
@@ -111,12 +111,12 @@ impl Reading {
     }
 
     /// A session says where its agent works. The user knows better.
-    fn moved(&mut self, dir: Option<&Text>) {
+    fn moved(&mut self, event: &Event, dir: Option<&Text>) {
         let Some(dir) = dir.filter(|dir| !self.is_given && !dir.is_empty()) else {
             return;
         };
-        self.dir = self.dir.join(dir.to_str().as_ref());
-        self.deeds = Deeds::new(&self.dir);
+        let dir = self.dir.join(dir.to_str().as_ref());
+        self.deeds.works_in(event.base.session_id.as_ref(), &dir);
     }
 
     /// The place of a call, with what is known about it by now. What was known when the agent asked stays as it was.
@@ -137,7 +137,7 @@ impl Reading {
             tool: tool.clone(),
             title: None,
             deed,
-            dir: self.dir.clone(),
+            dir: self.deeds.dir_of(event.base.session_id.as_ref()).to_owned(),
             happened: Happened::Unknown,
             is_asked: false,
         });

@@ -218,3 +218,46 @@ fn the_directory_of_a_session_is_not_run() {
     let cwd = project.canonicalize().unwrap().join(odd);
     assert_eq!(noted, format!("{}\n", cwd.display()));
 }
+
+/// A hook that wants somebody to be asked where a word stands in what it is told.
+fn asks_about(word: &str) -> Value {
+    let ask = json!({"decision": "ask", "systemMessage": format!("it is about {word}")});
+    noting(&format!(r#"case "$told" in *{word}*) echo '{ask}';; esac"#))
+}
+
+#[test]
+fn somebody_who_was_asked_for_a_hook_is_not_asked_for_it_again() {
+    let hooks = json!({"BeforeTool": asks_about("notes.txt")});
+    let mut peer = peer(&hooks);
+    let prompt = peer.prompt("ask edit notes.txt; write notes.txt");
+    let request = peer.event("permission_request")["requestId"].clone();
+    let response = json!({"requestId": request, "allowed": true});
+    peer.does("permission_response", response);
+    peer.done(&prompt);
+    let over = peer.finish();
+    assert_eq!(over.words(), "[yes: the user allowed it][written]");
+}
+
+/// What was allowed is the file, in `default` mode too. What a hook minds is what is written there.
+#[test]
+fn somebody_is_asked_about_what_a_hook_minds_though_the_file_was_allowed() {
+    let hooks = json!({"BeforeTool": asks_about("content")});
+    for mode in ["default", "bypassPermissions"] {
+        let args = ["--hooks", "--permission-mode", mode];
+        let mut peer = peer_with(&hooks, &args);
+        let prompt = peer.prompt("ask edit notes.txt; write notes.txt");
+        let request = peer.event("permission_request")["requestId"].clone();
+        if mode == "default" {
+            let response = json!({"requestId": request, "allowed": true});
+            peer.does("permission_response", response);
+        }
+        let request = peer.event("permission_request")["requestId"].clone();
+        let response = json!({"requestId": request, "allowed": false});
+        peer.does("permission_response", response);
+        peer.done(&prompt);
+        let words = peer.finish().words();
+        let refused = "[not written: the user denied it]";
+        assert!(words.starts_with("[yes: "), "{mode}: {words}");
+        assert!(words.ends_with(refused), "{mode}: {words}");
+    }
+}

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use lapidary::vocab::schema::Published;
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::run::world::World;
@@ -259,6 +260,12 @@ fn memory_stays_within_bounds_whatever_a_hook_writes() {
 
 #[test]
 fn whoever_interrupts_it_ends_its_hooks() {
+    for signal in [Signal::SIGINT, Signal::SIGQUIT] {
+        interrupted_by(signal);
+    }
+}
+
+fn interrupted_by(signal: Signal) {
     let world =
         project(&json!({"BeforeAgent": commands(&["(setsid sleep 60 &); touch begun; sleep 60"])}));
     let mut command = world.lapidary(&["hooks", "test", "BeforeAgent"]);
@@ -266,7 +273,7 @@ fn whoever_interrupts_it_ends_its_hooks() {
     let mut child = command.spawn().unwrap();
     world.wait_for("project/begun");
     let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    nix::sys::signal::kill(pid, signal).unwrap();
     let began = Instant::now();
     let status = child.wait().unwrap();
     assert!(began.elapsed() < Duration::from_secs(5));

@@ -37,6 +37,8 @@ pub(in crate::talk) struct Calls {
     left_out: usize,
     /// How many calls waited for their hooks when nobody wanted these any more.
     cut_off: usize,
+    /// How many calls have their turn, and hooks that have not begun yet.
+    taken: usize,
     /// There were too many calls to remember all of them.
     has_forgotten: bool,
 }
@@ -136,6 +138,7 @@ impl Calls {
             all_end: CancellationToken::new(),
             left_out: 0,
             cut_off: 0,
+            taken: 0,
             has_forgotten: false,
         };
         (calls, finished)
@@ -171,9 +174,20 @@ impl Calls {
         ends.or_insert_with(|| self.all_end.child_token()).clone()
     }
 
-    /// A call waited for hooks that nobody wants any more.
-    pub(in crate::talk) fn was_cut_off(&mut self) {
-        self.cut_off += 1;
+    /// It is a call's turn to have its hooks.
+    pub(in crate::talk) fn is_taken(&mut self) {
+        self.taken += 1;
+    }
+
+    /// The hooks of such a call begin, unless it has waited for hooks that nobody wants any more.
+    pub(in crate::talk) fn has_begun(&mut self, is_cut_off: bool) {
+        self.taken = self.taken.saturating_sub(1);
+        self.cut_off += usize::from(is_cut_off);
+    }
+
+    /// How many calls had their turn, but everything ended before their hooks could begin.
+    pub(in crate::talk) fn take_taken(&mut self) -> usize {
+        std::mem::take(&mut self.taken)
     }
 
     /// How many calls have waited in vain since this was last asked.

@@ -1,5 +1,6 @@
 //! Prompts and sessions: what hooks add to them, and whether they are given at all.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
@@ -8,6 +9,7 @@ use lapidary_json::Token;
 use lapidary_vocab::Json;
 use lapidary_wire::gemini::hooks::Details;
 
+use super::words::cut;
 use super::{Begun, Firing, Place};
 use crate::hooks::{Effect, Fired};
 
@@ -15,15 +17,24 @@ use crate::hooks::{Effect, Fired};
 const SILENCE: &str = "[no response text]";
 
 impl Firing {
-    /// A session begins in a directory: anew (`startup`), or where it was left (`resume`).
-    pub(in crate::talk) async fn session_begins(&self, session: &str, source: &str, cwd: &Path) {
+    /// Says where a session works, before the agent is heard in it.
+    pub(in crate::talk) fn works_in(&self, session: &str, cwd: &Path) {
+        let mut places = self.places();
+        if cwd == self.hooks.around.cwd {
+            places.remove(session);
+        } else {
+            places.insert(session.to_owned(), cwd.to_owned());
+        }
+    }
+
+    /// A session begins: anew (`startup`), or where it was left (`resume`).
+    pub(in crate::talk) async fn session_begins(&self, session: &str, source: &str) {
         let place = Place {
             session,
             after: None,
         };
         let begins = Begun {
             session: session.to_owned(),
-            cwd: (cwd != self.hooks.around.cwd).then(|| cwd.to_owned()),
             context: None,
         };
         {
@@ -41,9 +52,7 @@ impl Firing {
 
     /// Where a session works, if that is not the project's directory.
     pub(super) fn cwd_of(&self, session: &str) -> Option<PathBuf> {
-        let begun = self.begun();
-        let begun = begun.iter().find(|begun| begun.session == session)?;
-        begun.cwd.clone()
+        self.places().get(session).cloned()
     }
 
     /// A session ends.
@@ -91,7 +100,7 @@ impl Firing {
         }
         for effect in fired.effects() {
             if let Effect::Stop(reason) | Effect::Block(reason) = effect {
-                return Err(reason);
+                return Err(cut(&reason));
             }
         }
         let first = self.first_context(session).map(|context| block(&context));
@@ -152,6 +161,10 @@ impl Firing {
         let mut begun = self.begun();
         let begun = begun.iter_mut().find(|begun| begun.session == session)?;
         begun.context.take()
+    }
+
+    fn places(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, PathBuf>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn begun(&self) -> std::sync::MutexGuard<'_, Vec<Begun>> {

@@ -1,15 +1,28 @@
 //! Tools: what hooks say about them.
 
+use std::path::Path;
+
 use lapidary_home::hooks::{Event, Plan};
 use lapidary_vocab::event::DecidedBy;
 use lapidary_wire::gemini::hooks::{Details, ToolCall};
 
+use super::words::{MOST_WORDS, cut};
 use super::{Finished, Firing, Place};
 use crate::hooks::{
-    Effect as Wish, Fired, HookError, MOST_FILES, MOST_LEVELS, Ran, Wanted, aggregate, named,
-    once_each,
+    Effect as Wish, Fired, HookError, MOST_FILES, MOST_LEVELS, Ran, Wanted, named, once_each,
 };
 use crate::policy::{Decision, Effect};
+
+/// What stands before a hook's reason.
+const DENIED: &str = "a hook denied it: ";
+
+/// Hooks that are told of a call at the same time: under one of its names, about one of its files.
+#[derive(Debug)]
+struct Round<'a> {
+    name: String,
+    plan: Plan,
+    file: Option<&'a Path>,
+}
 
 /// What hooks say about something that an agent wants to do.
 #[derive(Debug, PartialEq)]
@@ -31,15 +44,29 @@ impl Verdict {
             Self::Denied(denied) | Self::Stopped(denied) => denied,
             Self::Silent => decision(),
             Self::Ask(message) => match decision() {
-                Decision {
-                    effect: Effect::Allow,
+                denied @ Decision {
+                    effect: Effect::Deny,
                     ..
-                } => {
+                } => denied,
+                // Where somebody has to be asked anyway, what the hook minds is still to be said.
+                _ => {
                     let reason = message.as_deref().unwrap_or("a hook wants it to be asked");
                     Decision::new(Effect::Ask, DecidedBy::Hook, reason)
                 }
-                stricter => stricter,
             },
+        }
+    }
+
+    /// What hooks have said so far, and what others say: the strictest word holds, and reasons add up, as far as there is room.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Stopped(one), Self::Stopped(other)) => Self::Stopped(both(one, &other)),
+            (Self::Denied(one), Self::Denied(other)) => Self::Denied(both(one, &other)),
+            (stopped @ Self::Stopped(_), _) | (_, stopped @ Self::Stopped(_)) => stopped,
+            (denied @ Self::Denied(_), _) | (_, denied @ Self::Denied(_)) => denied,
+            (Self::Ask(Some(one)), Self::Ask(Some(other))) => Self::Ask(Some(joined(one, &other))),
+            (Self::Ask(one), Self::Ask(other)) => Self::Ask(one.or(other)),
+            (ask @ Self::Ask(_), Self::Silent) | (Self::Silent, ask) => ask,
         }
     }
 }
@@ -51,24 +78,27 @@ impl Firing {
         wanted: Wanted<'_>,
         place: Place<'_>,
     ) -> Option<Verdict> {
-        let fired = self.fire_each(Event::BeforeTool, wanted, place, Details::BeforeTool);
-        let fired = fired.await;
-        let has_unheard = !fired.is_empty() && self.are_left_out(wanted, place);
-        let runs: Vec<_> = fired.into_iter().flat_map(|it| it.runs).collect();
-        let outputs = runs.iter().filter_map(|ran| ran.answer.output.as_ref());
-        let fired = Fired {
-            event: Event::BeforeTool,
-            aggregate: aggregate(Event::BeforeTool, outputs),
-            runs,
-        };
-        let unheard = has_unheard.then(too_many);
-        let unheard = unheard.or_else(|| fired.runs.iter().find_map(not_started));
-        let unheard = unheard.or_else(|| too_deep(wanted).filter(|_| !fired.runs.is_empty()));
-        let judged = || match (self.judged(&fired, place), unheard) {
-            (Verdict::Silent | Verdict::Ask(_), Some(unheard)) => Verdict::Denied(unheard),
-            (verdict, _) => verdict,
-        };
-        (!self.under_way.is_over()).then(judged)
+        let rounds = self.rounds(Event::BeforeTool, wanted, place);
+        if rounds.is_empty() {
+            return (!self.under_way.is_over()).then_some(Verdict::Silent);
+        }
+        let _turn = self.turns.acquire().await;
+        let mut verdict = Verdict::Silent;
+        for round in &rounds {
+            let fired = self.fire_round(round, wanted, place, Details::BeforeTool);
+            let fired = fired.await;
+            verdict = verdict.and(self.judged(&fired, place));
+            if let Some(unheard) = fired.runs.iter().find_map(not_started) {
+                verdict = verdict.and(Verdict::Denied(unheard));
+            }
+        }
+        if self.are_left_out(wanted, place) {
+            verdict = verdict.and(Verdict::Denied(too_many()));
+        }
+        if let Some(unheard) = too_deep(wanted) {
+            verdict = verdict.and(Verdict::Denied(unheard));
+        }
+        (!self.under_way.is_over()).then_some(verdict)
     }
 
     /// What a tool has done cannot be undone, but what comes next can be kept from happening. True if everything is to stop.
@@ -81,15 +111,15 @@ impl Firing {
             return false;
         }
         let details = |call| Details::AfterTool(call, done.response.clone());
-        let fired = self.fire_each(Event::AfterTool, done.wanted(), place, details);
-        let fired = fired.await;
-        if !fired.is_empty() {
-            self.are_left_out(done.wanted(), place);
-        }
+        let rounds = self.rounds(Event::AfterTool, done.wanted(), place);
         let mut stops = false;
-        for fired in &fired {
+        for round in &rounds {
+            let fired = self.fire_round(round, done.wanted(), place, details).await;
             stops |= fired.effects().iter().any(|it| matches!(it, Wish::Stop(_)));
-            self.lost_on_results(fired, place);
+            self.lost_on_results(&fired, place);
+        }
+        if !rounds.is_empty() {
+            self.are_left_out(done.wanted(), place);
         }
         stops
     }
@@ -118,6 +148,7 @@ impl Firing {
         if !self.has(Event::Notification, None) {
             return;
         }
+        let _turn = self.turns.acquire().await;
         self.fire(wanted.notice(), place).await;
     }
 
@@ -135,14 +166,8 @@ impl Firing {
         });
     }
 
-    /// Tells of each side and each file of a call the hooks that are for any of its names.
-    async fn fire_each(
-        &self,
-        event: Event,
-        wanted: Wanted<'_>,
-        place: Place<'_>,
-        details: impl Fn(ToolCall) -> Details,
-    ) -> Vec<Fired> {
+    /// The hooks that are told of a call: of each side and each file, those that are for any of its names.
+    fn rounds<'a>(&self, event: Event, wanted: Wanted<'a>, place: Place<'_>) -> Vec<Round<'a>> {
         let mut all = Vec::new();
         for side in wanted.sides() {
             let names = side.names.into_iter();
@@ -151,13 +176,26 @@ impl Firing {
                 (name, plan)
             }));
             for file in side.files {
-                for (name, plan) in &plans {
-                    let details = details(wanted.call(name, file));
-                    all.push(self.fire_plan(plan.clone(), details, place).await);
-                }
+                let plans = plans.iter().cloned();
+                all.extend(plans.map(|(name, plan)| Round { name, plan, file }));
             }
         }
         all
+    }
+
+    /// Tells the hooks of one round. Nobody needs what they wrote once that is told.
+    async fn fire_round(
+        &self,
+        round: &Round<'_>,
+        wanted: Wanted<'_>,
+        place: Place<'_>,
+        details: impl Fn(ToolCall) -> Details,
+    ) -> Fired {
+        let around = self.around(place.session);
+        let input = around.input(details(wanted.call(&round.name, round.file)));
+        let plan = round.plan.clone();
+        let fired = self.under_way.fire(plan, input, around, self.told(place));
+        fired.await
     }
 
     /// Whether hooks are not told of all of its files, which is said.
@@ -172,21 +210,13 @@ impl Firing {
         count > 0
     }
 
-    async fn fire_plan(&self, plan: Plan, details: Details, place: Place<'_>) -> Fired {
-        let around = self.around(place.session);
-        let input = around.input(details);
-        self.under_way
-            .fire(plan, input, around, self.told(place))
-            .await
-    }
-
     fn judged(&self, fired: &Fired, place: Place<'_>) -> Verdict {
         let mut verdict = Verdict::Silent;
         for effect in fired.effects() {
             match effect {
                 Wish::Stop(reason) => return Verdict::Stopped(denied(&reason)),
                 Wish::Block(reason) => return Verdict::Denied(denied(&reason)),
-                Wish::Ask(message) => verdict = Verdict::Ask(message),
+                Wish::Ask(message) => verdict = Verdict::Ask(message.map(|it| cut(&it))),
                 Wish::ReplaceToolInput(_) => self.once("tool_input", place, || {
                     "a hook wants other arguments for a tool, which nobody can give an agent over ACP: it runs with its own".to_owned()
                 }),
@@ -213,7 +243,26 @@ impl Firing {
 }
 
 fn denied(reason: &str) -> Decision {
-    refused(format!("a hook denied it: {reason}"))
+    refused(format!("{DENIED}{}", cut(reason)))
+}
+
+/// The first decision, with both reasons.
+fn both(one: Decision, other: &Decision) -> Decision {
+    let more = other.reason.strip_prefix(DENIED).unwrap_or(&other.reason);
+    Decision {
+        reason: joined(one.reason, more),
+        ..one
+    }
+}
+
+/// Both texts, if there is room for them and the second says something else.
+fn joined(mut one: String, other: &str) -> String {
+    let says = |line: &str| line.strip_prefix(DENIED).unwrap_or(line) == other;
+    if !one.lines().any(says) && one.len() + other.len() <= MOST_WORDS {
+        one.push('\n');
+        one.push_str(other);
+    }
+    one
 }
 
 /// Nobody knows what hooks would say about the rest.

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::hooks::{Fired, Surroundings, fire};
+use crate::process::Kept;
 
 /// What is under way.
 #[derive(Debug, Default)]
@@ -31,8 +32,11 @@ impl UnderWay {
         let is_under_way = self.plans.subscribe();
         // On its own: it has to go on for a moment once it was ended. `end` waits for it.
         let firing = tokio::spawn(async move {
-            let fired = fire(&plan, input, &around, &ends).await;
+            let mut fired = fire(&plan, input, &around, &ends).await;
             tell(&fired);
+            for ran in &mut fired.runs {
+                (ran.stdout, ran.stderr) = (Kept::default(), Kept::default()); // it was read, and may be much
+            }
             drop(is_under_way);
             fired
         });

@@ -92,15 +92,19 @@ impl Hands {
             return Err(misfit.into());
         }
         self.label.is_about(&opened.id);
-        self.stage.opened(&opened);
+        if matches!(which, Which::New) && self.is_elsewhere(&opened.id, &setting.cwd) {
+            let id: String = opened.id.chars().take(80).collect();
+            let why = format!("the agent opened a session as `{id}`, which works elsewhere");
+            return Err(why.into());
+        }
+        self.stage.opened(&opened, &setting.cwd);
         self.prepare(&opened.id).await?;
         if let Some(firing) = &self.stage.firing {
             let source = match which {
                 Which::New => "startup",
                 Which::Loaded(_) | Which::Resumed(_) => "resume",
             };
-            let cwd = &setting.cwd;
-            firing.session_begins(&opened.id, source, cwd).await;
+            firing.session_begins(&opened.id, source).await;
         }
         Ok(Open {
             id: opened.id,
@@ -109,6 +113,12 @@ impl Hands {
                 after: Some(opened.number),
             },
         })
+    }
+
+    /// Whether there is such a session, in another directory.
+    fn is_elsewhere(&self, session: &str, cwd: &Path) -> bool {
+        let sessions = self.stage.sessions();
+        sessions.get(session).is_some_and(|it| it.cwd != cwd)
     }
 
     async fn request(

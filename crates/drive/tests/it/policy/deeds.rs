@@ -360,3 +360,54 @@ fn real_requests_come_to_real_deeds() {
         ]
     );
 }
+
+/// A call of a session, about a file.
+fn call_in(session: &str, id: &str, path: &str) -> Event {
+    event(&json!({
+        "event": "tool_invocation", "sessionId": session, "callId": id, "toolName": "t", "kind": "edit",
+        "input": {"path": path},
+    }))
+}
+
+fn request_in(session: &str, id: &str) -> Event {
+    event(&json!({
+        "event": "permission_request", "sessionId": session, "requestId": "1", "toolName": "t", "toolKind": "edit",
+        "toolInput": {}, "toolUseId": id,
+    }))
+}
+
+#[test]
+fn relative_files_count_from_where_their_session_works() {
+    let mut deeds = Deeds::new("/w");
+    deeds.works_in(Some(&"a".into()), Path::new("/w/a"));
+    deeds.works_in(Some(&"b".into()), Path::new("/w/b"));
+    let mut check = |session: &str, expected: &str| {
+        let deed = deeds.note(&call_in(session, "c", "x"));
+        assert_eq!(paths(&deed.unwrap()), [expected], "{session:?}");
+    };
+    check("a", "/w/a/x");
+    check("b", "/w/b/x");
+    check("c", "/w/x");
+}
+
+#[test]
+fn what_was_said_before_anybody_knew_where_a_session_works_may_be_meant_from_there() {
+    let mut deeds = Deeds::new("/w");
+    deeds.note(&call_in("s", "c", "x"));
+    deeds.note(&call_in("other", "c", "x"));
+    deeds.works_in(Some(&"s".into()), Path::new("/w/sub"));
+    let known = deeds.note(&request_in("s", "c")).unwrap();
+    assert_eq!(paths(&known), ["/w/x", "/w/sub/x"]);
+    let other = deeds.note(&request_in("other", "c")).unwrap();
+    assert_eq!(paths(&other), ["/w/x"]);
+}
+
+/// However ids are made, no call is taken for that of another session.
+#[test]
+fn calls_of_two_sessions_are_two() {
+    let mut deeds = Deeds::new("/w");
+    deeds.note(&call_in("a\n", "b", "secret"));
+    deeds.note(&call_in("a", "\nb", "ok"));
+    let known = deeds.note(&request_in("a\n", "b")).unwrap();
+    assert_eq!(paths(&known), ["/w/secret"]);
+}

@@ -210,3 +210,23 @@ async fn nonsense_is_refused_by_its_code() {
         assert_eq!(refused.code, Refusal::NO_METHOD, "{method}");
     }
 }
+
+#[test]
+fn a_terminal_starts_where_its_session_works() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("root/sub")).unwrap();
+    let starts = |session: &str| {
+        let params = json!({"sessionId": session, "command": "ls"});
+        let deed = deed(&desk, "terminal/create", &params);
+        deed.map(|deed| deed.unwrap().paths)
+    };
+    desk.workspace.open_session("s", &desk.path("root/sub"));
+    desk.workspace.open_session("far", &desk.path("outside"));
+    assert_eq!(starts("s").unwrap(), [desk.path("root/sub")]);
+    assert_eq!(starts("other").unwrap(), [desk.path("root")]);
+    assert_eq!(starts("far").unwrap_err().code, Refusal::DENIED);
+    fs::remove_dir(desk.path("root/sub")).unwrap();
+    assert_eq!(starts("s").unwrap_err().code, Refusal::BAD_PARAMS, "gone");
+    desk.link("root/sub", "../outside");
+    assert_eq!(starts("s").unwrap_err().code, Refusal::DENIED, "led astray");
+}

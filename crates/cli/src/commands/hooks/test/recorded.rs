@@ -132,7 +132,7 @@ impl Reading {
         let deed = self.deeds.note(told);
         self.calls.note(told, deed);
         match &told.body {
-            Body::SessionInit(init) => self.began(init.cwd.as_ref()),
+            Body::SessionInit(init) => self.began(told, init.cwd.as_ref()),
             Body::UserInput(input) if !input.is_synthetic => {
                 self.prompt = input.text.to_string();
                 self.answer.clear();
@@ -161,10 +161,10 @@ impl Reading {
     }
 
     /// A session says where its agent works.
-    fn began(&mut self, dir: Option<&Text>) {
+    fn began(&mut self, told: &Told, dir: Option<&Text>) {
         if let Some(dir) = dir.filter(|dir| !dir.is_empty()) {
-            self.dir = self.dir.join(dir.to_str().as_ref());
-            self.deeds = Deeds::new(&self.dir);
+            let dir = self.dir.join(dir.to_str().as_ref());
+            self.deeds.works_in(told.base.session_id.as_ref(), &dir);
         }
         self.add(Details::SessionStart {
             source: "startup".to_owned(),

@@ -213,10 +213,16 @@ fn until_hooked(hooks: &Value, scene: &str, meanwhile: impl FnOnce(&mut Child)) 
 
 #[test]
 fn nor_does_whoever_cancels_it() {
+    for signal in [Signal::SIGINT, Signal::SIGQUIT] {
+        cancelled_by(signal);
+    }
+}
+
+fn cancelled_by(signal: Signal) {
     let hooks = json!({"AfterTool": [hangs()], "SessionEnd": [hook("true")]});
     let played = until_hooked(&hooks, CALL, |child| {
         let child = Pid::from_raw(child.id().cast_signed());
-        kill(child, Signal::SIGINT).unwrap();
+        kill(child, signal).unwrap();
     });
     let cancelled = ("cancelled_by_client", Some(130));
     assert_eq!(played.told.verdict(), cancelled);

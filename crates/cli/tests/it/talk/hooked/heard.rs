@@ -200,3 +200,52 @@ fn whoever_is_for_all_tools_is_told_geminis_name() {
     ];
     assert_eq!(names, expected);
 }
+
+/// Nothing of a call that has ended is known of another that has its id.
+#[test]
+fn what_an_ended_call_was_does_not_hide_what_the_next_of_its_id_is() {
+    let scene = r#"
+p = prompted()
+def again(id, **more):
+    ask(id, "session/request_permission", toolCall=more, options=OPTIONS); reply(id)
+def first(id):
+    call(id, kind="execute", status="completed", rawInput={"command": "ls"})
+rm = {"title": "rm -rf src", "kind": "execute"}
+first("a"); again(0, toolCallId="a", **rm)
+first("b"); update("tool_call", toolCallId="b", **rm, status="pending", rawInput={}); again(1, toolCallId="b")
+first("c"); update("tool_call_update", toolCallId="c", **rm, status="in_progress"); again(2, toolCallId="c")
+done(p)
+"#;
+    let hooks = minds("^run_shell_command$", "command", "rm -rf");
+    let told = play(&hooks, scene, &["--yolo"], DONE);
+    let ruled = play(
+        &json!({}),
+        scene,
+        &["--yolo", "--deny", "execute:rm *"],
+        DONE,
+    );
+    for (played, id) in [&told, &ruled]
+        .into_iter()
+        .flat_map(|it| [(it, 0), (it, 1), (it, 2)])
+    {
+        assert_eq!(played.answer(id)["outcome"]["optionId"], "no", "{id}");
+    }
+}
+
+/// An id may be spelled in more than one way.
+#[test]
+fn two_calls_do_not_share_what_they_are_about() {
+    let scene = r#"
+p = prompted()
+def told(id, path):
+    line('{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"%s","title":"Edit","kind":"edit","rawInput":{"path":"%s"}}}}' % (id, path))
+told("\\u0063", "secret.txt")
+told("c", "ok.txt")
+line('{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"\\u0063","rawInput":{"path":"secret.txt"}},"options":%s}}' % json.dumps(OPTIONS))
+reply(0)
+done(p)
+"#;
+    let args = ["--yolo", "--deny", "edit:secret.txt"];
+    let played = play(&json!({}), scene, &args, DONE);
+    assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
+}

@@ -158,3 +158,93 @@ done(p)
     assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
     assert_eq!(played.runs().len(), 81);
 }
+
+/// Whoever asks about many things at once does not make a guard so slow that its time is up.
+#[test]
+fn no_more_calls_than_the_machine_can_bear_are_put_to_hooks_at_once() {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let at_once = (2 * cores).max(8);
+    let asked = at_once + 16;
+    let scene = format!(
+        r#"
+p = prompted()
+for number in range({asked}):
+    permission(number, f"c{{number}}")
+waiting = set(range({asked}))
+while waiting:
+    waiting.discard(hear().get("id"))
+done(p)
+"#
+    );
+    // Two for each call, which start together.
+    let guard = |name: &str| {
+        let command = format!("echo >> begun; flock -s gate true; exit 2 # {name}");
+        json!({"type": "command", "command": command})
+    };
+    let world = staged(&scene);
+    let guards = [guard("one"), guard("two")];
+    write_hooks(&world, &json!({"BeforeTool": [{"hooks": guards}]}));
+    let gate = File::create(world.path("project/gate")).unwrap();
+    gate.lock().unwrap();
+    let begun = || {
+        let begun = fs::read_to_string(world.path("project/begun"));
+        begun.unwrap_or_default().lines().count()
+    };
+    let told = thread::scope(|scope| {
+        let told = scope.spawn(|| Told::by(command(&world, &["--hooks", "--yolo"])));
+        let last = Instant::now() + Duration::from_secs(20);
+        while begun() < 2 * at_once && Instant::now() < last {
+            thread::sleep(Duration::from_millis(5));
+        }
+        // Long enough for more of them to begin, if they could.
+        thread::sleep(Duration::from_millis(200));
+        let most = begun();
+        gate.unlock().unwrap();
+        assert_eq!(most, 2 * at_once);
+        told.join().unwrap()
+    });
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{}", told.stderr);
+    assert_eq!(told.count("hook_run"), 2 * asked);
+    let played = Played { world, told };
+    for number in 0..asked {
+        let answer = played.answer(number as u64);
+        assert_eq!(answer["outcome"]["optionId"], "no", "{number}");
+    }
+}
+
+/// A hook may write as much as it likes: what is kept of it does not grow with the files of a call.
+#[test]
+fn what_hooks_write_about_a_call_is_not_kept_for_each_of_its_files() {
+    let scene = r#"
+p = prompted()
+files = [f"f{number}" for number in range(24)]
+ask(0, "session/request_permission", toolCall={"toolCallId": "c", "title": "Edit", "kind": "edit", "rawInput": {"files": files}}, options=OPTIONS); reply(0)
+parent = open(f"/proc/{os.getppid()}/stat").read().rsplit(")", 1)[1].split()[1]
+most = [it.split()[1] for it in open(f"/proc/{parent}/status") if it.startswith("VmHWM")][0]
+open("most", "w").write(most)
+done(p)
+"#;
+    let flood = "head -c 4000000 /dev/zero | tr '\\0' x; exit 2";
+    let hooks = json!({"BeforeTool": [{"hooks": [{"type": "command", "command": flood}]}]});
+    let played = play(&hooks, scene, &["--yolo"], DONE);
+    let answer = played.answer(0);
+    assert_eq!(answer["outcome"]["optionId"], "no");
+    let most = fs::read_to_string(played.world.path("project/most")).unwrap();
+    let most: u32 = most.parse().unwrap();
+    assert!(most < 200_000, "{most} KiB");
+    let reason = answer["_meta"]["lapidary"]["reason"].as_str().unwrap();
+    let left_out = "… (3934464 bytes more)";
+    assert!(reason.starts_with("a hook denied it: xxx"));
+    assert!(reason.len() < 70_000, "{}", reason.len());
+    let runs = played.runs();
+    assert_eq!(runs.len(), 24);
+    for run in runs {
+        let reason = run["reason"].as_str().unwrap();
+        assert!(
+            reason.ends_with(left_out),
+            "{}",
+            &reason[reason.len() - 50..]
+        );
+        assert_eq!(reason.len(), (64 << 10) + left_out.len());
+    }
+}

@@ -1,0 +1,63 @@
+//! Hooks that want somebody to be asked: no permission that was given without asking takes the place of that.
+
+use serde_json::{Value, json};
+
+use super::{DONE, hook, play};
+
+/// A hook that wants somebody to be asked about secrets.
+fn asks() -> Value {
+    hook(
+        r#"grep -q SECRET <<<"$told" && echo '{"decision":"ask","systemMessage":"it writes a secret"}'; true"#,
+    )
+}
+
+/// Asks about a file without a word on what is to be written, and writes a secret then.
+const SCENE: &str = r#"
+p = prompted()
+path = os.path.join(os.getcwd(), "a.txt")
+ask(0, "session/request_permission", toolCall={"toolCallId": "c", "title": "Edit", "kind": "edit", "rawInput": {"file_path": path}}, options=OPTIONS); reply(0)
+ask(1, "fs/write_text_file", path=path, content="SECRET"); reply(1)
+done(p)
+"#;
+
+#[test]
+fn what_nobody_was_asked_about_is_not_granted_when_a_hook_wants_somebody_to_be_asked() {
+    let ways: [&[&str]; 3] = [
+        &["--yolo"],
+        &["--permission-mode", "acceptEdits"],
+        &["--allow", "edit:**"],
+    ];
+    for args in ways {
+        let played = play(&json!({"BeforeTool": [asks()]}), SCENE, args, DONE);
+        assert_eq!(
+            played.answer(0)["outcome"]["optionId"],
+            "yes",
+            "no secret yet"
+        );
+        let refused = played.answer(1);
+        assert_eq!(refused["code"], -32000, "{args:?}");
+        assert_eq!(
+            refused["message"],
+            "it writes a secret, and nobody is there to be asked"
+        );
+        assert!(!played.world.path("project/a.txt").exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn what_hooks_mind_about_each_of_several_files_is_said() {
+    let asks = r#"case "$told" in *'/a.txt"'*) who=a;; *) who=b;; esac; echo '{"decision":"ask","systemMessage":"minds '$who'"}'"#;
+    let scene = r#"
+p = prompted()
+ask(0, "session/request_permission", toolCall={"toolCallId": "c", "title": "Edit", "kind": "edit", "rawInput": {"files": ["a.txt", "b.txt", "c.txt"]}}, options=OPTIONS); reply(0)
+done(p)
+"#;
+    let hooks = json!({"BeforeTool": [hook(asks)]});
+    let played = play(&hooks, scene, &["--yolo"], DONE);
+    let answer = played.answer(0);
+    assert_eq!(answer["outcome"]["optionId"], "no");
+    assert_eq!(
+        answer["_meta"]["lapidary"]["reason"],
+        "minds a\nminds b, and nobody is there to be asked"
+    );
+}

@@ -1,0 +1,29 @@
+//! What hooks say, as far as it is told on.
+
+/// So many bytes of what a hook says are told on, to people and to the agent: a hook may write far more than anybody reads.
+pub(super) const MOST_WORDS: usize = 64 << 10;
+
+/// The beginning of a text, and how much was left out.
+pub(super) fn cut(text: &str) -> String {
+    if text.len() <= MOST_WORDS {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(MOST_WORDS);
+    format!("{}… ({} bytes more)", &text[..end], text.len() - end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_long_is_cut_between_letters_and_says_so() {
+        let fits = "x".repeat(MOST_WORDS);
+        assert_eq!(cut(&fits), fits);
+        let long = "ä".repeat(MOST_WORDS / 2) + "ä";
+        assert_eq!(cut(&long), fits.replace("xx", "ä") + "… (2 bytes more)");
+        let odd = "x".to_owned() + &long;
+        let told = cut(&odd);
+        assert!(told.ends_with("ä… (4 bytes more)"), "{}", told.len());
+    }
+}
