@@ -99,6 +99,29 @@ fn a_desk_stays_as_long_as_something_is_not_where_it_belongs() {
     assert!(stuck > 0, "nothing was ever stuck: the test is blind");
 }
 
+/// Moved there one after the other, there would be none in between.
+#[test]
+fn where_two_can_be_exchanged_nothing_else_is_tried() {
+    let world = World::new();
+    let fresh = world.place("fresh");
+    let exchange = |one: &Path, other: &Path| {
+        let aside = world.place("aside");
+        fs::rename(one, &aside)?;
+        fs::rename(other, one)?;
+        fs::rename(aside, other)
+    };
+    let rename = |from: &Path, to: &Path| {
+        assert_eq!(to, fresh);
+        (REAL.rename)(from, to)
+    };
+    let disk = Disk {
+        exchange: &exchange,
+        rename: &rename,
+    };
+    assert_eq!(world.put(disk).unwrap().len(), NAMES.len());
+    assert_eq!(world.words(), ["new"; 3]);
+}
+
 #[test]
 fn what_came_into_the_place_stays_there_and_what_was_there_is_kept() {
     let world = World::new();
