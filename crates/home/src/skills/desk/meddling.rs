@@ -144,11 +144,12 @@ fn what_came_into_the_place_stays_there_and_what_was_there_is_kept() {
 #[test]
 fn what_was_exchanged_by_mistake_is_kept_and_said() {
     let world = World::new();
-    let first = world.place("first");
+    let [first, theirs] = ["first", "theirs"].map(|name| world.place(name));
+    write(&theirs, "theirs");
     let exchange = |one: &Path, other: &Path| {
         if other == first {
-            fs::remove_dir_all(other).unwrap();
-            write(other, "theirs");
+            fs::remove_dir_all(other)?;
+            fs::rename(&theirs, other)?;
         }
         (REAL.exchange)(one, other)
     };

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use lapidary_home::skills::{InstallError, Package, PackageError, PackageRequest, Way, uninstall};
@@ -87,6 +88,24 @@ fn what_nobody_else_may_see_nobody_else_may_see_afterwards() {
     assert_eq!(modes, [0o750, 0o700, 0o775, 0o755, 0o640]);
 }
 
+/// Mostly a hole.
+fn large(skill: &Path) {
+    let file = fs::File::create(skill.join("large")).unwrap();
+    file.set_len(100 * 1024 * 1024).unwrap();
+}
+
+/// A hundred files, on more than a hundred ways.
+fn many(skill: &Path) {
+    for number in 0..100 {
+        write(skill, &format!("files/{number}"), "");
+        symlink("files", skill.join(format!("link-{number}"))).unwrap();
+    }
+}
+
+fn deep(skill: &Path) {
+    fs::create_dir_all(skill.join("d/".repeat(33))).unwrap();
+}
+
 #[test]
 fn nothing_is_installed_if_one_cannot_be() {
     let root = tempfile::tempdir().unwrap();
@@ -116,10 +135,23 @@ fn nothing_is_installed_if_one_cannot_be() {
         symlink("/etc", source.join("a/etc")).unwrap();
     });
     assert!(absolute.to_string().contains("leads out of"), "{absolute}");
+    let socket = refused("socket", &|source| {
+        UnixListener::bind(source.join("a/socket")).unwrap();
+    });
+    let words = "is neither a file nor a directory";
+    assert!(socket.to_string().contains(words), "{socket}");
     let looped = refused("loop", &|source| {
         symlink(".", source.join("a/again")).unwrap();
     });
     assert!(matches!(looped, InstallError::Copy(_)), "{looped}");
+    for (name, make, words) in [
+        ("large", large as fn(&Path), "has more than 100 MiB"),
+        ("many", many, "has more than 10000 files"),
+        ("deep", deep, "lies more than 32 directories deep"),
+    ] {
+        let error = refused(name, &|source| make(&source.join("a")));
+        assert!(error.to_string().contains(words), "{error}");
+    }
     for name in [".", "..", "\"a\\0b\""] {
         let bad = refused("named", &|source| {
             write(source, "b/SKILL.md", skill(name));

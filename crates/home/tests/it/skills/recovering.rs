@@ -322,6 +322,10 @@ fn of_two_skills_of_one_name_the_last_is_installed_and_both_are_told() {
     write(&source, "b/SKILL.md", skill("same") + "first");
     write(&source, "a/SKILL.md", skill("same") + "last");
     let package = package(&source, None).unwrap();
+    // There cannot be a link to both.
+    let error = package.install(&target, Way::Link).unwrap_err();
+    assert!(matches!(error, InstallError::Duplicate { .. }), "{error}");
+    assert_eq!(names(&target), [""; 0]);
     let placed = package.install(&target, Way::Copy).unwrap();
     assert_eq!([placed[0].replaced, placed[1].replaced], [false, true]);
     let text = fs::read_to_string(target.join("same/SKILL.md")).unwrap();
