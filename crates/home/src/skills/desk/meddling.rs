@@ -32,11 +32,11 @@ impl World {
 
     fn put(&self, disk: Disk<'_>) -> Result<Vec<Placed>, InstallError> {
         let lock = Lock::wait(self.root.path(), &|| false).unwrap();
-        let desk = lock.desk().unwrap();
+        let ours = lock.desk().unwrap();
         for number in 0..NAMES.len() {
-            write(&desk.made(number), "new");
+            write(&ours.made(number), "new");
         }
-        desk.put_with(&NAMES.map(str::to_owned), disk)
+        ours.put_with(&NAMES.map(str::to_owned), disk)
     }
 
     fn words(&self) -> Vec<String> {
