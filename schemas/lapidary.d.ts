@@ -750,6 +750,8 @@ export interface PermissionDecision extends EventBase {
   rule?: string;
   /** Why, in the words that the agent was told. Derived. */
   reason?: string;
+  /** True if somebody would have been asked, had anybody been there. Derived. */
+  unattended?: boolean;
   /** Which of the options that the agent offered was chosen. Upstream. */
   optionId?: string;
 }

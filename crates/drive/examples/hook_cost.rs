@@ -33,9 +33,7 @@ mod unix {
     const COMMAND: &str = "read -r line; echo '{\"decision\":\"allow\"}'";
 
     pub(super) fn main() -> Result<()> {
-        let mut numbers = std::env::args()
-            .skip(1)
-            .map(|number| number.parse::<u32>());
+        let mut numbers = std::env::args().skip(1).map(|number| number.parse::<u32>());
         let mut number = |or| numbers.next().unwrap_or(Ok(or));
         let (count, rounds, ballast) = (number(200)?, number(5)?, number(0)?);
         let ballast = vec![1_u8; usize::try_from(ballast)? << 20];

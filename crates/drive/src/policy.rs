@@ -17,7 +17,6 @@ mod shell;
 
 use std::path::PathBuf;
 
-use lapidary_vocab::Text;
 use lapidary_vocab::event::{DecidedBy, PermissionDecision, ToolKind};
 
 use crate::config::PermissionMode;
@@ -83,15 +82,11 @@ impl Effect {
     }
 }
 
-/// How a refusal is worded where somebody would have been asked.
-const NOBODY: &str = "nobody is there to be asked";
-
 /// Whether a decision was somebody's, or would have been, had anybody been there: not that of a rule, a mode or a hook alone.
 pub fn was_asked(decision: &PermissionDecision) -> bool {
-    let reason = decision.reason.as_ref().map(Text::to_str);
     match &decision.decided_by {
         None | Some(DecidedBy::User | DecidedBy::Peer) => true,
-        Some(_) => reason.is_some_and(|reason| reason.contains(NOBODY)),
+        Some(_) => decision.unattended,
     }
 }
 
@@ -106,26 +101,41 @@ pub struct Decision {
     pub rule: Option<String>,
     /// Why, in words for the agent and for people.
     pub reason: String,
+    /// Somebody would have been asked, had anybody been there.
+    pub is_unattended: bool,
 }
 
 impl Decision {
+    /// A decision that is no rule's.
+    pub fn new(effect: Effect, by: DecidedBy, reason: impl Into<String>) -> Self {
+        Self {
+            effect,
+            by,
+            rule: None,
+            reason: reason.into(),
+            is_unattended: false,
+        }
+    }
+
     /// The decision where nobody can be asked: a refusal that says what to do about it.
     pub fn unattended(self) -> Self {
         self.refused("--allow")
     }
 
     fn refused(self, flag: &str) -> Self {
+        let file = crate::config::FILE_NAME;
+        self.without_anybody(&format!("; `{flag}` or a rule in {file} would allow it"))
+    }
+
+    /// A refusal where somebody would have to be asked.
+    pub(crate) fn without_anybody(self, remedy: &str) -> Self {
         if self.effect != Effect::Ask {
             return self;
         }
-        let reason = format!(
-            "{}, and {NOBODY}; `{flag}` or a rule in {} would allow it",
-            self.reason,
-            crate::config::FILE_NAME
-        );
         Self {
             effect: Effect::Deny,
-            reason,
+            reason: format!("{}, and nobody is there to be asked{remedy}", self.reason),
+            is_unattended: true,
             ..self
         }
     }
@@ -280,10 +290,8 @@ impl Rule {
         });
         Verdict {
             decision: Decision {
-                effect: self.then,
-                by: DecidedBy::Rule,
                 rule: Some(self.name.clone()),
-                reason,
+                ..Decision::new(self.then, DecidedBy::Rule, reason)
             },
             rule: Some(at),
         }

@@ -60,15 +60,11 @@ pub(super) fn decide(mode: PermissionMode, deed: &Deed, roots: &[PathBuf]) -> De
             (Effect::Ask, format!("{what} needs permission"))
         }
     };
-    Decision {
-        effect,
-        by: match mode {
-            PermissionMode::Default => DecidedBy::Default,
-            _ => DecidedBy::Mode,
-        },
-        rule: None,
-        reason,
-    }
+    let by = match mode {
+        PermissionMode::Default => DecidedBy::Default,
+        _ => DecidedBy::Mode,
+    };
+    Decision::new(effect, by, reason)
 }
 
 fn harm(deed: &Deed, roots: &[PathBuf]) -> Harm {

@@ -291,7 +291,8 @@ impl Asked<'_> {
             }
         }
         let nobody = || match why.by {
-            DecidedBy::Hook => Asking::Decided(nobody_for_a_hook(why), None),
+            // No rule outweighs a hook that wants somebody to be asked.
+            DecidedBy::Hook => Asking::Decided(why.clone().without_anybody(""), None),
             _ => Asking::Decided(self.stage.decide_unattended(deed), None),
         };
         let Some(asks) = &self.stage.asks else {
@@ -410,25 +411,12 @@ fn cancelled() -> Json {
 
 /// Nobody fills forms in here: agents are told so, not left waiting.
 fn declined() -> Json {
-    let decision = Decision {
-        effect: Effect::Deny,
-        by: DecidedBy::Default,
-        rule: None,
-        reason: "there is nobody to fill in a form: ask in your answer instead".to_owned(),
-    };
+    let reason = "there is nobody to fill in a form: ask in your answer instead";
+    let decision = Decision::new(Effect::Deny, DecidedBy::Default, reason);
     Json::object([
         ("action", Json::from_value(&"decline")),
         ("_meta", mark(&decision)),
     ])
-}
-
-/// A hook wants somebody to be asked, and no rule outweighs that.
-fn nobody_for_a_hook(why: &Decision) -> Decision {
-    Decision {
-        effect: Effect::Deny,
-        reason: format!("{}, and nobody is there to be asked", why.reason),
-        ..why.clone()
-    }
 }
 
 fn given_up() -> Refusal {

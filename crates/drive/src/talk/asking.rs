@@ -56,11 +56,7 @@ impl Reply {
         } else {
             (Effect::Deny, "the user denied it")
         };
-        Decision {
-            effect,
-            by: self.by.clone(),
-            rule: None,
-            reason: self.reason.clone().unwrap_or_else(|| usual.to_owned()),
-        }
+        let reason = self.reason.as_deref().unwrap_or(usual);
+        Decision::new(effect, self.by.clone(), reason)
     }
 }

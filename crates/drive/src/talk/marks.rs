@@ -23,7 +23,10 @@ pub(super) fn mark(decision: &Decision) -> Json {
         ("decidedBy", Json::from_value(&decision.by)),
         ("reason", Json::from_value(&decision.reason)),
     ];
-    let mark = Json::object(members.into_iter().chain(rule));
+    let unattended = decision
+        .is_unattended
+        .then(|| ("unattended", Json::from_value(&true)));
+    let mark = Json::object(members.into_iter().chain(rule).chain(unattended));
     Json::object([(OURS, mark)])
 }
 
@@ -47,12 +50,8 @@ pub(super) fn out_of_reach(refused: Refusal) -> Refusal {
     if refused.code != Refusal::DENIED {
         return refused;
     }
-    refusal(&Decision {
-        effect: Effect::Deny,
-        by: DecidedBy::Default,
-        rule: None,
-        reason: refused.message.to_string(),
-    })
+    let reason = refused.message.to_string();
+    refusal(&Decision::new(Effect::Deny, DecidedBy::Default, reason))
 }
 
 /// A refusal for a decision.

@@ -44,6 +44,9 @@ impl AcpNormalizer {
             decided_by: said("decidedBy").map(|word| DecidedBy::from(word.to_str().as_ref())),
             rule: said("rule"),
             reason,
+            unattended: mark
+                .and_then(|mark| mark.get("unattended")?.bool())
+                .unwrap_or_default(),
             option_id: chosen(answer).map(|id| current.text(id)),
         }));
         self.tell(body, Vec::new(), current, out);

@@ -487,6 +487,9 @@ pub struct PermissionDecision {
     /// Why, in the words that the agent was told. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text>,
+    /// True if somebody would have been asked, had anybody been there. Derived.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unattended: bool,
     /// Which of the options that the agent offered was chosen. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub option_id: Option<Text>,

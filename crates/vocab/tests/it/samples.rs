@@ -296,6 +296,7 @@ pub(crate) fn events() -> Vec<Event> {
             decided_by: Some(DecidedBy::Rule),
             rule: some("lapidary.toml:12"),
             reason: some("not on a Friday"),
+            unattended: true,
             option_id: some("reject"),
         })),
         Body::CommandResult(Box::new(CommandResult {

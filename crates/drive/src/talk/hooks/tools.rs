@@ -31,12 +31,10 @@ impl Verdict {
                 Decision {
                     effect: Effect::Allow,
                     ..
-                } => Decision {
-                    effect: Effect::Ask,
-                    by: DecidedBy::Hook,
-                    rule: None,
-                    reason: message.unwrap_or_else(|| "a hook wants it to be asked".to_owned()),
-                },
+                } => {
+                    let reason = message.as_deref().unwrap_or("a hook wants it to be asked");
+                    Decision::new(Effect::Ask, DecidedBy::Hook, reason)
+                }
                 stricter => stricter,
             },
         }
@@ -220,12 +218,7 @@ fn too_many() -> Decision {
 }
 
 fn refused(reason: String) -> Decision {
-    Decision {
-        effect: Effect::Deny,
-        by: DecidedBy::Hook,
-        rule: None,
-        reason,
-    }
+    Decision::new(Effect::Deny, DecidedBy::Hook, reason)
 }
 
 #[cfg(test)]
