@@ -226,12 +226,7 @@ mod tests {
     use super::*;
 
     fn decided(effect: Effect) -> Decision {
-        Decision {
-            effect,
-            by: DecidedBy::Rule,
-            rule: None,
-            reason: "a rule says so".to_owned(),
-        }
+        Decision::new(effect, DecidedBy::Rule, "a rule says so")
     }
 
     #[test]
