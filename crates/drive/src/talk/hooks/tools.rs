@@ -41,17 +41,15 @@ impl Verdict {
         match self {
             Self::Denied(denied) | Self::Stopped(denied) => denied,
             Self::Silent => decision(),
-            Self::Ask(message) => match decision() {
-                denied @ Decision {
-                    effect: Effect::Deny,
-                    ..
-                } => denied,
-                // Where somebody has to be asked anyway, what the hook minds is still to be said.
-                _ => {
-                    let reason = message.as_deref().unwrap_or("a hook wants it to be asked");
-                    Decision::new(Effect::Ask, DecidedBy::Hook, reason)
+            Self::Ask(message) => {
+                let decision = decision();
+                if decision.effect == Effect::Deny {
+                    return decision;
                 }
-            },
+                // Where somebody has to be asked anyway, what the hook minds is still to be said.
+                let reason = message.as_deref().unwrap_or("a hook wants it to be asked");
+                Decision::new(Effect::Ask, DecidedBy::Hook, reason)
+            }
         }
     }
 
