@@ -276,12 +276,15 @@ mod tests {
     #[test]
     fn whoever_wants_it_to_be_asked_softens_no_refusal() {
         let over = |effect| Verdict::Ask(Some("really?".to_owned())).over(|| decided(effect));
-        for effect in [Effect::Ask, Effect::Deny] {
-            assert_eq!(over(effect), decided(effect));
+        assert_eq!(over(Effect::Deny), decided(Effect::Deny));
+        for effect in [Effect::Allow, Effect::Ask] {
+            let asks = over(effect);
+            assert_eq!((asks.effect, asks.by), (Effect::Ask, DecidedBy::Hook));
+            assert_eq!(
+                asks.reason, "really?",
+                "it is the hook's reason that is said"
+            );
         }
-        let asks = over(Effect::Allow);
-        assert_eq!((asks.effect, asks.by), (Effect::Ask, DecidedBy::Hook));
-        assert_eq!(asks.reason, "really?");
     }
 
     #[test]
