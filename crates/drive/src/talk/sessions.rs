@@ -32,7 +32,7 @@ pub(super) struct Session {
 impl Sessions {
     pub(super) fn opened(&mut self, opened: &OpenedSession, cwd: &Path) {
         let session = self.0.entry(opened.id.clone()).or_default();
-        session.cwd = cwd.to_owned();
+        cwd.clone_into(&mut session.cwd);
         session.modes = opened.modes.clone().or(session.modes.take());
         let options = opened.config_options.clone();
         session.config_options = options.or(session.config_options.take());
@@ -40,7 +40,8 @@ impl Sessions {
 
     /// One that is being opened.
     pub(super) fn expect(&mut self, id: &str, cwd: &Path) {
-        self.0.entry(id.to_owned()).or_default().cwd = cwd.to_owned();
+        let session = self.0.entry(id.to_owned()).or_default();
+        cwd.clone_into(&mut session.cwd);
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&Session> {

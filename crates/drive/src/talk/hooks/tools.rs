@@ -43,17 +43,15 @@ impl Verdict {
         match self {
             Self::Denied(denied) | Self::Stopped(denied) => denied,
             Self::Silent => decision(),
-            Self::Ask(message) => match decision() {
-                denied @ Decision {
-                    effect: Effect::Deny,
-                    ..
-                } => denied,
-                // Where somebody has to be asked anyway, what the hook minds is still to be said.
-                _ => {
-                    let reason = message.as_deref().unwrap_or("a hook wants it to be asked");
-                    Decision::new(Effect::Ask, DecidedBy::Hook, reason)
+            Self::Ask(message) => {
+                let decision = decision();
+                if decision.effect == Effect::Deny {
+                    return decision;
                 }
-            },
+                // Where somebody has to be asked anyway, what the hook minds is still to be said.
+                let reason = message.as_deref().unwrap_or("a hook wants it to be asked");
+                Decision::new(Effect::Ask, DecidedBy::Hook, reason)
+            }
         }
     }
 
@@ -305,12 +303,15 @@ mod tests {
     #[test]
     fn whoever_wants_it_to_be_asked_softens_no_refusal() {
         let over = |effect| Verdict::Ask(Some("really?".to_owned())).over(|| decided(effect));
-        for effect in [Effect::Ask, Effect::Deny] {
-            assert_eq!(over(effect), decided(effect));
+        assert_eq!(over(Effect::Deny), decided(Effect::Deny));
+        for effect in [Effect::Allow, Effect::Ask] {
+            let asks = over(effect);
+            assert_eq!((asks.effect, asks.by), (Effect::Ask, DecidedBy::Hook));
+            assert_eq!(
+                asks.reason, "really?",
+                "it is the hook's reason that is said"
+            );
         }
-        let asks = over(Effect::Allow);
-        assert_eq!((asks.effect, asks.by), (Effect::Ask, DecidedBy::Hook));
-        assert_eq!(asks.reason, "really?");
     }
 
     #[test]
