@@ -28,6 +28,9 @@ pub enum ReadError {
     /// A pipe, a directory or a device: it could be waited for without end.
     #[error("is not a regular file")]
     NotAFile,
+    /// A file that the system makes up and that has nothing to say yet, or one that somebody else holds.
+    #[error("would have to be waited for")]
+    Blocks,
     /// The way to it is barred, or a link leads in a circle: whether it is there cannot be told.
     #[error("cannot be reached: {0}")]
     Unreachable(io::Error),
@@ -89,6 +92,7 @@ impl ReadError {
             | Self::Unreachable(_)
             | Self::LeadsNowhere
             | Self::NotAFile
+            | Self::Blocks
             | Self::TooLong(_)
             | Self::TooMany => None,
         }
@@ -100,9 +104,11 @@ impl ReadError {
             Self::Unreachable(_) | Self::LeadsNowhere => Verdict::Misses,
             // Something may come out of a pipe.
             Self::NotAFile if !path.is_dir() => Verdict::MayRead,
-            Self::TooLong(_) | Self::TooDeep(_) | Self::TooMany | Self::NotUtf8(_) => {
-                Verdict::MayRead
-            }
+            Self::Blocks
+            | Self::TooLong(_)
+            | Self::TooDeep(_)
+            | Self::TooMany
+            | Self::NotUtf8(_) => Verdict::MayRead,
             Self::Io(_)
             | Self::NotAFile
             | Self::ByteOrderMark
@@ -157,15 +163,37 @@ fn bytes(path: &Path, longest: u64) -> Result<Option<Vec<u8>>, ReadError> {
     if about.len() > longest {
         return Err(ReadError::TooLong(longest));
     }
+    let blocks = |error: io::Error| match error.kind() {
+        io::ErrorKind::WouldBlock => ReadError::Blocks,
+        _ => ReadError::Io(error),
+    };
+    let file = open_regular(path).map_err(blocks)?;
+    let file = file.ok_or(ReadError::NotAFile)?;
     // It may grow while we read.
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(longest + 1)
-        .read_to_end(&mut bytes)?;
+    let read = file.take(longest + 1).read_to_end(&mut bytes);
+    read.map_err(blocks)?;
     if bytes.len() as u64 > longest {
         return Err(ReadError::TooLong(longest));
     }
     Ok(Some(bytes))
+}
+
+/// Opens what is a regular file, and nobody waits for: it may have become something else since somebody looked, and some that the system
+/// makes up are waited for like pipes. Reading such a file says [`io::ErrorKind::WouldBlock`].
+pub(crate) fn open_regular(path: &Path) -> io::Result<Option<File>> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    let is_file = file.metadata()?.is_file();
+    Ok(is_file.then_some(file))
 }
 
 /// Node reads it the same way.

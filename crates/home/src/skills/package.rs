@@ -35,6 +35,9 @@ pub enum PackageError {
     /// The path leads out of what was unpacked or cloned.
     #[error("Invalid path: Directory traversal not allowed.")]
     LeadsOut,
+    /// A link in what was unpacked or cloned leads out of it: it is not even read.
+    #[error("`{0}` is behind a link that leads out of {1}")]
+    LinkLeadsOut(PathBuf, String),
     /// There are too many skills, or they are too long.
     #[error("{0} has more than {MOST_SKILLS} skills, or more than 64 MiB of instructions in them")]
     TooMuch(String),
@@ -67,13 +70,17 @@ impl Package {
         if is_too_much(&directory) {
             return Err(PackageError::TooMuch(request.name.to_owned()));
         }
+        if let Some(path) = request.leads_out(&directory) {
+            let path = path.strip_prefix(request.root).unwrap_or(&path).to_owned();
+            return Err(PackageError::LinkLeadsOut(path, request.name.to_owned()));
+        }
         let found = discover(&directory, Tier::User);
         if found.skills.is_empty() {
             return Err(PackageError::NoSkills {
                 source_name: request.name.to_owned(),
                 path: request.path.map(str::to_owned),
                 refused: found.refused,
-                below: below(request.root, &directory),
+                below: request.below(&directory),
             });
         }
         Ok(Self {
@@ -120,6 +127,55 @@ impl PackageRequest<'_> {
     }
 }
 
+impl PackageRequest<'_> {
+    /// The first of the files that would be read, if one of them is outside what was unpacked or cloned.
+    fn leads_out(&self, directory: &Path) -> Option<PathBuf> {
+        if !self.is_foreign {
+            return None;
+        }
+        let root = self.root.canonicalize().ok()?;
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name());
+        let inner = names.filter(|name| !is_passed_over(name));
+        let inner = inner.map(|name| directory.join(name).join(FILE));
+        let mut files = inner.chain([directory.join(FILE)]);
+        files.find(|file| file.canonicalize().is_ok_and(|it| !it.starts_with(&root)))
+    }
+
+    /// Directories further down that hold skills, from the root of what was named, with how many each holds.
+    fn below(&self, directory: &Path) -> Vec<(PathBuf, usize)> {
+        let mut found = Vec::new();
+        let mut left = MOST;
+        let mut waiting = VecDeque::from([(directory.to_owned(), 0)]);
+        while let Some((path, depth)) = waiting.pop_front() {
+            let mut inner: Vec<PathBuf> = fs::read_dir(&path)
+                .into_iter()
+                .flatten()
+                .filter_map(|entry| Some(entry.ok()?.path()))
+                .filter(|path| {
+                    path.is_dir() && !path.is_symlink() && path.file_name() != Some(".git".as_ref())
+                })
+                .take(left)
+                .collect();
+            left -= inner.len();
+            inner.sort();
+            let is_candidate = inner.iter().any(|path| path.join(FILE).is_file());
+            let count = if is_candidate && !is_too_much(&path) && self.leads_out(&path).is_none() {
+                discover(&path, Tier::User).skills.len()
+            } else {
+                0
+            };
+            if count > 0 {
+                let path = path.strip_prefix(self.root).unwrap_or(&path);
+                found.push((path.to_owned(), count));
+            } else if depth < DEEPEST {
+                waiting.extend(inner.into_iter().map(|path| (path, depth + 1)));
+            }
+        }
+        found
+    }
+}
+
 /// Whether a directory has more skills than anybody installs: links make many of one.
 fn is_too_much(directory: &Path) -> bool {
     let (mut count, mut bytes) = (0, 0);
@@ -151,37 +207,4 @@ pub(super) fn normalized(path: &Path) -> PathBuf {
         }
     }
     clean
-}
-
-/// Directories further down that hold skills, from the root of what was named, with how many each holds.
-fn below(root: &Path, directory: &Path) -> Vec<(PathBuf, usize)> {
-    let mut found = Vec::new();
-    let mut left = MOST;
-    let mut waiting = VecDeque::from([(directory.to_owned(), 0)]);
-    while let Some((path, depth)) = waiting.pop_front() {
-        let mut inner: Vec<PathBuf> = fs::read_dir(&path)
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| {
-                path.is_dir() && !path.is_symlink() && path.file_name() != Some(".git".as_ref())
-            })
-            .take(left)
-            .collect();
-        left -= inner.len();
-        inner.sort();
-        let is_candidate = inner.iter().any(|path| path.join(FILE).is_file());
-        let count = if is_candidate && !is_too_much(&path) {
-            discover(&path, Tier::User).skills.len()
-        } else {
-            0
-        };
-        if count > 0 {
-            let path = path.strip_prefix(root).unwrap_or(&path);
-            found.push((path.to_owned(), count));
-        } else if depth < DEEPEST {
-            waiting.extend(inner.into_iter().map(|path| (path, depth + 1)));
-        }
-    }
-    found
 }

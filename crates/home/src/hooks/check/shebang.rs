@@ -1,12 +1,13 @@
 //! The first line of a script that is to run by itself: whether what it names can run it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::super::Entry;
 use super::scripts::is_executable;
 use super::{Found, Report, Severity};
+use crate::file;
 use crate::notice::Place;
 
 /// Systems look no further.
@@ -29,10 +30,7 @@ pub(super) fn look(report: &mut Report<'_>, entry: &Entry, path: &Path) {
 
 /// What is behind `#!`, if a file begins like that.
 fn first_line(path: &Path) -> Option<String> {
-    let file = File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
+    let file = file::open_regular(path).ok()??;
     let mut bytes = Vec::new();
     file.take(LONGEST).read_to_end(&mut bytes).ok()?;
     let line = bytes.strip_prefix(b"#!")?;
