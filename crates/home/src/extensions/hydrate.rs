@@ -4,27 +4,35 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+/// A reference lies on one line, and JavaScript has four ends of one.
+const ENDS: [char; 5] = ['}', '\n', '\r', '\u{2028}', '\u{2029}'];
+
 /// Fills in what has a value. Everything else stays.
 pub(super) fn text(text: &str, variables: &BTreeMap<String, String>) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("${") {
-        let (before, reference) = rest.split_at(at);
-        out.push_str(before);
-        let inner = &reference[2..];
-        let end = inner.find(['}', '\n', '\r', '\u{2028}', '\u{2029}']);
-        let end = end.filter(|&end| inner[end..].starts_with('}'));
-        let Some(end) = end else {
-            out.push_str("${");
-            rest = inner;
-            continue;
-        };
-        let whole = &reference[..end + 3];
-        let value = variables.get(&inner[..end]).map(String::as_str);
-        out.push_str(value.unwrap_or(whole));
-        rest = &inner[end + 1..];
+    let mut from = 0;
+    // Looked for once, however many begin before it.
+    let mut end = 0;
+    while let Some(at) = text[from..].find("${") {
+        let inner = from + at + "${".len();
+        if end < inner {
+            end = text[inner..].find(ENDS).map_or(text.len(), |at| inner + at);
+        }
+        let is_closed = text[end..].starts_with('}');
+        let value = is_closed
+            .then(|| variables.get(&text[inner..end]))
+            .flatten();
+        let next = if is_closed { end + 1 } else { inner };
+        match value {
+            Some(value) => {
+                out.push_str(&text[from..from + at]);
+                out.push_str(value);
+            }
+            None => out.push_str(&text[from..next]),
+        }
+        from = next;
     }
-    out.push_str(rest);
+    out.push_str(&text[from..]);
     out
 }
 
@@ -66,6 +74,16 @@ mod tests {
             ("$a $${a}", "$a $1"),
         ] {
             assert_eq!(text(given, &variables), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn references_that_nobody_ends_take_no_time() {
+        for (start, end) in [("${", ""), ("${", "\n"), ("${", "}"), ("${a", "\u{2028}")] {
+            let given = start.repeat(400_000) + end;
+            let begun = std::time::Instant::now();
+            assert_eq!(text(&given, &BTreeMap::new()), given);
+            assert!(begun.elapsed().as_secs() < 5, "{start}{end:?}");
         }
     }
 }

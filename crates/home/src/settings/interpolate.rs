@@ -42,10 +42,13 @@ impl<'a> Known<'a> {
     fn fill_text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
+        // Behind it nothing is closed: whoever opens one brace after the other has nobody look for the end of each.
+        let last = text.rfind('}').unwrap_or_default();
         while let Some(at) = rest.find('$') {
             out.push_str(&rest[..at]);
             rest = &rest[at..];
-            let Some(found) = reference(rest) else {
+            let is_closed = text.len() - rest.len() < last;
+            let Some(found) = reference(rest, is_closed) else {
                 out.push('$');
                 rest = &rest[1..];
                 continue;
@@ -68,8 +71,8 @@ struct Reference<'a> {
     length: usize,
 }
 
-/// The reference that a text begins with, if it does. The text begins with `$`.
-fn reference(text: &str) -> Option<Reference<'_>> {
+/// The reference that a text begins with, if it does. The text begins with `$`, and a brace is closed in it or not.
+fn reference(text: &str, is_closed: bool) -> Option<Reference<'_>> {
     let behind = &text[1..];
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let word = behind.find(|letter| !is_word(letter));
@@ -81,7 +84,7 @@ fn reference(text: &str) -> Option<Reference<'_>> {
             length: 1 + word,
         });
     }
-    let inner = behind.strip_prefix('{')?;
+    let inner = behind.strip_prefix('{').filter(|_| is_closed)?;
     let inner = &inner[..inner.find('}')?];
     // The name has at least one letter, whatever it is: `${:-x}` is a variable called `:-x`.
     let first = inner.chars().next()?.len_utf8();
@@ -128,6 +131,18 @@ mod tests {
             ("$é", "$é"),
         ] {
             assert_eq!(known.fill_text(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn braces_that_nobody_closes_take_no_time() {
+        let vars = BTreeMap::new();
+        let known = Known::of(Vars::new(&vars));
+        for start in ["${", "${A:-", "$", "${}", "${A}"] {
+            let text = start.repeat(400_000);
+            let begun = std::time::Instant::now();
+            assert_eq!(known.fill_text(&text), text);
+            assert!(begun.elapsed().as_secs() < 5, "{start}");
         }
     }
 }
