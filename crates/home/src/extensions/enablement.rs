@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::file;
@@ -56,25 +55,96 @@ fn check(rules: Map<String, Value>) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// A rule is a path in which `*` stands for anything, a slash before it included.
+/// A rule is a path in which `*` stands for anything, a slash before it included. No rule is too long to be understood.
 fn holds(rule: &str, directory: &str) -> bool {
     let rule = rule.strip_prefix('!').unwrap_or(rule);
-    let mut pattern = String::from("^");
+    let mut reached = Reached::start(directory);
     let mut parts = rule.split('*').peekable();
+    let mut before = None;
     while let Some(part) = parts.next() {
         if parts.peek().is_none() {
-            pattern.push_str(&regex::escape(part));
+            reached.pass(part);
             break;
         }
-        let (part, slash) = match part.strip_suffix('/') {
-            Some(part) => (part, "/"),
-            None => (part, ""),
-        };
-        pattern.push_str(&regex::escape(part));
-        pattern.extend(["(", slash, ".*)?"]);
+        let bare = part.strip_suffix('/');
+        let (part, star) = bare.map_or((part, Star::Anything), |bare| (bare, Star::Below));
+        reached.pass(part);
+        // Twice the same is no more than once.
+        if before != Some(star) || !part.is_empty() {
+            reached.widen(star);
+        }
+        before = Some(star);
+        if reached.is_lost() {
+            return false;
+        }
     }
-    pattern.push('$');
-    Regex::new(&pattern).is_ok_and(|pattern| pattern.is_match(directory))
+    reached.is_at_the_end()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Star {
+    Anything,
+    /// Nothing, or a slash and anything.
+    Below,
+}
+
+/// Up to which bytes of a directory a rule may have come.
+struct Reached<'a> {
+    directory: &'a str,
+    places: Vec<bool>,
+}
+
+impl<'a> Reached<'a> {
+    fn start(directory: &'a str) -> Self {
+        let mut places = vec![false; directory.len() + 1];
+        places[0] = true;
+        Self { directory, places }
+    }
+
+    fn pass(&mut self, part: &str) {
+        if part.is_empty() {
+            return;
+        }
+        let mut places = vec![false; self.places.len()];
+        for at in self.reached() {
+            let rest = &self.directory.as_bytes()[at..];
+            if rest.starts_with(part.as_bytes()) {
+                places[at + part.len()] = true;
+            }
+        }
+        self.places = places;
+    }
+
+    /// JavaScript's dot stands for all but the end of a line.
+    fn widen(&mut self, star: Star) {
+        let mut is_open = false;
+        for at in 0..self.places.len() {
+            let rest = &self.directory.as_bytes()[at..];
+            let is_here = self.places[at];
+            self.places[at] |= is_open;
+            let ends = ["\n", "\r", "\u{2028}", "\u{2029}"];
+            if ends.iter().any(|end| rest.starts_with(end.as_bytes())) {
+                is_open = false;
+            } else {
+                is_open |= is_here && (star == Star::Anything || rest.starts_with(b"/"));
+            }
+        }
+    }
+
+    fn reached(&self) -> impl Iterator<Item = usize> {
+        let places = self.places.iter().enumerate();
+        places
+            .filter(|(_, is_reached)| **is_reached)
+            .map(|(at, _)| at)
+    }
+
+    fn is_lost(&self) -> bool {
+        self.reached().next().is_none()
+    }
+
+    fn is_at_the_end(&self) -> bool {
+        self.places.last() == Some(&true)
+    }
 }
 
 fn slashed(path: &str) -> String {
@@ -87,6 +157,7 @@ fn slashed(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_rule_holds_for_what_it_names() {
@@ -102,12 +173,39 @@ mod tests {
             ("/a.b/", "/axb", false),
             ("/*/x/", "/a/x", true),
             ("/(a)/*", "/(a)", true),
+            ("/a/*", "/a/b\nc", false),
+            ("*a/*b/", "/xaya/b", true),
+            ("*a/*c/", "/xaya/b", false),
+            ("/**/c/", "/a/b/c", true),
+            ("/a**", "/ab", true),
+            ("", "", false),
         ] {
             assert_eq!(
                 holds(rule, &slashed(directory)),
                 expected,
                 "{rule} {directory}"
             );
+        }
+    }
+
+    #[test]
+    fn a_rule_of_any_length_holds_or_does_not() {
+        let directory = slashed("/a/b");
+        assert!(holds(&("!".to_owned() + &"/*".repeat(20_000)), &directory));
+        assert!(holds(&"*".repeat(1_000_000), &directory));
+        assert!(!holds(&"a*".repeat(1_000_000), &directory));
+        assert!(!holds(&"/a".repeat(1_000_000), &directory));
+    }
+
+    proptest! {
+        /// What the CLI makes of a rule.
+        #[test]
+        fn a_rule_means_what_its_pattern_means(rule in "!?[ab/*.]{0,8}", directory in "[ab/.\n]{0,8}") {
+            let bare = rule.strip_prefix('!').unwrap_or(&rule);
+            let pattern = regex::escape(bare).replace(r"/\*", "(/.*)?").replace(r"\*", "(.*)?");
+            let pattern = regex::Regex::new(&format!("^{pattern}$")).unwrap();
+            let directory = slashed(&directory);
+            prop_assert_eq!(holds(&rule, &directory), pattern.is_match(&directory));
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 
-use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::{Enablement, Extension, Install, hydrate};
+use crate::hooks::{self, Found};
 use crate::places::Vars;
 use crate::settings::{self, Known};
 use crate::{dotenv, file};
@@ -69,12 +69,7 @@ impl Loader<'_> {
             let source = Path::new(&install.source);
             let source = source.canonicalize().unwrap_or_else(|_| source.to_owned());
             let source = source.to_string_lossy();
-            let mut patterns = patterns.iter().filter_map(Value::as_str);
-            let fits = |pattern: &str| Regex::new(pattern).is_ok_and(|it| it.is_match(&source));
-            let is_allowed = patterns.any(fits);
-            return is_allowed
-                .then_some(())
-                .ok_or_else(|| "`security.allowedExtensions` does not have it".to_owned());
+            return allowed_by(patterns, &source);
         }
         let is_remote =
             install.is_some_and(|install| ["git", "github-release"].contains(&&*install.kind));
@@ -108,6 +103,28 @@ impl Loader<'_> {
         }
         own
     }
+}
+
+/// As Gemini CLI asks one pattern after the other, until one has it. What nobody can tell lets nobody in.
+fn allowed_by(patterns: &[Value], source: &str) -> Result<(), String> {
+    let mut why = "`security.allowedExtensions` does not have it".to_owned();
+    for pattern in patterns.iter().filter_map(Value::as_str) {
+        match hooks::search(pattern, source) {
+            Found::Certain(true) => return Ok(()),
+            Found::Certain(false) => {}
+            Found::Literal(_) => {
+                return Err(format!(
+                    "`security.allowedExtensions` has `{pattern}`, which is no regular expression"
+                ));
+            }
+            Found::Unknown(reason) => {
+                why = format!(
+                    "nobody can tell whether `{pattern}` of `security.allowedExtensions` has it: {reason}"
+                );
+            }
+        }
+    }
+    Err(why)
 }
 
 fn manifest(

@@ -36,7 +36,7 @@ impl From<bool> for Judged {
 
 /// What becomes of a pattern for tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(crate) enum Found {
     /// It says so.
     Certain(bool),
     /// It is no regular expression, and is compared letter for letter.
@@ -71,7 +71,7 @@ pub(super) fn judge(hook: &Hook, context: Option<&str>) -> Judged {
 }
 
 /// Whether a JavaScript regular expression is found anywhere in a name.
-pub(super) fn search(pattern: &str, name: &str) -> Found {
+pub(crate) fn search(pattern: &str, name: &str) -> Found {
     if let Some(words) = plain_words(pattern) {
         return Found::Certain(words.into_iter().any(|word| name.contains(word)));
     }

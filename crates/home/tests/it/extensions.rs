@@ -178,12 +178,32 @@ fn settings_decide_what_may_be_installed_from_where() {
         source: "https://example.com/one".to_owned(),
     };
     assert_eq!(found.install, Some(install));
-    for other in ["^ftp", "("] {
-        let setup = machine().file(USER, &allow(other)).file(FROM, git).setup();
+    // As JavaScript reads them.
+    for fits in ["^https:(?!//evil)", r"\\/one$", r"(?<=exam)ple\\.com"] {
+        let setup = machine().file(USER, &allow(fits)).file(FROM, git).setup();
         assert_eq!(
-            told(&setup),
-            ["is not loaded: `security.allowedExtensions` does not have it"]
+            (setup.extensions.len(), told(&setup).len()),
+            (1, 0),
+            "{fits}"
         );
+    }
+    for (other, why) in [
+        ("^ftp", "`security.allowedExtensions` does not have it"),
+        (
+            "^https:(?!//example)",
+            "`security.allowedExtensions` does not have it",
+        ),
+        (
+            "(",
+            "`security.allowedExtensions` has `(`, which is no regular expression",
+        ),
+        (
+            "(?:a{1000}){1000}",
+            "nobody can tell whether `(?:a{1000}){1000}` of `security.allowedExtensions` has it: it uses what only JavaScript has",
+        ),
+    ] {
+        let setup = machine().file(USER, &allow(other)).file(FROM, git).setup();
+        assert_eq!(told(&setup), [format!("is not loaded: {why}")]);
     }
     assert!(
         machine()
