@@ -1,14 +1,26 @@
 //! Directories that we make and may clear away, should we be killed: how they are told from all others.
 //!
 //! A name proves nothing: anybody can ship a directory that is called as ours are. So the first thing that we put into one says which
-//! directory it is, as the disk knows it, and that is true of no clone and of no copy of it.
+//! directory it is, as the disk knows it, and that is true of no clone and of no copy of it. Both must be our own, where files have
+//! owners: whoever shares a directory with us could write such a mark too. And somebody like that can put a link in the place of a
+//! directory while we are at it: so it is [`Held`] open, and all that is done to it is done to the one that was looked at.
 
-use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _, Write as _};
+#[cfg(not(unix))]
+mod other;
+#[cfg(unix)]
+mod unix;
+
+use std::fs::Metadata;
+use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
+
+#[cfg(not(unix))]
+pub use other::Held;
+#[cfg(unix)]
+pub use unix::Held;
 
 /// The file that says so.
 const MARK: &str = "mark";
@@ -35,11 +47,12 @@ impl Identity {
         }
     }
 
-    /// Some disks have another number after each start of the machine: it counts only where nothing better is known.
+    /// Some disks have another number after each start of the machine: it counts only where nothing better is known. Whoever says
+    /// nothing of a birth that the disk remembers has made it up.
     pub(crate) fn is(&self, other: &Self) -> bool {
         let is_born = match (self.born, other.born) {
-            (Some(one), Some(other)) => one == other,
-            _ => self.device == other.device && self.inode != 0,
+            (None, None) => self.device == other.device && self.inode != 0,
+            (one, other) => one == other,
         };
         self.inode == other.inode && is_born
     }
@@ -61,85 +74,89 @@ fn numbers(_: &Metadata) -> (u64, u64) {
     (0, 0)
 }
 
+/// What is there, and is not what we put there.
+fn odd(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// How many letters `tempfile` puts behind the beginning of a name.
+const LETTERS: usize = 6;
+
 /// Marks a directory that was just made as ours.
 pub fn leave(directory: &Path) -> io::Result<()> {
-    let identity = Identity::of(&fs::symlink_metadata(directory)?);
-    let mut file = File::create_new(directory.join(MARK))?;
-    file.write_all(&serde_json::to_vec(&identity)?)
+    Held::open(directory)?.mark()
 }
 
 /// Whether a directory is one that we marked, and no copy of one. A link never is.
 pub fn is_ours(directory: &Path) -> bool {
-    let about = fs::symlink_metadata(directory).ok();
-    let here = about.filter(Metadata::is_dir);
-    match (here, read(&directory.join(MARK))) {
-        (Some(about), Some(marked)) => marked.is(&Identity::of(&about)),
-        _ => false,
+    Held::find(directory).is_some()
+}
+
+/// Removes a directory that somebody left who was killed before its mark was written, or after it was removed: it is called as ours are,
+/// it is our own, and has nothing in it, or a mark without a word. The caller knows that nobody is about to write one.
+pub fn sweep(directory: &Path, prefix: &str) {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    let letters = name.strip_prefix(prefix).unwrap_or_default();
+    let is_called_so =
+        letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !is_called_so {
+        return;
+    }
+    let is_blank = |held: &Held| {
+        let mark = held.read(MARK, 1);
+        held.is_own() && mark.is_ok_and(|mark| mark.is_none_or(|bytes| bytes.is_empty()))
+    };
+    if let Some(held) = Held::open(directory).ok().filter(is_blank) {
+        // What is in use is left.
+        let _ = held.remove_bare();
     }
 }
 
-fn read(path: &Path) -> Option<Identity> {
-    let is_file = fs::symlink_metadata(path).ok()?.is_file();
-    let file = is_file.then(|| File::open(path))?.ok()?;
-    let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    serde_json::from_slice(&bytes).ok()
-}
-
-/// Removes a directory that we marked, with all that is in it. The mark goes last: who is killed meanwhile leaves what is still known as ours.
-pub fn clear(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.file_name() != MARK {
-            remove(&entry.path())?;
+impl Held {
+    /// Makes a directory that nobody else may look into, and that has no mark yet.
+    pub fn make(beside: &Path, prefix: &str) -> io::Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(prefix);
+        close_to_others(&mut builder);
+        // Should anything go wrong, it is not removed by its name, which may be that of another by then.
+        let path = builder.tempdir_in(beside)?.keep();
+        let held = Self::open(&path)?;
+        if held.is_bare()? {
+            return Ok(held);
         }
+        Err(io::Error::other("somebody put another in its place"))
     }
-    match fs::remove_file(directory.join(MARK)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+
+    /// A directory that we marked.
+    pub fn find(path: &Path) -> Option<Self> {
+        let held = Self::open(path).ok().filter(Self::is_own)?;
+        let bytes = held.read(MARK, MOST_BYTES).ok()??;
+        let marked: Identity = serde_json::from_slice(&bytes).ok()?;
+        marked
+            .is(&Identity::of(&held.metadata().ok()?))
+            .then_some(held)
     }
-    fs::remove_dir(directory)
+
+    /// Says in it that it is ours.
+    pub fn mark(&self) -> io::Result<()> {
+        let identity = Identity::of(&self.metadata()?);
+        self.write(MARK, &serde_json::to_vec(&identity)?)
+    }
 }
 
-fn remove(path: &Path) -> io::Result<()> {
-    if !fs::symlink_metadata(path)?.is_dir() {
-        return fs::remove_file(path);
-    }
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_up(path)?;
-            fs::remove_dir_all(path)
-        }
-        other => other,
-    }
-}
-
-/// What is in a directory that nobody may write cannot be removed, not even by its owner. Links are not followed.
 #[cfg(unix)]
-fn open_up(root: &Path) -> io::Result<()> {
+fn close_to_others(builder: &mut tempfile::Builder<'_, '_>) {
     use std::os::unix::fs::PermissionsExt as _;
-    let mut waiting = vec![root.to_owned()];
-    while let Some(path) = waiting.pop() {
-        let mode = fs::symlink_metadata(&path)?.permissions().mode();
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode | 0o700))?;
-        for entry in fs::read_dir(&path)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                waiting.push(entry.path());
-            }
-        }
-    }
-    Ok(())
+    builder.permissions(std::fs::Permissions::from_mode(0o700));
 }
 
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
-fn open_up(_: &Path) -> io::Result<()> {
-    Ok(())
-}
+fn close_to_others(_: &mut tempfile::Builder<'_, '_>) {}
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -156,8 +173,12 @@ mod tests {
         // Where nobody knows when it was made, the disk must be the same.
         let born = None;
         let timeless = Identity { born, ..one };
-        assert!(timeless.is(&one));
-        assert!(!timeless.is(&Identity { device: 9, ..one }));
+        assert!(timeless.is(&timeless));
+        let device = 9;
+        assert!(!timeless.is(&Identity { device, ..timeless }));
+        // Where the disk knows it, whoever says nothing of it has made it up.
+        assert!(!timeless.is(&one));
+        assert!(!one.is(&timeless));
         let nobody = Identity {
             inode: 0,
             ..timeless
@@ -181,9 +202,9 @@ mod tests {
     #[test]
     fn what_has_no_mark_for_want_of_room_goes_all_the_same() {
         let root = tempfile::tempdir().unwrap();
-        let desk = root.path().join("desk");
-        fs::create_dir_all(desk.join("skill")).unwrap();
-        clear(&desk).unwrap();
-        assert!(!desk.exists());
+        let desk = Held::make(root.path(), "desk-").unwrap();
+        fs::create_dir(desk.path().join("skill")).unwrap();
+        desk.clear().unwrap();
+        assert!(!desk.path().exists());
     }
 }

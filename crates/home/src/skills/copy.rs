@@ -1,8 +1,15 @@
 //! A directory of somebody else's, copied: within bounds, and without what leads out of it.
 
+mod place;
+
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::file;
+
+pub(super) use place::Place;
 
 /// How many files and directories a skill may have.
 pub const MOST_FILES: u64 = 10_000;
@@ -82,38 +89,38 @@ impl<'a> Copier<'a> {
         self.walk(root, None)
     }
 
-    /// Copies a directory with all that is in it.
-    pub(super) fn copy(&mut self, root: &Path, to: &Path) -> Result<(), CopyError> {
-        self.walk(root, Some(to))
+    /// Copies a directory with all that is in it, under that name.
+    pub(super) fn copy(&mut self, root: &Path, to: &Place, name: &OsStr) -> Result<(), CopyError> {
+        self.walk(root, Some((to.clone(), name.to_owned())))
     }
 
-    fn walk(&mut self, root: &Path, to: Option<&Path>) -> Result<(), CopyError> {
+    fn walk(&mut self, root: &Path, to: Option<(Place, OsString)>) -> Result<(), CopyError> {
         let mut tally = Tally::default();
-        let mut waiting = vec![(root.to_owned(), to.map(Path::to_owned), 0)];
+        let mut waiting = vec![(root.to_owned(), to, 0)];
         while let Some((from, to, depth)) = waiting.pop() {
             if depth > DEEPEST {
                 return Err(CopyError::TooDeep(from));
             }
-            if let Some(to) = &to {
-                let mode = fs::metadata(&from).map_err(reading(&from))?.permissions();
-                make_directory(to, &mode).map_err(writing(to))?;
-            }
+            let here = to.map(|to| make_directory(&from, &to)).transpose()?;
             for entry in fs::read_dir(&from).map_err(reading(&from))? {
                 let name = entry.map_err(reading(&from))?.file_name();
                 if name == ".git" {
                     continue;
                 }
-                let (from, to) = (from.join(&name), to.as_ref().map(|to| to.join(&name)));
+                let from = from.join(&name);
                 let (real, about) = self.look(&from)?;
                 tally.add(&about);
                 tally.check(root)?;
                 self.total.add(&about);
                 self.check_total()?;
                 if about.is_dir() {
+                    let to = here.clone().map(|here| (here, name));
                     waiting.push((from, to, depth + 1));
-                } else if let Some(to) = to {
-                    let source = fs::File::open(&real).map_err(reading(&from))?;
-                    copy_file(&source, &to, about.len()).map_err(writing(&to))?;
+                } else if let Some(here) = &here {
+                    let source = file::open_regular(&real).map_err(reading(&from))?;
+                    let source = source.ok_or_else(|| CopyError::Special(from.clone()))?;
+                    let copied = copy_file(&source, (here, &name), about.len());
+                    copied.map_err(writing(&here.path_of(&name)))?;
                 }
             }
         }
@@ -184,21 +191,19 @@ impl Tally {
 }
 
 /// No more than it was said to have, should it grow meanwhile.
-fn copy_file(source: &fs::File, to: &Path, size: u64) -> io::Result<()> {
+fn copy_file(source: &fs::File, to: (&Place, &OsStr), size: u64) -> io::Result<()> {
     use std::io::Read as _;
     let mode = source.metadata()?.permissions();
-    let mut target = fs::File::create_new(to)?;
+    let mut target = to.0.make_file(to.1)?;
     io::copy(&mut source.take(size), &mut target)?;
     target.set_permissions(harmless(&mode, 0o600))
 }
 
 /// What nobody may see there, nobody may see here. We ourselves have yet to write into it, and to move it.
-fn make_directory(to: &Path, mode: &fs::Permissions) -> io::Result<()> {
-    fs::create_dir(to)?;
-    if cfg!(unix) {
-        fs::set_permissions(to, harmless(mode, 0o700))?;
-    }
-    Ok(())
+fn make_directory(from: &Path, (to, name): &(Place, OsString)) -> Result<Place, CopyError> {
+    let allowed = fs::metadata(from).map_err(reading(from))?.permissions();
+    let made = to.make_directory(name, harmless(&allowed, 0o700));
+    made.map_err(writing(&to.path_of(name)))
 }
 
 /// Who may read, write and execute it stays; that it runs as somebody else does not. The owner may do at least so much.

@@ -10,11 +10,13 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::copy::Place;
 use super::failure::{InstallError, Stuck, at};
 use super::install::Placed;
 use super::moves::{self, Disk, Moves, Standing, Taken};
 use super::plan::{self, Known, Step};
-use crate::{lock, mark};
+use crate::lock;
+use crate::mark::{self, Held};
 
 /// How the name of a desk begins.
 const DESK: &str = ".lapidary-";
@@ -24,7 +26,7 @@ pub(super) const PLAN: &str = "plan";
 /// A desk, and the lock of the directory of skills that it lies in: one at a time works there.
 pub(super) struct Desk {
     target: PathBuf,
-    directory: PathBuf,
+    directory: Held,
     _lock: Lock,
 }
 
@@ -65,29 +67,39 @@ impl Lock {
         if self.held.is_none() {
             return Vec::new();
         }
-        let entries = fs::read_dir(&self.target).into_iter().flatten().flatten();
-        let mut desks: Vec<_> = entries.map(|entry| entry.path()).collect();
+        let mut desks = self.entries();
         desks.retain(|path| is_desk(path));
         desks.sort();
         desks
     }
 
+    /// Removes those that nobody had begun to work at, or that were all but gone.
+    pub(super) fn sweep(&self) {
+        let entries = self.held.is_some().then(|| self.entries());
+        for path in entries.into_iter().flatten() {
+            mark::sweep(&path, DESK);
+        }
+    }
+
+    fn entries(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.target).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    }
+
     /// A desk of one's own.
     pub(super) fn desk(self) -> Result<Desk, InstallError> {
-        let made = tempfile::Builder::new()
-            .prefix(DESK)
-            .tempdir_in(&self.target);
-        let made = made.map_err(at(&self.target))?;
-        match mark::leave(made.path()) {
+        let directory = Held::make(&self.target, DESK).map_err(at(&self.target))?;
+        match directory.mark() {
             // Who wants to make room by removing a skill needs none for it.
             Err(error) if error.kind() != io::ErrorKind::StorageFull => {
-                return Err(at(made.path())(error));
+                let _ = directory.clear();
+                return Err(at(directory.path())(error));
             }
             _ => {}
         }
         Ok(Desk {
             target: self.target.clone(),
-            directory: made.keep(),
+            directory,
             _lock: self,
         })
     }
@@ -102,19 +114,24 @@ pub(super) fn is_desk(path: &Path) -> bool {
 impl Drop for Desk {
     fn drop(&mut self) {
         if !self.is_needed() {
-            let _ = mark::clear(&self.directory);
+            let _ = self.directory.clear();
         }
     }
 }
 
 impl Desk {
     pub(super) fn path(&self, name: &str) -> PathBuf {
-        self.directory.join(name)
+        self.directory.path().join(name)
+    }
+
+    /// Itself, for whoever copies something into it.
+    pub(super) fn place(&self) -> Result<Place, InstallError> {
+        Place::of(&self.directory).map_err(at(self.directory.path()))
     }
 
     /// Where the skill of that number is made.
     pub(super) fn made(&self, number: usize) -> PathBuf {
-        moves::made(&self.directory, number)
+        moves::made(self.directory.path(), number)
     }
 
     /// Moves what was made to its place, in the order of the names. If one cannot be moved, those before it are moved back.
@@ -129,16 +146,16 @@ impl Desk {
     ) -> Result<Vec<Placed>, InstallError> {
         let steps = self.steps(names)?;
         let plan = self.path(PLAN);
-        plan::write(&plan, &steps).map_err(at(&plan))?;
+        plan::write(&self.directory, &steps).map_err(at(&plan))?;
         let moves = Moves {
             target: &self.target,
-            desk: &self.directory,
+            desk: self.directory.path(),
             disk,
         };
         let outcome = all(&moves, &steps);
         let is_stuck = matches!(outcome, Err(InstallError::Stuck(_)));
         if !is_stuck && is_clear(&moves, &steps) {
-            fs::remove_file(&plan).map_err(at(&plan))?;
+            self.directory.remove(PLAN).map_err(at(&plan))?;
         }
         outcome?;
         self.clear()?;
@@ -150,17 +167,17 @@ impl Desk {
         let cleared = if self.is_needed() {
             Err(io::Error::other("somebody else changed it meanwhile"))
         } else {
-            mark::clear(&self.directory)
+            self.directory.clear()
         };
         cleared.map_err(|source| InstallError::Left {
-            path: self.directory.clone(),
+            path: self.directory.path().to_owned(),
             source,
         })
     }
 
     /// As long as there is a plan, whoever comes next may need what is here.
     fn is_needed(&self) -> bool {
-        fs::symlink_metadata(self.path(PLAN)).is_ok()
+        self.directory.has(PLAN)
     }
 
     /// Of two that are called the same only the last one is ever seen.

@@ -29,8 +29,11 @@ pub enum InstallError {
         second: PathBuf,
     },
     /// Where it would be installed is in what would be installed.
-    #[error("`{0}` lies in `{1}`, which would be copied into itself")]
+    #[error("`{0}` lies in `{1}`, which would then lie in itself")]
     IntoItself(PathBuf, PathBuf),
+    /// What would be linked lies where the link would be.
+    #[error("`{0}` lies in `{1}` already: a link there could take the place of what it leads to")]
+    OverItself(PathBuf, PathBuf),
     /// It cannot be copied.
     #[error(transparent)]
     Copy(CopyError),

@@ -61,11 +61,12 @@ impl Package {
             check_for_itself(skill, target, way)?;
         }
         let desk = Lock::wait(target, is_stopped)?.desk()?;
+        let place = desk.place()?;
         let mut copier = Copier::new(&self.directory, is_stopped)?;
         for (number, skill) in self.skills.iter().enumerate() {
             let (from, made) = (skill.directory(), desk.made(number));
             match way {
-                Way::Copy => copier.copy(&from, &made)?,
+                Way::Copy => copier.copy(&from, &place, made.file_name().unwrap_or_default())?,
                 Way::Link => link(&from, &made).map_err(at(&made))?,
             }
         }
@@ -120,12 +121,11 @@ fn check_for_itself(skill: &SkillDefinition, target: &Path, way: Way) -> Result<
     let from = skill.directory();
     let real = from.canonicalize().map_err(at(&from))?;
     let home = target.canonicalize().map_err(at(target))?;
-    let into_itself = match way {
-        Way::Copy => home.starts_with(&real),
-        // What lies among the skills may be what a link takes the place of: then the link leads nowhere, and the skill is gone.
-        Way::Link => real.starts_with(&home) || home.starts_with(&real),
-    };
-    if into_itself {
+    // What lies among the skills may be what a link takes the place of: then the link leads nowhere, and the skill is gone.
+    if way == Way::Link && real.starts_with(&home) {
+        return Err(InstallError::OverItself(from, target.to_owned()));
+    }
+    if home.starts_with(&real) {
         return Err(InstallError::IntoItself(target.to_owned(), from));
     }
     Ok(())

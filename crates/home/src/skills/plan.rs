@@ -1,15 +1,16 @@
 //! What is to be moved from a desk to its place, written down, so that somebody else can finish it.
 
 use std::collections::HashSet;
-use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _};
+use std::fs::{self, Metadata};
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::FILE;
+use super::desk::PLAN;
 use super::install::check_name;
-use crate::mark::{Identity, nanoseconds};
+use crate::mark::{Held, Identity, nanoseconds};
 
 /// A plan with more is not ours.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -64,25 +65,23 @@ fn written(path: &Path, about: &Metadata) -> Option<u64> {
     nanoseconds(fs::symlink_metadata(file).ok()?.modified().ok()?)
 }
 
-/// Writes a plan, whole or not at all.
-pub(super) fn write(path: &Path, steps: &[Step]) -> io::Result<()> {
-    let draft = path.with_extension("draft");
-    fs::write(&draft, serde_json::to_vec(steps)?)?;
-    fs::rename(draft, path)
+/// Writes the plan of a desk, whole or not at all.
+pub(super) fn write(desk: &Held, steps: &[Step]) -> io::Result<()> {
+    let draft = "plan.draft";
+    desk.write(draft, &serde_json::to_vec(steps)?)?;
+    desk.rename(draft, PLAN)
 }
 
-/// None if there is no plan. An error says why there is none that can be followed.
-pub(super) fn read(path: &Path) -> Result<Option<Vec<Step>>, String> {
-    match fs::symlink_metadata(path) {
-        Ok(about) if about.is_file() => {}
-        Ok(_) => return Err("its plan is no file".to_owned()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+/// None if a desk has no plan. An error says why there is none that can be followed.
+pub(super) fn read(desk: &Held) -> Result<Option<Vec<Step>>, String> {
+    let bytes = match desk.read(PLAN, MOST_BYTES) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(None),
+        Err(odd) if odd.kind() == io::ErrorKind::InvalidData => {
+            return Err(format!("its plan {odd}"));
+        }
         Err(error) => return Err(unreadable(&error)),
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| unreadable(&error))?;
-    let read = file.take(MOST_BYTES).read_to_end(&mut bytes);
-    read.map_err(|error| unreadable(&error))?;
+    };
     let steps: Vec<Step> = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
     let mut seen = HashSet::new();
     for step in &steps {

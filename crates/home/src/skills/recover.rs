@@ -4,14 +4,13 @@
 //! What somebody has changed meanwhile is left as it is.
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::desk::{self, Lock, PLAN};
 use super::failure::{InstallError, at, listed};
 use super::moves::{self, Disk, Moves, Standing, Taken};
 use super::plan::{self, Step};
-use crate::mark;
+use crate::mark::Held;
 
 /// What became of an install, a link or an uninstall that was interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +37,7 @@ pub fn recover(
         return Ok(Vec::new());
     }
     let lock = Lock::wait(target, is_stopped)?;
+    lock.sweep();
     let desks = lock.abandoned().into_iter();
     Ok(desks.map(|desk| one(target, desk, moves::REAL)).collect())
 }
@@ -50,24 +50,28 @@ pub(super) fn one(target: &Path, desk: PathBuf, how: Disk<'_>) -> Recovered {
         left_alone: Vec::new(),
         trouble: None,
     };
-    let desk = told.desk.clone();
-    match plan::read(&desk.join(PLAN)) {
+    // Only now is it certain that it stays what it is: it was looked at by its name before.
+    let Some(desk) = Held::find(&told.desk) else {
+        told.trouble = Some("it is not ours any more".to_owned());
+        return told;
+    };
+    match plan::read(&desk) {
         Err(why) => told.trouble = Some(why),
-        Ok(None) => told.clear(),
-        Ok(Some(steps)) => told.follow(
-            &steps,
-            &Moves {
+        Ok(None) => told.clear(&desk),
+        Ok(Some(steps)) => {
+            let moves = Moves {
                 target,
-                desk: &desk,
+                desk: desk.path(),
                 disk: how,
-            },
-        ),
+            };
+            told.follow(&steps, &moves, &desk);
+        }
     }
     told
 }
 
 impl Recovered {
-    fn follow(&mut self, steps: &[Step], moves: &Moves<'_>) {
+    fn follow(&mut self, steps: &[Step], moves: &Moves<'_>, desk: &Held) {
         match self.forward(steps, moves) {
             Ok(()) => {}
             Err(error) => self.back(steps, moves, error),
@@ -86,8 +90,8 @@ impl Recovered {
             return;
         }
         // Without the plan first: killed in between, it is not begun again.
-        match fs::remove_file(self.desk.join(PLAN)) {
-            Ok(()) => self.clear(),
+        match desk.remove(PLAN) {
+            Ok(()) => self.clear(desk),
             Err(error) => self.trouble = Some(error.to_string()),
         }
     }
@@ -120,8 +124,8 @@ impl Recovered {
         }
     }
 
-    fn clear(&mut self) {
-        self.trouble = mark::clear(&self.desk).err().map(|error| error.to_string());
+    fn clear(&mut self, desk: &Held) {
+        self.trouble = desk.clear().err().map(|error| error.to_string());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Skills as a library user meets them.
 
 mod desks;
+mod forged;
 mod installing;
 mod loading;
 mod peers;

@@ -1,6 +1,6 @@
 //! Where skills come from: a directory, or what is fetched into one that goes away again.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::git::{self, CloneError, CloneRequest, Limits};
 use lapidary::drive::process::Supervisor;
-use lapidary::home::mark;
+use lapidary::home::mark::{self, Held};
 use lapidary::home::skills::{ArchiveError, unpack};
 
 use super::common::Here;
@@ -30,10 +30,9 @@ pub(super) enum Source {
 
 /// A directory that something was unpacked or cloned into. It has our mark, and what was fetched in a directory of its own.
 pub(super) struct Fetched {
-    directory: PathBuf,
+    /// Locked as long as we live, so that others can tell.
+    directory: Held,
     source: PathBuf,
-    /// Held as long as we live, so that others can tell.
-    _lock: Option<File>,
 }
 
 /// What to get, and for how long to try.
@@ -112,56 +111,45 @@ impl Fetched {
     }
 
     fn make_in(beside: &Path) -> io::Result<Self> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(FETCHED);
-        close_to_others(&mut builder);
-        let made = builder.tempdir_in(beside)?;
-        let lock = File::open(made.path()).ok();
-        mark::leave(made.path())?;
-        let source = made.path().join("source");
-        fs::create_dir(&source)?;
-        Ok(Self {
-            directory: made.keep(),
-            source,
-            _lock: lock.filter(|lock| lock.try_lock().is_ok()),
-        })
+        let directory = Held::make(beside, FETCHED)?;
+        directory.lock();
+        let source = directory.path().join("source");
+        // From here on it is cleared away, come what may.
+        let fetched = Self { directory, source };
+        fetched.directory.mark()?;
+        fs::create_dir(&fetched.source)?;
+        Ok(fetched)
     }
 }
-
-/// Git stores a password of an address there until it is done.
-#[cfg(unix)]
-fn close_to_others(builder: &mut tempfile::Builder<'_, '_>) {
-    use std::os::unix::fs::PermissionsExt as _;
-    builder.permissions(fs::Permissions::from_mode(0o700));
-}
-
-#[cfg(not(unix))]
-fn close_to_others(_: &mut tempfile::Builder<'_, '_>) {}
 
 impl Drop for Fetched {
     fn drop(&mut self) {
-        let _ = mark::clear(&self.directory);
+        let _ = self.directory.clear();
     }
 }
 
-/// What those left who were killed: it has our mark, and nobody holds its lock.
+/// What those left who were killed: it has our mark, or nothing at all, and nobody holds its lock.
 fn clear_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let is_called_so = entry.file_name().to_string_lossy().starts_with(FETCHED);
-        if is_called_so && mark::is_ours(&entry.path()) && is_abandoned(&entry.path()) {
-            let _ = mark::clear(&entry.path());
+        if !entry.file_name().to_string_lossy().starts_with(FETCHED) {
+            continue;
+        }
+        if let Some(held) = Held::find(&entry.path()).filter(is_abandoned) {
+            let _ = held.clear();
+        } else if is_old(entry.metadata()) {
+            mark::sweep(&entry.path(), FETCHED);
         }
     }
 }
 
-fn is_abandoned(path: &Path) -> bool {
-    let Ok(about) = fs::symlink_metadata(path) else {
-        return false;
-    };
-    let age = about.modified().ok();
+fn is_abandoned(held: &Held) -> bool {
+    is_old(held.metadata()) && held.lock()
+}
+
+fn is_old(about: io::Result<fs::Metadata>) -> bool {
+    let age = about.and_then(|about| about.modified()).ok();
     let age = age.and_then(|made| SystemTime::now().duration_since(made).ok());
-    let is_old = about.is_dir() && age.is_some_and(|age| age > YOUNG);
-    is_old && File::open(path).is_ok_and(|directory| directory.try_lock().is_ok())
+    age.is_some_and(|age| age > YOUNG)
 }
 
 fn clone(request: &Request<'_>, here: &Here, into: &Path) -> Result<(), Failure> {

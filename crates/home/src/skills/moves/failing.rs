@@ -11,7 +11,7 @@ use super::super::failure::{InstallError, Stuck};
 use super::super::plan::{self, Known, Step};
 use super::super::recover;
 use super::{Disk, Moves, REAL, made};
-use crate::mark;
+use crate::mark::{self, Held};
 
 /// The second is fresh, the others replace something.
 const NAMES: [&str; 3] = ["first", "fresh", "last"];
@@ -44,7 +44,8 @@ impl World {
                 was: Known::at(&place).unwrap(),
             });
         }
-        plan::write(&world.desk().join("plan"), &world.steps).unwrap();
+        let desk = Held::find(&world.desk()).unwrap();
+        plan::write(&desk, &world.steps).unwrap();
         world
     }
 

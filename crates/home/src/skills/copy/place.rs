@@ -1,0 +1,77 @@
+//! Where something is copied to. Directories are held open, where systems can do that: whoever shares one with us and puts a link on the
+//! way meanwhile has nobody write, or open to all, what is at its end.
+
+use std::ffi::OsStr;
+use std::fs::{File, Permissions};
+use std::io;
+use std::path::PathBuf;
+#[cfg(unix)]
+use std::rc::Rc;
+
+use crate::mark::Held;
+
+/// A directory of ours.
+#[derive(Clone)]
+pub(in crate::skills) struct Place {
+    path: PathBuf,
+    #[cfg(unix)]
+    directory: Rc<File>,
+}
+
+impl Place {
+    #[cfg_attr(
+        not(unix),
+        expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")
+    )]
+    pub(in crate::skills) fn of(held: &Held) -> io::Result<Self> {
+        Ok(Self {
+            path: held.path().to_owned(),
+            #[cfg(unix)]
+            directory: Rc::new(held.handle()?),
+        })
+    }
+
+    /// What people know it by.
+    pub(super) fn path_of(&self, name: &OsStr) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+#[cfg(unix)]
+impl Place {
+    /// Makes a directory in it.
+    pub(super) fn make_directory(&self, name: &OsStr, allowed: Permissions) -> io::Result<Self> {
+        use rustix::fs::{Mode, OFlags, mkdirat, openat};
+        mkdirat(&*self.directory, name, Mode::RWXU)?;
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let made = File::from(openat(&*self.directory, name, flags, Mode::empty())?);
+        made.set_permissions(allowed)?;
+        Ok(Self {
+            path: self.path_of(name),
+            directory: Rc::new(made),
+        })
+    }
+
+    /// Makes a file in it.
+    pub(super) fn make_file(&self, name: &OsStr) -> io::Result<File> {
+        use rustix::fs::{Mode, OFlags, openat};
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        Ok(openat(&*self.directory, name, flags, mode)?.into())
+    }
+}
+
+#[cfg(not(unix))]
+impl Place {
+    /// Makes a directory in it.
+    pub(super) fn make_directory(&self, name: &OsStr, _: Permissions) -> io::Result<Self> {
+        let path = self.path_of(name);
+        std::fs::create_dir(&path)?;
+        Ok(Self { path })
+    }
+
+    /// Makes a file in it.
+    pub(super) fn make_file(&self, name: &OsStr) -> io::Result<File> {
+        File::create_new(self.path_of(name))
+    }
+}
