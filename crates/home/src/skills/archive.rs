@@ -2,6 +2,7 @@
 
 mod directory;
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -12,6 +13,7 @@ use zip::result::ZipError;
 
 use self::directory::{Checked, Problem};
 use super::copy::{DEEPEST, MOST_BYTES, MOST_FILES};
+use crate::file;
 
 /// Why an archive was not unpacked.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +59,14 @@ pub enum ArchiveError {
         /// The name.
         name: String,
     },
+    /// A name that no file here can have.
+    #[error("`{path}` has an entry `{name}`, whose name is too long for a file")]
+    TooLong {
+        /// The archive.
+        path: PathBuf,
+        /// How the name begins.
+        name: String,
+    },
     /// Links could lead anywhere.
     #[error("`{path}` has an entry `{name}`, which is a link or the like")]
     Special {
@@ -99,6 +109,8 @@ pub fn unpack(path: &Path, into: &Path, is_stopped: &dyn Fn() -> bool) -> Result
         is_stopped,
         left: MOST_BYTES,
         unread: 0,
+        files: 0,
+        folders: HashSet::new(),
     };
     match unpacker.all() {
         Err(_) if is_stopped() => Err(ArchiveError::Stopped),
@@ -114,16 +126,16 @@ struct Unpacker<'a> {
     left: u64,
     /// How many bytes of the archive may still be unpacked: each once.
     unread: u64,
+    /// How many files were made. The list was counted before, but a library has its own way to read names out of it.
+    files: u64,
+    folders: HashSet<PathBuf>,
 }
 
 impl Unpacker<'_> {
     fn all(&mut self) -> Result<(), ArchiveError> {
-        let about = self.path.metadata().map_err(self.io())?;
-        if !about.is_file() {
-            return Err(self.io()(io::Error::other("it is no regular file")));
-        }
-        let file = File::open(self.path).map_err(self.io())?;
-        self.unread = about.len();
+        let file = file::open_regular(self.path).map_err(self.io())?;
+        let file = file.ok_or_else(|| self.io()(io::Error::other("it is no regular file")))?;
+        self.unread = file.metadata().map_err(self.io())?.len();
         let checked = Checked::open(file, self.is_stopped);
         let checked = checked.map_err(|problem| self.problem(problem))?;
         let count = checked.count;
@@ -148,26 +160,49 @@ impl Unpacker<'_> {
         if let Some(folder) = place.parent() {
             self.make_folders(folder)?;
         }
+        self.files += 1;
+        self.check_count()?;
         let mut written = match File::create_new(self.into.join(&place)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(self.problem(Problem::Twice(name)));
             }
-            made => made.map_err(self.unwritable())?,
+            made => made.map_err(|error| self.not_made(error, &place))?,
         };
         let mode = entry.unix_mode();
         self.write(entry, &mut written)?;
         set_mode(&written, mode).map_err(self.unwritable())
     }
 
-    /// Makes a directory, and those that it lies in. They were counted before.
-    fn make_folders(&self, place: &Path) -> Result<(), ArchiveError> {
+    /// Makes a directory, and those that it lies in.
+    fn make_folders(&mut self, place: &Path) -> Result<(), ArchiveError> {
+        if self.folders.contains(place) || place == Path::new("") {
+            return Ok(());
+        }
+        let folders = place.ancestors().filter(|folder| *folder != Path::new(""));
+        self.folders.extend(folders.map(Path::to_owned));
+        self.check_count()?;
         match fs::create_dir_all(self.into.join(place)) {
             Err(error) if is_in_the_way(&error) => {
                 let name = place.display().to_string();
                 Err(self.problem(Problem::Twice(name)))
             }
-            made => made.map_err(self.unwritable()),
+            made => made.map_err(|error| self.not_made(error, place)),
         }
+    }
+
+    fn not_made(&self, error: io::Error, place: &Path) -> ArchiveError {
+        if error.kind() == io::ErrorKind::InvalidFilename {
+            let (path, name) = (self.path.to_owned(), shortened(place));
+            return ArchiveError::TooLong { path, name };
+        }
+        self.unwritable()(error)
+    }
+
+    fn check_count(&self) -> Result<(), ArchiveError> {
+        if self.files + self.folders.len() as u64 > MOST_FILES {
+            return Err(self.problem(Problem::TooMuch));
+        }
+        Ok(())
     }
 
     fn write(&mut self, mut entry: impl Read, written: &mut File) -> Result<(), ArchiveError> {
@@ -247,6 +282,17 @@ impl Unpacker<'_> {
             Problem::Twice(name) => ArchiveError::Twice { path, name },
         }
     }
+}
+
+/// So much of a name as people read.
+fn shortened(place: &Path) -> String {
+    const SHOWN: usize = 80;
+    let name = place.display().to_string();
+    let start: String = name.chars().take(SHOWN).collect();
+    if start.len() < name.len() {
+        return start + "…";
+    }
+    name
 }
 
 /// A file where a directory should be.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use super::peers::pack;
 use super::stage::{Stage, ran, skill};
 
 /// Archives that Python makes and nobody should unpack, by name.
-const ARCHIVES: &str = "import sys, zipfile
+const ARCHIVES: &str = "import struct, sys, zipfile, zlib
 kind, path = sys.argv[1:]
 def entry(name, mode=0):
     info = zipfile.ZipInfo(name)
@@ -36,6 +37,16 @@ with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
     if kind == 'bomb':
         with archive.open('good/zeros', 'w') as out:
             for _ in range(101): out.write(bytes(1 << 20))
+    if kind == 'long': archive.writestr('good/' + 'n' * 300, '')
+    if kind == 'long folder': archive.writestr('good/' + 'n' * 300 + '/x', '')
+    if kind == 'long path': archive.writestr('good/' + ('n' * 200 + '/') * 25 + 'x', '')
+    if kind == 'renamed':
+        # Another name than the list shows, as another system may write it.
+        for n in range(400):
+            info = entry(f'x{n}')
+            name = b'\\1' + struct.pack('<L', zlib.crc32(info.filename.encode())) + (f'{n}/' + 'd/' * 26 + 'f').encode()
+            info.extra = struct.pack('<HH', 0x7075, len(name)) + name
+            archive.writestr(info, '')
     if kind == 'deep': archive.writestr('a/' * 40 + 'x', '')";
 
 #[test]
@@ -53,6 +64,10 @@ fn an_archive_that_leads_out_or_is_too_much_is_refused_whole() {
         ("listed", "more than 10000 files or 100 MiB"),
         ("many", "more than 10000 files or 100 MiB"),
         ("bomb", "more than 10000 files or 100 MiB"),
+        ("renamed", "more than 10000 files or 100 MiB"),
+        ("long", "has an entry `good/nnn"),
+        ("long folder", "whose name is too long"),
+        ("long path", "whose name is too long"),
     ] {
         let stage = Stage::new();
         let path = stage.path("project/evil.skill");
@@ -174,6 +189,34 @@ fn a_repository_is_cloned_and_only_its_skills_stay() {
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(stage.path("home/.gemini/skills/x/run.sh").is_file());
     assert_nothing_temporary_is_left(&stage, "cloning");
+}
+
+#[test]
+fn nothing_outside_a_repository_is_read_and_nobody_is_sent_to_where_it_was() {
+    let stage = Stage::new();
+    let skills = stage.path("repo/skills");
+    fs::create_dir_all(skills.join("evil")).unwrap();
+    symlink("/proc/kmsg", skills.join("evil/SKILL.md")).unwrap();
+    let url = repository(&stage);
+    let read = stage.run(&["install", &url, "--path", "skills", "--consent"]);
+    assert_eq!(read.code, Some(13), "{read:?}");
+    assert!(read.stderr.contains("a link that leads out of"), "{read:?}");
+    // Further down, too.
+    let below = stage.run(&["install", &url, "--consent"]);
+    assert_eq!(below.code, Some(13), "{below:?}");
+    assert!(!below.stderr.contains("further down"), "{below:?}");
+    let linked = stage.path("repo/skills/x/secret");
+    symlink("/etc/passwd", linked).unwrap();
+    fs::remove_dir_all(skills.join("evil")).unwrap();
+    fs::remove_dir_all(stage.path("repo/.git")).unwrap();
+    let url = repository(&stage);
+    for (source, is_there) in [(url.as_str(), false), ("../repo", true)] {
+        let ran = stage.run(&["install", source, "--path", "skills", "--consent"]);
+        assert_eq!(ran.code, Some(13), "{ran:?}");
+        assert!(ran.stderr.contains("leads out of"), "{ran:?}");
+        assert_eq!(ran.stderr.contains("skills link"), is_there, "{ran:?}");
+    }
+    assert!(!stage.path("home/.gemini/skills").exists());
 }
 
 #[test]
