@@ -1,5 +1,6 @@
 //! `skills install`: skills from a directory, a repository or an archive.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     }
     recover(&target, &|| stop.is_wanted())?;
     let placed = package.install_unless(&target, Way::Copy, &|| stop.is_wanted());
-    for skill in &placed.map_err(not_installed)? {
+    for skill in &placed.map_err(|error| not_copied(error, &source))? {
         say_overwritten(skill, "");
         complain(&format!(
             "Successfully installed skill: {} (scope: {}, location: {})",
@@ -151,17 +152,30 @@ pub(super) fn say_overwritten(skill: &Placed, place: &str) {
     }
 }
 
+/// What was fetched is gone by the time that somebody could link it.
+fn not_copied(error: InstallError, source: &Source) -> Failure {
+    let could_be_linked = matches!(error, InstallError::Copy(_)) && !source.is_foreign();
+    let failure = not_installed(error);
+    if could_be_linked {
+        return failure.with_hint("`lapidary skills link` uses a directory as it is");
+    }
+    failure
+}
+
 pub(super) fn not_installed(error: InstallError) -> Failure {
     match &error {
         InstallError::Stopped => cancelled(),
+        // Nobody but who named it can do anything about that.
+        InstallError::Io { source, .. } if source.kind() == ErrorKind::InvalidFilename => {
+            Failure::bad_input(error)
+        }
         InstallError::Io { .. }
         | InstallError::Busy(_)
         | InstallError::Changed(_)
         | InstallError::Stuck(_)
         | InstallError::Left { .. } => Failure::internal(error),
         InstallError::Copy(_) => {
-            let failure = Failure::bad_input(anyhow!(error).context("nothing was installed"));
-            failure.with_hint("`lapidary skills link` uses a directory as it is")
+            Failure::bad_input(anyhow!(error).context("nothing was installed"))
         }
         _ => Failure::bad_input(error),
     }

@@ -292,3 +292,58 @@ fn the_page_on_settings_shows_what_is_printed() {
     assert_eq!(said.lines().count(), 2, "{said}");
     assert!(page.contains(&said), "{said}");
 }
+
+#[test]
+fn a_name_that_is_too_long_and_a_link_over_itself_are_mistakes_of_whoever_made_them() {
+    let stage = Stage::new();
+    stage.write("project/long/SKILL.md", skill(&"n".repeat(300)));
+    for verb in ["install", "link"] {
+        let ran = stage.run(&[verb, "long", "--consent"]);
+        assert_eq!(ran.code, Some(13), "{ran:?}");
+        assert!(ran.stderr.contains("File name too long"), "{ran:?}");
+    }
+    stage.write("home/.gemini/skills/a/SKILL.md", skill("a"));
+    let ran = stage.run(&["link", "../home/.gemini/skills/a", "--consent"]);
+    assert_eq!(ran.code, Some(13), "{ran:?}");
+    let said = stage.anywhere(&ran.stderr);
+    let words = "error: `ROOT/home/.gemini/skills/a` lies in `ROOT/home/.gemini/skills` already: a link there could take the place of what it leads to\n";
+    assert!(said.ends_with(words), "{said}");
+}
+
+/// Runs a command on a terminal, and prints what it shows.
+const ON_A_TERMINAL: &str = r"import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0: os.execv(sys.argv[1], sys.argv[1:])
+shown = b''
+try:
+    while chunk := os.read(terminal, 4096): shown += chunk
+except OSError: pass
+os.waitpid(pid, 0)
+sys.stdout.buffer.write(shown)";
+
+#[test]
+fn json_commands_no_terminal_and_says_the_same_there() {
+    let stage = Stage::new();
+    let text = "---\nname: evil\ndescription: a\u{9b}31m\u{202e}b\u{2066}\n---\n";
+    stage.write("home/.gemini/skills/evil/SKILL.md", text);
+    for verb in ["list", "check"] {
+        let args = [verb, "--format", "json"];
+        let piped = stage.run(&args).stdout;
+        let asked = stage.command(&args);
+        let mut python = std::process::Command::new("python3");
+        python
+            .args(["-c", ON_A_TERMINAL])
+            .arg(asked.get_program())
+            .args(asked.get_args())
+            .current_dir(stage.world.project())
+            .env_clear()
+            .envs(stage.world.environment("http://127.0.0.1:9"));
+        let shown = ran(python).stdout;
+        assert!(
+            !shown.contains(['\u{9b}', '\u{202e}', '\u{2066}']),
+            "{shown:?}"
+        );
+        let [shown, piped] = [&shown, &piped].map(|it| serde_json::from_str::<Value>(it).unwrap());
+        assert_eq!(shown, piped, "{verb}");
+    }
+}
