@@ -1,6 +1,7 @@
 //! The `lapidary` command: arguments in, a short story each, an exit code out.
 
 mod commands;
+mod escaped;
 mod exit;
 mod failure;
 mod harmless;

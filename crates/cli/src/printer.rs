@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use lapidary::render::plain::sanitize;
 
+use crate::escaped::Escaped;
 use crate::system;
 
 /// How much is collected before it is written, when more is there to be written.
@@ -22,8 +23,13 @@ impl Printer {
         let is_terminal = io::stdout().is_terminal();
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let out = if is_terminal {
+            Box::new(Escaped::new(system::stdout())) as Box<dyn Write>
+        } else {
+            system::stdout()
+        };
         Self {
-            out: BufWriter::with_capacity(BUFFER, system::stdout()),
+            out: BufWriter::with_capacity(BUFFER, out),
             is_terminal,
             colour: is_terminal && !no_colour,
         }
