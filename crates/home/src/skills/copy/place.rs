@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::mark::Held;
 
 /// A directory of ours.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(in crate::skills) struct Place {
     path: PathBuf,
     #[cfg(unix)]
@@ -73,5 +73,38 @@ impl Place {
     /// Makes a file in it.
     pub(super) fn make_file(&self, name: &OsStr) -> io::Result<File> {
         File::create_new(self.path_of(name))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_link_that_takes_the_place_of_a_directory_meanwhile_leads_nobody_astray() {
+        let root = tempfile::tempdir().unwrap();
+        let [moved, precious] = ["moved", "precious"].map(|name| root.path().join(name));
+        fs::create_dir_all(precious.join("new-0")).unwrap();
+        let desk = Held::make(root.path(), "desk-").unwrap();
+        let place = Place::of(&desk).unwrap();
+        fs::rename(desk.path(), &moved).unwrap();
+        symlink(&precious, desk.path()).unwrap();
+        let open = Permissions::from_mode(0o777);
+        let skill = place.make_directory("new-0".as_ref(), open.clone());
+        skill.unwrap().make_file("SKILL.md".as_ref()).unwrap();
+        assert!(moved.join("new-0/SKILL.md").is_file());
+        let theirs = precious.join("new-0");
+        assert!(fs::read_dir(&theirs).unwrap().next().is_none());
+        assert_ne!(
+            theirs.metadata().unwrap().permissions().mode() & 0o777,
+            0o777
+        );
+        // Nor is anything written over.
+        symlink(&theirs, moved.join("new-1")).unwrap();
+        place.make_directory("new-1".as_ref(), open).unwrap_err();
+        place.make_file("new-1".as_ref()).unwrap_err();
     }
 }
