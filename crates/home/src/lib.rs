@@ -12,6 +12,7 @@ mod js;
 mod jsonc;
 mod lock;
 pub mod mark;
+mod nearest;
 mod notice;
 mod places;
 pub mod sessions;

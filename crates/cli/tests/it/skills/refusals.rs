@@ -216,7 +216,7 @@ fn a_skill_behind_a_link_is_checked_like_any_other() {
     ] {
         symlink(stage.path(to), skills.join(name)).unwrap();
     }
-    let check = stage.object(&["check"]);
+    let check = stage.printed(&["check"], 3);
     let told = |one: &Value| {
         let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
         let path = stage.anywhere(&text("path"));
