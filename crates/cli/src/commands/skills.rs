@@ -11,6 +11,7 @@ mod link;
 mod list;
 mod missing;
 mod problems;
+mod row;
 mod source;
 mod stop;
 mod uninstall;

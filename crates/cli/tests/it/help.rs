@@ -82,6 +82,8 @@ fn tree() -> Vec<Vec<String>> {
         let help = help(&command, &[]);
         let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
         let listed = listed.take_while(|line| !line.is_empty());
+        // What is indented further goes on from the line before.
+        let listed = listed.filter(|line| !line.starts_with("   "));
         let names = listed.filter_map(|line| line.split_whitespace().next());
         for name in names.filter(|name| *name != "help") {
             all.push([command.as_slice(), &[name.to_owned()]].concat());

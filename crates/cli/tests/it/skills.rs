@@ -8,6 +8,7 @@ mod interrupted;
 mod large;
 mod many;
 mod missing;
+mod narrow;
 mod peers;
 mod refusals;
 mod settings;

@@ -7,8 +7,9 @@ use lapidary::home::skills::{Candidate, Check, Fate, Severity};
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{CHECK_SCHEMA, SkillCandidate, SkillCheck, SkillFate, SkillSeverity};
 
-use super::common::{self, Here, Workspace, on_a_line};
+use super::common::{self, Here, Workspace};
 use super::problems::Problems;
+use super::row::{on_a_line, row};
 use crate::commands::sessions::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -34,7 +35,7 @@ Exit codes:
 pub(crate) struct Args {
     #[command(flatten)]
     workspace: Workspace,
-    /// Exit with 3 also for warnings, as if each candidate had to be loaded or disabled
+    /// Exit with 3 also if there are warnings
     #[arg(long)]
     strict: bool,
     /// What to print [default: text on a terminal, json when piped]
@@ -203,7 +204,7 @@ fn one(found: &Candidate, out: &mut Printer) -> io::Result<()> {
     };
     let name = on_a_line(name, "    ");
     writeln!(out, "  {colour}{word:<14}{colour:#} {name}")?;
-    let mut say = |text: &str| writeln!(out, "    {}", on_a_line(text, "    "));
+    let mut say = |text: &str| row(out, "    ", text);
     if found.name.is_some() {
         say(&path)?;
     }

@@ -7,7 +7,6 @@ use lapidary::drive::detect;
 use lapidary::home::Vars;
 use lapidary::home::setup::Setup;
 use lapidary::home::skills::{self, SkillManager, Sources, Tier};
-use lapidary::render::plain::sanitize;
 use lapidary::vocab::skills::{SkillScope, SkillTier};
 
 use super::install::not_installed;
@@ -150,11 +149,4 @@ pub(super) fn tier(tier: Tier) -> SkillTier {
         Tier::Workspace => SkillTier::Workspace,
         Tier::WorkspaceAgents => SkillTier::WorkspaceAgents,
     }
-}
-
-/// Somebody else's text on a line of ours: it can command no terminal, and what it has of lines cannot pass for ours.
-pub(super) fn on_a_line(text: &str, indent: &str) -> String {
-    let text = sanitize(text);
-    let text = text.trim_end();
-    text.replace('\n', &format!("\n{indent}"))
 }

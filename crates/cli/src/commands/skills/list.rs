@@ -8,8 +8,9 @@ use lapidary::home::skills::{SkillDefinition, SkillManager, by_name};
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{LIST_SCHEMA, SkillInfo, SkillList};
 
-use super::common::{self, Here, Workspace, on_a_line};
+use super::common::{self, Here, Workspace};
 use super::problems::{Problems, left_out};
+use super::row::{on_a_line, row};
 use crate::commands::sessions::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -120,14 +121,13 @@ fn text(skills: &[&SkillDefinition], out: &mut Printer) -> io::Result<()> {
             out,
             "{bold}{name}{bold:#} {colour}{state}{colour:#}{builtin}"
         )?;
-        let indent = " ".repeat("  Description: ".len());
-        writeln!(
+        row(out, "  Description: ", &skill.description)?;
+        row(
             out,
-            "  Description: {}",
-            on_a_line(&skill.description, &indent)
+            "  Location:    ",
+            &skill.location.display().to_string(),
         )?;
-        let location = skill.location.display().to_string();
-        writeln!(out, "  Location:    {}\n", on_a_line(&location, &indent))?;
+        writeln!(out)?;
     }
     Ok(())
 }

@@ -64,8 +64,11 @@ fn the_end_of_a_check_counts_what_is_wrong_once() {
     stage.write("home/.gemini/skills/twice/SKILL.md", skill("twice"));
     stage.write("home/.agents/skills/twice/SKILL.md", skill("twice"));
     let ran = stage.run(&["check", "--format", "text"]);
-    let end = "1 skill loaded, about 24 tokens in every prompt\n1 error, 1 warning\n";
-    assert!(stage.anywhere(&ran.stdout).ends_with(end), "{ran:?}");
+    assert!(
+        ran.stdout
+            .ends_with(" in every prompt\n1 error, 1 warning\n"),
+        "{ran:?}"
+    );
 }
 
 #[test]
