@@ -24,6 +24,9 @@ pub use trusted::TrustedHooks;
 
 use crate::settings::Scope;
 
+/// For whoever else has names that can be mistyped.
+pub(crate) use names::nearest as nearest_name;
+
 /// How long a hook may take that does not say.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 

@@ -12,7 +12,6 @@ mod js;
 mod jsonc;
 mod lock;
 pub mod mark;
-mod nearest;
 mod notice;
 mod places;
 pub mod sessions;

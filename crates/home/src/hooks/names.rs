@@ -1,7 +1,6 @@
 //! Names that people write in hooks: of tools, of events, and those of Claude Code for the same things.
 
 use super::Event;
-pub(super) use crate::nearest::nearest;
 
 /// The tools of Gemini CLI 0.61. Those of MCP servers begin with `mcp_`.
 pub(super) const TOOLS: [&str; 28] = [
@@ -101,4 +100,49 @@ pub(super) fn tool_meant(name: &str) -> Option<&'static str> {
         .into_iter()
         .filter(|tool| tool.eq_ignore_ascii_case(name) && *tool != name);
     known.chain(same).next()
+}
+
+/// The candidate that a word was probably meant to be, if it is close.
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_ascii_lowercase();
+    let scored =
+        candidates.map(|candidate| (distance(&word, &candidate.to_ascii_lowercase()), candidate));
+    let (distance, candidate) = scored.min_by_key(|(distance, _)| *distance)?;
+    (distance <= word.len().max(4) / 3).then_some(candidate)
+}
+
+/// How many letters have to be put in, taken out or changed (Levenshtein). Words are short.
+fn distance(one: &str, other: &str) -> usize {
+    const LONGEST: usize = 64;
+    if one.len() > LONGEST {
+        return usize::MAX;
+    }
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, letter) in one.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = line + 1;
+        for (column, against) in other.iter().enumerate() {
+            let changed = corner + usize::from(letter != *against);
+            corner = row[column + 1];
+            row[column + 1] = changed.min(corner + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_close_is_found_and_no_other() {
+        let events = || Event::ALL.into_iter().map(Event::as_str);
+        assert_eq!(nearest("beforeTool", events()), Some("BeforeTool"));
+        assert_eq!(nearest("BeforeTools", events()), Some("BeforeTool"));
+        assert_eq!(nearest("SesionStart", events()), Some("SessionStart"));
+        assert_eq!(nearest("Frobnicate", events()), None);
+        assert_eq!(nearest(&"x".repeat(10_000), events()), None);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
 }

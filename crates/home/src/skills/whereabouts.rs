@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use super::sources::{SkillPlace, Sources};
 use super::{SkillDefinition, Tier};
-use crate::nearest::nearest;
+use crate::hooks::nearest_name;
+
+/// Nobody mistypes longer names, and comparing them takes time.
+const LONGEST: usize = 64;
 
 /// A skill that goes by a name, wherever it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +46,8 @@ impl Sources {
     pub fn nearest(&self, name: &str) -> Option<String> {
         let all = self.everywhere();
         let names = all.iter().map(|found| found.name.as_str());
-        nearest(name, names).map(str::to_owned)
+        let names = names.filter(|name| name.len() <= LONGEST);
+        nearest_name(name, names).map(str::to_owned)
     }
 
     fn everywhere(&self) -> Vec<Whereabouts> {
