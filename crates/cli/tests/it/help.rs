@@ -26,6 +26,7 @@ fn help_is_what_it_is_meant_to_be() {
     for command in [
         &[][..],
         &["run"],
+        &["connect"],
         &["translate"],
         &["record"],
         &["replay"],
