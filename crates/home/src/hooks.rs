@@ -18,14 +18,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use lapidary_wire::gemini::hooks::{Event, Matching};
+pub use names::nearest;
 pub use plan::{Order, Plan};
 pub use registry::{Entry, LeftOut, Misfit, Registry};
 pub use trusted::TrustedHooks;
 
 use crate::settings::Scope;
-
-/// For whoever else has names that can be mistyped.
-pub(crate) use names::nearest as nearest_name;
 
 /// How long a hook may take that does not say.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::sources::{SkillPlace, Sources};
 use super::{SkillDefinition, Tier};
-use crate::hooks::nearest_name;
+use crate::hooks::nearest;
 
 /// Nobody mistypes longer names, and comparing them takes time.
 const LONGEST: usize = 64;
@@ -47,7 +47,7 @@ impl Sources {
         let all = self.everywhere();
         let names = all.iter().map(|found| found.name.as_str());
         let names = names.filter(|name| name.len() <= LONGEST);
-        nearest_name(name, names).map(str::to_owned)
+        nearest(name, names).map(str::to_owned)
     }
 
     fn everywhere(&self) -> Vec<Whereabouts> {
