@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             skill.location.display()
         ));
     }
-    outcome.change.source = Some(shown.into());
+    outcome.change.source = Some(shown);
     outcome.change.scope = Some(args.scope.told());
     outcome.change.remarks.extend(here.distrust(args.scope));
     args.telling.tell(&outcome, out)
