@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use lapidary_wire::gemini::hooks::{Event, Matching};
+pub use names::nearest;
 pub use plan::{Order, Plan};
 pub use registry::{Entry, LeftOut, Misfit, Registry};
 pub use trusted::TrustedHooks;

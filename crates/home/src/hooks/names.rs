@@ -103,10 +103,7 @@ pub(super) fn tool_meant(name: &str) -> Option<&'static str> {
 }
 
 /// The candidate that a word was probably meant to be, if it is close.
-pub(super) fn nearest<'a>(
-    word: &str,
-    candidates: impl Iterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
     let scored =
         candidates.map(|candidate| (distance(&word, &candidate.to_ascii_lowercase()), candidate));

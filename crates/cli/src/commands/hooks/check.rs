@@ -20,9 +20,9 @@ Examples:
   lapidary hooks check
   lapidary hooks check --format json | jq '.findings[] | select(.severity == \"error\")'
 
-Looks at every hook of settings and extensions, those that do not count here too: events that do
-not exist, matchers that match nothing, timeouts in seconds, a misspelt `type`, keys written twice,
-scripts that are missing or not executable, what switches hooks off, and scripts that seem to exit
+Looks at every hook of settings and extensions, those that do not count here too: events that do \
+not exist, matchers that match nothing, timeouts in seconds, a misspelt `type`, keys written twice, \
+scripts that are missing or not executable, what switches hooks off, and scripts that seem to exit \
 with 2 in silence, which Gemini CLI takes for a yes.
 
 Exit codes:

@@ -17,7 +17,7 @@ Examples:
   lapidary hooks enable security-check
   lapidary hooks enable 'python ~/.gemini/hooks/security.py'
 
-The name is taken out of `hooksConfig.disabled` in the workspace's settings and in yours. Comments
+The name is taken out of `hooksConfig.disabled` in the workspace's settings and in yours. Comments \
 stay. A list in the system's settings, or `hooksConfig.enabled` set to false, is named but not changed.")]
 pub(crate) struct Args {
     /// The hook: its name, or its command if it has none

@@ -21,7 +21,7 @@ Examples:
   lapidary hooks list --event BeforeTool
   lapidary hooks list --format json | jq -r '.hooks[] | select(.enabled | not) | .name'
 
-Hooks of an event are in the order in which they run: those of system defaults, the user's, the
+Hooks of an event are in the order in which they run: those of system defaults, the user's, the \
 workspace's, the system's, and those of extensions. Nothing is left out without a reason.")]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -23,9 +23,9 @@ Examples:
   lapidary hooks migrate --from-claude --dry-run
   lapidary hooks migrate --from-claude
 
-Reads .claude/settings.json and .claude/settings.local.json of the workspace, and adds what is
-missing to .gemini/settings.json: what is there stays, comments too, and a second time changes
-nothing. Seconds become milliseconds, events, tools and matchers get the names that Gemini CLI has
+Reads .claude/settings.json and .claude/settings.local.json of the workspace, and adds what is \
+missing to .gemini/settings.json: what is there stays, comments too, and a second time changes \
+nothing. Seconds become milliseconds, events, tools and matchers get the names that Gemini CLI has \
 for them. What has no translation is named.")]
 pub(crate) struct Args {
     /// From Claude Code

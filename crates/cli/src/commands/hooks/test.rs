@@ -30,8 +30,8 @@ use crate::system::Interruptions;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Events:
-  BeforeTool AfterTool BeforeAgent AfterAgent Notification SessionStart SessionEnd PreCompress
-  BeforeModel AfterModel BeforeToolSelection
+  BeforeTool AfterTool BeforeAgent AfterAgent Notification SessionStart SessionEnd PreCompress \
+BeforeModel AfterModel BeforeToolSelection
 
 Examples:
   lapidary hooks test BeforeTool --tool run_shell_command --input '{\"command\": \"rm -rf /\"}'
