@@ -90,6 +90,24 @@ pub(super) fn claude_event(name: &str) -> Result<Option<Event>, ()> {
     found.map(|(_, event)| *event).ok_or(())
 }
 
+/// The event that a name was probably meant to be, as a hint: for whoever wrote one that there is not.
+pub fn event_meant(name: &str) -> String {
+    match claude_event(name) {
+        Ok(Some(event)) => format!("that is Claude Code's name; here it is `{event}`"),
+        Ok(None) => "that is an event of Claude Code's; Gemini CLI has nothing like it".to_owned(),
+        Err(()) => other_event(name),
+    }
+}
+
+/// The same for a name that Claude Code does not know either.
+pub(super) fn other_event(name: &str) -> String {
+    let events = || Event::ALL.into_iter().map(Event::as_str);
+    match nearest(name, events()) {
+        Some(event) => format!("did you mean `{event}`?"),
+        None => format!("there are {}", events().collect::<Vec<_>>().join(", ")),
+    }
+}
+
 /// What a tool is called here that somebody calls otherwise.
 pub(super) fn tool_meant(name: &str) -> Option<&'static str> {
     let known = CLAUDE_TOOLS.iter().chain(&OTHER_TOOLS);
@@ -103,10 +121,7 @@ pub(super) fn tool_meant(name: &str) -> Option<&'static str> {
 }
 
 /// The candidate that a word was probably meant to be, if it is close.
-pub(super) fn nearest<'a>(
-    word: &str,
-    candidates: impl Iterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
     let scored =
         candidates.map(|candidate| (distance(&word, &candidate.to_ascii_lowercase()), candidate));

@@ -2,6 +2,7 @@
 
 mod cut_off;
 mod denied;
+mod distrust;
 mod heard;
 mod many;
 mod recorded;
