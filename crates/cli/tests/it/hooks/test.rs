@@ -295,7 +295,7 @@ fn input_comes_from_a_file_or_from_stdin_too() {
         r#"{"file_path":"of a file"}"#,
     )
     .unwrap();
-    let args = |input| {
+    fn args(input: &str) -> [&str; 7] {
         [
             "hooks",
             "test",
@@ -305,7 +305,7 @@ fn input_comes_from_a_file_or_from_stdin_too() {
             "--input",
             input,
         ]
-    };
+    }
     let said = |input: &str, stdin: &[u8]| -> Value {
         let told = output(world.lapidary(&args(input)), stdin);
         let report: Value = serde_json::from_slice(&told.stdout).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lapidary_home::hooks::{Entry, Event, Hook, Order, Plan, Registry, Source};
 use serde_json::json;
 
-use super::{WORKSPACE, registry, trusted};
+use super::{WORKSPACE, trusted};
 
 pub(super) fn hook(event: Event, name: &str, matcher: Option<&str>) -> Hook {
     Hook {
@@ -177,7 +177,7 @@ fn hooks_that_do_not_run_have_a_reason() {
         },
     });
     let machine = trusted().file(WORKSPACE, &settings.to_string());
-    let registry = registry(&machine);
+    let registry = Registry::of(&machine.setup());
     let whys = |event, context| -> Vec<String> {
         let all = registry.passed_over(event, Some(context)).into_iter();
         all.map(|it| format!("{}: {}", it.hook.display_name(), it.why))
