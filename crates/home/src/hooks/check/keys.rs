@@ -112,15 +112,17 @@ fn unknown(text: &Text) -> Vec<Unknown> {
 }
 
 fn definition_keys(text: &Text, definition: &Node, event: &str, found: &mut Vec<Unknown>) {
-    if !is_object(text, definition) {
+    // One without hooks is none, and that is said.
+    let Some(hooks) = definition
+        .child("hooks")
+        .filter(|_| is_object(text, definition))
+    else {
         return;
-    }
+    };
     keys(definition, event, Within::Definition, found);
-    if let Some(hooks) = definition.child("hooks") {
-        let hooks = hooks.node.children.iter().map(|hook| &hook.node);
-        for hook in hooks.filter(|hook| is_object(text, hook)) {
-            keys(hook, event, Within::Hook, found);
-        }
+    let hooks = hooks.node.children.iter().map(|hook| &hook.node);
+    for hook in hooks.filter(|hook| is_object(text, hook)) {
+        keys(hook, event, Within::Hook, found);
     }
 }
 
