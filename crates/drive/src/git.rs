@@ -4,11 +4,13 @@ mod secrets;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, PipeReader, Read as _};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::detect::{self, Environment};
@@ -18,10 +20,29 @@ pub use secrets::shown;
 
 /// How often the size of what came is looked at.
 const LOOK: Duration = Duration::from_millis(250);
-/// How many bytes may come: 512 MiB.
-pub const MOST_BYTES: u64 = 512 * 1024 * 1024;
 /// How much of what git says is kept.
-const MOST_SAID: u64 = 4096;
+const MOST_SAID: usize = 4096;
+/// When git has ended, its last words are there in this time.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How much may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// So many bytes.
+    pub bytes: u64,
+    /// So many files and directories: a few bytes of a repository can stand for millions.
+    pub entries: u64,
+}
+
+impl Default for Limits {
+    /// 512 MiB in 100,000 files and directories.
+    fn default() -> Self {
+        Self {
+            bytes: 512 * 1024 * 1024,
+            entries: 100_000,
+        }
+    }
+}
 
 /// What is to be cloned.
 #[derive(Debug)]
@@ -36,6 +57,8 @@ pub struct CloneRequest<'a> {
     pub supervisor: &'a Supervisor,
     /// How long it may take.
     pub deadline: Duration,
+    /// How much may come.
+    pub limits: Limits,
     /// Ends it before that.
     pub cancel: &'a CancellationToken,
 }
@@ -53,8 +76,8 @@ pub enum CloneError {
     /// Git cannot be started.
     #[error("cannot start git")]
     Start(#[from] StartError),
-    /// There is no place for what git says.
-    #[error("cannot make a file for what git says")]
+    /// What git says cannot be heard.
+    #[error("cannot make a pipe for what git says")]
     Io(#[from] io::Error),
     /// What git keeps for itself cannot be removed.
     #[error("cannot remove what git keeps for itself of what was cloned")]
@@ -68,8 +91,13 @@ pub enum CloneError {
         after: Duration,
     },
     /// Too much came.
-    #[error("`{0}` has more than 512 MiB")]
-    TooMuch(String),
+    #[error("`{url}` has more than {} MiB, or more than {} files", limits.bytes / 1024 / 1024, limits.entries)]
+    TooMuch {
+        /// The address.
+        url: String,
+        /// What it may have.
+        limits: Limits,
+    },
     /// Somebody did not want it any more.
     #[error("cloning `{0}` was cancelled")]
     Cancelled(String),
@@ -107,14 +135,18 @@ pub async fn clone(request: &CloneRequest<'_>) -> Result<(), CloneError> {
     // One that begins with a dash would be an option to somebody.
     let protocols = protocols(request.url).ok_or_else(|| CloneError::BadUrl(url.clone()))?;
     let git = detect::on_path("git", request.environment).ok_or(CloneError::NoGit)?;
-    let mut said = tempfile::tempfile()?;
-    let null = || File::options().read(true).write(true).open(NULL);
-    let stdio = Stdio::files(null()?, said.try_clone()?, said.try_clone()?);
+    let (hear, said) = io::pipe()?;
+    let stdio = Stdio {
+        stdin: File::open(NULL)?.into(),
+        stdout: said.try_clone()?.into(),
+        stderr: said.into(),
+    };
     let end = Instant::now() + request.deadline;
     let supervisor = request.supervisor.clone().within(request.deadline);
     let mut running = supervisor
         .start(command(git, request, protocols), stdio)
         .await?;
+    let said = last_words(hear);
     let exit = match overseen(&mut running, request, end).await {
         Ok(exit) => exit,
         Err(error) => {
@@ -127,7 +159,8 @@ pub async fn clone(request: &CloneRequest<'_>) -> Result<(), CloneError> {
         // Its configuration has the address, with whoever signs in.
         return fs::remove_dir_all(request.into.join(".git")).map_err(CloneError::Left);
     }
-    let said = secrets::cleaned(&tail(&mut said)?, request.url);
+    let said = timeout(LAST_WORDS, said).await.ok().and_then(Result::ok);
+    let said = secrets::cleaned(&said.unwrap_or_default(), request.url);
     Err(CloneError::Failed { url, said })
 }
 
@@ -150,14 +183,15 @@ async fn overseen(
             let (url, after) = (url(), request.deadline);
             return Err(CloneError::TimedOut { url, after });
         }
-        if size(request.into) > MOST_BYTES {
-            return Err(CloneError::TooMuch(url()));
+        if is_beyond(request.limits, request.into) {
+            let (url, limits) = (url(), request.limits);
+            return Err(CloneError::TooMuch { url, limits });
         }
     }
 }
 
 fn command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> Command {
-    let mut command = Command::new(git, request.into);
+    let mut command = bounded(git, request.into);
     // Whatever the user's configuration says: nothing of the repository's is executed, and no other way is taken.
     let settings = [
         "core.hooksPath=/dev/null",
@@ -210,29 +244,57 @@ fn is_gits_own(name: &OsStr) -> bool {
     OWN.iter().any(|own| name == *own)
 }
 
-/// The bytes of all files below a directory. Links are not followed.
-fn size(directory: &Path) -> u64 {
-    let mut total = 0;
+/// Git, and all that it starts, with 2 GiB of memory: a server can make it remember whatever it says.
+#[cfg(unix)]
+fn bounded(git: PathBuf, directory: &Path) -> Command {
+    let mut command = Command::new("/bin/sh", directory);
+    // Not every system can; and a smaller limit stays.
+    command.args(["-c", "ulimit -v 2097152 2>/dev/null; exec \"$@\"", "sh"]);
+    command.args([git]);
+    command
+}
+
+#[cfg(not(unix))]
+fn bounded(git: PathBuf, directory: &Path) -> Command {
+    Command::new(git, directory)
+}
+
+/// Whether there is more below a directory than may be. Links are not followed.
+fn is_beyond(limits: Limits, directory: &Path) -> bool {
+    let (mut bytes, mut entries) = (0, 0);
     let mut waiting: Vec<PathBuf> = vec![directory.to_owned()];
     while let Some(path) = waiting.pop() {
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            entries += 1;
             match entry.metadata() {
                 Ok(about) if about.is_dir() => waiting.push(entry.path()),
-                Ok(about) => total += about.len(),
+                Ok(about) => bytes += about.len(),
                 Err(_) => {}
+            }
+            if bytes > limits.bytes || entries > limits.entries {
+                return true;
             }
         }
     }
-    total
+    false
 }
 
-/// The last that git said.
-fn tail(said: &mut File) -> io::Result<String> {
-    let length = said.metadata()?.len();
-    said.seek(io::SeekFrom::Start(length.saturating_sub(MOST_SAID)))?;
-    let mut bytes = Vec::new();
-    said.take(MOST_SAID).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+/// Hears all that git says, however much that is, and keeps the end of it. A thread, since nobody else is to wait for whoever
+/// inherited the pipe.
+fn last_words(from: PipeReader) -> oneshot::Receiver<String> {
+    let (tell, told) = oneshot::channel();
+    thread::spawn(move || tell.send(tail(from)));
+    told
+}
+
+fn tail(mut from: PipeReader) -> String {
+    let mut kept = Vec::new();
+    let mut heard = [0; 16 * 1024];
+    while let Ok(count @ 1..) = from.read(&mut heard) {
+        kept.extend_from_slice(&heard[..count]);
+        kept.drain(..kept.len().saturating_sub(MOST_SAID));
+    }
+    String::from_utf8_lossy(&kept).trim().to_owned()
 }
 
 #[cfg(windows)]

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod cases;
+mod clones;
 mod commands;
 mod hostile;
 mod interrupted;

@@ -1,6 +1,7 @@
 //! What hooks have to do with prompts: before one is given, and once the agent is done with it, when they may want it to go on.
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 
 use lapidary_vocab::{Cause, Json};
@@ -250,18 +251,17 @@ impl Course<'_> {
     pub(super) async fn end_sessions(&mut self, done: &Result<(), Broken>) {
         let stage = Arc::clone(&self.stage);
         let Some(firing) = &stage.firing else { return };
-        let ends = async {
+        let mut ends = pin!(async {
             for session in firing.sessions() {
                 firing.session_ends(&session).await;
             }
-        };
+        });
         if done.is_ok() && self.tools_are_done().await {
             tokio::select! {
                 biased;
                 _ = self.halts.next(Phase::Waiting, &stage) => {}
-                () = ends => {}
+                () = &mut ends => return,
             }
-            return;
         }
         if done.as_ref().err().is_none_or(Broken::is_impatient) {
             stage.watcher.calls(|calls| calls.cut_off_all());

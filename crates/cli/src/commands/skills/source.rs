@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::git::{self, CloneError, CloneRequest};
+use lapidary::drive::git::{self, CloneError, CloneRequest, Limits};
 use lapidary::drive::process::Supervisor;
 use lapidary::home::mark;
 use lapidary::home::skills::{ArchiveError, unpack};
@@ -173,6 +173,7 @@ fn clone(request: &Request<'_>, here: &Here, into: &Path) -> Result<(), Failure>
         environment: &here.place.environment,
         supervisor: &supervisor,
         deadline: request.deadline,
+        limits: Limits::default(),
         cancel: request.stop.token(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -187,7 +188,7 @@ fn not_cloned(error: CloneError) -> Failure {
         CloneError::Cancelled(_) => return cancelled(),
         CloneError::TimedOut { .. } => Exit::Timeout,
         CloneError::NoGit | CloneError::Start(_) => Exit::AgentMissing,
-        CloneError::TooMuch(_) => Exit::Limit,
+        CloneError::TooMuch { .. } => Exit::Limit,
         CloneError::Io(_) | CloneError::Left(_) => Exit::Internal,
         _ => Exit::BadInput,
     };

@@ -232,3 +232,15 @@ fn sessions_end_for_their_hooks_though_nobody_reads_any_more() {
     let played = until_hooked(&hooks, scene, |child| drop(child.stdout.take()));
     assert_eq!(played.seen_events(), ["BeforeTool", "SessionEnd"]);
 }
+
+#[test]
+fn whoever_interrupts_the_end_of_a_session_waits_for_its_hooks_a_while() {
+    let hooks = json!({"SessionEnd": [hook("sleep 0.5; touch ended")]});
+    let scene = "p = prompted(); done(p)";
+    let played = until_hooked(&hooks, scene, |child| {
+        let child = Pid::from_raw(child.id().cast_signed());
+        kill(child, Signal::SIGINT).unwrap();
+    });
+    assert!(played.world.path("project/ended").exists());
+    assert_eq!(played.told.verdict(), ("end_turn", Some(0)));
+}
