@@ -24,8 +24,27 @@ impl Job {
     /// The hooks that are fired around the agent, if that is wanted, and what the user should know about them. A file that may hold some
     /// and cannot be used is an error: somebody relies on what stands in it.
     pub(super) fn hooks(&self, directory: &Path) -> Result<(Option<Hooks>, Vec<String>), JobError> {
-        if !self.speaking.hooks {
+        let Some((setup, registry)) = self.hook_setup(directory)? else {
             return Ok((None, Vec::new()));
+        };
+        refuse_distrust(&setup)?;
+        let mut notices = notices(&registry);
+        notices.extend(not_loaded(&setup));
+        let variables = self.environment.vars.clone().into_iter().collect();
+        let hooks = Hooks {
+            around: Surroundings::of(&setup, "", variables),
+            registry: Arc::new(registry),
+        };
+        Ok((Some(hooks), notices))
+    }
+
+    /// What is read for hooks, if they are wanted: every file that may hold some can be used.
+    pub(super) fn hook_setup(
+        &self,
+        directory: &Path,
+    ) -> Result<Option<(Setup, Registry)>, JobError> {
+        if !self.speaking.hooks {
+            return Ok(None);
         }
         let mut vars = self.environment.vars.clone();
         if self.config.trust_workspace == Some(true) {
@@ -39,15 +58,7 @@ impl Job {
         if let Some(Unusable { path, why }) = registry.unusable(&setup) {
             return Err(JobError::HookFile { path, why });
         }
-        refuse_distrust(&setup)?;
-        let mut notices = notices(&registry);
-        notices.extend(not_loaded(&setup));
-        let variables = self.environment.vars.clone().into_iter().collect();
-        let hooks = Hooks {
-            around: Surroundings::of(&setup, "", variables),
-            registry: Arc::new(registry),
-        };
-        Ok((Some(hooks), notices))
+        Ok(Some((setup, registry)))
     }
 
     /// Whether Gemini's settings name hooks, of whichever generation.

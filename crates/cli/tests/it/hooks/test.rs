@@ -287,6 +287,18 @@ fn whoever_interrupts_it_ends_its_hooks() {
     world.assert_nothing_is_left();
 }
 
+fn with_input(input: &str) -> [&str; 7] {
+    [
+        "hooks",
+        "test",
+        "BeforeTool",
+        "--tool",
+        "x",
+        "--input",
+        input,
+    ]
+}
+
 #[test]
 fn input_comes_from_a_file_or_from_stdin_too() {
     let world = project(&json!({"BeforeTool": commands(&["true"])}));
@@ -295,26 +307,15 @@ fn input_comes_from_a_file_or_from_stdin_too() {
         r#"{"file_path":"of a file"}"#,
     )
     .unwrap();
-    fn args(input: &str) -> [&str; 7] {
-        [
-            "hooks",
-            "test",
-            "BeforeTool",
-            "--tool",
-            "x",
-            "--input",
-            input,
-        ]
-    }
     let said = |input: &str, stdin: &[u8]| -> Value {
-        let told = output(world.lapidary(&args(input)), stdin);
+        let told = output(world.lapidary(&with_input(input)), stdin);
         let report: Value = serde_json::from_slice(&told.stdout).unwrap_or_default();
         report["moments"][0]["payload"]["tool_input"]["file_path"].clone()
     };
     assert_eq!(said("@input.json", b""), "of a file");
     assert_eq!(said("-", br#"{"file_path":"of stdin"}"#), "of stdin");
     let endless = vec![b' '; (16 << 20) + 1];
-    let told = output(world.lapidary(&args("-")), &endless);
+    let told = output(world.lapidary(&with_input("-")), &endless);
     assert_eq!(told.status.code(), Some(13));
 }
 

@@ -167,3 +167,16 @@ fn a_recorded_agent_is_told_that_no_transport_helps() {
         "{hint}"
     );
 }
+
+/// It runs its hooks itself, and was told to trust the folder.
+#[test]
+fn an_agent_that_runs_its_hooks_itself_decides_whom_it_trusts() {
+    let world = World::with_agent("init; say x; success");
+    fs::create_dir_all(world.path("project/.gemini")).unwrap();
+    fs::write(world.path(SETTINGS), guard().to_string()).unwrap();
+    let args = ["run", "--hooks", "--transport", "stream-json", "go"];
+    let mut lapidary = world.lapidary(&[&args[..], &["--agent-arg", "--skip-trust"]].concat());
+    lapidary.env_remove("GEMINI_CLI_TRUST_WORKSPACE");
+    let told = Told::by(lapidary);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{}", told.stderr);
+}
