@@ -62,7 +62,7 @@ fn odd(report: &mut Report<'_>, path: &Path, config: Option<&Value>) {
     let found = Found {
         severity,
         code: "bad_config",
-        subject: "hooksConfig",
+        subject: &name,
         sentence: format!("`{name}` is {what}: {so}"),
         hint: Some(r#"write `"hooksConfig": {"enabled": true, "disabled": ["name"]}`"#.to_owned()),
     };
