@@ -192,6 +192,7 @@ mod tests {
         check("{\"a\": 1} /* open", Some(json!({"a": 1})));
         check("{} // caf\u{e9}\u{85}", Some(json!({})));
         check("{} // hard\u{a0}space", None); // as in Gemini CLI
+        check("{} // \u{feff}", None); // as in Gemini CLI
         check("/", None);
         check("[1,\n]", None);
         check("", None);

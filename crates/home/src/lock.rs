@@ -29,3 +29,31 @@ pub(crate) fn wait(
         sleep(STEP);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_holds_it_for_too_long_is_not_waited_for() {
+        let attempts = |free_at: usize| {
+            let mut count = 0;
+            let got = wait(2 * STEP, || {
+                count += 1;
+                if count == free_at {
+                    Ok(())
+                } else {
+                    Err(TryLockError::WouldBlock)
+                }
+            });
+            (got.unwrap(), count)
+        };
+        assert_eq!(attempts(1), (true, 1));
+        assert_eq!(attempts(3), (true, 3));
+        assert_eq!(attempts(4), (false, 3));
+        let broken = wait(STEP, || {
+            Err(TryLockError::Error(io::ErrorKind::Other.into()))
+        });
+        assert!(broken.is_err());
+    }
+}

@@ -137,3 +137,53 @@ fn open_up(root: &Path) -> io::Result<()> {
 fn open_up(_: &Path) -> io::Result<()> {
     Ok(())
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_has_the_number_of_another_is_still_another() {
+        let one = Identity {
+            device: 1,
+            inode: 2,
+            born: Some(3),
+        };
+        assert!(one.is(&Identity { device: 9, ..one }));
+        let born = Some(4);
+        assert!(!one.is(&Identity { born, ..one }));
+        assert!(!one.is(&Identity { inode: 3, ..one }));
+        // Where nobody knows when it was made, the disk must be the same.
+        let born = None;
+        let timeless = Identity { born, ..one };
+        assert!(timeless.is(&one));
+        assert!(!timeless.is(&Identity { device: 9, ..one }));
+        let nobody = Identity {
+            inode: 0,
+            ..timeless
+        };
+        assert!(!nobody.is(&nobody));
+    }
+
+    #[test]
+    fn a_link_is_not_ours_even_if_the_mark_is_true_of_it() {
+        let root = tempfile::tempdir().unwrap();
+        let [there, link] = ["there", "link"].map(|name| root.path().join(name));
+        fs::create_dir(&there).unwrap();
+        std::os::unix::fs::symlink(&there, &link).unwrap();
+        let identity = Identity::of(&link.symlink_metadata().unwrap());
+        let text = serde_json::to_vec(&identity).unwrap();
+        fs::write(there.join(MARK), text).unwrap();
+        assert!(!is_ours(&link));
+        assert!(!is_ours(&there));
+    }
+
+    #[test]
+    fn what_has_no_mark_for_want_of_room_goes_all_the_same() {
+        let root = tempfile::tempdir().unwrap();
+        let desk = root.path().join("desk");
+        fs::create_dir_all(desk.join("skill")).unwrap();
+        clear(&desk).unwrap();
+        assert!(!desk.exists());
+    }
+}

@@ -131,7 +131,7 @@ fn latest(outputs: &[&Output]) -> Object {
 /// The strictest mode, and the tools that any of them names. It says so even if none of them has said anything about tools.
 fn selected(outputs: &[&Output]) -> Object {
     let configs = outputs.iter().filter_map(|it| it.specific("toolConfig"));
-    let configs: Vec<_> = configs.filter(|it| is_truthy(it)).collect();
+    let configs: Vec<_> = configs.collect();
     let has = |mode: &str| configs.iter().any(|it| it["mode"] == mode);
     let mode = ["NONE", "ANY"].into_iter().find(|mode| has(mode));
     let mode = mode.unwrap_or("AUTO");
@@ -237,7 +237,7 @@ mod tests {
         check(
             Event::SessionEnd,
             &[
-                json!({"systemMessage": "a", "hookSpecificOutput": {"x": 1}}),
+                json!({"systemMessage": "a", "other": 1, "hookSpecificOutput": {"x": 1}}),
                 json!({"systemMessage": "b", "hookSpecificOutput": {"y": 1}}),
             ],
             &json!({"systemMessage": "b", "hookSpecificOutput": {"y": 1}}),

@@ -162,6 +162,12 @@ mod tests {
             Effect::RunAnotherTool(object(&json!({"name": "x"}))),
         ];
         check(Event::AfterTool, &tail, &expected);
+        let empty = json!({"hookSpecificOutput": {"additionalContext": ""}});
+        check(Event::AfterTool, &empty, &[]);
+        let mut hidden = tail;
+        hidden["decision"] = "deny".into();
+        hidden["reason"] = "r".into();
+        check(Event::AfterTool, &hidden, &[Effect::Block("r".into())]);
     }
 
     #[test]
@@ -177,6 +183,10 @@ mod tests {
         check(Event::AfterAgent, &allow, &[]);
         check(Event::SessionStart, &block, &context);
         check(Event::SessionEnd, &block, &[]);
+        let stop = json!({"continue": false, "decision": "deny", "stopReason": "s"});
+        for event in [Event::BeforeAgent, Event::AfterAgent] {
+            check(event, &stop, &[Effect::Stop("s".into())]);
+        }
     }
 
     #[test]
@@ -189,6 +199,12 @@ mod tests {
             Effect::ReplaceResponse(response.clone()),
         ];
         check(Event::BeforeModel, &block, &expected);
+        check(Event::AfterModel, &block, &[Effect::Block("r".into())]);
+        let mut stop = block;
+        stop["continue"] = false.into();
+        for event in [Event::BeforeModel, Event::AfterModel] {
+            check(event, &stop, &[Effect::Stop("r".into())]);
+        }
         let allow = json!({"hookSpecificOutput": both});
         let request = [Effect::ReplaceRequest(json!({"model": "m"}))];
         check(Event::BeforeModel, &allow, &request);

@@ -188,6 +188,9 @@ mod tests {
     fn values_decide_before_most_names() {
         let letters = |count| "a".repeat(count);
         check("X", "-----BEGIN RSA PRIVATE KEY-----", false);
+        for kind in ["OPENSSH", "EC", "PGP"] {
+            check("X", &format!("-----BEGIN {kind} PRIVATE KEY-----"), false);
+        }
         check("X", "-----BEGIN DSA PRIVATE KEY-----", true);
         check("PATH", "-----begin certificate-----", false);
         check("X", "https://user:pw@host", false);
@@ -195,6 +198,11 @@ mod tests {
         check("X", "https://host/a:b@c", false);
         check("X", "https://us er:pw@host", true);
         check("X", "ssh://user:pw@host", true);
+        check("X", "ftp://user:pw@host", false);
+        check("X", "smtp://user:pw@host", false);
+        check("X", "https://user:@host", true);
+        check("X", &format!("http://u:{}@h", letters(1024)), false);
+        check("X", &format!("http://u:{}@h", letters(1025)), true);
         check("X", &format!("http://{}:p@h", letters(1024)), false);
         check("X", &format!("http://{}:p@h", letters(1025)), true);
         check("X", &format!("ghp_{}", letters(36)), false);
@@ -212,6 +220,19 @@ mod tests {
         check("X", "xoxb-1", false);
         check("X", "xoxb-", true);
         check("GIT_CONFIG_VALUE_0", "xoxb-1", false);
+    }
+
+    #[test]
+    fn tokens_are_known_by_how_they_begin_and_how_long_they_are() {
+        let github = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"].map(|it| (it, 36));
+        let stripe = ["sk_live_", "sk_test_", "rk_live_", "rk_test_"].map(|it| (it, 24));
+        let slack = ["xoxa-", "xoxb-", "xoxp-", "xoxr-"].map(|it| (it, 1));
+        let others = [("AIzaSy", 33), ("AKIA", 16)];
+        let all = github.into_iter().chain(stripe).chain(slack).chain(others);
+        for (word, least) in all {
+            check("X", &format!("{word}{}", "a".repeat(least)), false);
+            check("X", &format!("{word}{}", "a".repeat(least - 1)), true);
+        }
     }
 
     #[test]

@@ -285,7 +285,9 @@ mod tests {
         code(r#"{"decision":"Deny","reason":"r"}"#, "", 2, odd);
         for decided in [
             json!({"decision": "allow"}),
+            json!({"decision": "approve"}),
             json!({"decision": "ask"}),
+            json!({"decision": "block"}),
             json!({"continue": false}),
         ] {
             code(&decided.to_string(), "", 2, decided);
@@ -293,5 +295,18 @@ mod tests {
         assert!(answer("", "", Some(Exit::Code(2))).is_stricter);
         assert!(!answer("no", "", Some(Exit::Code(2))).is_stricter);
         assert!(!answer("", "", Some(Exit::Code(3))).is_stricter);
+    }
+
+    #[test]
+    fn of_a_flood_the_exit_code_says_whether_it_refuses() {
+        let flood = "x".repeat(2 * MOST_REASON);
+        for exit in [Exit::Code(0), Exit::Code(1), Exit::Signal(9)] {
+            assert_eq!(flooded(&flood, Some(exit)), Answer::default());
+        }
+        for code in [2, 3] {
+            let output = flooded(&flood, Some(Exit::Code(code))).output.unwrap();
+            assert!(output.is_blocking());
+            assert_eq!(output.effective_reason(), flood[..MOST_REASON]);
+        }
     }
 }

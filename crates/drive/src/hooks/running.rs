@@ -67,3 +67,46 @@ impl Drop for Going {
         self.running.state().going.remove(&self.number);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use lapidary_home::hooks::Source;
+
+    use super::*;
+
+    fn hook(command: &str) -> Hook {
+        Hook {
+            event: Event::BeforeTool,
+            name: None,
+            description: None,
+            command: command.to_owned(),
+            timeout: None,
+            env: BTreeMap::new(),
+            matcher: None,
+            sequential: false,
+            source: Source::Project,
+            scope: None,
+            origin: PathBuf::new(),
+            place: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_oldest_is_named_for_as_long_as_it_runs() {
+        let running = Running::default();
+        let describe = || running.describe(|event| event == Event::BeforeTool);
+        assert_eq!(describe(), None);
+        let first = running.begin(&hook("first"));
+        let second = running.begin(&hook(&"x".repeat(100)));
+        let both = "the `BeforeTool` hook `first` and 1 more hooks";
+        assert_eq!(describe().as_deref(), Some(both));
+        drop(first);
+        let only = format!("the `BeforeTool` hook `{}`", "x".repeat(LONGEST_NAME));
+        assert_eq!(describe(), Some(only));
+        assert_eq!(running.describe(|event| event == Event::AfterTool), None);
+        drop(second);
+        assert_eq!(describe(), None);
+    }
+}

@@ -140,3 +140,39 @@ pub fn tool_response(done: &ToolCompletion) -> Value {
     }
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_went_wrong_is_told_as_an_error() {
+        let response = |status: &str, is_error: bool| {
+            let done = json!({"callId": "c", "status": status, "output": "x", "isError": is_error});
+            tool_response(&serde_json::from_str(&done.to_string()).unwrap())
+        };
+        let mut told = json!({"llmContent": "x", "returnDisplay": "x"});
+        assert_eq!(response("completed", false), told);
+        told["error"] = json!({"message": "x"});
+        assert_eq!(response("failed", true), told);
+    }
+
+    #[test]
+    fn of_what_is_not_known_nothing_is_said() {
+        let deed = Deed {
+            kind: ToolKind::Edit,
+            tool: Some("my_edit".to_owned()),
+            title: None,
+            command: None,
+            paths: Vec::new(),
+            shows_diff: false,
+            mcp_server: None,
+        };
+        let input = &Json::empty_object();
+        let wanted = Wanted { deed: &deed, input };
+        let Details::Notification { details, .. } = wanted.notice() else {
+            panic!("it is a notification");
+        };
+        assert_eq!(details, json!({"type": "edit", "title": "my_edit"}));
+    }
+}

@@ -161,9 +161,6 @@ impl Asked<'_> {
         let Some(firing) = &self.stage.firing else {
             return Some(Verdict::Silent);
         };
-        if self.turn.is_cancelled() {
-            return Some(Verdict::Silent); // whoever asks now gets no yes anyway
-        }
         let _asked = self.stage.being_asked();
         // Dropping it ends the hooks.
         tokio::select! {

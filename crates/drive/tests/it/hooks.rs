@@ -2,6 +2,7 @@
 
 mod faults;
 mod ordinary;
+mod surroundings;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -93,6 +93,7 @@ mod tests {
         for (rule, directory, expected) in [
             ("/a/b/", "/a/b", true),
             ("/a/b", "/a/b", false),
+            ("/b/", "/a/b", false),
             ("/a/b/*", "/a/b", true),
             ("/a/b/*", "/a/b/c", true),
             ("/a/b/*", "/a/bc", false),

@@ -197,7 +197,7 @@ impl Unpacker<'_> {
             .components()
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         // A backslash is a letter here, and a separator elsewhere.
-        let is_plain = !name.contains(['\\', '\0']) && !name.starts_with('/');
+        let is_plain = !name.contains(['\\', '\0']);
         let depth = place.components().count();
         if !is_inside || !is_plain || depth == 0 {
             let name = name.to_owned();

@@ -3,13 +3,16 @@
 //! Nobody ever sees half a skill: each is made here and moved to its place in one step. What is to be moved is written down before the
 //! first is, in the file [`PLAN`]. [`recover`](super::recover()) says what becomes of a desk whose owner was killed.
 
+#[cfg(test)]
+mod meddling;
+
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::failure::{InstallError, Stuck, at};
 use super::install::Placed;
-use super::moves::{self, Moves, Standing, Taken};
+use super::moves::{self, Disk, Moves, Standing, Taken};
 use super::plan::{self, Known, Step};
 use crate::{lock, mark};
 
@@ -116,13 +119,21 @@ impl Desk {
 
     /// Moves what was made to its place, in the order of the names. If one cannot be moved, those before it are moved back.
     pub(super) fn put(self, names: &[String]) -> Result<Vec<Placed>, InstallError> {
+        self.put_with(names, moves::REAL)
+    }
+
+    pub(super) fn put_with(
+        self,
+        names: &[String],
+        disk: Disk<'_>,
+    ) -> Result<Vec<Placed>, InstallError> {
         let steps = self.steps(names)?;
         let plan = self.path(PLAN);
         plan::write(&plan, &steps).map_err(at(&plan))?;
         let moves = Moves {
             target: &self.target,
             desk: &self.directory,
-            disk: moves::REAL,
+            disk,
         };
         let outcome = all(&moves, &steps);
         let is_stuck = matches!(outcome, Err(InstallError::Stuck(_)));

@@ -4,7 +4,7 @@
 //! what is neither what was made nor what was there before is never touched.
 
 #[cfg(test)]
-mod failing;
+pub(super) mod failing;
 
 use std::fs;
 use std::io;

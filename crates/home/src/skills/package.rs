@@ -112,7 +112,7 @@ impl PackageRequest<'_> {
             (Ok(real), Ok(root)) => real.starts_with(root),
             _ => directory.starts_with(self.root),
         };
-        if is_inside && !Path::new(path).is_absolute() {
+        if is_inside {
             Ok(directory)
         } else {
             Err(PackageError::LeadsOut)

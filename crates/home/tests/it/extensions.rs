@@ -1,6 +1,7 @@
 //! Extensions: what is installed, what counts, and what is in them.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use lapidary_home::extensions::{Extension, Install};
 use lapidary_home::setup::Setup;
@@ -89,6 +90,10 @@ fn what_is_no_extension_is_named_with_the_reason() {
             r#"{"name": "../x", "version": "1"}"#,
             "its name `../x` has more than letters, digits and dashes",
         ),
+        (
+            r#"{"name": "é", "version": "1"}"#,
+            "its name `é` has more than letters, digits and dashes",
+        ),
     ] {
         assert_eq!(
             told(&one(manifest).setup()),
@@ -157,8 +162,11 @@ fn settings_decide_what_may_be_installed_from_where() {
     let git = r#"{"type": "git", "source": "https://example.com/one"}"#;
     let block = r#"{"security": {"blockGitExtensions": true}}"#;
     assert_eq!(machine().file(USER, block).setup().extensions.len(), 1);
-    let blocked = machine().file(USER, block).file(FROM, git).setup();
-    assert!(blocked.extensions.is_empty());
+    for kind in ["git", "github-release"] {
+        let from = git.replace("\"git\"", &format!("{kind:?}"));
+        let blocked = machine().file(USER, block).file(FROM, &from).setup();
+        assert!(blocked.extensions.is_empty(), "{kind}");
+    }
     let allow =
         |pattern: &str| format!(r#"{{"security": {{"allowedExtensions": ["{pattern}"]}}}}"#);
     let allowed = machine()
@@ -184,6 +192,15 @@ fn settings_decide_what_may_be_installed_from_where() {
             .extensions
             .is_empty()
     );
+    // Where a link leads counts, not what it is called.
+    for (pattern, count) in [("/allowed$", 0), ("/other$", 1)] {
+        let linked = machine()
+            .file(USER, &allow(pattern))
+            .file(FROM, r#"{"type": "local", "source": "~/allowed"}"#);
+        fs::create_dir(linked.path("home/other")).unwrap();
+        symlink("other", linked.path("home/allowed")).unwrap();
+        assert_eq!(linked.setup().extensions.len(), count, "{pattern}");
+    }
 }
 
 #[test]
@@ -211,6 +228,29 @@ fn settings_of_an_extension_come_from_its_own_file_and_a_trusted_workspace() {
         machine.setup().extensions[0].hydrate("${A}${B}${C}"),
         "workspace2${C}"
     );
+    let machine = machine.file(USER, r#"{"experimental": {"extensionConfig": false}}"#);
+    let (text, env) = found(&machine.setup());
+    assert_eq!((text, env.len()), ("${A} $B".into(), 0));
+}
+
+#[test]
+fn links_to_an_extension_and_to_the_workspace_are_followed() {
+    let machine = Machine::new()
+        .file(
+            &format!("{ONE}/.gemini-extension-install.json"),
+            r#"{"type": "link", "source": "~/made"}"#,
+        )
+        .file(
+            &format!("home/made/{MANIFEST}"),
+            r#"{"name": "one", "version": "1"}"#,
+        );
+    let link = machine.path("home/link");
+    symlink(machine.project(), &link).unwrap();
+    let setup = Setup::read(&machine.home(), &link, Vars::new(machine.vars()));
+    let one = &setup.extensions[0];
+    assert_eq!(one.directory, machine.path("home/made"));
+    let workspace = machine.project().display().to_string();
+    assert_eq!(one.hydrate("${workspacePath}"), workspace);
 }
 
 /// What the CLI tells of an extension too.

@@ -80,3 +80,19 @@ impl Machine {
         Auth::of(&project, &home, vars, &settings, counts)
     }
 }
+
+/// Whoever owns a file or directory may change it, and root may change all: not in this thread.
+#[cfg(target_os = "linux")]
+pub(crate) fn without_privileges() {
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets {
+        effective: none,
+        permitted: none,
+        inheritable: none,
+    };
+    set_capabilities(None, sets).unwrap();
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn without_privileges() {}

@@ -79,6 +79,8 @@ fn a_workspace_that_is_not_trusted_says_nothing_and_we_say_so() {
     let machine = Machine::new().file(WORKSPACE, off);
     assert!(!machine.setup().is_trusted());
     assert!(Machine::new().file(USER, off).setup().is_trusted());
+    let neither = off.replace("false", "null");
+    assert!(!Machine::new().file(USER, &neither).setup().is_trusted());
     // A variable has the last word.
     assert!(
         !Machine::new()
@@ -141,6 +143,12 @@ fn variables_of_a_dotenv_reach_what_is_run_but_not_the_settings() {
         (get("A"), get("PATH"), get("DEBUG")),
         (Some("1"), Some("/bin"), None)
     );
+    // What is excluded is so in the files of projects only, not in those for Gemini CLI.
+    let machine = machine.file("home/code/project/.gemini/.env", "DEBUG=1\n");
+    let all = machine
+        .setup()
+        .environment(lapidary_home::Vars::new(machine.vars()));
+    assert_eq!(all["DEBUG".as_ref() as &std::ffi::OsStr], *"1");
 
     let machine = Machine::new().file(
         "home/code/project/.env",

@@ -58,8 +58,10 @@ fn settings_may_switch_it_off_and_a_workspace_cannot_do_that_for_itself() {
 fn a_trusted_workspace_may_ask_for_more() {
     let machine = Machine::new().file(SETTINGS, OFF).file(WORKSPACE, ON);
     check(&machine, "no: no rule");
+    assert!(!machine.setup().is_trusted());
     let machine = machine.file(FOLDERS, r#"{"~/code": "TRUST_FOLDER"}"#);
     check(&machine, "yes: TRUST_FOLDER");
+    assert!(machine.setup().is_trusted());
 }
 
 #[test]
@@ -114,6 +116,11 @@ fn the_longest_rule_that_holds_decides() {
         (
             r#"{"~/code/project": "DO_NOT_TRUST", "~/code/a-longer-name": "TRUST_PARENT"}"#,
             "yes: TRUST_PARENT",
+        ),
+        // As JavaScript counts letters.
+        (
+            r#"{"~/code/project": "DO_NOT_TRUST", "~/code/éééé": "TRUST_PARENT"}"#,
+            "no: DO_NOT_TRUST",
         ),
         // As long as each other: the first.
         (
@@ -170,10 +177,9 @@ fn a_file_that_gemini_cli_will_refuse_leaves_the_verdict_to_it() {
     }
     let odd = r#"{"security": {"folderTrust": {"enabled": "no"}}}"#;
     check(&Machine::new().file(SETTINGS, odd), "? \"no\"");
-    check(
-        &Machine::new().with("GEMINI_CLI_IDE_SERVER_PORT", "1234"),
-        "? ide",
-    );
+    let ide = Machine::new().with("GEMINI_CLI_IDE_SERVER_PORT", "1234");
+    check(&ide, "? ide");
+    assert_eq!(ide.trust().effects().len(), 5);
 }
 
 /// Gemini CLI leaves out files of the system's that are not root's, and the temporary folder is not.
@@ -241,6 +247,11 @@ fn a_folder_can_be_trusted_and_distrusted_and_the_rest_of_the_file_stays() {
     assert_eq!(machine.trust().effects().len(), 5);
     let again = std::fs::read_to_string(machine.path(FOLDERS)).unwrap();
     assert_eq!(again.matches("project").count(), 1);
+    // Of two ways to write it the last counts.
+    let twice = r#"{"~/code/project": "DO_NOT_TRUST", "~/code/project/": "DO_NOT_TRUST"}"#;
+    let machine = Machine::new().file(FOLDERS, twice);
+    trust::set(&machine.project(), Level::Folder, &machine.home()).unwrap();
+    check(&machine, "yes: TRUST_FOLDER");
 }
 
 #[test]

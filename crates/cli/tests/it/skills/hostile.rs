@@ -119,8 +119,9 @@ if kind == 'large': zipfile.ZIP_FILECOUNT_LIMIT = 0
 made = io.BytesIO()
 with zipfile.ZipFile(made, 'w', zipfile.ZIP_DEFLATED) as archive:
     archive.writestr('odd/SKILL.md', '---\\nname: odd\\ndescription: d\\n---\\n')
+    archive.writestr('odd/a/', '')
     archive.writestr('odd/a/b', 'x' * 100000)
-    if kind == 'comment': archive.comment = b'PK\\5\\6 is no end'
+    if kind == 'comment': archive.comment = b'PK\\5\\6 is no end' + b'.' * 30
 with open(path, 'wb') as file: file.write((b'#!/bin/sh\\n' if kind == 'behind' else b'') + made.getvalue())";
 
 #[test]

@@ -1,5 +1,6 @@
 //! `--hooks`: what hooks see of an agent that is spoken to, and what they can keep it from.
 
+mod around;
 mod cut_off;
 mod denied;
 mod distrust;

@@ -79,8 +79,10 @@ mod tests {
         check(&json!({}), &one, &[json!({"file_path": "/w/a.txt"})]);
         let own = json!({"file_path": "a.txt", "content": "x"});
         check(&own, &one, std::slice::from_ref(&own));
-        let odd = json!({"file_path": ["a.txt"]});
-        check(&odd, &one, &[json!({"file_path": "/w/a.txt"})]);
+        for odd in [json!(["a.txt"]), json!("")] {
+            let odd = json!({"file_path": odd});
+            check(&odd, &one, &[json!({"file_path": "/w/a.txt"})]);
+        }
         let two = deed(None, &["/w/a.txt", "/w/b.txt"]);
         let told = ["/w/a.txt", "/w/b.txt"].map(|it| json!({"file_path": it, "content": "x"}));
         check(&own, &two, &told);

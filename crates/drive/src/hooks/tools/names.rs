@@ -126,6 +126,7 @@ mod tests {
         check(ToolKind::Execute, "Bash", &[SHELL, "Bash"]);
         check(ToolKind::Mcp, "mcp_server_tool", &["mcp_server_tool"]);
         check(ToolKind::Delete, "delete my file", EDIT);
+        check(ToolKind::Move, "move my file", EDIT);
         check(ToolKind::Think, "think a while", &["think a while"]);
         check(ToolKind::Unclassified, "", &["Title"]);
         check(ToolKind::Edit, "fs/write_text_file", EDIT);

@@ -220,3 +220,31 @@ fn too_many() -> Decision {
 fn refused(reason: String) -> Decision {
     Decision::new(Effect::Deny, DecidedBy::Hook, reason)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decided(effect: Effect) -> Decision {
+        Decision::new(effect, DecidedBy::Rule, "a rule says so")
+    }
+
+    #[test]
+    fn whoever_wants_it_to_be_asked_softens_no_refusal() {
+        let over = |effect| Verdict::Ask(Some("really?".to_owned())).over(|| decided(effect));
+        for effect in [Effect::Ask, Effect::Deny] {
+            assert_eq!(over(effect), decided(effect));
+        }
+        let asks = over(Effect::Allow);
+        assert_eq!((asks.effect, asks.by), (Effect::Ask, DecidedBy::Hook));
+        assert_eq!(asks.reason, "really?");
+    }
+
+    #[test]
+    fn whoever_refuses_is_heard_whatever_else_allows_it() {
+        for refuses in [Verdict::Denied, Verdict::Stopped] {
+            let over = refuses(denied("no")).over(|| decided(Effect::Allow));
+            assert_eq!((over.effect, over.by), (Effect::Deny, DecidedBy::Hook));
+        }
+    }
+}

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use lapidary_drive::hooks::{Fired, HookError, MOST_COMPLAINTS, MOST_OUTPUT, fire};
+use lapidary_drive::hooks::{Effect, Fired, HookError, MOST_COMPLAINTS, MOST_OUTPUT, Ran, fire};
 use lapidary_drive::process::Exit;
 use lapidary_home::hooks::Plan;
-use lapidary_wire::gemini::hooks::{Details, ToolCall};
+use lapidary_wire::gemini::hooks::{Details, Output, ToolCall};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -140,6 +140,16 @@ async fn many_at_once_do_not_end() {
 }
 
 #[tokio::test]
+async fn whoever_is_in_time_is_left_in_peace() {
+    let scene = Scene::new();
+    let late = hasty("sleep 60", Duration::from_millis(100));
+    let fired = scene.fire(vec![late, hook("sleep 0.4; echo ok")]).await;
+    let error = fired.runs[0].error.as_ref();
+    assert!(matches!(error, Some(HookError::TimedOut { .. })));
+    assert!(fired.runs[1].is_success(), "{:?}", fired.runs[1]);
+}
+
+#[tokio::test]
 async fn it_writes_a_gigabyte() {
     let scene = Scene::new();
     let fired = scene.fire(vec![hook("head -c 1G /dev/zero; exit 3")]).await;
@@ -211,7 +221,9 @@ async fn nobody_wants_its_answer_any_more() {
     let scene = Scene::new();
     let cancel = CancellationToken::new();
     let plan = Plan {
-        hooks: vec![hook("(setsid sleep 60 &); sleep 60")],
+        hooks: vec![hook(
+            "echo '{\"decision\":\"deny\"}'; (setsid sleep 60 &); sleep 60",
+        )],
         ..Plan::default()
     };
     let around = scene.around();
@@ -225,6 +237,7 @@ async fn nobody_wants_its_answer_any_more() {
     assert!(cancelled.elapsed() < LATE, "{:?}", cancelled.elapsed());
     assert_eq!(scene.alive(), 0);
     assert!(matches!(fired.runs[0].error, Some(HookError::Cancelled)));
+    assert!(fired.aggregate.is_none());
 }
 
 #[tokio::test]
@@ -250,6 +263,36 @@ async fn a_refusal_counts_though_something_left_behind_holds_on_to_the_output() 
     let together = fired.aggregate.expect("it said so");
     assert_eq!(together.decision(), Some("deny"));
     assert_eq!(together.effective_reason(), "never");
+}
+
+#[tokio::test]
+async fn so_does_a_wish_to_stop() {
+    let scene = Scene::new();
+    let command = "(setsid sleep 60 &); echo '{\"continue\":false,\"stopReason\":\"s\"}'";
+    let fired = all_overdue(&scene, command, 1).await;
+    assert_eq!(fired.effects(), [Effect::Stop("s".into())]);
+}
+
+#[tokio::test]
+async fn what_it_said_before_its_time_was_up_is_no_answer() {
+    let scene = Scene::new();
+    overdue(&scene, "echo '{\"decision\":\"deny\"}'; sleep 60").await;
+}
+
+#[tokio::test]
+async fn complaints_without_end_do_not_drown_a_refusal() {
+    let scene = Scene::new();
+    let flood = "head -c 1100000 /dev/zero | tr '\\0' a >&2";
+    let refuses = hook(&format!("{flood}; exit 2"));
+    let says_so = hook(&format!("{flood}; echo '{{\"decision\":\"deny\"}}'"));
+    let fired = scene.fire(vec![refuses, says_so]).await;
+    let [refused, said_so] = &fired.runs[..] else {
+        panic!("{:?}", fired.runs)
+    };
+    let denies = |ran: &Ran| ran.answer.output.as_ref().is_some_and(Output::is_blocking);
+    assert!(denies(refused) && denies(said_so));
+    assert!(matches!(refused.error, Some(HookError::TooMuch { .. })));
+    assert!(said_so.error.is_none(), "{:?}", said_so.error);
 }
 
 #[tokio::test]

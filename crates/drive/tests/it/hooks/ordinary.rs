@@ -146,7 +146,9 @@ async fn what_it_leaves_behind_on_purpose_stays() {
     let fired = scene.fire(vec![left]).await;
     assert!(began.elapsed() < Duration::from_secs(20));
     let pid: i32 = fired.runs[0].stdout.text().trim().parse().unwrap();
-    assert!(lapidary_drive::process::is_alive(pid));
+    // Long enough to die, had it been killed.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(scene.alive(), 1);
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 }

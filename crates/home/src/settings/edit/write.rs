@@ -204,7 +204,10 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         let target = Target::of(&path).unwrap();
         let mode = |file: &File| file.metadata().unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode(target.beside(true).unwrap().as_file()), 0o600);
+        let beside = target.beside(true).unwrap();
+        assert_eq!(mode(beside.as_file()), 0o600);
+        // A file of another disk could not be put in its place.
+        assert_eq!(beside.path().parent(), target.real.parent());
         target.write("{}\n", true).unwrap();
         assert_eq!(mode(&File::open(&path).unwrap()), 0o644);
         let private = Target::private(&path).unwrap();

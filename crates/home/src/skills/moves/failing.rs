@@ -80,6 +80,8 @@ impl World {
 
     fn assert_as_said(&self, stuck: &Stuck, what: &str) {
         let said = stuck.to_string();
+        let told = stuck.new.len() + stuck.old.len() + stuck.away.len();
+        assert_eq!(told, NAMES.len(), "{what}: {said}");
         for (names, word) in [(&stuck.new, Some("new")), (&stuck.old, Some("old"))] {
             for name in names {
                 let word = word.filter(|word| name != "fresh" || *word == "new");
@@ -103,13 +105,13 @@ fn moves<'a>(paths: &'a (PathBuf, PathBuf), disk: Disk<'a>) -> Moves<'a> {
     }
 }
 
-fn write(directory: &Path, text: &str) {
+pub(in super::super) fn write(directory: &Path, text: &str) {
     fs::create_dir_all(directory).unwrap();
     fs::write(directory.join("SKILL.md"), text).unwrap();
 }
 
 /// Runs something with a disk that fails at those of its moves.
-fn with_failures<T>(
+pub(in super::super) fn with_failures<T>(
     fails: &Range<usize>,
     can_exchange: bool,
     run: impl FnOnce(Disk<'_>) -> T,
@@ -134,7 +136,7 @@ fn with_failures<T>(
 }
 
 /// Each moment at which a disk can begin to fail, and for how long.
-fn failures() -> impl Iterator<Item = (Range<usize>, bool)> {
+pub(in super::super) fn failures() -> impl Iterator<Item = (Range<usize>, bool)> {
     let ranges = (0..10).flat_map(|from| [1, 2, 100].map(|length| from..from + length));
     ranges.flat_map(|range| [(range.clone(), true), (range, false)])
 }
@@ -188,6 +190,12 @@ fn whoever_finishes_it_on_a_disk_that_fails_loses_nothing_either() {
             world.assert_nothing_is_lost(&what);
             assert_eq!(world.desk().exists(), told.trouble.is_some(), "{what}");
             stuck += usize::from(told.trouble.is_some());
+            if told.trouble.is_none() {
+                let [old, new] = ["old", "new"].map(|word| Some(word.to_owned()));
+                let is_undone = world.words() == [old.clone(), None, old];
+                let is_done = world.words() == [new.clone(), new.clone(), new];
+                assert!(is_undone || is_done, "{what}: {:?}", world.words());
+            }
             let told = recover::one(&world.target(), world.desk(), REAL);
             if told.trouble.is_none() {
                 assert!(!world.desk().exists(), "{what}");

@@ -95,6 +95,15 @@ fn comments_stay_where_they_are() {
 }
 
 #[test]
+fn a_comment_goes_with_its_item_when_another_comes_before_it() {
+    check(
+        "{\"a\": [\n  \"x\", // x\n  \"y\" // y\n]}",
+        |document| document.set(&["a"], json!(["z", "x", "y"])),
+        "{\"a\": [\n  \"z\",\n  \"x\", // x\n  \"y\" // y\n]}",
+    );
+}
+
+#[test]
 fn many_items_that_go_leave_every_comment_and_every_other_item_where_it_is() {
     let line = |at: usize| match at % 3 {
         0 => format!("    \"keep-{at}\", // k{at}\n"),
@@ -235,6 +244,7 @@ mod unix {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
+    use crate::machine::without_privileges;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -327,6 +337,8 @@ mod unix {
             (".lapidary-settings-a1B2c3", true),
             (".lapidary-settings-d4E5f6", false),
             (".lapidary-settings-mine.json", true),
+            (".lapidary-settings-a.json", true),
+            (".lapidary-settings-backup1", true),
             (".settings-a1B2c3", true),
         ] {
             let made = fs::File::create(folder.path().join(name)).unwrap();
@@ -344,6 +356,8 @@ mod unix {
         assert_eq!(
             left,
             [
+                ".lapidary-settings-a.json",
+                ".lapidary-settings-backup1",
                 ".lapidary-settings-d4E5f6",
                 ".lapidary-settings-folder",
                 ".lapidary-settings-mine.json",
@@ -351,6 +365,19 @@ mod unix {
                 "settings.json"
             ]
         );
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_written_is_not_replaced_by_one_that_may() {
+        let (_folder, path) = file("{}");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        let run = || {
+            without_privileges();
+            edit(&path, disable("a")).unwrap_err()
+        };
+        let refused = std::thread::scope(|scope| scope.spawn(run).join().unwrap());
+        assert!(matches!(refused, EditError::Unwritable { .. }), "{refused}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
     }
 
     #[test]

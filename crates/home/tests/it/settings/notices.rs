@@ -189,6 +189,19 @@ fn what_is_no_file_is_named_too() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_directory_without_settings_is_nothing_to_speak_of() {
+    let machine = Machine::new();
+    let dotfiles = machine.path("home/dotfiles");
+    fs::create_dir(&dotfiles).unwrap();
+    std::os::unix::fs::symlink(&dotfiles, machine.path("home/.gemini")).unwrap();
+    assert_eq!(told(&machine), [""; 0]);
+    fs::remove_dir(dotfiles).unwrap();
+    let nowhere = "cannot be reached: a link to it leads nowhere";
+    assert!(told(&machine)[0].contains(nowhere));
+}
+
 #[test]
 fn settings_of_the_system_that_others_can_write_are_left_out() {
     // The temporary folder is everybody's.

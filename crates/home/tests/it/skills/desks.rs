@@ -1,12 +1,13 @@
 //! What those leave who install: nothing, when it cannot be done.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use lapidary_home::skills::{InstallError, Way, uninstall};
 
 use super::installing::{names, package};
 use super::{skill, write};
+use crate::machine::without_privileges;
 
 #[test]
 fn what_was_replaced_is_put_back_if_a_later_one_cannot_be_moved() {
@@ -63,10 +64,12 @@ fn who_wants_it_to_stop_has_nothing_installed() {
         );
     }
     let package = package(&source, None).unwrap();
-    for after in [0, 1, 5] {
+    let copies = [0, 1, 5].map(|after| (Way::Copy, after));
+    let links = [0, 1].map(|after| (Way::Link, after));
+    for (way, after) in copies.into_iter().chain(links) {
         let asked = std::cell::Cell::new(0);
         let is_stopped = || asked.replace(asked.get() + 1) >= after;
-        let stopped = package.install_unless(&target, Way::Copy, &is_stopped);
+        let stopped = package.install_unless(&target, way, &is_stopped);
         assert!(matches!(stopped, Err(InstallError::Stopped)), "{stopped:?}");
         assert_eq!(names(&target), [""; 0]);
     }
@@ -89,30 +92,18 @@ fn of_two_that_have_a_name_the_one_that_counts_goes() {
     assert_eq!(names(&target), ["SKILL.md"]);
 }
 
-/// Whoever owns a directory may change it, and root may change all: not in this thread.
-#[cfg(target_os = "linux")]
-fn without_privileges() {
-    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
-    let none = CapabilitySet::empty();
-    let sets = CapabilitySets {
-        effective: none,
-        permitted: none,
-        inheritable: none,
-    };
-    set_capabilities(None, sets).unwrap();
-}
-
-#[cfg(not(target_os = "linux"))]
-fn without_privileges() {}
-
 #[test]
 fn what_nobody_may_write_goes_all_the_same() {
     let root = tempfile::tempdir().unwrap();
     let (source, target) = (root.path().join("source"), root.path().join("skills"));
     write(&source, "SKILL.md", skill("one"));
+    let elsewhere = root.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o555)).unwrap();
     let fixed = || {
         write(&target, "one/SKILL.md", skill("one"));
         write(&target, "one/outer/fixed/file", "x");
+        symlink(&elsewhere, target.join("one/outer/link")).unwrap();
         for name in ["one/outer/fixed", "one/outer"] {
             fs::set_permissions(target.join(name), fs::Permissions::from_mode(0o555)).unwrap();
         }
@@ -129,4 +120,6 @@ fn what_nobody_may_write_goes_all_the_same() {
         assert_eq!(names(&target.join("one")), ["SKILL.md"]);
     };
     std::thread::scope(|scope| scope.spawn(run).join().unwrap());
+    let mode = fs::metadata(&elsewhere).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o555, "what a link leads to is not ours");
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use lapidary_home::skills::{InstallError, Package, PackageError, PackageRequest, Way, uninstall};
@@ -74,6 +75,8 @@ fn what_nobody_else_may_see_nobody_else_may_see_afterwards() {
         fs::create_dir(source.join(name)).unwrap();
         fs::set_permissions(source.join(name), fs::Permissions::from_mode(mode)).unwrap();
     }
+    let file = write(&source, "file", "x");
+    fs::set_permissions(file, fs::Permissions::from_mode(0o440)).unwrap();
     fs::set_permissions(&source, fs::Permissions::from_mode(0o750)).unwrap();
     let package = package(&source, None).unwrap();
     package.install(&target, Way::Copy).unwrap();
@@ -81,8 +84,26 @@ fn what_nobody_else_may_see_nobody_else_may_see_afterwards() {
         let about = fs::metadata(target.join("one").join(name)).unwrap();
         about.permissions().mode() & 0o7777
     };
-    let modes = ["", "private", "shared", "fixed"].map(mode);
-    assert_eq!(modes, [0o750, 0o700, 0o775, 0o755]);
+    let modes = ["", "private", "shared", "fixed", "file"].map(mode);
+    assert_eq!(modes, [0o750, 0o700, 0o775, 0o755, 0o640]);
+}
+
+/// Mostly a hole.
+fn large(skill: &Path) {
+    let file = fs::File::create(skill.join("large")).unwrap();
+    file.set_len(100 * 1024 * 1024).unwrap();
+}
+
+/// A hundred files, on more than a hundred ways.
+fn many(skill: &Path) {
+    for number in 0..100 {
+        write(skill, &format!("files/{number}"), "");
+        symlink("files", skill.join(format!("link-{number}"))).unwrap();
+    }
+}
+
+fn deep(skill: &Path) {
+    fs::create_dir_all(skill.join("d/".repeat(33))).unwrap();
 }
 
 #[test]
@@ -114,10 +135,23 @@ fn nothing_is_installed_if_one_cannot_be() {
         symlink("/etc", source.join("a/etc")).unwrap();
     });
     assert!(absolute.to_string().contains("leads out of"), "{absolute}");
+    let socket = refused("socket", &|source| {
+        UnixListener::bind(source.join("a/socket")).unwrap();
+    });
+    let words = "is neither a file nor a directory";
+    assert!(socket.to_string().contains(words), "{socket}");
     let looped = refused("loop", &|source| {
         symlink(".", source.join("a/again")).unwrap();
     });
     assert!(matches!(looped, InstallError::Copy(_)), "{looped}");
+    for (name, make, words) in [
+        ("large", large as fn(&Path), "has more than 100 MiB"),
+        ("many", many, "has more than 10000 files"),
+        ("deep", deep, "lies more than 32 directories deep"),
+    ] {
+        let error = refused(name, &|source| make(&source.join("a")));
+        assert!(error.to_string().contains(words), "{error}");
+    }
     for name in [".", "..", "\"a\\0b\""] {
         let bad = refused("named", &|source| {
             write(source, "b/SKILL.md", skill(name));
@@ -164,6 +198,8 @@ fn a_path_stays_inside_what_was_fetched_and_skills_further_down_are_named() {
     let source = root.path().join("source");
     write(&source, "skills/a/SKILL.md", skill("a"));
     write(&source, "skills/b/SKILL.md", skill("b"));
+    write(root.path(), "elsewhere/c/SKILL.md", skill("c"));
+    symlink("../elsewhere", source.join("more")).unwrap();
     let Err(PackageError::NoSkills { below, .. }) = package(&source, None) else {
         panic!("there are none at the top");
     };
@@ -175,6 +211,7 @@ fn a_path_stays_inside_what_was_fetched_and_skills_further_down_are_named() {
         "/etc",
         "way-out",
         "skills/../../outside",
+        "../nothing",
     ] {
         let error = package(&source, Some(path)).unwrap_err();
         assert!(matches!(error, PackageError::LeadsOut), "{path}: {error}");
@@ -191,6 +228,7 @@ fn uninstalling_never_leaves_the_directory() {
     let root = tempfile::tempdir().unwrap();
     let target = root.path().join("skills");
     write(root.path(), "precious/file", "x");
+    write(root.path(), "precious/SKILL.md", "no front matter");
     write(&target, "SKILL.md", skill("root"));
     write(&target, "plain/notes", "x");
     write(&target, "notes.txt", "x");
@@ -203,6 +241,7 @@ fn uninstalling_never_leaves_the_directory() {
         "../precious",
         "root",
         "way-out/file",
+        "way-out/",
         "/etc",
         "plain/notes",
         "plain",
@@ -213,7 +252,7 @@ fn uninstalling_never_leaves_the_directory() {
     }
     assert!(uninstall(&target, "broken").unwrap().is_some());
     assert!(uninstall(&target, "way-out").unwrap().is_some());
-    assert!(root.path().join("precious/file").is_file());
+    assert_eq!(names(&root.path().join("precious")), ["SKILL.md", "file"]);
     assert_eq!(names(&target), ["SKILL.md", "notes.txt", "plain"]);
 }
 
@@ -225,9 +264,16 @@ fn what_lies_among_the_skills_is_not_linked_over_itself() {
     write(&target, "pdf/sub/SKILL.md", skill("pdf"));
     write(&target, "a/SKILL.md", skill("b"));
     write(&target, "b/SKILL.md", skill("a"));
-    for source in [target.join("pdf/sub"), target.clone()] {
+    let alias = root.path().join("alias");
+    symlink(&target, &alias).unwrap();
+    for (source, target) in [
+        (target.join("pdf/sub"), &target),
+        (target.clone(), &target),
+        (target.join("a"), &alias),
+        (alias.join("a"), &target),
+    ] {
         let package = package(&source, None).unwrap();
-        let error = package.install(&target, Way::Link).unwrap_err();
+        let error = package.install(target, Way::Link).unwrap_err();
         let is_refused = matches!(error, InstallError::IntoItself(..));
         assert!(is_refused, "{error}");
     }

@@ -1,12 +1,16 @@
 //! What those left who were killed: finished, undone, cleared away, and only if it is ours.
 
+use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lapidary_home::mark;
-use lapidary_home::skills::{Recovered, Way, uninstall};
+use lapidary_home::skills::{InstallError, Recovered, Way, uninstall};
 use serde_json::{Value, json};
 
 use super::installing::{names, package};
@@ -103,9 +107,32 @@ fn a_plan_that_cannot_be_finished_is_undone() {
     );
     let told = recover(&target);
     assert_eq!(told[0].undone, [long.as_str(), "waits", "moved"]);
+    assert_eq!(told[0].finished, [""; 0]);
     assert_eq!(names(&target), ["moved", "waits"]);
     for name in ["moved", "waits"] {
         assert_eq!(first_word(&target.join(name)), "old", "{name}");
+    }
+}
+
+#[test]
+fn what_somebody_changed_after_the_kill_is_not_undone_either() {
+    let (_root, target) = with_old(&["moved", "other"]);
+    let long = "n".repeat(300);
+    desk(
+        &target,
+        &[("moved", true), ("other", false), (&long, false)],
+    );
+    fs::remove_dir_all(target.join("other")).unwrap();
+    write(&target, "other/SKILL.md", skill("mine"));
+    let path = write(&target, "moved/SKILL.md", skill("mine"));
+    let file = fs::File::options().append(true).open(path).unwrap();
+    file.set_modified(SystemTime::now() + Duration::from_secs(1))
+        .unwrap();
+    let told = recover(&target);
+    assert_eq!(told[0].undone, [long.as_str(), "other"], "{told:?}");
+    assert_eq!(told[0].left_alone, ["moved"], "{told:?}");
+    for name in ["moved", "other"] {
+        assert_eq!(first_word(&target.join(name)), "mine", "{name}");
     }
 }
 
@@ -125,6 +152,9 @@ fn who_ships_a_plan_or_a_directory_that_is_called_like_a_desk_has_nothing_remove
     let elsewhere = root.path().join("elsewhere");
     fs::rename(&killed, &elsewhere).unwrap();
     symlink(&elsewhere, target.join(".lapidary-link")).unwrap();
+    // With a mark of ours, but no desk.
+    write(&target, "marked/notes.txt", "precious");
+    mark::leave(&target.join("marked")).unwrap();
     let before = names(&target);
     assert_eq!(recover(&target), []);
     assert_eq!(uninstall(&target, "nobody").unwrap(), None);
@@ -134,6 +164,7 @@ fn who_ships_a_plan_or_a_directory_that_is_called_like_a_desk_has_nothing_remove
         ".lapidary-x/plan",
         ".lapidary-y/notes.txt",
         ".lapidary-copy/plan",
+        "marked/notes.txt",
     ] {
         assert!(target.join(name).is_file(), "{name}");
     }
@@ -142,16 +173,19 @@ fn who_ships_a_plan_or_a_directory_that_is_called_like_a_desk_has_nothing_remove
 
 #[test]
 fn a_plan_that_leads_elsewhere_or_cannot_be_read_is_left_and_said() {
-    let wrong = |name: &str| {
-        let about = json!({ "identity": { "device": 1, "inode": 1, "born": 1 }, "written": null });
-        json!([{ "number": 0, "name": name, "made": about, "was": about }]).to_string()
+    let about = json!({ "identity": { "device": 1, "inode": 1, "born": 1 }, "written": null });
+    let step = |name: &str| json!({ "number": 0, "name": name, "made": about, "was": about });
+    let wrong = |names: &[&str]| {
+        let steps: Vec<_> = names.iter().map(|name| step(name)).collect();
+        json!(steps).to_string()
     };
     for text in [
-        wrong("../precious"),
-        wrong(".."),
-        wrong("a/b"),
-        wrong(".lapidary-other"),
-        wrong(""),
+        wrong(&["../precious"]),
+        wrong(&[".."]),
+        wrong(&["a/b"]),
+        wrong(&[".lapidary-other"]),
+        wrong(&[""]),
+        wrong(&["waits", "waits"]),
         "[".to_owned(),
         "{}".to_owned(),
     ] {
@@ -168,6 +202,45 @@ fn a_plan_that_leads_elsewhere_or_cannot_be_read_is_left_and_said() {
         assert_eq!(first_word(&target.join("waits")), "old", "{text}");
         assert!(root.path().join("precious/file").is_file(), "{text}");
     }
+}
+
+fn pipe(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}
+
+/// Whoever opens one waits for somebody who writes, perhaps for ever.
+#[test]
+fn a_pipe_in_the_place_of_anything_is_not_opened() {
+    let (root, target) = with_old(&["one"]);
+    fs::create_dir(target.join(".lapidary-mark")).unwrap();
+    pipe(&target.join(".lapidary-mark/mark"));
+    let plan = desk(&target, &[("one", false)]).join("plan");
+    fs::remove_file(&plan).unwrap();
+    pipe(&plan);
+    let skills = root.path().join("pipe");
+    pipe(&skills);
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || {
+        let gone = uninstall(&skills, "one").unwrap();
+        send.send((recover(&target), recover(&skills), gone))
+            .unwrap();
+    });
+    let (told, nothing, gone) = receive.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0].trouble.as_deref(), Some("its plan is no file"));
+    assert_eq!((nothing, gone), (Vec::new(), None));
+}
+
+#[test]
+fn who_waits_for_somebody_else_can_be_told_to_stop() {
+    let (_root, target) = with_old(&["one"]);
+    let held = fs::File::open(&target).unwrap();
+    held.lock().unwrap();
+    let asked = Cell::new(0);
+    let is_stopped = || asked.replace(asked.get() + 1) > 1;
+    let stopped = lapidary_home::skills::recover(&target, &is_stopped);
+    assert!(matches!(stopped, Err(InstallError::Stopped)), "{stopped:?}");
 }
 
 #[test]
@@ -249,6 +322,10 @@ fn of_two_skills_of_one_name_the_last_is_installed_and_both_are_told() {
     write(&source, "b/SKILL.md", skill("same") + "first");
     write(&source, "a/SKILL.md", skill("same") + "last");
     let package = package(&source, None).unwrap();
+    // There cannot be a link to both.
+    let error = package.install(&target, Way::Link).unwrap_err();
+    assert!(matches!(error, InstallError::Duplicate { .. }), "{error}");
+    assert_eq!(names(&target), [""; 0]);
     let placed = package.install(&target, Way::Copy).unwrap();
     assert_eq!([placed[0].replaced, placed[1].replaced], [false, true]);
     let text = fs::read_to_string(target.join("same/SKILL.md")).unwrap();

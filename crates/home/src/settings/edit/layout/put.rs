@@ -113,7 +113,7 @@ impl Layout<'_> {
             };
             from = comment.end;
         }
-        (self.text[..close].trim_end().len().max(end), false)
+        (self.text[..close].trim_end().len(), false)
     }
 
     fn between(&self, indent: Option<&str>) -> String {
