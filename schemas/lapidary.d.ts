@@ -2334,6 +2334,8 @@ export interface HookList {
   switchedOffBy?: string[];
   /** What Gemini CLI says when it starts with these hooks. Derived. */
   warnings?: string[];
+  /** What somebody should know about the settings that hold them, a sentence each. Derived. */
+  notices?: string[];
 }
 
 /** A hook that could run. */
@@ -2354,6 +2356,8 @@ export interface HookInfo {
   sequential: boolean;
   /** Whether it runs. Derived. */
   enabled: boolean;
+  /** Why it never runs though it is switched on: its matcher can match nothing. Derived. */
+  neverRuns?: string;
   /** The files that switch it off. Derived. */
   disabledBy?: string[];
   /** What Gemini CLI takes it for: `project` for all settings, `extensions`. Derived. */
@@ -2498,6 +2502,8 @@ export interface HookMoment {
   order: HookOrder;
   /** Those that ran, in the order of the plan. Derived. */
   hooks: HookTrial[];
+  /** The others of the event, and why each did not run. Derived. */
+  notRun?: HookNotRun[];
   /** What they say together; absent if none of them said anything. Derived. */
   aggregate?: unknown;
   /** What is to be done about it, in this order. Derived. */
@@ -2561,6 +2567,16 @@ export interface HookTrial {
  * - `text`: As text, which its exit code gives a meaning.
  */
 export type HookFormat = "json" | "text" | (string & {});
+
+/** A hook of the event that did not run. */
+export interface HookNotRun {
+  /** Its name, or else its command. Upstream. */
+  hook: string;
+  /** The file it is written in. Derived. */
+  origin: string;
+  /** Why: a file switches it off, its matcher does not match, or the same hook ran already. Derived. */
+  reason: string;
+}
 
 /** Something that is to be done about what hooks said. */
 export interface HookEffect {

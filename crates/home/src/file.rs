@@ -94,6 +94,14 @@ impl ReadError {
         }
     }
 
+    /// What is wrong, without the place.
+    pub(crate) fn problem(&self) -> String {
+        match self {
+            Self::Json(error) => format!("is not valid JSON: {}", error.problem),
+            error => error.to_string(),
+        }
+    }
+
     /// What Gemini CLI makes of the file at a path that has this flaw.
     pub fn verdict(&self, path: &Path) -> Verdict {
         match self {
@@ -166,6 +174,28 @@ fn bytes(path: &Path, longest: u64) -> Result<Option<Vec<u8>>, ReadError> {
         return Err(ReadError::TooLong(longest));
     }
     Ok(Some(bytes))
+}
+
+/// The first bytes of a regular file. What is none is not opened, or not waited for: a pipe may never say anything.
+pub(crate) fn first_bytes(path: &Path, most: u64) -> Option<Vec<u8>> {
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NONBLOCK.bits();
+        options.custom_flags(i32::try_from(flags).unwrap_or_default());
+    }
+    let file = options.open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Node reads it the same way.

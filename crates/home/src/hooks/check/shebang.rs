@@ -1,12 +1,12 @@
 //! The first line of a script that is to run by itself: whether what it names can run it.
 
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::Entry;
 use super::scripts::is_executable;
 use super::{Found, Report, Severity};
+use crate::file;
 use crate::notice::Place;
 
 /// Systems look no further.
@@ -29,12 +29,7 @@ pub(super) fn look(report: &mut Report<'_>, entry: &Entry, path: &Path) {
 
 /// What is behind `#!`, if a file begins like that.
 fn first_line(path: &Path) -> Option<String> {
-    let file = File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    let bytes = file::first_bytes(path, LONGEST)?;
     let line = bytes.strip_prefix(b"#!")?;
     let line = line.split(|byte| *byte == b'\n').next()?;
     Some(String::from_utf8_lossy(line).into_owned())

@@ -1,11 +1,10 @@
 //! Hooks that mean to say no and may not be heard. Nothing is run: scripts are read, so all of this is suspicion.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use super::super::{Entry, Event};
 use super::{Found, Report, Severity};
+use crate::file;
 use crate::notice::Place;
 
 /// Longer scripts are not looked at.
@@ -276,12 +275,7 @@ fn exit_at(line: &str, code: &str) -> Option<usize> {
 
 /// The text of a script that is one: short, regular, without zero bytes.
 fn readable(path: &Path) -> Option<String> {
-    let file = File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
+    let bytes = file::first_bytes(path, LONGEST + 1)?;
     let is_text = bytes.len() as u64 <= LONGEST && !bytes.contains(&0);
     is_text.then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
