@@ -2165,6 +2165,8 @@ export interface SkillList {
   skills: SkillInfo[];
   /** What was wrong beside the skills, a sentence each. Derived. */
   warnings?: string[];
+  /** Which skills are not in the list although somebody may look for them, a sentence each. Derived. */
+  notes?: string[];
 }
 
 /** A skill that counts, or would if nobody had disabled it. */
@@ -2209,7 +2211,9 @@ export interface SkillCheck {
   listedTokens: number;
   /** Why none counts, if a setting says so. Derived. */
   switchedOff?: string;
-  /** What was wrong beside that, a sentence each. Derived. */
+  /** Files that cannot be used beside the candidates, such as settings that are not JSON, a sentence each. Derived. */
+  errors?: string[];
+  /** What else was wrong, a sentence each. Derived. */
   warnings?: string[];
 }
 
@@ -2223,6 +2227,8 @@ export interface SkillCandidate {
   name?: string;
   /** What became of it. Derived. */
   fate: SkillFate;
+  /** How bad that is; absent if it is loaded or disabled. Derived. */
+  severity?: SkillSeverity;
   /** Why, if it does not count: a sentence. Derived. */
   explanation?: string;
   /** The settings files that disable it. Derived. */
@@ -2231,6 +2237,8 @@ export interface SkillCandidate {
   overriddenBy?: string;
   /** Another candidate that is the same file, reached on another way. Derived. */
   sameFileAs?: string;
+  /** Where the link leads that it is, or that its directory is. Derived. */
+  linksTo?: string;
   /** Why its front matter was read line by line, which keeps quotes and the like as they stand. Derived. */
   notYaml?: string;
   /** About how many tokens its name and description take in every prompt. Derived. */
@@ -2251,6 +2259,65 @@ export interface SkillCandidate {
  */
 export type SkillFate = "loaded" | "disabled" | "overridden" | "left_out" | "refused" | "not_looked_for" | (string & {});
 
+/**
+ * How bad it is that a file is no skill that counts. Open: readers must accept words that are not listed here.
+ * 
+ * - `error`: It should be one, and is none.
+ * - `warning`: It may be meant so.
+ */
+export type SkillSeverity = "error" | "warning" | (string & {});
+
+/** What `lapidary skills enable`, `disable`, `install`, `link` and `uninstall` changed. */
+export interface SkillChange {
+  /** The vocabulary and its version, `lapidary.skills-change/1`. Derived. */
+  schema: string;
+  /** What was asked for. Derived. */
+  action: SkillAction;
+  /** The skill that was named. Derived. */
+  name?: string;
+  /** Where skills came from, as it was named, without a password. Derived. */
+  source?: string;
+  /** Whose settings or skills were to change; absent for both. Derived. */
+  scope?: SkillScope;
+  /** Whether anything was written: false if all was so already. Derived. */
+  applied: boolean;
+  /** The settings files that changed. Derived. */
+  changed?: string[];
+  /** The skills that came or went. Derived. */
+  skills?: MovedSkill[];
+  /** What somebody should know about it, a sentence each. Derived. */
+  remarks?: string[];
+}
+
+/**
+ * What was to be done to skills. Open: readers must accept words that are not listed here.
+ * 
+ * - `enable`: One was to be taken off the lists of disabled ones.
+ * - `disable`: One was to be put on a list of disabled ones.
+ * - `install`: Skills were to be copied.
+ * - `link`: Skills were to be linked.
+ * - `uninstall`: One was to be removed.
+ */
+export type SkillAction = "enable" | "disable" | "install" | "link" | "uninstall" | (string & {});
+
+/**
+ * Whose settings or skills. Open: readers must accept words that are not listed here.
+ * 
+ * - `user`: The user's.
+ * - `workspace`: The workspace's.
+ */
+export type SkillScope = "user" | "workspace" | (string & {});
+
+/** A skill that came or went. */
+export interface MovedSkill {
+  /** Its name. Upstream. */
+  name: string;
+  /** Its directory, or the link to it. Derived. */
+  location: string;
+  /** Whether it took the place of something. Derived. */
+  replaced: boolean;
+}
+
 /** The hooks of a workspace. */
 export interface HookList {
   /** The vocabulary and its version, `lapidary.hooks/1`. Derived. */
@@ -2267,6 +2334,8 @@ export interface HookList {
   switchedOffBy?: string[];
   /** What Gemini CLI says when it starts with these hooks. Derived. */
   warnings?: string[];
+  /** What somebody should know about the settings that hold them, a sentence each. Derived. */
+  notices?: string[];
 }
 
 /** A hook that could run. */
@@ -2287,6 +2356,8 @@ export interface HookInfo {
   sequential: boolean;
   /** Whether it runs. Derived. */
   enabled: boolean;
+  /** Why it never runs though it is switched on: its matcher can match nothing. Derived. */
+  neverRuns?: string;
   /** The files that switch it off. Derived. */
   disabledBy?: string[];
   /** What Gemini CLI takes it for: `project` for all settings, `extensions`. Derived. */
@@ -2431,6 +2502,8 @@ export interface HookMoment {
   order: HookOrder;
   /** Those that ran, in the order of the plan. Derived. */
   hooks: HookTrial[];
+  /** The others of the event, and why each did not run. Derived. */
+  notRun?: HookNotRun[];
   /** What they say together; absent if none of them said anything. Derived. */
   aggregate?: unknown;
   /** What is to be done about it, in this order. Derived. */
@@ -2494,6 +2567,16 @@ export interface HookTrial {
  * - `text`: As text, which its exit code gives a meaning.
  */
 export type HookFormat = "json" | "text" | (string & {});
+
+/** A hook of the event that did not run. */
+export interface HookNotRun {
+  /** Its name, or else its command. Upstream. */
+  hook: string;
+  /** The file it is written in. Derived. */
+  origin: string;
+  /** Why: a file switches it off, its matcher does not match, or the same hook ran already. Derived. */
+  reason: string;
+}
 
 /** Something that is to be done about what hooks said. */
 export interface HookEffect {

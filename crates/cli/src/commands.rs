@@ -39,7 +39,7 @@ Exit codes:
   0   done (for `translate`: translated, whatever became of the run)
   1   a fault of ours, such as a full disk
   2   wrong usage
-  3   --strict, and something was malformed or unknown
+  3   a check found an error; --strict, and something was malformed or unknown
   13  the input cannot be read, or is of no known format";
 
 #[derive(Debug, clap::Subcommand)]

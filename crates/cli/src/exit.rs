@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     Internal = 1,
     /// Wrong usage, as clap has it too.
     Usage = 2,
-    /// `--strict`, and something was malformed or unknown. Everything was still printed.
+    /// A check found something wrong, or `--strict` and something was malformed or unknown. Everything was still printed.
     Strict = 3,
     /// The agent is not installed, or cannot be started.
     AgentMissing = 10,

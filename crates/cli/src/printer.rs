@@ -43,6 +43,12 @@ impl Printer {
         }
     }
 
+    /// How many columns there are, on a terminal that says so.
+    pub(crate) fn width(&self) -> Option<usize> {
+        let size = self.is_terminal.then(system::terminal_size).flatten();
+        size.map(|size| usize::from(size.width))
+    }
+
     /// A remark to the user, beside the data.
     pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
         self.out.flush()?;

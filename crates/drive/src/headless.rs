@@ -179,7 +179,8 @@ impl Job {
 
     fn headless(&self, reason: Option<String>) -> Result<Request, JobError> {
         let directory = self.check()?;
-        self.hooks(&directory)?; // the agent runs them itself, but goes on without those that it cannot read
+        // The agent runs them itself and knows whom it trusts, but goes on without those that it cannot read.
+        self.hook_setup(&directory)?;
         let mut request = match &self.agent {
             Agent::Gemini => self.for_gemini()?,
             Agent::Standin { program, args, .. } => {

@@ -98,6 +98,14 @@ impl ReadError {
         }
     }
 
+    /// What is wrong, without the place.
+    pub(crate) fn problem(&self) -> String {
+        match self {
+            Self::Json(error) => format!("is not valid JSON: {}", error.problem),
+            error => error.to_string(),
+        }
+    }
+
     /// What Gemini CLI makes of the file at a path that has this flaw.
     pub fn verdict(&self, path: &Path) -> Verdict {
         match self {
@@ -194,6 +202,15 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<Option<File>> {
     let file = options.open(path)?;
     let is_file = file.metadata()?.is_file();
     Ok(is_file.then_some(file))
+}
+
+/// The first bytes of a regular file. What is none is not opened, or not waited for: a pipe may never say anything.
+pub(crate) fn first_bytes(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let is_file = path.metadata().ok()?.is_file();
+    let file = is_file.then(|| open_regular(path))?.ok()??;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Node reads it the same way.

@@ -8,8 +8,10 @@ mod layers;
 mod matcher;
 pub mod migrate;
 mod names;
+mod notices;
 mod plan;
 mod registry;
+mod reliance;
 mod switches;
 mod trusted;
 
@@ -19,8 +21,11 @@ use std::time::Duration;
 
 pub use lapidary_wire::gemini::hooks::{Event, Matching};
 pub(crate) use matcher::{Found, search};
-pub use plan::{Order, Plan};
+pub use names::{event_meant, nearest};
+pub use notices::notices;
+pub use plan::{Order, PassedOver, Plan};
 pub use registry::{Entry, LeftOut, Misfit, Registry};
+pub use reliance::Unusable;
 pub use trusted::TrustedHooks;
 
 use crate::settings::Scope;
@@ -113,6 +118,11 @@ impl Hook {
             self.name.as_deref().unwrap_or_default(),
             self.command
         )
+    }
+
+    /// Why it never runs though it is switched on, if its matcher can match nothing.
+    pub fn never_runs(&self) -> Option<String> {
+        check::never_matches(self)
     }
 
     /// How long it may take.

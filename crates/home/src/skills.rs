@@ -21,24 +21,26 @@ mod sources;
 mod toggle;
 mod tokens;
 mod tree;
+mod whereabouts;
 
 use std::path::PathBuf;
 
 pub use activation::{available_skills, not_found};
 pub use archive::{ArchiveError, unpack};
-pub use check::{Candidate, Check, Fate};
+pub use check::{Candidate, Check, Fate, Severity};
 pub use copy::{CopyError, MOST_BYTES, MOST_BYTES_OF_ALL, MOST_FILES, MOST_FILES_OF_ALL};
 pub use discover::{Discovery, Refusal, discover};
 pub use failure::{InstallError, Stuck};
 pub use frontmatter::{Frontmatter, WhyNot, frontmatter};
 pub use install::{Placed, Way, uninstall};
 pub use manager::{Conflict, SkillManager};
-pub use package::{MOST_SKILLS, Package, PackageError, PackageRequest};
+pub use package::{MOST_SKILLS, Package, PackageError, PackageRequest, normalized};
 pub use recover::{Recovered, recover};
 pub use sources::{DisabledBy, SkillPlace, Sources};
 pub use toggle::{Action, ToggleError, Toggled, disable, enable};
 pub use tokens::tokens;
 pub use tree::folder_tree;
+pub use whereabouts::Whereabouts;
 
 /// How Gemini CLI sorts names: as a dictionary does, as far as they are ASCII.
 pub fn by_name(one: &str, other: &str) -> std::cmp::Ordering {

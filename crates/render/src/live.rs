@@ -131,6 +131,9 @@ impl Narrator {
         if self.echo.repeats(&event.body) {
             return;
         }
+        if let Body::PermissionDecision(decision) = &event.body {
+            self.calls.decide(decision);
+        }
         if let Some(notice) = notice::of(event) {
             return self.notice(&notice);
         }

@@ -178,7 +178,7 @@ fn hook(run: &HookRun) -> Notice {
         .decision
         .as_ref()
         .map(|decision| format!("decided {decision}"));
-    let timed_out = run.timed_out.then(|| "timed out".to_owned());
+    let timed_out = run.timed_out.then(|| timed_out(run));
     let reason = run.reason.as_ref().map(Text::to_string);
     let message = run.message.as_ref().map(Text::to_string);
     let error = run.error.as_ref().filter(|_| !run.timed_out);
@@ -194,6 +194,18 @@ fn hook(run: &HookRun) -> Notice {
     };
     let level = if failed { Level::Warning } else { Level::Info };
     Notice::new(level, &format!("hook {}", run.hook_event), text)
+}
+
+/// What a hook that takes too long comes to.
+fn timed_out(run: &HookRun) -> String {
+    let after = run.duration_ms.as_ref();
+    let after = after.map(|time| format!(" after {time} ms"));
+    let so = if run.decision.is_none() {
+        "; it blocks nothing"
+    } else {
+        ""
+    };
+    format!("timed out{}{so}", after.unwrap_or_default())
 }
 
 fn spawned(spawn: &SubagentSpawn) -> Notice {

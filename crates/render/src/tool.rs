@@ -56,6 +56,8 @@ pub(crate) enum State {
     Done,
     Failed,
     Cancelled,
+    /// No result was recorded, because somebody had denied it.
+    Denied,
     /// No result was recorded.
     Unanswered,
 }
@@ -66,6 +68,7 @@ impl State {
             Self::Done => "done",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
+            Self::Denied => "denied",
             Self::Unanswered => "no result",
         }
     }
@@ -74,7 +77,7 @@ impl State {
         match self {
             Self::Done => "✓",
             Self::Failed => "✗",
-            Self::Cancelled => "⊘",
+            Self::Cancelled | Self::Denied => "⊘",
             Self::Unanswered => "…",
         }
     }
@@ -83,6 +86,7 @@ impl State {
 impl Tool {
     pub(crate) fn state(&self) -> State {
         match &self.done {
+            None if self.is_denied => State::Denied,
             None => State::Unanswered,
             Some(done) if done.status == ToolCallStatus::Cancelled => State::Cancelled,
             Some(done) if totals::failed(done) => State::Failed,

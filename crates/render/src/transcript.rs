@@ -106,6 +106,8 @@ impl Prose {
 pub(crate) struct Tool {
     pub(crate) call: Option<ToolInvocation>,
     pub(crate) done: Option<ToolCompletion>,
+    /// Whether somebody denied it.
+    pub(crate) is_denied: bool,
     began: Option<String>,
     ended: Option<String>,
 }

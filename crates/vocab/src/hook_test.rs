@@ -40,6 +40,9 @@ pub struct HookMoment {
     pub order: HookOrder,
     /// Those that ran, in the order of the plan. Derived.
     pub hooks: Vec<HookTrial>,
+    /// The others of the event, and why each did not run. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_run: Vec<HookNotRun>,
     /// What they say together; absent if none of them said anything. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<Json>,
@@ -48,6 +51,18 @@ pub struct HookMoment {
     /// What could not be decided as the CLI would, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<String>,
+}
+
+/// A hook of the event that did not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HookNotRun {
+    /// Its name, or else its command. Upstream.
+    pub hook: String,
+    /// The file it is written in. Derived.
+    pub origin: String,
+    /// Why: a file switches it off, its matcher does not match, or the same hook ran already. Derived.
+    pub reason: String,
 }
 
 /// A hook that was tried out.

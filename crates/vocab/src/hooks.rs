@@ -32,6 +32,9 @@ pub struct HookList {
     /// What Gemini CLI says when it starts with these hooks. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// What somebody should know about the settings that hold them, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 
 /// A hook that could run.
@@ -56,6 +59,9 @@ pub struct HookInfo {
     pub sequential: bool,
     /// Whether it runs. Derived.
     pub enabled: bool,
+    /// Why it never runs though it is switched on: its matcher can match nothing. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub never_runs: Option<String>,
     /// The files that switch it off. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disabled_by: Vec<String>,

@@ -47,6 +47,10 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::vault::RecoverReport>("recover", "what `lapidary sessions recover` prints"),
     published::<crate::skills::SkillList>("skills", "what `lapidary skills list` prints"),
     published::<crate::skills::SkillCheck>("skills-check", "what `lapidary skills check` prints"),
+    published::<crate::skills::SkillChange>(
+        "skills-change",
+        "what `lapidary skills enable`, `disable`, `install`, `link` and `uninstall` print with `--format json`",
+    ),
     published::<crate::hooks::HookList>("hooks", "what `lapidary hooks list` prints"),
     published::<crate::hooks::HookCheck>("hooks-check", "what `lapidary hooks check` prints"),
     published::<crate::hooks::HookChange>(

@@ -11,6 +11,9 @@ pub const LIST_SCHEMA: &str = "lapidary.skills/1";
 /// The version that a check carries in `schema`.
 pub const CHECK_SCHEMA: &str = "lapidary.skills-check/1";
 
+/// The version that a change carries in `schema`.
+pub const CHANGE_SCHEMA: &str = "lapidary.skills-change/1";
+
 /// What `lapidary skills list` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -22,6 +25,9 @@ pub struct SkillList {
     /// What was wrong beside the skills, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Which skills are not in the list although somebody may look for them, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A skill that counts, or would if nobody had disabled it.
@@ -78,7 +84,10 @@ pub struct SkillCheck {
     /// Why none counts, if a setting says so. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switched_off: Option<String>,
-    /// What was wrong beside that, a sentence each. Derived.
+    /// Files that cannot be used beside the candidates, such as settings that are not JSON, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+    /// What else was wrong, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -96,6 +105,9 @@ pub struct SkillCandidate {
     pub name: Option<String>,
     /// What became of it. Derived.
     pub fate: SkillFate,
+    /// How bad that is; absent if it is loaded or disabled. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<SkillSeverity>,
     /// Why, if it does not count: a sentence. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,
@@ -108,6 +120,9 @@ pub struct SkillCandidate {
     /// Another candidate that is the same file, reached on another way. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_file_as: Option<String>,
+    /// Where the link leads that it is, or that its directory is. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links_to: Option<String>,
     /// Why its front matter was read line by line, which keeps quotes and the like as they stand. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_yaml: Option<String>,
@@ -135,4 +150,82 @@ open_enum! {
         /// It is where Gemini CLI does not look, or called what it does not look for.
         NotLookedFor = "not_looked_for",
     }
+}
+
+open_enum! {
+    /// How bad it is that a file is no skill that counts.
+    pub enum SkillSeverity {
+        /// It should be one, and is none.
+        Error = "error",
+        /// It may be meant so.
+        Warning = "warning",
+    }
+}
+
+/// What `lapidary skills enable`, `disable`, `install`, `link` and `uninstall` changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillChange {
+    /// The vocabulary and its version, `lapidary.skills-change/1`. Derived.
+    pub schema: String,
+    /// What was asked for. Derived.
+    pub action: SkillAction,
+    /// The skill that was named. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Where skills came from, as it was named, without a password. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Whose settings or skills were to change; absent for both. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<SkillScope>,
+    /// Whether anything was written: false if all was so already. Derived.
+    pub applied: bool,
+    /// The settings files that changed. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// The skills that came or went. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<MovedSkill>,
+    /// What somebody should know about it, a sentence each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+}
+
+open_enum! {
+    /// What was to be done to skills.
+    pub enum SkillAction {
+        /// One was to be taken off the lists of disabled ones.
+        Enable = "enable",
+        /// One was to be put on a list of disabled ones.
+        Disable = "disable",
+        /// Skills were to be copied.
+        Install = "install",
+        /// Skills were to be linked.
+        Link = "link",
+        /// One was to be removed.
+        Uninstall = "uninstall",
+    }
+}
+
+open_enum! {
+    /// Whose settings or skills.
+    pub enum SkillScope {
+        /// The user's.
+        User = "user",
+        /// The workspace's.
+        Workspace = "workspace",
+    }
+}
+
+/// A skill that came or went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MovedSkill {
+    /// Its name. Upstream.
+    pub name: String,
+    /// Its directory, or the link to it. Derived.
+    pub location: String,
+    /// Whether it took the place of something. Derived.
+    pub replaced: bool,
 }

@@ -2,7 +2,11 @@
 
 use std::io::Write as _;
 
-use clap::CommandFactory as _;
+use clap::builder::PossibleValuesParser;
+use clap::{Command, CommandFactory as _};
+use lapidary::drive::agents;
+use lapidary::home::hooks::Event;
+use lapidary::vocab::schema::PUBLISHED;
 
 use super::Cli;
 use crate::exit::Exit;
@@ -21,7 +25,42 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     // By way of memory: the generator panics if it cannot write.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "lapidary", &mut script);
+    let mut command = with_names(Cli::command());
+    clap_complete::generate(args.shell, &mut command, "lapidary", &mut script);
     out.write_all(&script)?;
     Ok(Exit::Success)
+}
+
+/// Names that a shell may offer where others are taken, too, or where we say more about a wrong one than the parser would.
+fn with_names(command: Command) -> Command {
+    let command = command.mut_subcommands(|verb| match verb.get_name() {
+        "hooks" => verb.mut_subcommands(|verb| offering(verb, "event", &events())),
+        "schema" => offering(verb, "name", &schemas()),
+        _ => verb,
+    });
+    command.mut_subcommands(|verb| offering(verb, "agent", &agents()))
+}
+
+/// A command that offers these for an argument, if it has that.
+fn offering(command: Command, argument: &str, names: &[&'static str]) -> Command {
+    if !command.get_arguments().any(|it| it.get_id() == argument) {
+        return command;
+    }
+    command.mut_arg(argument, |it| {
+        it.value_parser(PossibleValuesParser::new(names.to_vec()))
+    })
+}
+
+fn events() -> Vec<&'static str> {
+    Event::ALL.map(Event::as_str).into()
+}
+
+fn schemas() -> Vec<&'static str> {
+    PUBLISHED.iter().map(|it| it.name).collect()
+}
+
+/// Those that are known, and the recorded one.
+fn agents() -> Vec<&'static str> {
+    let known = agents::KNOWN.iter().map(|agent| agent.name);
+    known.chain(["demo"]).collect()
 }

@@ -30,20 +30,25 @@ const LONGEST: u64 = 64 << 20;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Commands, each with an optional `id`:
-  {\"command\":\"send_message\",\"text\":\"fix the tests\"}      a prompt; a session is opened if there is none
+  {\"command\":\"send_message\",\"text\":\"fix the tests\"}
+      a prompt; a session is opened if there is none
   {\"command\":\"permission_response\",\"requestId\":\"0\",\"allowed\":true}
-  {\"command\":\"interrupt\"}                                ends the turn
-  {\"command\":\"create_session\",\"cwd\":\".\"}               also load_, resume_, close_, delete_ and list_sessions
-  {\"command\":\"set_model\",\"model\":\"…\"}                  also set_mode, set_config_option, set_reasoning_effort
+  {\"command\":\"interrupt\"}
+      ends the turn
+  {\"command\":\"create_session\",\"cwd\":\".\"}
+      also load_, resume_, close_, delete_ and list_sessions
+  {\"command\":\"set_model\",\"model\":\"…\"}
+      also set_mode, set_config_option, set_reasoning_effort
   {\"command\":\"set_permission_mode\",\"mode\":\"acceptEdits\"}
   {\"command\":\"authenticate\",\"methodId\":\"…\"}
-  {\"command\":\"kill\"}                                     ends the agent, and with it everything
+  {\"command\":\"kill\"}
+      ends the agent, and with it everything
 
 Examples:
   echo '{\"command\":\"send_message\",\"text\":\"hello\"}' | lapidary connect --agent claude
   lapidary connect --agent 'opencode acp' --deny 'edit:.github/**'
 
-What the rules and the mode leave open is asked: `permission_request` comes out, and the agent waits for its
+What the rules and the mode leave open is asked: `permission_request` comes out, and the agent waits for its \
 `permission_response`. examples/connect.py and examples/connect.ts are whole clients.
 
 Exit codes are those of `run`.")]

@@ -37,17 +37,17 @@ Examples:
   lapidary doctor --agent 'node my-agent.js' --prove --format json | jq .card
   lapidary doctor --format json | jq '.checks[] | select(.state == \"problem\")'
 
-With --prove the installed agent is run for real, in a throw-away home and project and against a
+With --prove the installed agent is run for real, in a throw-away home and project and against a \
 model that is played on this machine: no account is needed, and nothing leaves it.
 
-Gemini CLI is run four times at two or three seconds each. Shown are its start, that text arrives
-while the model still speaks, a tool call, that a run which hangs can be cancelled, and that nothing
+Gemini CLI is run four times at two or three seconds each. Shown are its start, that text arrives \
+while the model still speaks, a tool call, that a run which hangs can be cancelled, and that nothing \
 of a run outlives it.
 
-An agent that speaks ACP, Gemini CLI too, gets a card: what it answers to `initialize`, what it can
-do and offers, a turn if it can be told where its model is, whether it asks before it runs a shell
-command, where it tells how many tokens were used, how fast a turn is cancelled, what it does about
-a method that nobody knows, and what it takes for it to end.
+An agent that speaks ACP, Gemini CLI too, gets a card: what it answers to `initialize`, what it can \
+do and offers, a turn if it can be told where its model is, whether it asks before it runs a shell \
+command, where it tells how many tokens were used, how fast a turn is cancelled, what it does about \
+a method that nobody knows, and what it takes for it to end. \
 What cannot be shown here is `unproven`.
 
 Exit codes:

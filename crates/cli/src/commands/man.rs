@@ -1,8 +1,11 @@
 //! `man`: manual pages, for packagers.
 
+mod sections;
+
 use std::io::{self, Write as _};
 
-use clap::CommandFactory as _;
+use anyhow::anyhow;
+use clap::{Command, CommandFactory as _};
 
 use super::Cli;
 use crate::exit::Exit;
@@ -10,40 +13,58 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// Print the manual page of a command
-///
-/// For example: lapidary man translate | man -l -
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary man translate | man -l -
+  lapidary man skills install > lapidary-skills-install.1
+  lapidary man skills-install | man -l -")]
 pub(crate) struct Args {
-    /// The command; without it, the page of `lapidary` itself
-    command: Option<String>,
+    /// The command, such as `skills install` or `skills-install`; without it, the page of `lapidary` itself
+    #[arg(value_name = "COMMAND")]
+    command: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let mut root = Cli::command();
     root.build();
-    if let Some(name) = &args.command {
-        let Some(command) = root.find_subcommand(name) else {
-            let known: Vec<_> = root
-                .get_subcommands()
-                .map(clap::Command::get_name)
-                .collect();
-            let failure = Failure::usage(anyhow::anyhow!("there is no command `{name}`"));
-            return Err(failure.with_hint(format!("there are {}", known.join(", "))));
-        };
-        root = command.clone();
+    let mut command = &root;
+    for name in &args.command {
+        command = below(command, name)?;
     }
-    out.write_all(page(&root)?.as_bytes())?;
+    out.write_all(page(command)?.as_bytes())?;
     Ok(Exit::Success)
 }
 
-/// The page. Examples and tables are as they were written: the generator would fill their lines up as if they were prose.
-fn page(command: &clap::Command) -> io::Result<String> {
+/// The command that a name leads to, which may be that of its page: pages of commands in commands have dashes in theirs.
+fn below<'c>(command: &'c Command, name: &str) -> Result<&'c Command, Failure> {
+    if let Some(found) = command.find_subcommand(name) {
+        return Ok(found);
+    }
+    let parts = name.split_once('-');
+    if let Some((first, rest)) = parts
+        && let Some(found) = command.find_subcommand(first)
+    {
+        return below(found, rest);
+    }
+    let known: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+    let said = command.get_bin_name().unwrap_or_default();
+    let said = said.strip_prefix("lapidary").unwrap_or(said).trim_start();
+    let failure = Failure::usage(anyhow!(
+        "there is no command `{}`",
+        format!("{said} {name}").trim_start()
+    ));
+    Err(if known.is_empty() {
+        failure.with_hint(format!("`{said}` has none of its own"))
+    } else {
+        failure.with_hint(format!("there are {}", known.join(", ")))
+    })
+}
+
+fn page(command: &Command) -> io::Result<String> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page)?;
-    let page = String::from_utf8_lossy(&page);
-    let Some((before, notes)) = page.split_once(".SH EXTRA\n") else {
-        return Ok(page.into_owned());
-    };
-    let (notes, after) = notes.split_at(notes.find("\n.SH ").map_or(notes.len(), |end| end + 1));
-    Ok(format!("{before}.SH NOTES\n.nf\n{notes}.fi\n{after}"))
+    let version = concat!("lapidary ", env!("CARGO_PKG_VERSION"));
+    let man = clap_mangen::Man::new(command.clone()).source(version);
+    man.render(&mut page)?;
+    Ok(sections::of(&String::from_utf8_lossy(&page)))
 }

@@ -17,7 +17,7 @@ Examples:
   lapidary schema events > events.schema.json
   lapidary schema --typescript > lapidary.d.ts")]
 pub(crate) struct Args {
-    /// events, messages, runtime, result, commands, recording, capabilities, doctor, policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, hooks, hooks-check, hooks-change or hooks-test
+    /// events, messages, runtime, result, commands, recording, capabilities, doctor, policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, skills-change, hooks, hooks-check, hooks-change or hooks-test
     name: Option<String>,
     /// Print TypeScript types instead
     #[arg(long, conflicts_with = "name")]
@@ -54,7 +54,7 @@ fn one(name: &str, out: &mut Printer) -> Result<(), Failure> {
 
 fn names(out: &mut Printer) -> Result<(), Failure> {
     for published in schema::PUBLISHED {
-        writeln!(out, "{:<12} {}", published.name, published.about)?;
+        writeln!(out, "{:<13} {}", published.name, published.about)?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `skills`: which skills Gemini CLI has here, why it has not the others, and how they come and go.
 
+mod change;
 mod check;
 mod common;
 mod consent;
@@ -8,6 +9,9 @@ mod enable;
 mod install;
 mod link;
 mod list;
+mod missing;
+mod problems;
+mod row;
 mod source;
 mod stop;
 mod uninstall;
@@ -49,10 +53,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
         Verb::Check(args) => check::run(args, out),
-        Verb::Enable(args) => enable::run(args),
-        Verb::Disable(args) => disable::run(args),
-        Verb::Install(args) => install::run(args),
-        Verb::Link(args) => link::run(args),
-        Verb::Uninstall(args) => uninstall::run(args),
+        Verb::Enable(args) => enable::run(args, out),
+        Verb::Disable(args) => disable::run(args, out),
+        Verb::Install(args) => install::run(args, out),
+        Verb::Link(args) => link::run(args, out),
+        Verb::Uninstall(args) => uninstall::run(args, out),
     }
 }

@@ -116,7 +116,7 @@ fn a_name_that_does_not_exist_is_wrong_usage() {
         &["schema", "evnets"],
         b"",
         2,
-        "error: there is no schema `evnets`\nhint: there are events, messages, runtime, result, commands, recording, capabilities, doctor, policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, hooks, hooks-check, hooks-change, hooks-test\n",
+        "error: there is no schema `evnets`\nhint: there are events, messages, runtime, result, commands, recording, capabilities, doctor, policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, skills-change, hooks, hooks-check, hooks-change, hooks-test\n",
     );
     check(
         &["man", "transalte"],

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{output, program, root, run};
+use crate::support::{lapidary, output, program, root, run};
 
 const COMMANDS: [&str; 11] = [
     "run",
@@ -26,6 +26,7 @@ fn help_is_what_it_is_meant_to_be() {
     for command in [
         &[][..],
         &["run"],
+        &["connect"],
         &["translate"],
         &["record"],
         &["replay"],
@@ -71,6 +72,53 @@ fn help_is_what_it_is_meant_to_be() {
             printed.display(),
             committed.display()
         );
+    }
+}
+
+/// All commands, those in commands too, as their help names them.
+fn tree() -> Vec<Vec<String>> {
+    let mut all = vec![Vec::new()];
+    let mut at = 0;
+    while let Some(command) = all.get(at).cloned() {
+        let help = help(&command, &[]);
+        let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+        let listed = listed.take_while(|line| !line.is_empty());
+        // What is indented further goes on from the line before.
+        let listed = listed.filter(|line| !line.starts_with("   "));
+        let names = listed.filter_map(|line| line.split_whitespace().next());
+        for name in names.filter(|name| *name != "help") {
+            all.push([command.as_slice(), &[name.to_owned()]].concat());
+        }
+        at += 1;
+    }
+    assert!(all.len() > 40, "{all:?}");
+    all
+}
+
+fn help(command: &[String], env: &[(&str, &str)]) -> String {
+    let mut asked = lapidary(command.iter().map(String::as_str).chain(["-h"]));
+    asked.envs(env.iter().copied());
+    String::from_utf8(output(asked, b"").stdout).unwrap()
+}
+
+/// A line that was broken by hand is broken once more on a narrow terminal, and what is left of it stands alone.
+#[test]
+fn paragraphs_fill_their_lines_on_every_terminal() {
+    const WIDTH: usize = 80;
+    for command in tree() {
+        let help = help(&command, &[("COLUMNS", "80")]);
+        let lines: Vec<&str> = help.lines().collect();
+        for pair in lines.windows(2) {
+            let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+            let next = pair[1].split(' ').next().unwrap_or_default();
+            let fits = pair[0].chars().count() + 1 + next.chars().count() <= WIDTH;
+            assert!(
+                !(is_prose(pair[0]) && is_prose(pair[1]) && fits),
+                "{command:?} breaks a line between {:?} and {:?}",
+                pair[0],
+                pair[1]
+            );
+        }
     }
 }
 
@@ -133,6 +181,88 @@ fn manual_pages_are_pages() {
     }
     let page = run(&["man"]).stdout;
     assert!(page.contains(".TH lapidary 1"), "{page}");
+}
+
+#[test]
+fn commands_in_commands_have_pages_that_say_whose_they_are() {
+    let version = concat!("\"lapidary ", env!("CARGO_PKG_VERSION"), "\"");
+    for command in tree() {
+        let name = [&["lapidary".to_owned()], command.as_slice()].concat();
+        let name = name.join("-");
+        let mut words = vec!["man"];
+        words.extend(command.iter().map(String::as_str));
+        let page = run(&words).stdout;
+        let title = format!(".TH {name} 1  {version}");
+        assert!(page.lines().any(|line| line.trim_end() == title), "{page}");
+        let joined = command.join("-");
+        if command.len() > 1 {
+            assert_eq!(run(&["man", &joined]).stdout, page, "{joined}");
+        }
+    }
+    let page = run(&["man", "hooks", "test"]).stdout;
+    for section in ["EVENTS", "EXAMPLES", "EXIT STATUS"] {
+        assert!(
+            page.contains(&format!(".SH \"{section}\"\n.nf\n  ")),
+            "{page}"
+        );
+    }
+    assert!(
+        page.contains(".SH NOTES\n.PP\nA hook that exits with 2"),
+        "{page}"
+    );
+
+    let unknown = run(&["man", "skills", "frob"]);
+    assert_eq!(unknown.code, Some(2));
+    assert_eq!(
+        unknown.stderr,
+        "error: there is no command `skills frob`\nhint: there are list, check, enable, disable, install, link, uninstall, help\n"
+    );
+    assert_eq!(run(&["man", "skills-frob"]).stderr, unknown.stderr);
+    let deep = run(&["man", "run", "x"]).stderr;
+    assert_eq!(
+        deep,
+        "error: there is no command `run x`\nhint: `run` has none of its own\n"
+    );
+}
+
+/// What a shell would offer for the last of these words.
+fn offered(words: &[&str]) -> Vec<String> {
+    const ASK: &str = r#"
+        script="$1"; shift
+        eval "$script"
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+        _lapidary lapidary "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+        printf '%s\n' "${COMPREPLY[@]}""#;
+    let mut bash = program("bash");
+    let script = run(&["completions", "bash"]).stdout;
+    bash.args(["-c", ASK, "bash", &script]).args(words);
+    let said = output(bash, b"");
+    let said = String::from_utf8(said.stdout).unwrap();
+    said.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_shell_offers_the_names_that_there_are() {
+    let events = offered(&["lapidary", "hooks", "test", ""]);
+    assert!(
+        events.contains(&"BeforeToolSelection".to_owned()),
+        "{events:?}"
+    );
+    assert_eq!(
+        offered(&["lapidary", "hooks", "list", "--event", "Session"]),
+        ["SessionStart", "SessionEnd"]
+    );
+    assert_eq!(
+        offered(&["lapidary", "schema", "skills-ch"]),
+        ["skills-check", "skills-change"]
+    );
+    for command in ["run", "connect", "doctor"] {
+        assert_eq!(offered(&["lapidary", command, "--agent", "dem"]), ["demo"]);
+        assert_eq!(
+            offered(&["lapidary", command, "--agent", "gem"]),
+            ["gemini"]
+        );
+    }
 }
 
 #[test]

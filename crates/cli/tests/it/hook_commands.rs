@@ -1,5 +1,7 @@
 //! `lapidary hooks`: what runs when, why it does not, and what is wrong with it.
 
+mod slips;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::sessions::object;
 use crate::support::{Ran, lapidary, output};
-use crate::usage::{assert_harmless, on_a_terminal};
+use crate::usage::{assert_harmless, on_a_terminal, without_colours};
 
 const TRUST: (&str, &str) = ("GEMINI_CLI_TRUST_WORKSPACE", "true");
 
@@ -120,7 +122,7 @@ fn a_list_has_every_hook_and_every_reason() {
     let shown = world.shown(&["list", "--format", "text", "--event", "BeforeTool"]);
     assert_eq!(
         shown,
-        "BeforeTool\n  - guard  on write_file  [workspace, 60000 ms]\n      true\n      switched off by home/.gemini/settings.json\n    true 2  on write_file  [workspace, 60000 ms]\n-  Stop: there is no such event\n     home/.gemini/settings.json hooks.Stop\nwarning: Gemini CLI says: WARNING: The following project-level hooks have been detected in this workspace:\n    - guard\n    - true 2\n  \n  These hooks will be executed. If you did not configure these hooks or do not trust this project,\n  please review the project settings (.gemini/settings.json) and remove them.\nwarning: Gemini CLI says: Invalid hook event name: \"Stop\" from project config. Skipping.\n"
+        "BeforeTool\n  - guard  for write_file  [workspace, 60 s]\n      true\n      switched off by home/.gemini/settings.json\n    true 2  for write_file  [workspace, 60 s]\n-  Stop: there is no such event\n     home/.gemini/settings.json hooks.Stop\nwarning: Gemini CLI says: Invalid hook event name: \"Stop\" from project config. Skipping.\nnote: 2 hooks are new to Gemini CLI, which will announce them\n"
     );
     assert!(
         !world.path("home/.gemini/trusted_hooks.json").exists(),
@@ -194,7 +196,7 @@ fn a_hook_that_nobody_has_is_refused_and_nothing_is_written() {
         assert_eq!(ran.code, Some(13));
         assert_eq!(
             ran.stderr,
-            "error: no hook here is called `gaurd`\nhint: there are guard, true 2\n"
+            "error: no hook here is called `gaurd`\nhint: did you mean `guard`?\n"
         );
     }
     assert_eq!(world.read(SETTINGS), TWO_HOOKS);
@@ -244,7 +246,7 @@ fn a_link_in_a_workspace_writes_nothing_elsewhere() {
 }
 
 #[test]
-fn a_check_finds_errors_where_they_stand_and_exits_with_one() {
+fn a_check_finds_errors_where_they_stand_and_exits_with_three() {
     let world = World::new().with(SETTINGS, TWO_HOOKS);
     let ran = world.run(&["check"]);
     assert_eq!(ran.code, Some(0));
@@ -258,7 +260,7 @@ fn a_check_finds_errors_where_they_stand_and_exits_with_one() {
     let report = object(&ran, "hooks-check");
     assert_eq!(
         (ran.code, &report["errors"], &report["warnings"]),
-        (Some(1), &json!(2), &json!(1))
+        (Some(3), &json!(2), &json!(1))
     );
     let finding = &report["findings"][0];
     assert_eq!(
@@ -267,7 +269,7 @@ fn a_check_finds_errors_where_they_stand_and_exits_with_one() {
     );
     assert_eq!(
         world.shown(&["check", "--format", "text"]),
-        "project/.gemini/settings.json:4:22: error: `guard`: no tool is called `Write`: it never matches, and case counts\n  hint: write `write_file`\nproject/.gemini/settings.json:6:28: error: `./gone.sh`: its script `project/gone.sh` is not there\nproject/.gemini/settings.json:6:52: warning: `./gone.sh`: its `timeout` is 5 milliseconds, which looks like seconds; a hook that takes longer lets everything pass\n  hint: for 5 seconds write `\"timeout\": 5000`\n"
+        "project/.gemini/settings.json:4:22: error: `guard`: no tool is called `Write`: it never matches, and case counts\n  hint: write `write_file`\nproject/.gemini/settings.json:6:28: error: `./gone.sh`: its script `project/gone.sh` is not there\nproject/.gemini/settings.json:6:52: warning: `./gone.sh`: its `timeout` is 5 milliseconds, which looks like seconds; a hook that takes longer lets everything pass\n  hint: for 5 seconds write `\"timeout\": 5000`\n2 errors, 1 warning\n"
     );
 }
 
@@ -296,7 +298,7 @@ fn names_of_others_cannot_command_the_terminal() {
         let args = [args, &["-C", &project]].concat();
         let (shown, _) = on_a_terminal(&args, &[("HOME", &home), TRUST], b"");
         assert!(shown.len() > 20, "{shown}");
-        assert_harmless(&shown);
+        assert_harmless(&without_colours(&shown));
     }
 }
 
@@ -478,7 +480,7 @@ fn switches_that_nobody_can_read_are_errors() {
         assert_eq!(report["findings"][0]["code"], "bad_config", "{report}");
         let sentence = report["findings"][0]["message"].as_str().unwrap();
         assert!(sentence.contains(words), "{sentence}");
-        assert_eq!(ran.code, Some(1));
+        assert_eq!(ran.code, Some(3));
     };
     check("5", "`hooksConfig` is a number, not an object");
     check(

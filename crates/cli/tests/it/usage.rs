@@ -149,6 +149,7 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "recover",
             "skills",
             "skills-check",
+            "skills-change",
             "hooks",
             "hooks-check",
             "hooks-change",

@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapidary_home::hooks::{Event, Misfit, Registry};
+use lapidary_home::hooks::{Event, LeftOut, Registry, Unusable};
 use lapidary_home::settings::{Settings, Workspace};
 use lapidary_home::setup::Setup;
-use lapidary_home::trust::{Doubt, Trust};
 use lapidary_home::{GeminiHome, Notice, Vars};
 
 use super::{Job, JobError};
@@ -25,8 +24,27 @@ impl Job {
     /// The hooks that are fired around the agent, if that is wanted, and what the user should know about them. A file that may hold some
     /// and cannot be used is an error: somebody relies on what stands in it.
     pub(super) fn hooks(&self, directory: &Path) -> Result<(Option<Hooks>, Vec<String>), JobError> {
-        if !self.speaking.hooks {
+        let Some((setup, registry)) = self.hook_setup(directory)? else {
             return Ok((None, Vec::new()));
+        };
+        refuse_distrust(&setup)?;
+        let mut notices = notices(&registry);
+        notices.extend(not_loaded(&setup));
+        let variables = self.environment.vars.clone().into_iter().collect();
+        let hooks = Hooks {
+            around: Surroundings::of(&setup, "", variables),
+            registry: Arc::new(registry),
+        };
+        Ok((Some(hooks), notices))
+    }
+
+    /// What is read for hooks, if they are wanted: every file that may hold some can be used.
+    pub(super) fn hook_setup(
+        &self,
+        directory: &Path,
+    ) -> Result<Option<(Setup, Registry)>, JobError> {
+        if !self.speaking.hooks {
+            return Ok(None);
         }
         let mut vars = self.environment.vars.clone();
         if self.config.trust_workspace == Some(true) {
@@ -37,17 +55,10 @@ impl Job {
         let home = home.ok_or(JobError::NoHome)?;
         let setup = Setup::read(&home, directory, seen);
         let registry = Registry::of(&setup);
-        if let Some(lost) = lost(&setup, &registry) {
-            return Err(lost);
+        if let Some(Unusable { path, why }) = registry.unusable(&setup) {
+            return Err(JobError::HookFile { path, why });
         }
-        let mut notices = notices(&registry);
-        notices.extend(not_loaded(&setup));
-        let variables = self.environment.vars.clone().into_iter().collect();
-        let hooks = Hooks {
-            around: Surroundings::of(&setup, "", variables),
-            registry: Arc::new(registry),
-        };
-        Ok((Some(hooks), notices))
+        Ok(Some((setup, registry)))
     }
 
     /// Whether Gemini's settings name hooks, of whichever generation.
@@ -67,29 +78,20 @@ impl Job {
     }
 }
 
-/// The file without which nobody can tell which hooks there are: one of the settings, the list of trusted folders, or the hooks of an
-/// extension that is active. Gemini CLI does not start with the first two, and goes on without the third.
-fn lost(setup: &Setup, registry: &Registry) -> Option<JobError> {
-    let unusable = |path: &Path, why: &str| JobError::HookFile {
-        path: path.to_owned(),
-        why: why.to_owned(),
-    };
-    let is_active = |path: &Path| {
-        let inactive = setup.extensions.iter().filter(|it| !it.is_active());
-        let mut inactive = inactive.map(|extension| &extension.directory);
-        !inactive.any(|directory| path.starts_with(directory))
-    };
-    let mut files = registry.left_out.iter();
-    let file = files.find(|left| left.misfit == Misfit::File && is_active(&left.origin));
-    if let Some(left) = file {
-        return Some(unusable(&left.origin, &left.why));
+/// Hooks that do not run only because the folder is not trusted are somebody's guard: to go on would be to go on without it.
+fn refuse_distrust(setup: &Setup) -> Result<(), JobError> {
+    let is_in_reach = |event: &Event| !OUT_OF_REACH.contains(event);
+    let withheld = Registry::withheld(setup);
+    let mut events: Vec<Event> = withheld.iter().map(|hook| hook.event).collect();
+    events.retain(is_in_reach);
+    if events.is_empty() {
+        return Ok(());
     }
-    match &setup.trust {
-        Trust::Unknown(Doubt::BadFile { path, problem }) => {
-            Some(unusable(path, &format!("it {problem}")))
-        }
-        Trust::Unknown(_) | Trust::Trusted(_) | Trust::Untrusted(_) => None,
-    }
+    Err(JobError::UntrustedHooks {
+        directory: setup.workspace.clone(),
+        hooks: events.len(),
+        trust: setup.trust.clone(),
+    })
 }
 
 /// Extensions that have hooks and are none for Gemini CLI either.
@@ -103,9 +105,12 @@ fn not_loaded(setup: &Setup) -> impl Iterator<Item = String> {
 fn notices(registry: &Registry) -> Vec<String> {
     let left_out = registry.left_out.iter().map(|left| {
         let (what, origin) = (&left.what, left.origin.display());
-        format!("`{what}` of {origin} does not run: {}", left.why)
+        let event = event_of(left);
+        format!("`{what}`{event} of {origin} does not run: {}", left.why)
     });
-    let mut notices: Vec<_> = registry.warnings.iter().cloned().chain(left_out).collect();
+    let warnings = registry.other_warnings().iter().cloned();
+    let warnings = registry.announcement().into_iter().chain(warnings);
+    let mut notices: Vec<_> = warnings.chain(left_out).collect();
     let is_enabled = |event: Event| {
         let mut enabled = registry.hooks.iter().filter(|entry| entry.enabled);
         enabled.any(|entry| entry.hook.event == event)
@@ -122,4 +127,10 @@ fn notices(registry: &Registry) -> Vec<String> {
         ));
     }
     notices
+}
+
+/// The event that something is left out of, unless it goes by that name itself.
+fn event_of(left: &LeftOut) -> String {
+    let event = left.place.get(1).filter(|event| **event != left.what);
+    event.map_or_else(String::new, |event| format!(" (`{event}`)"))
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use lapidary_home::trust::Reason;
+use lapidary_home::trust::{Reason, Trust};
 use lapidary_normalize::{Ending, Stopped};
 use lapidary_vocab::Cause;
 
@@ -42,6 +42,8 @@ pub enum JobError {
     NotSpoken {
         /// What was asked for.
         what: &'static str,
+        /// The agent, if there is no way to speak to it.
+        agent: Option<String>,
     },
     /// The run's id cannot name a recording.
     #[error(transparent)]
@@ -68,6 +70,21 @@ pub enum JobError {
         /// What is wrong with it.
         why: String,
     },
+    /// Hooks are wanted, and would not run: nobody said that the folder can be trusted.
+    #[error(
+        "hooks are wanted, and {} here only if `{}` is trusted: {}",
+        run(*.hooks),
+        directory.display(),
+        doubt(.trust)
+    )]
+    UntrustedHooks {
+        /// Where the agent was to work.
+        directory: PathBuf,
+        /// How many hooks would not run.
+        hooks: usize,
+        /// Who says so.
+        trust: Trust,
+    },
     /// Hooks are wanted, and nobody knows where the settings are.
     #[error("hooks are wanted, and there is no home to find them in")]
     NoHome,
@@ -90,7 +107,7 @@ impl JobError {
             | Self::Launch(_)
             | Self::Record(_)
             | Self::Directory { .. } => Cause::BadInput,
-            Self::Untrusted { .. } => Cause::UntrustedFolder,
+            Self::Untrusted { .. } | Self::UntrustedHooks { .. } => Cause::UntrustedFolder,
             Self::HookFile { .. } | Self::NoHome => Cause::BadConfig,
             Self::PromptFile { .. } => Cause::Internal,
         }
@@ -126,9 +143,18 @@ impl JobError {
             Self::OnlyAcp { .. } => {
                 Some("`--transport acp` speaks it, and so does `auto`".to_owned())
             }
-            Self::NotSpoken { .. } => {
+            Self::NotSpoken {
+                agent: Some(agent), ..
+            } => Some(format!(
+                "`{agent}` cannot be spoken to; `--agent` takes another one"
+            )),
+            Self::NotSpoken { agent: None, .. } => {
                 Some("`--transport acp` makes it one, if it can be".to_owned())
             }
+            Self::UntrustedHooks { trust, .. } => Some(match trust {
+                Trust::Trusted(reason) | Trust::Untrusted(reason) => gemini::trust_hint(reason),
+                Trust::Unknown(_) => "pass `--trust-workspace` for this run only".to_owned(),
+            }),
             Self::HookFile { .. } => Some(
                 "correct it, or move it away; `lapidary hooks check` names what is wrong, and without `--hooks` no hook guards the agent"
                     .to_owned(),
@@ -136,6 +162,22 @@ impl JobError {
             Self::NoHome => Some("set HOME, or GEMINI_CLI_HOME".to_owned()),
             Self::Record(_) | Self::Directory { .. } | Self::PromptFile { .. } => None,
         }
+    }
+}
+
+/// What hooks do, in words.
+fn run(hooks: usize) -> String {
+    match hooks {
+        1 => "the only one runs".to_owned(),
+        count => format!("the {count} there are run"),
+    }
+}
+
+/// Why a folder is not trusted.
+fn doubt(trust: &Trust) -> String {
+    match trust {
+        Trust::Trusted(reason) | Trust::Untrusted(reason) => reason.to_string(),
+        Trust::Unknown(doubt) => doubt.to_string(),
     }
 }
 

@@ -90,13 +90,22 @@ impl Job {
             (speaking.hooks && self.agent != Agent::Gemini, "--hooks"),
         ];
         if let Some((_, what)) = asked.into_iter().find(|(is_asked, _)| *is_asked) {
-            return Err(JobError::NotSpoken { what });
+            let agent = self.standin();
+            return Err(JobError::NotSpoken { what, agent });
         }
         let rules = (!self.config.rules.is_empty()).then(|| NO_RULES.to_owned());
         let hooks = speaking.hooks.then(|| OWN_HOOKS.to_owned());
         let reasons: Vec<_> = reason.into_iter().chain(rules).chain(hooks).collect();
         let reasons = (!reasons.is_empty()).then(|| reasons.join("; "));
         Ok(Way::Headless(reasons))
+    }
+
+    /// What the agent is called, if it only plays what was recorded.
+    fn standin(&self) -> Option<String> {
+        match &self.agent {
+            Agent::Standin { name, .. } => Some(name.clone()),
+            Agent::Gemini | Agent::Acp(_) => None,
+        }
     }
 
     /// Gemini CLI can be used both ways. ACP is the better one, but not for everything. What speaks against it is said, unless it is only
@@ -144,7 +153,13 @@ impl Job {
         let started = match &self.agent {
             Agent::Acp(agent) => self.start_acp(agent, &directory)?,
             Agent::Gemini => self.start_gemini()?,
-            Agent::Standin { .. } => return Err(JobError::NotSpoken { what: "this" }),
+            Agent::Standin { .. } => {
+                let agent = self.standin();
+                return Err(JobError::NotSpoken {
+                    what: "this",
+                    agent,
+                });
+            }
         };
         let (hooks, mut notices) = self.hooks(&directory)?;
         notices.splice(..0, started.notices);

@@ -3,9 +3,12 @@
 mod definitions;
 mod disabled;
 mod duplicates;
+mod keys;
 mod matchers;
+mod remarks;
 mod scripts;
 mod shebang;
+mod shown;
 mod silence;
 mod spots;
 mod timeouts;
@@ -14,11 +17,12 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::{Entry, Event, Registry};
+use super::{Entry, Event, Misfit, Registry};
 use crate::notice::Place;
 use crate::settings::Scope;
 use crate::setup::Setup;
 use crate::trust::Trust;
+pub(super) use matchers::never_matches;
 pub(super) use silence::answers_claude;
 use spots::Spots;
 
@@ -91,11 +95,14 @@ pub fn check(setup: &Setup, surroundings: Surroundings<'_>) -> Vec<Finding> {
     disabled::look(&mut report, &registry);
     duplicates::look(&mut report, &registry);
     definitions::look(&mut report, &registry);
+    keys::look(&mut report, &registry);
     for entry in &registry.hooks {
         matchers::look(&mut report, entry);
         timeouts::look(&mut report, entry);
         scripts::look(&mut report, entry);
+        shown::look(&mut report, entry);
     }
+    remarks::look(&mut report, &registry);
     let (more, worst) = (report.more, report.worst);
     let mut findings = report.findings;
     findings.sort_by(|one, other| {
@@ -188,6 +195,19 @@ impl Report<'_> {
         self.add(&path, &keys, found);
     }
 
+    /// The files in which hooks are written that could count, each once.
+    fn files(&self, registry: &Registry) -> Vec<PathBuf> {
+        let settings = self.setup.settings.files.iter().map(|file| &file.path);
+        let hooks = registry.hooks.iter().map(|entry| &entry.hook.origin);
+        let left_out = registry.left_out.iter();
+        let left_out = left_out.filter(|left| left.misfit != Misfit::Extension);
+        let all = settings
+            .chain(hooks)
+            .chain(left_out.map(|left| &left.origin));
+        let mut seen = HashSet::new();
+        all.filter(|path| seen.insert(*path)).cloned().collect()
+    }
+
     /// In a folder that is not trusted all of this is in vain.
     fn trust(&mut self, registry: &Registry) {
         if self.setup.is_trusted() {
@@ -213,15 +233,21 @@ impl Report<'_> {
             }
         };
         let whose = match mine {
-            0 => String::new(),
-            _ => format!(", not even the {mine} that are not the folder's own"),
+            0 => "",
+            _ if mine == count => ", though they are not the folder's own",
+            1 => ", not even the one that is not the folder's own",
+            _ => ", not even those that are not the folder's own",
+        };
+        let which = match count {
+            1 => "does not run the only hook".to_owned(),
+            _ => format!("runs none of the {count} hooks"),
         };
         let path = self.setup.home.trusted_folders.clone();
         self.add_at(&path, None, Found {
             severity: Severity::Warning,
             code: "untrusted_folder",
             subject: "hooks",
-            sentence: format!("{why}, so Gemini CLI runs none of the {count} hooks in settings here{whose}"),
+            sentence: format!("{why}, so Gemini CLI {which} in settings here{whose}"),
             hint: Some("trust the folder in Gemini CLI, or set GEMINI_CLI_TRUST_WORKSPACE=true for one run".to_owned()),
         });
     }

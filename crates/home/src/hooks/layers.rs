@@ -54,7 +54,17 @@ pub(super) fn merge<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> Layers
 impl<'a> Layers<'a> {
     fn add(&mut self, file: &'a SettingsFile, hooks: &'a Map<String, Value>) {
         for (name, value) in hooks {
-            if SWITCHES.contains(&name.as_str()) || is_unsafe(name) {
+            if SWITCHES.contains(&name.as_str()) {
+                continue;
+            }
+            if is_unsafe(name) {
+                self.left_out.push(LeftOut {
+                    what: name.clone(),
+                    origin: file.path.clone(),
+                    place: vec!["hooks".to_owned(), name.clone()],
+                    misfit: Misfit::Event,
+                    why: "there is no such event".to_owned(),
+                });
                 continue;
             }
             match name.parse() {
@@ -121,7 +131,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// Gemini CLI steps over these.
+/// Gemini CLI steps over these without a word.
 fn is_unsafe(name: &str) -> bool {
     matches!(name, "__proto__" | "constructor" | "prototype")
 }

@@ -106,6 +106,14 @@ impl Claude {
         }
     }
 
+    /// Whether a file of settings has hooks, of whichever event.
+    pub fn has_hooks(path: &Path) -> bool {
+        let content = file::object(path).ok().flatten();
+        let hooks = content.as_ref().and_then(|content| content.get("hooks"));
+        let hooks = hooks.and_then(Value::as_object);
+        hooks.is_some_and(|hooks| !hooks.is_empty())
+    }
+
     fn file(&mut self, path: &Path, content: &Map<String, Value>) {
         if content.get("disableAllHooks") == Some(&Value::Bool(true)) {
             self.remarks.push(format!(
@@ -174,8 +182,8 @@ impl Claude {
             Matching::Exact(_) => matchers::words(event, matcher),
             Matching::Ignored => matchers::ignored(event, matcher),
         };
-        for why in translated.lost {
-            self.skip(spot.path, matcher, why);
+        for (what, why) in translated.lost {
+            self.skip(spot.path, &what, why);
         }
         self.remarks.extend(translated.remarks);
         for matcher in translated.matchers {
@@ -224,6 +232,7 @@ impl Claude {
         translated.insert("timeout".to_owned(), json!(timeout));
         self.remarks.extend(lost::fields(spot, hook));
         self.remarks.extend(lost::answers(spot, command));
+        self.remarks.extend(lost::context(spot, command));
         Some(translated)
     }
 
@@ -260,8 +269,6 @@ fn event_of(name: &str) -> Result<Event, String> {
     match claude_event(name) {
         Ok(Some(event)) => Ok(event),
         Ok(None) => Err(lost::event(name).to_owned()),
-        Err(()) => name
-            .parse()
-            .map_err(|_| "nobody knows such an event".to_owned()),
+        Err(()) => name.parse().map_err(|_| lost::event(name).to_owned()),
     }
 }

@@ -90,6 +90,24 @@ pub(super) fn claude_event(name: &str) -> Result<Option<Event>, ()> {
     found.map(|(_, event)| *event).ok_or(())
 }
 
+/// The event that a name was probably meant to be, as a hint: for whoever wrote one that there is not.
+pub fn event_meant(name: &str) -> String {
+    match claude_event(name) {
+        Ok(Some(event)) => format!("that is Claude Code's name; here it is `{event}`"),
+        Ok(None) => "that is an event of Claude Code's; Gemini CLI has nothing like it".to_owned(),
+        Err(()) => other_event(name),
+    }
+}
+
+/// The same for a name that Claude Code does not know either.
+pub(super) fn other_event(name: &str) -> String {
+    let events = || Event::ALL.into_iter().map(Event::as_str);
+    match nearest(name, events()) {
+        Some(event) => format!("did you mean `{event}`?"),
+        None => format!("there are {}", events().collect::<Vec<_>>().join(", ")),
+    }
+}
+
 /// What a tool is called here that somebody calls otherwise.
 pub(super) fn tool_meant(name: &str) -> Option<&'static str> {
     let known = CLAUDE_TOOLS.iter().chain(&OTHER_TOOLS);
@@ -103,10 +121,7 @@ pub(super) fn tool_meant(name: &str) -> Option<&'static str> {
 }
 
 /// The candidate that a word was probably meant to be, if it is close.
-pub(super) fn nearest<'a>(
-    word: &str,
-    candidates: impl Iterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
     let scored =
         candidates.map(|candidate| (distance(&word, &candidate.to_ascii_lowercase()), candidate));
@@ -114,7 +129,7 @@ pub(super) fn nearest<'a>(
     (distance <= word.len().max(4) / 3).then_some(candidate)
 }
 
-/// How many letters have to be put in, taken out or changed (Levenshtein). Words are short.
+/// How many letters have to be put in, taken out, changed, or swapped with their neighbour. Words are short.
 fn distance(one: &str, other: &str) -> usize {
     const LONGEST: usize = 64;
     if one.len() > LONGEST {
@@ -122,14 +137,24 @@ fn distance(one: &str, other: &str) -> usize {
     }
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
+    let mut above: Vec<usize> = Vec::new();
+    let mut last = None;
     for (line, letter) in one.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = line + 1;
+        let mut next = vec![line + 1];
         for (column, against) in other.iter().enumerate() {
-            let changed = corner + usize::from(letter != *against);
-            corner = row[column + 1];
-            row[column + 1] = changed.min(corner + 1).min(row[column] + 1);
+            let changed = row[column] + usize::from(letter != *against);
+            let mut best = changed.min(row[column + 1] + 1).min(next[column] + 1);
+            let before = column.checked_sub(1).map(|before| (before, other[before]));
+            if let (Some((before, swapped)), Some(last)) = (before, last)
+                && swapped == letter
+                && last == *against
+            {
+                best = best.min(above[before] + 1);
+            }
+            next.push(best);
         }
+        above = std::mem::replace(&mut row, next);
+        last = Some(letter);
     }
     row[other.len()]
 }
@@ -146,6 +171,10 @@ mod tests {
         assert_eq!(nearest("SesionStart", events()), Some("SessionStart"));
         assert_eq!(nearest("Frobnicate", events()), None);
         assert_eq!(nearest(&"x".repeat(10_000), events()), None);
+        assert_eq!(nearest("gaurd", ["guard"].into_iter()), Some("guard"));
         assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("gaurd", "guard"), 1);
+        assert_eq!(distance("ab", "ba"), 1);
+        assert_eq!(distance("", "abc"), 3);
     }
 }

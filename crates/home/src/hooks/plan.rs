@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Event, Hook, matcher};
+use super::{Entry, Event, Hook, Matching, matcher};
 
 /// The hooks that run at an event.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,6 +23,53 @@ pub enum Order {
     Parallel,
     /// One after the other, each told what the one before it changed.
     Sequential,
+}
+
+/// A hook of an event that does not run, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassedOver {
+    /// The hook.
+    pub hook: Hook,
+    /// Why, in a few words.
+    pub why: String,
+}
+
+/// The hooks of an event that [`plan`] leaves out.
+pub(super) fn passed_over<'a>(
+    event: Event,
+    context: Option<&str>,
+    entries: impl Iterator<Item = &'a Entry>,
+) -> Vec<PassedOver> {
+    let mut candidates: Vec<_> = entries.filter(|entry| entry.hook.event == event).collect();
+    candidates.sort_by_key(|entry| entry.hook.source.priority());
+    let mut seen = HashSet::new();
+    let passed_over = candidates.into_iter().filter_map(|entry| {
+        let hook = &entry.hook;
+        let why = if !entry.enabled {
+            let files = entry
+                .disabled_by
+                .iter()
+                .map(|path| path.display().to_string());
+            format!("switched off by {}", files.collect::<Vec<_>>().join(", "))
+        } else if !matcher::judge(hook, context).matches {
+            let matcher = hook.matcher.as_deref().unwrap_or_default();
+            let verb = match event.matching() {
+                Matching::ToolName => "does not match",
+                Matching::Exact(_) | Matching::Ignored => "is not",
+            };
+            format!(
+                "matcher \"{matcher}\" {verb} \"{}\"",
+                context.unwrap_or_default()
+            )
+        } else if !seen.insert(hook.key()) {
+            "the same hook runs already".to_owned()
+        } else {
+            return None;
+        };
+        let hook = hook.clone();
+        Some(PassedOver { hook, why })
+    });
+    passed_over.collect()
 }
 
 /// Plans hooks that are switched on, in the order in which they were found.

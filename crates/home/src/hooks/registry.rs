@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::definition::{self, Origin, Read};
 use super::layers::{self, SWITCHES};
 use super::switches::Switches;
-use super::{Event, Hook, Plan, Source, TrustedHooks, plan};
+use super::{Event, Hook, PassedOver, Plan, Source, TrustedHooks, plan};
 use crate::extensions::Extension;
 use crate::file;
 use crate::settings::{Scope, SettingsFile, kind};
@@ -23,6 +23,8 @@ pub struct Registry {
     pub left_out: Vec<LeftOut>,
     /// What Gemini CLI says aloud when it starts with these hooks, in its words.
     pub warnings: Vec<String>,
+    /// The hooks that the first of these is about because Gemini CLI has not seen them before, by what they are called.
+    pub unseen: Vec<String>,
     /// The files that switch off all hooks.
     pub switched_off_by: Vec<PathBuf>,
 }
@@ -110,6 +112,27 @@ impl Registry {
         plan::plan(event, context, enabled.map(|entry| &entry.hook))
     }
 
+    /// The hooks of an event that do not run, and why.
+    pub fn passed_over(&self, event: Event, context: Option<&str>) -> Vec<PassedOver> {
+        plan::passed_over(event, context, self.hooks.iter())
+    }
+
+    /// That Gemini CLI will announce hooks that it has not seen before, in a sentence.
+    pub fn announcement(&self) -> Option<String> {
+        match self.unseen.len() {
+            0 => None,
+            1 => Some("1 hook is new to Gemini CLI, which will announce it".to_owned()),
+            count => Some(format!(
+                "{count} hooks are new to Gemini CLI, which will announce them"
+            )),
+        }
+    }
+
+    /// What else Gemini CLI says aloud.
+    pub fn other_warnings(&self) -> &[String] {
+        &self.warnings[usize::from(!self.unseen.is_empty())..]
+    }
+
     fn unreadable(&mut self, setup: &Setup) {
         for file in &setup.settings.files {
             if let Err(error) = &file.content {
@@ -140,6 +163,7 @@ impl Registry {
              please review the project settings (.gemini/settings.json) and remove them.",
             list.join("\n")
         ));
+        self.unseen = unseen;
     }
 
     fn add_settings<'a>(

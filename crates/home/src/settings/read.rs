@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use super::check::{self, Misfit};
 use super::{Known, Scope, Settings, SettingsFile, Workspace, at, migrate, unknown};
-use crate::file::ReadError;
 use crate::jsonc::{Lines, Tree};
 use crate::notice::Notice;
 use crate::places::{GeminiHome, Vars};
@@ -58,12 +57,8 @@ impl Reading {
                     "is left out: others than root can write it, or a directory on the way to it",
                 ));
             } else if let Err(error) = &file.content {
-                let problem = match error {
-                    // The place is told already.
-                    ReadError::Json(error) => format!("is not valid JSON: {}", error.problem),
-                    error => error.to_string(),
-                };
-                let sentence = format!("{problem}; {}", error.verdict(&file.path));
+                // The place is told already.
+                let sentence = format!("{}; {}", error.problem(), error.verdict(&file.path));
                 notices.push(Notice {
                     place: error.place(),
                     ..about(file, &sentence)

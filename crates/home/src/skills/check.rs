@@ -37,6 +37,19 @@ pub struct Candidate {
     pub same_file_as: Option<PathBuf>,
     /// Why its front matter was read line by line, if it was: what is there may not be what was meant.
     pub not_yaml: Option<String>,
+    /// Where its directory or its file leads, if that is a link.
+    pub links_to: Option<PathBuf>,
+    /// Whether somebody should do something about it.
+    pub severity: Option<Severity>,
+}
+
+/// How bad it is that a candidate does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// It should be a skill, and is none.
+    Error,
+    /// It may be meant so.
+    Warning,
 }
 
 /// What became of a candidate.
@@ -131,7 +144,29 @@ fn of_place(place: &SkillPlace, known: &Known<'_>) -> Vec<Candidate> {
         fate: Fate::NotLookedFor(why),
         ..candidate(path, place.tier)
     }));
+    for candidate in &mut candidates {
+        candidate.severity = severity(&candidate.fate, place);
+        candidate.links_to = links_to(&candidate.path, place);
+    }
     candidates
+}
+
+/// What is wrong in a place that does not count hurts nobody yet.
+fn severity(fate: &Fate, place: &SkillPlace) -> Option<Severity> {
+    match fate {
+        Fate::Loaded | Fate::Disabled(_) => None,
+        Fate::Refused(_) if place.left_out.is_none() => Some(Severity::Error),
+        Fate::Overridden(_) | Fate::LeftOut(_) | Fate::Refused(_) | Fate::NotLookedFor(_) => {
+            Some(Severity::Warning)
+        }
+    }
+}
+
+/// Where the link leads that a candidate is, or that its directory is. That of all skills is no candidate's.
+fn links_to(path: &Path, place: &SkillPlace) -> Option<PathBuf> {
+    let below = |step: &&Path| *step != place.directory;
+    let mut way = path.ancestors().take(2).filter(below);
+    way.find_map(|step| step.read_link().ok())
 }
 
 fn candidate(path: PathBuf, tier: Tier) -> Candidate {
@@ -143,6 +178,8 @@ fn candidate(path: PathBuf, tier: Tier) -> Candidate {
         tokens: None,
         same_file_as: None,
         not_yaml: None,
+        links_to: None,
+        severity: None,
     }
 }
 

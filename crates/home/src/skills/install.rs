@@ -77,6 +77,15 @@ impl Package {
         desk.put(&names)
     }
 
+    /// The names of those that would take the place of something.
+    pub fn replaced(&self, target: &Path) -> Vec<&str> {
+        let names = self.skills.iter().map(|skill| skill.name.as_str());
+        let is_there = |name: &&str| {
+            check_name(name).is_ok() && fs::symlink_metadata(target.join(name)).is_ok()
+        };
+        names.filter(is_there).collect()
+    }
+
     /// Whether all of it can be copied.
     fn measure(&self, is_stopped: &dyn Fn() -> bool) -> Result<(), InstallError> {
         let mut copier = Copier::new(&self.directory, is_stopped)?;

@@ -41,6 +41,18 @@ pub enum PackageError {
     /// There are too many skills, or they are too long.
     #[error("{0} has more than {MOST_SKILLS} skills, or more than 64 MiB of instructions in them")]
     TooMuch(String),
+    /// There is no such directory in it.
+    #[error("there is no directory `{path}` in {source_name}")]
+    NoDirectory {
+        /// What was looked at, as it was named.
+        source_name: String,
+        /// What was named in it.
+        path: String,
+        /// Whether it is there, as a file.
+        is_file: bool,
+        /// Directories that have skills, and how many.
+        below: Vec<(PathBuf, usize)>,
+    },
     /// There is no skill.
     #[error(
         "No valid skills found in {source_name}{}. Ensure a SKILL.md file exists with valid frontmatter.",
@@ -67,6 +79,14 @@ impl Package {
     /// The skills of a directory, or of one in it.
     pub fn find(request: &PackageRequest<'_>) -> Result<Self, PackageError> {
         let directory = request.directory()?;
+        if let Some(path) = request.path.filter(|_| !directory.is_dir()) {
+            return Err(PackageError::NoDirectory {
+                source_name: request.name.to_owned(),
+                path: path.to_owned(),
+                is_file: directory.is_file(),
+                below: below(request.root, request.root),
+            });
+        }
         if is_too_much(&directory) {
             return Err(PackageError::TooMuch(request.name.to_owned()));
         }
@@ -159,7 +179,8 @@ impl PackageRequest<'_> {
                 .collect();
             left -= inner.len();
             inner.sort();
-            let is_candidate = inner.iter().any(|path| path.join(FILE).is_file());
+            let has_skill = |path: &PathBuf| path.join(FILE).is_file();
+            let is_candidate = has_skill(&path) || inner.iter().any(has_skill);
             let count = if is_candidate && !is_too_much(&path) && self.leads_out(&path).is_none() {
                 discover(&path, Tier::User).skills.len()
             } else {
@@ -194,8 +215,8 @@ fn is_too_much(directory: &Path) -> bool {
     false
 }
 
-/// A path without dots, by its words alone.
-pub(super) fn normalized(path: &Path) -> PathBuf {
+/// A path without dots, by its words alone, as Gemini CLI takes those that it is given.
+pub fn normalized(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
         match part {

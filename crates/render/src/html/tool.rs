@@ -16,7 +16,7 @@ pub(super) fn html(tool: &Tool, highlighter: &mut Highlighter) -> String {
         State::Done => ("done", ""),
         State::Failed => ("failed", " open"),
         State::Cancelled => ("cancelled", ""),
-        State::Unanswered => ("unanswered", ""),
+        State::Denied | State::Unanswered => ("unanswered", ""),
     };
     let nested = if tool.is_nested() { " nested" } else { "" };
     let body: String = parts

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use lapidary_vocab::event::{ToolCompletion, ToolInvocation, ToolKind};
+use lapidary_vocab::event::{
+    PermissionDecision, PermissionOutcome, ToolCompletion, ToolInvocation, ToolKind,
+};
 use lapidary_vocab::{Event, Text};
 
 use super::page::Page;
@@ -53,7 +55,9 @@ impl Calls {
     pub(super) fn begin(&mut self, call: &ToolInvocation, event: &Event, now: Duration) {
         // Over ACP a call is told again whenever more is known about it.
         if let Some(known) = self.open.iter_mut().find(|open| open.id == call.call_id) {
+            let is_denied = known.tool.is_denied;
             known.tool = Tool::called(call, event);
+            known.tool.is_denied = is_denied;
             return;
         }
         self.open.push(Call {
@@ -63,6 +67,14 @@ impl Calls {
         });
         if self.open.len() > MOST_OPEN {
             self.open.remove(0);
+        }
+    }
+
+    /// What was denied may never get a result.
+    pub(super) fn decide(&mut self, decision: &PermissionDecision) {
+        let id = decision.tool_use_id.as_ref();
+        if let Some(call) = self.open.iter_mut().find(|call| Some(&call.id) == id) {
+            call.tool.is_denied = decision.decision == PermissionOutcome::Denied;
         }
     }
 
@@ -133,7 +145,7 @@ fn told(tool: &Tool, page: &Page) -> Vec<Row> {
         State::Done => ("✔", Ink::Good),
         State::Failed => ("✘", Ink::Error),
         State::Cancelled => ("⊘", Ink::Warning),
-        State::Unanswered => ("✘", Ink::Warning),
+        State::Denied | State::Unanswered => ("✘", Ink::Warning),
     };
     let mut glance = preview::lines(tool, &parts, LIMITS);
     glance.retain(|_| is_worth_a_glance(tool, &parts));

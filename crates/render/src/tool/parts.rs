@@ -65,7 +65,9 @@ pub(crate) fn parts(tool: &Tool) -> Vec<Part> {
     match tool.state() {
         // What went wrong comes first.
         State::Failed => [returned, asked].concat(),
-        State::Done | State::Cancelled | State::Unanswered => [asked, returned].concat(),
+        State::Done | State::Cancelled | State::Denied | State::Unanswered => {
+            [asked, returned].concat()
+        }
     }
 }
 

@@ -1,5 +1,9 @@
 //! The terminal's view.
 
+use std::time::Duration;
+
+use lapidary_render::live::{self, Narrator};
+
 use crate::sample::*;
 
 #[test]
@@ -170,4 +174,42 @@ fn a_sub_agents_calls_are_marked_as_its_own() {
     ↳ ● read_file a.rs
     · sub-agent ends: completed
     "#);
+}
+
+#[test]
+fn a_hook_that_takes_too_long_blocks_nothing_and_that_is_said() {
+    let slow = r#"{"event":"hook_run","hookEvent":"BeforeTool","hook":"slow","durationMs":300,"timedOut":true,"error":"it had not ended after 300 ms"}"#;
+    let shown = text(&[slow]);
+    let said = "slow: timed out after 300 ms; it blocks nothing";
+    assert!(shown.contains(said), "{shown}");
+}
+
+/// Over ACP what is denied may never get a result.
+#[test]
+fn a_call_that_was_denied_is_told_as_denied_on_a_terminal() {
+    let denied = r#"{"event":"permission_decision","requestId":"1","toolUseId":"c1","toolName":"write_file","decision":"denied","decidedBy":"hook","reason":"secret"}"#;
+    let told = |bodies: &[&str]| {
+        let mut narrator = Narrator::new(live::Options {
+            size: live::Size {
+                width: 80,
+                height: 24,
+            },
+            colour: false,
+            marks: live::Marks::Unicode,
+        });
+        for event in &events(bodies) {
+            narrator.event(event, Duration::ZERO);
+        }
+        narrator.finish();
+        let rows = narrator.take_rows();
+        let rows: Vec<_> = rows.into_iter().map(|row| row.text).collect();
+        rows.join("\n")
+    };
+    let shown = told(&[CALLS, denied, CALLS, END]);
+    assert!(shown.contains("✘ write_file  new.txt  denied"), "{shown}");
+    let shown = told(&[CALLS, END]);
+    assert!(
+        shown.contains("✘ write_file  new.txt  no result"),
+        "{shown}"
+    );
 }

@@ -15,7 +15,8 @@ use lapidary_vocab::doctor::{
 };
 use lapidary_vocab::event::*;
 use lapidary_vocab::hook_test::{
-    self, HookEffect, HookEffectKind, HookFormat, HookMoment, HookOrder, HookTest, HookTrial,
+    self, HookEffect, HookEffectKind, HookFormat, HookMoment, HookNotRun, HookOrder, HookTest,
+    HookTrial,
 };
 use lapidary_vocab::message::*;
 use lapidary_vocab::policy_report::{
@@ -659,6 +660,11 @@ pub(crate) fn hook_test() -> HookTest {
                 stricter: true,
                 timed_out: true,
                 error: Some("it had not ended after 12 ms".to_owned()),
+            }],
+            not_run: vec![HookNotRun {
+                hook: "other".to_owned(),
+                origin: "/srv/.gemini/settings.json".to_owned(),
+                reason: "matcher \"glob\" does not match \"write_file\"".to_owned(),
             }],
             aggregate: Some(json(r#"{"decision":"deny","reason":"no"}"#)),
             effects: vec![HookEffect {

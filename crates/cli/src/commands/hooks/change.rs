@@ -1,12 +1,14 @@
 //! What changing settings has in common.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 
 use anyhow::anyhow;
-use lapidary::home::hooks::{Misfit, Registry};
-use lapidary::home::settings::EditError;
+use lapidary::home::hooks::{Misfit, Registry, nearest};
+use lapidary::home::settings::{Document, EditError};
 use lapidary::vocab::hooks::HookChange;
 use lapidary::vocab::line;
+use serde_json::Value;
 
 use super::common::{Format, Place};
 use super::list::plain;
@@ -15,6 +17,17 @@ use crate::printer::{Printer, complain};
 
 /// Where names are kept that are switched off: today's list, and that of older versions.
 pub(super) const LISTS: [[&str; 2]; 2] = [["hooksConfig", "disabled"], ["hooks", "disabled"]];
+
+/// Makes a list of a single name, which counts as one but which Gemini CLI complains about.
+pub(super) fn mend_list(file: &mut Document, list: &[&str]) -> Result<(), EditError> {
+    match file.get(list) {
+        Some(Value::String(name)) => {
+            let name = name.clone();
+            file.set(list, vec![name].into())
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Prints what changed, as one object or as a sentence.
 pub(super) fn report(
@@ -41,12 +54,9 @@ pub(super) fn not_changed(error: EditError) -> Failure {
 /// A name that no hook has, with those that there are.
 pub(super) fn unknown(name: &str, place: &Place) -> Failure {
     let registry = Registry::of(&place.setup);
-    let mut names: Vec<&str> = registry
-        .hooks
-        .iter()
-        .map(|entry| entry.hook.display_name())
-        .collect();
-    names.dedup();
+    let mut seen = HashSet::new();
+    let names = registry.hooks.iter().map(|entry| entry.hook.display_name());
+    let names: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
     let failure = Failure::bad_input(anyhow!("no hook here is called `{name}`"));
     let unusable = registry
         .left_out
@@ -58,6 +68,8 @@ pub(super) fn unknown(name: &str, place: &Place) -> Failure {
             "`{path}` cannot be used, so its hooks do not count: {}",
             left.why
         )
+    } else if let Some(meant) = nearest(name, names.iter().copied()) {
+        format!("did you mean `{meant}`?")
     } else if !names.is_empty() {
         format!("there are {}", names.join(", "))
     } else if place.setup.is_trusted() {

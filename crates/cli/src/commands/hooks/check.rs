@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use anstyle::{AnsiColor, Style};
 use lapidary::home::hooks::check::{Finding, Severity, Surroundings, check};
 use lapidary::vocab::hooks::{CHECK_SCHEMA, HookCheck, HookFinding, HookSeverity};
 use lapidary::vocab::line;
@@ -20,17 +21,20 @@ Examples:
   lapidary hooks check
   lapidary hooks check --format json | jq '.findings[] | select(.severity == \"error\")'
 
-Looks at every hook of settings and extensions, those that do not count here too: events that do
-not exist, matchers that match nothing, timeouts in seconds, a misspelt `type`, keys written twice,
-scripts that are missing or not executable, what switches hooks off, and scripts that seem to exit
+Looks at every hook of settings and extensions, those that do not count here too: events that do \
+not exist, matchers that match nothing, timeouts in seconds, a misspelt `type`, keys written twice, \
+scripts that are missing or not executable, what switches hooks off, and scripts that seem to exit \
 with 2 in silence, which Gemini CLI takes for a yes.
 
 Exit codes:
-  0    nothing is an error; there may be warnings
-  1    something is")]
+  0   nothing is an error; there may be warnings
+  3   something is; with --strict also if something is a warning")]
 pub(crate) struct Args {
     #[command(flatten)]
     workspace: Workspace,
+    /// Exit with 3 also if there is only a warning
+    #[arg(long)]
+    strict: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -71,10 +75,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         )?,
         Format::Text => text(&findings, out)?,
     }
-    Ok(if errors == 0 {
-        Exit::Success
+    let is_wrong = errors > 0 || args.strict && warnings > 0;
+    Ok(if is_wrong {
+        Exit::Strict
     } else {
-        Exit::Internal
+        Exit::Success
     })
 }
 
@@ -111,17 +116,42 @@ fn text(findings: &[Finding], out: &mut Printer) -> io::Result<()> {
         } else {
             format!("`{subject}`: ")
         };
+        let (word, style) = (finding.severity, styled(finding.severity, out.colour));
         writeln!(
             out,
-            "{path}{place}: {}: {about}{sentence}",
-            finding.severity
+            "{path}{place}: {style}{word}{style:#}: {about}{sentence}"
         )?;
         if let Some(hint) = &finding.hint {
             writeln!(out, "  hint: {}", plain(hint))?;
         }
     }
     if findings.is_empty() {
-        out.note("nothing is wrong with the hooks here")?;
+        return out.note("nothing is wrong with the hooks here");
     }
-    Ok(())
+    writeln!(out, "{}", summary(findings))
+}
+
+/// How many findings there are of each kind: `2 errors, 1 warning`.
+fn summary(findings: &[Finding]) -> String {
+    let counted = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
+        let count = findings.iter().filter(|it| it.severity == severity).count();
+        match count {
+            0 => None,
+            1 => Some(format!("1 {severity}")),
+            _ => Some(format!("{count} {severity}s")),
+        }
+    });
+    let counted: Vec<_> = counted.into_iter().flatten().collect();
+    counted.join(", ")
+}
+
+fn styled(severity: Severity, colour: bool) -> Style {
+    if !colour {
+        return Style::new();
+    }
+    match severity {
+        Severity::Error => AnsiColor::Red.on_default().bold(),
+        Severity::Warning => AnsiColor::Yellow.on_default(),
+        Severity::Note => AnsiColor::Cyan.on_default(),
+    }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::detect::Environment;
+use lapidary::home::hooks::{Registry, notices};
 use lapidary::home::settings::{Scope, workspace_settings};
 use lapidary::home::setup::Setup;
 use lapidary::home::{GeminiHome, Vars};
@@ -57,12 +58,18 @@ impl Place {
             None => here,
         };
         if !directory.is_dir() {
-            let error = anyhow!("`{}` is no directory", directory.display());
+            let error = anyhow!("`{}` is not a directory", directory.display());
             return Err(Failure::bad_input(error));
         }
         let directory = directory.canonicalize().unwrap_or(directory);
         let setup = Setup::read(&home, &directory, vars);
         Ok(Self { environment, setup })
+    }
+
+    /// What somebody should know about the settings that hold hooks, a sentence each.
+    pub(super) fn notices(&self, registry: &Registry) -> Vec<String> {
+        let notices = notices(&self.setup, registry).into_iter();
+        notices.map(ToString::to_string).collect()
     }
 
     /// Whether the workspace has settings of its own: a home has only the user's.

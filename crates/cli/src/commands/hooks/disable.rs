@@ -3,7 +3,7 @@
 use lapidary::home::settings::{Changed, EditError};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
 
-use super::change::{LISTS, is_known, not_changed, report, unknown, warn_of_trust};
+use super::change::{LISTS, is_known, mend_list, not_changed, report, unknown, warn_of_trust};
 use super::common::{Format, Place, Workspace, Writable};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -47,6 +47,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     }
     let path = place.settings_file(scope);
     let edited: Result<Changed, EditError> = place.setup.edit(scope.scope(), &path, |file| {
+        mend_list(file, &LISTS[0])?;
         file.push(&LISTS[0], name).map(drop)
     });
     let applied = edited.map_err(not_changed)? == Changed::Yes;

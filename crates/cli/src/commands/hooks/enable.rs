@@ -4,7 +4,7 @@ use lapidary::home::hooks::Registry;
 use lapidary::home::settings::{Changed, EditError};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
 
-use super::change::{LISTS, is_known, not_changed, report, unknown};
+use super::change::{LISTS, is_known, mend_list, not_changed, report, unknown};
 use super::common::{Format, Place, Workspace, Writable};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ Examples:
   lapidary hooks enable security-check
   lapidary hooks enable 'python ~/.gemini/hooks/security.py'
 
-The name is taken out of `hooksConfig.disabled` in the workspace's settings and in yours. Comments
+The name is taken out of `hooksConfig.disabled` in the workspace's settings and in yours. Comments \
 stay. A list in the system's settings, or `hooksConfig.enabled` set to false, is named but not changed.")]
 pub(crate) struct Args {
     /// The hook: its name, or its command if it has none
@@ -81,6 +81,10 @@ fn take_out(place: &Place, scope: Writable, name: &str) -> Result<Changed, EditE
     }
     place.setup.edit(scope.scope(), &path, |file| {
         for list in &LISTS {
+            let is_alone = file.get(list).is_some_and(|it| it == name);
+            if is_alone {
+                mend_list(file, list)?;
+            }
             if file.get(list).is_some_and(serde_json::Value::is_array) {
                 file.pull(list, name)?;
             }

@@ -1,8 +1,9 @@
 //! `hooks list`: the hooks of a workspace.
 
 use std::io::{self, Write as _};
+use std::time::Duration;
 
-use lapidary::home::hooks::{Entry, Event, Hook, LeftOut, Registry, Source};
+use lapidary::home::hooks::{Entry, Event, Hook, LeftOut, Registry, Source, event_meant};
 use lapidary::home::settings::Scope;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::hooks::{HookInfo, HookList, HookScope, LIST_SCHEMA, LeftOutHook};
@@ -21,7 +22,7 @@ Examples:
   lapidary hooks list --event BeforeTool
   lapidary hooks list --format json | jq -r '.hooks[] | select(.enabled | not) | .name'
 
-Hooks of an event are in the order in which they run: those of system defaults, the user's, the
+Hooks of an event are in the order in which they run: those of system defaults, the user's, the \
 workspace's, the system's, and those of extensions. Nothing is left out without a reason.")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -35,9 +36,8 @@ pub(crate) struct Args {
 }
 
 /// Reads the name of an event.
-pub(super) fn event(name: &str) -> Result<Event, String> {
-    let known = || Event::ALL.map(Event::as_str).join(", ");
-    name.parse().map_err(|_| format!("there are {}", known()))
+fn event(name: &str) -> Result<Event, String> {
+    name.parse().map_err(|_| event_meant(name))
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
@@ -48,16 +48,27 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         .sort_by_key(|entry| (entry.hook.event, entry.hook.source.priority()));
     if let Some(event) = args.event {
         registry.hooks.retain(|entry| entry.hook.event == event);
+        registry.left_out.retain(|left| !is_of_another(left, event));
     }
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => line::write(out, &list(&place, registry))?,
-        Format::Text => text(&place, &registry, out)?,
+        Format::Text => text(&place, &registry, args.event, out)?,
     }
     Ok(Exit::Success)
 }
 
+/// Whether what is left out is of a known event, and not of this one.
+pub(super) fn is_of_another(left: &LeftOut, event: Event) -> bool {
+    let named = left
+        .place
+        .get(1)
+        .and_then(|name| name.parse::<Event>().ok());
+    named.is_some_and(|named| named != event)
+}
+
 fn list(place: &Place, registry: Registry) -> HookList {
     HookList {
+        notices: place.notices(&registry),
         schema: LIST_SCHEMA.to_owned(),
         workspace: place.setup.workspace.display().to_string(),
         trusted: place.setup.is_trusted(),
@@ -86,6 +97,7 @@ fn info(entry: &Entry) -> HookInfo {
         timeout_ms: u64::try_from(hook.deadline().as_millis()).unwrap_or(u64::MAX),
         sequential: hook.sequential,
         enabled: entry.enabled,
+        never_runs: hook.never_runs(),
         disabled_by: shown(&entry.disabled_by),
         source: hook.source.as_str().to_owned(),
         scope: hook.scope.map(scope),
@@ -116,7 +128,12 @@ fn left_out(left: LeftOut) -> LeftOutHook {
     }
 }
 
-fn text(place: &Place, registry: &Registry, out: &mut Printer) -> Result<(), Failure> {
+fn text(
+    place: &Place,
+    registry: &Registry,
+    wanted: Option<Event>,
+    out: &mut Printer,
+) -> Result<(), Failure> {
     let mut event = None;
     for entry in &registry.hooks {
         if event.replace(entry.hook.event) != Some(entry.hook.event) {
@@ -141,8 +158,11 @@ fn text(place: &Place, registry: &Registry, out: &mut Printer) -> Result<(), Fai
     }
     out.flush()?;
     remarks(place, registry);
-    if registry.hooks.is_empty() && registry.left_out.is_empty() {
-        out.note("there are no hooks here")?;
+    if registry.hooks.is_empty() && (wanted.is_some() || registry.left_out.is_empty()) {
+        out.note(&match wanted {
+            Some(event) => format!("there are no `{event}` hooks here"),
+            None => "there are no hooks here".to_owned(),
+        })?;
     }
     Ok(())
 }
@@ -167,8 +187,14 @@ fn remarks(place: &Place, registry: &Registry) {
             "hint: trust it in Gemini CLI, or set GEMINI_CLI_TRUST_WORKSPACE=true for one run",
         );
     }
-    for warning in &registry.warnings {
+    for warning in registry.other_warnings() {
         complain(&format!("warning: Gemini CLI says: {warning}"));
+    }
+    for notice in place.notices(registry) {
+        complain(&format!("warning: {notice}"));
+    }
+    if let Some(announcement) = registry.announcement() {
+        complain(&format!("note: {announcement}"));
     }
 }
 
@@ -177,7 +203,7 @@ fn hook(entry: &Entry, out: &mut Printer) -> io::Result<()> {
     let mark = if entry.enabled { ' ' } else { '-' };
     let matcher = match hook.matcher.as_deref().map(str::trim) {
         None | Some("" | "*") => String::new(),
-        Some(matcher) => format!("  on {}", plain(matcher)),
+        Some(matcher) => format!("  for {}", plain(matcher)),
     };
     let sequential = if hook.sequential {
         "  one after the other"
@@ -186,10 +212,10 @@ fn hook(entry: &Entry, out: &mut Printer) -> io::Result<()> {
     };
     writeln!(
         out,
-        "  {mark} {}{matcher}{sequential}  [{}, {} ms]",
+        "  {mark} {}{matcher}{sequential}  [{}, {}]",
         plain(hook.display_name()),
         plain(&whose(hook)),
-        hook.deadline().as_millis()
+        time(hook.deadline())
     )?;
     if hook.display_name() != hook.command {
         writeln!(out, "      {}", plain(&hook.command))?;
@@ -201,7 +227,19 @@ fn hook(entry: &Entry, out: &mut Printer) -> io::Result<()> {
             plain(&path.display().to_string())
         )?;
     }
+    if let Some(why) = hook.never_runs() {
+        writeln!(out, "      never runs: {}", plain(&why))?;
+    }
     Ok(())
+}
+
+/// A time in the unit that it was probably meant in.
+fn time(time: Duration) -> String {
+    if time.subsec_millis() == 0 {
+        format!("{} s", time.as_secs())
+    } else {
+        format!("{} ms", time.as_millis())
+    }
 }
 
 /// Where a hook comes from, in a word or two.

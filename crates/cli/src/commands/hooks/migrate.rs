@@ -23,9 +23,9 @@ Examples:
   lapidary hooks migrate --from-claude --dry-run
   lapidary hooks migrate --from-claude
 
-Reads .claude/settings.json and .claude/settings.local.json of the workspace, and adds what is
-missing to .gemini/settings.json: what is there stays, comments too, and a second time changes
-nothing. Seconds become milliseconds, events, tools and matchers get the names that Gemini CLI has
+Reads .claude/settings.json and .claude/settings.local.json of the workspace, and adds what is \
+missing to .gemini/settings.json: what is there stays, comments too, and a second time changes \
+nothing. Seconds become milliseconds, events, tools and matchers get the names that Gemini CLI has \
 for them. What has no translation is named.")]
 pub(crate) struct Args {
     /// From Claude Code
@@ -50,7 +50,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         );
         return Err(Failure::bad_input(error).with_hint("name a workspace with --project"));
     }
-    let claude = Claude::read(&place.setup.workspace).map_err(nothing_to_migrate)?;
+    let claude = Claude::read(&place.setup.workspace);
+    let claude = claude.map_err(|error| nothing_to_migrate(error, &place))?;
     let path = place.settings_file(Writable::Workspace);
     let added = if args.dry_run {
         would_add(&claude, &place)?
@@ -78,8 +79,20 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn nothing_to_migrate(error: MigrateError) -> Failure {
-    Failure::bad_input(error)
+/// Somebody who has hooks for every workspace should know that these are not meant.
+fn nothing_to_migrate(error: MigrateError, place: &Place) -> Failure {
+    let home = place.environment.home.as_deref();
+    let own = home.map(|home| home.join(".claude").join("settings.json"));
+    let own = own.filter(|path| Claude::has_hooks(path));
+    let is_nothing = matches!(error, MigrateError::NoSettings(_));
+    let failure = Failure::bad_input(error);
+    match own.filter(|_| is_nothing) {
+        Some(path) => failure.with_hint(format!(
+            "`{}` has hooks for every workspace, which are not migrated; copied to `.claude/settings.json` here they are",
+            path.display()
+        )),
+        None => failure,
+    }
 }
 
 /// What is added to the file, which is locked meanwhile.
@@ -166,15 +179,15 @@ fn hooks(definition: &Definition) -> Vec<AddedHook> {
 }
 
 fn text(change: &HookChange, added: &[Definition], out: &mut Printer) -> Result<(), Failure> {
+    let mut event = None;
     for definition in added {
+        if event.replace(definition.event) != Some(definition.event) {
+            writeln!(out, "{}", definition.event)?;
+        }
         let value = format!("{:#}", definition.to_value());
-        let lines = value.lines().map(|line| format!("  + {}", plain(line)));
-        writeln!(
-            out,
-            "{}\n{}",
-            definition.event,
-            lines.collect::<Vec<_>>().join("\n")
-        )?;
+        for line in value.lines() {
+            writeln!(out, "  + {}", plain(line))?;
+        }
     }
     out.flush()?;
     for skipped in &change.skipped {

@@ -5,11 +5,12 @@ mod recorded;
 mod report;
 mod text;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::hooks::{Fired, Surroundings, fire, once_each};
-use lapidary::home::hooks::{Event, Plan, Registry};
+use lapidary::home::hooks::{Event, Hook, PassedOver, Plan, Registry, Unusable, event_meant};
 use lapidary::vocab::hook_test::{HookTest, SCHEMA};
 use lapidary::vocab::line;
 use lapidary::wire::gemini::hooks::Input;
@@ -20,7 +21,7 @@ use self::moments::Moment;
 use super::common::{Format, Place, Workspace};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::Printer;
+use crate::printer::{Printer, complain};
 use crate::system::Interruptions;
 
 /// Run the hooks of an event, and show what each was told, what it said and what that comes to
@@ -30,8 +31,8 @@ use crate::system::Interruptions;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Events:
-  BeforeTool AfterTool BeforeAgent AfterAgent Notification SessionStart SessionEnd PreCompress
-  BeforeModel AfterModel BeforeToolSelection
+  BeforeTool AfterTool BeforeAgent AfterAgent Notification SessionStart SessionEnd PreCompress \
+BeforeModel AfterModel BeforeToolSelection
 
 Examples:
   lapidary hooks test BeforeTool --tool run_shell_command --input '{\"command\": \"rm -rf /\"}'
@@ -44,7 +45,7 @@ A hook that exits with 2 blocks, even if it says nothing: Gemini CLI (0.61) lets
 
 Exit codes:
   0   tested, whatever came of it
-  13  the input or the recording cannot be read
+  13  the input, the recording or a file that may hold hooks cannot be read
   130 interrupted: what still ran was ended, with everything that it had started")]
 pub(crate) struct Args {
     /// The event, such as `BeforeTool`
@@ -52,7 +53,7 @@ pub(crate) struct Args {
     /// The tool that is called, for `BeforeTool` and `AfterTool`
     #[arg(long, value_name = "NAME", conflicts_with = "recording")]
     tool: Option<String>,
-    /// With --tool its arguments; else what hooks of the event are told besides the usual. A JSON object
+    /// With --tool its arguments; else what hooks of the event are told besides the usual. A JSON object, `@FILE` or `-` for stdin
     #[arg(long, value_name = "JSON", conflicts_with = "recording")]
     input: Option<String>,
     /// Take every such moment from a recording of a run, a capture, a transcript of ACP or a session file
@@ -67,31 +68,40 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let event = event(&args.event)?;
-    let Place { environment, setup } = Place::open(&args.workspace)?;
-    let variables = environment.vars.into_iter().collect();
-    let mut around = Surroundings::of(&setup, "hook-test", variables);
+    let place = Place::open(&args.workspace)?;
+    let variables = place.environment.vars.clone().into_iter().collect();
+    let mut around = Surroundings::of(&place.setup, "hook-test", variables);
     let moments = moments::of(args, event, &around)?;
-    let registry = Registry::of(&setup);
+    let registry = Registry::of(&place.setup);
+    if let Some(unusable) = registry.unusable(&place.setup) {
+        return Err(refused(&unusable));
+    }
+    let notices = place.notices(&registry);
     let mut test = HookTest {
         schema: SCHEMA.to_owned(),
         event: event.as_str().to_owned(),
         moments: Vec::new(),
         left_out: report::left_out(&registry, event),
-        warnings: registry.warnings.clone(),
+        warnings: registry.warnings.iter().chain(&notices).cloned().collect(),
     };
     let cancel = CancellationToken::new();
     let runtime = runtime()?;
-    for (input, plan, is_fixed) in moments.into_iter().flat_map(|it| planned(it, &registry)) {
-        around.arguments_are_fixed = is_fixed;
-        let fired = runtime.block_on(fired(&plan, input.clone(), &around, &cancel));
-        test.moments.push(report::moment(&plan, &input, &fired));
+    let moments = moments.into_iter();
+    for planned in moments.flat_map(|it| planned(it, &registry)) {
+        let Planned { input, plan, .. } = &planned;
+        around.arguments_are_fixed = planned.is_fixed;
+        let fired = runtime.block_on(fired(plan, input.clone(), &around, &cancel));
+        test.moments.push(report::moment(&planned, &fired));
         if cancel.is_cancelled() {
             break;
         }
     }
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => line::write(out, &test)?,
-        Format::Text => text::show(&test, out)?,
+        Format::Text => {
+            remarks(&registry, &notices);
+            text::show(&test, out)?;
+        }
     }
     Ok(if cancel.is_cancelled() {
         Exit::Cancelled
@@ -100,9 +110,66 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     })
 }
 
-/// The hooks of a moment, and whether nobody can change a tool's arguments there. A tool may go by several names: of those for which there
-/// are no more hooks, only the first is shown.
-fn planned(moment: Moment, registry: &Registry) -> Vec<(Input, Plan, bool)> {
+/// A test that leaves out hooks which somebody relies on says nothing about them: `run --hooks` refuses, too.
+fn refused(unusable: &Unusable) -> Failure {
+    let Unusable { path, why } = unusable;
+    let error = anyhow!("`{}` cannot be used: {why}", path.display());
+    Failure::bad_config(error).with_hint(
+        "correct it, or move it away; `lapidary hooks check` names what is wrong, and `run --hooks` refuses, too",
+    )
+}
+
+/// What somebody should know about the settings.
+fn remarks(registry: &Registry, notices: &[String]) {
+    for warning in registry.other_warnings() {
+        complain(&format!("warning: Gemini CLI says: {warning}"));
+    }
+    for notice in notices {
+        complain(&format!("warning: {notice}"));
+    }
+    if let Some(announcement) = registry.announcement() {
+        complain(&format!("note: {announcement}"));
+    }
+}
+
+/// What hooks are told, which of them run, and which do not.
+struct Planned {
+    input: Input,
+    plan: Plan,
+    /// Nobody can change a tool's arguments there.
+    is_fixed: bool,
+    passed_over: Vec<PassedOver>,
+}
+
+/// The hooks of a moment. Those that do not run are told of with the first, unless they run under another of a tool's names.
+fn planned(moment: Moment, registry: &Registry) -> Vec<Planned> {
+    let is_fixed = moment.is_fixed;
+    let plans = plans(moment, registry);
+    let run: HashSet<String> = plans
+        .iter()
+        .flat_map(|(_, plan)| plan.hooks.iter().map(Hook::key))
+        .collect();
+    let planned = plans
+        .into_iter()
+        .enumerate()
+        .map(|(number, (input, plan))| {
+            let mut passed_over = Vec::new();
+            if number == 0 {
+                passed_over = registry.passed_over(input.event(), input.context());
+                passed_over.retain(|it| !run.contains(&it.hook.key()));
+            }
+            Planned {
+                input,
+                plan,
+                is_fixed,
+                passed_over,
+            }
+        });
+    planned.collect()
+}
+
+/// A tool may go by several names: of those for which there are no more hooks, only the first is shown.
+fn plans(moment: Moment, registry: &Registry) -> Vec<(Input, Plan)> {
     let mut first = None;
     let mut all = Vec::new();
     for round in moment.rounds {
@@ -118,9 +185,7 @@ fn planned(moment: Moment, registry: &Registry) -> Vec<(Input, Plan, bool)> {
     if all.is_empty() {
         all.extend(first);
     }
-    let all = all.into_iter();
-    all.map(|(input, plan)| (input, plan, moment.is_fixed))
-        .collect()
+    all
 }
 
 /// Hooks have groups of their own, which a Ctrl-C that is typed at us does not reach: whoever interrupts us ends them, too.
@@ -152,8 +217,7 @@ fn runtime() -> Result<Runtime, Failure> {
 
 fn event(name: &str) -> Result<Event, Failure> {
     name.parse().map_err(|_| {
-        let names = Event::ALL.map(Event::as_str).join(", ");
         let failure = Failure::usage(anyhow!("there is no event `{name}`"));
-        failure.with_hint(format!("there are {names}"))
+        failure.with_hint(event_meant(name))
     })
 }

@@ -20,20 +20,22 @@ Examples:
   git diff | lapidary run --format events - > review.jsonl
   lapidary run --resume latest 'and now the documentation'
 
-GEMINI_CLI_PATH names the Gemini CLI to run; without it PATH and the usual places are
+GEMINI_CLI_PATH names the Gemini CLI to run; without it PATH and the usual places are \
 searched. LAPIDARY_STATE_DIR is where recordings are kept.
 
-Settings come from flags, then from `lapidary.toml` in the project, then from the user's own
+Settings come from flags, then from `lapidary.toml` in the project, then from the user's own \
 in $XDG_CONFIG_HOME/lapidary. A project's file can choose and narrow, but grants nothing.
 
 Ctrl-C cancels the run; a second one ends it at once.
 
 Exit codes:
-  0 completed             10 agent missing or not startable   15 crashed, no result, protocol
-  1 API, tool, internal   11 not signed in                    16 rate limit or quota
-  2 wrong usage           12 folder not trusted               17 turns, tokens, loop, budget
-  130 cancelled           13 input, configuration, sandbox    18 refused
-                          14 timeout")]
+  0   completed                       13  input, configuration, sandbox
+  1   API, tool, internal             14  timeout
+  2   wrong usage                     15  crashed, no result, protocol
+  10  agent missing, not startable    16  rate limit or quota
+  11  not signed in                   17  turns, tokens, loop, budget
+  12  folder not trusted              18  refused
+                                      130 cancelled")]
 pub(crate) struct Args {
     /// What the agent is to do; `-` or nothing reads it from stdin. Put `--` before one that begins with a hyphen
     #[arg(value_name = "PROMPT")]

@@ -20,8 +20,8 @@ Examples:
   lapidary sessions index --status
   lapidary sessions index --drop
 
-The index is made from the session files of every project and lies in the cache directory (LAPIDARY_CACHE_DIR, or else
-$XDG_CACHE_HOME/lapidary). Once there is one, `list` and `search` use it and keep it up to date; what they say is the same with
+The index is made from the session files of every project and lies in the cache directory (LAPIDARY_CACHE_DIR, or else \
+$XDG_CACHE_HOME/lapidary). Once there is one, `list` and `search` use it and keep it up to date; what they say is the same with \
 and without it. Dropping it loses nothing.")]
 pub(crate) struct Args {
     /// Say where it is and what is in it

@@ -32,8 +32,8 @@ Examples:
   lapidary sessions search migration --since 7d --model flash
   lapidary sessions search todo --format json | jq -r '.hits[].id'
 
-A session is found if all words are in it, in any case: in its title, in what the user, the model or a tool said, in what a tool
-was told. Sessions with everything in the title come first, then those with the most places, then the newest. That nothing is
+A session is found if all words are in it, in any case: in its title, in what the user, the model or a tool said, in what a tool \
+was told. Sessions with everything in the title come first, then those with the most places, then the newest. That nothing is \
 found is no error: the exit code is 0, and a note says so.")]
 pub(crate) struct Args {
     /// Words, \"several words in a row\", or the beginning of a word with a star: begin*

@@ -2,11 +2,14 @@
 
 use std::io::{self, Write as _};
 
-use lapidary::home::skills::{Candidate, Check, Fate};
+use anstyle::{AnsiColor, Style};
+use lapidary::home::skills::{Candidate, Check, Fate, Severity};
 use lapidary::vocab::line;
-use lapidary::vocab::skills::{CHECK_SCHEMA, SkillCandidate, SkillCheck, SkillFate};
+use lapidary::vocab::skills::{CHECK_SCHEMA, SkillCandidate, SkillCheck, SkillFate, SkillSeverity};
 
-use super::common::{self, Here, Workspace, on_a_line};
+use super::common::{self, Here, Workspace};
+use super::problems::Problems;
+use super::row::{on_a_line, row};
 use crate::commands::sessions::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -20,11 +23,19 @@ use crate::printer::{Printer, complain};
 Examples:
   lapidary skills check
   lapidary skills check --strict
-  lapidary skills check --format json | jq '.candidates[] | select(.fate != \"loaded\")'")]
+  lapidary skills check --format json | jq '.candidates[] | select(.fate != \"loaded\")'
+
+It is an error if something should be a skill and is none, or if a file of settings cannot be used; \
+a warning if a candidate is left out, overridden or not looked for, or if settings have a key that \
+nobody knows.
+
+Exit codes:
+  0   no errors; with --strict no warnings either
+  3   there are some")]
 pub(crate) struct Args {
     #[command(flatten)]
     workspace: Workspace,
-    /// Exit with 3 if a candidate is neither loaded nor disabled
+    /// Exit with 3 also if there are warnings
     #[arg(long)]
     strict: bool,
     /// What to print [default: text on a terminal, json when piped]
@@ -36,32 +47,71 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = Here::read(&args.workspace)?;
     let loaded = here.skills();
     let check = Check::of(&loaded);
-    let warnings = here.warnings(&loaded);
+    let problems = Problems::of(&here, &loaded);
+    let counts = Counts::of(&check, &problems);
     match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => line::write(out, &report(&check, warnings))?,
+        Format::Json => line::write(out, &report(&check, problems))?,
         Format::Text => {
-            for warning in &warnings {
+            for error in &problems.errors {
+                complain(&format!("error: {error}"));
+            }
+            for warning in &problems.warnings {
                 complain(&format!("warning: {warning}"));
             }
             text(&check, out)?;
+            counts.write(out)?;
         }
     }
-    let is_fine =
-        |candidate: &Candidate| matches!(candidate.fate, Fate::Loaded | Fate::Disabled(_));
-    if args.strict && !check.candidates.iter().all(is_fine) {
+    if counts.errors > 0 || (args.strict && counts.warnings > 0) {
         return Ok(Exit::Strict);
     }
     Ok(Exit::Success)
 }
 
-fn report(check: &Check, warnings: Vec<String>) -> SkillCheck {
+/// How much is wrong.
+struct Counts {
+    errors: usize,
+    warnings: usize,
+}
+
+impl Counts {
+    fn of(check: &Check, problems: &Problems) -> Self {
+        let count = |severity: Severity| {
+            let candidates = check.candidates.iter();
+            candidates
+                .filter(|it| it.severity == Some(severity))
+                .count()
+        };
+        // A conflict is told once more by the candidate that is overridden.
+        let conflicts = problems.conflicts;
+        Self {
+            errors: problems.errors.len() + count(Severity::Error),
+            warnings: problems.warnings.len() - conflicts + count(Severity::Warning),
+        }
+    }
+
+    fn write(&self, out: &mut Printer) -> io::Result<()> {
+        let told = [(self.errors, "error"), (self.warnings, "warning")];
+        let told = told.iter().filter(|(count, _)| *count > 0);
+        let told: Vec<_> = told
+            .map(|(count, word)| format!("{count} {word}{}", if *count == 1 { "" } else { "s" }))
+            .collect();
+        if told.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "{}", told.join(", "))
+    }
+}
+
+fn report(check: &Check, problems: Problems) -> SkillCheck {
     SkillCheck {
         schema: CHECK_SCHEMA.to_owned(),
         candidates: check.candidates.iter().map(candidate).collect(),
         loaded: check.loaded() as u64,
         listed_tokens: check.listed_tokens,
         switched_off: check.switched_off.clone(),
-        warnings,
+        errors: problems.errors,
+        warnings: problems.warnings,
     }
 }
 
@@ -72,10 +122,12 @@ fn candidate(found: &Candidate) -> SkillCandidate {
         tier: common::tier(found.tier),
         name: found.name.clone(),
         fate: fate(&found.fate),
+        severity: found.severity.map(severity),
         explanation: explanation(&found.fate),
         disabled_by: Vec::new(),
         overridden_by: None,
         same_file_as: found.same_file_as.as_deref().map(shown),
+        links_to: found.links_to.as_deref().map(shown),
         not_yaml: found.not_yaml.clone(),
         listed_tokens: found.tokens.map(|(listed, _)| listed),
         activated_tokens: found.tokens.map(|(_, activated)| activated),
@@ -96,6 +148,13 @@ fn fate(fate: &Fate) -> SkillFate {
         Fate::LeftOut(_) => SkillFate::LeftOut,
         Fate::Refused(_) => SkillFate::Refused,
         Fate::NotLookedFor(_) => SkillFate::NotLookedFor,
+    }
+}
+
+fn severity(severity: Severity) -> SkillSeverity {
+    match severity {
+        Severity::Error => SkillSeverity::Error,
+        Severity::Warning => SkillSeverity::Warning,
     }
 }
 
@@ -138,13 +197,22 @@ fn one(found: &Candidate, out: &mut Printer) -> io::Result<()> {
     let path = found.path.display().to_string();
     let name = found.name.as_deref().unwrap_or(&path);
     let word = fate(&found.fate).as_str().replace('_', " ");
-    writeln!(out, "  {word:<14} {}", on_a_line(name, "    "))?;
-    let mut say = |text: &str| writeln!(out, "    {}", on_a_line(text, "    "));
+    let colour = match found.severity {
+        Some(Severity::Error) if out.colour => AnsiColor::Red.on_default(),
+        Some(Severity::Warning) if out.colour => AnsiColor::Yellow.on_default(),
+        _ => Style::new(),
+    };
+    let name = on_a_line(name, "    ");
+    writeln!(out, "  {colour}{word:<14}{colour:#} {name}")?;
+    let mut say = |text: &str| row(out, "    ", text);
     if found.name.is_some() {
         say(&path)?;
     }
     if let Some(why) = explanation(&found.fate) {
         say(&why)?;
+    }
+    if let Some(to) = &found.links_to {
+        say(&format!("is a link to `{}`", to.display()))?;
     }
     if let Some(same) = &found.same_file_as {
         say(&format!("is the same file as `{}`", same.display()))?;

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use lapidary::drive::detect;
+use lapidary::home::Vars;
 use lapidary::home::setup::Setup;
 use lapidary::home::skills::{self, SkillManager, Sources, Tier};
-use lapidary::home::{Notice, Vars};
-use lapidary::render::plain::sanitize;
-use lapidary::vocab::skills::SkillTier;
+use lapidary::vocab::skills::{SkillScope, SkillTier};
 
 use super::install::not_installed;
 use crate::commands::sessions::Place;
@@ -39,6 +38,13 @@ impl ScopeArg {
             Self::Workspace => "workspace",
         }
     }
+
+    pub(super) fn told(self) -> SkillScope {
+        match self {
+            Self::User => SkillScope::User,
+            Self::Workspace => SkillScope::Workspace,
+        }
+    }
 }
 
 /// A workspace, its home, and all that counts there.
@@ -63,17 +69,25 @@ impl Here {
     /// The skills, loaded.
     pub(super) fn skills(&self) -> SkillManager {
         let builtin = self.builtin();
+        let builtin = builtin.ok();
         let mut skills = SkillManager::new(Sources::of(&self.setup, builtin.as_deref()));
         skills.load_skills();
         skills
     }
 
-    /// Where the skills are that come with the Gemini CLI that is installed here: beside its program.
-    fn builtin(&self) -> Option<PathBuf> {
-        let found = detect::gemini(&self.place.environment).ok()?;
-        let program = found.path.canonicalize().ok()?;
+    /// Where the skills are that come with the Gemini CLI that is installed here: beside its program. Or why nobody knows.
+    pub(super) fn builtin(&self) -> Result<PathBuf, String> {
+        let found = detect::gemini(&self.place.environment);
+        let found = found.map_err(|_| "there is no Gemini CLI here".to_owned())?;
+        let program = found.path.canonicalize().unwrap_or(found.path);
         let directory = program.with_file_name("builtin");
-        directory.is_dir().then_some(directory)
+        if directory.is_dir() {
+            return Ok(directory);
+        }
+        let (program, variable) = (program.display(), detect::GEMINI_CLI_PATH);
+        Err(format!(
+            "none are beside `{program}`; {variable} can name the Gemini CLI itself"
+        ))
     }
 
     /// The directory that skills of a scope are installed into. A link in a project may lead anywhere: not with us.
@@ -91,27 +105,12 @@ impl Here {
         Ok(target)
     }
 
-    /// Says so if what is put into a scope does not count there.
-    pub(super) fn warn_of_distrust(&self, scope: ScopeArg) {
-        if scope == ScopeArg::Workspace && !self.setup.is_trusted() {
-            complain(
-                "warning: this workspace is not trusted, so Gemini CLI leaves its skills and settings out until it is",
-            );
-        }
-    }
-
-    /// What is wrong with the files that decide, and which skills take the place of others.
-    pub(super) fn warnings(&self, skills: &SkillManager) -> Vec<String> {
-        let notices = self
-            .setup
-            .notices
-            .iter()
-            .filter(|notice| concerns_skills(notice));
-        let notices = notices.map(ToString::to_string);
-        let conflicts = skills.conflicts.iter();
-        notices
-            .chain(conflicts.filter_map(lapidary::home::skills::Conflict::warning))
-            .collect()
+    /// That what is put into a scope does not count there, if it does not.
+    pub(super) fn distrust(&self, scope: ScopeArg) -> Option<String> {
+        let is_left_out = scope == ScopeArg::Workspace && !self.setup.is_trusted();
+        is_left_out.then(|| {
+            "this workspace is not trusted, so Gemini CLI leaves its skills and settings out until it is".to_owned()
+        })
     }
 }
 
@@ -141,12 +140,6 @@ pub(super) fn recover(target: &Path, is_stopped: &dyn Fn() -> bool) -> Result<()
     Ok(())
 }
 
-/// About a whole file, or about a key that decides which skills there are.
-fn concerns_skills(notice: &Notice) -> bool {
-    let key = notice.key.as_deref();
-    key.is_none_or(|key| key.starts_with("skills") || key.starts_with("security.folderTrust"))
-}
-
 pub(super) fn tier(tier: Tier) -> SkillTier {
     match tier {
         Tier::Builtin => SkillTier::Builtin,
@@ -156,11 +149,4 @@ pub(super) fn tier(tier: Tier) -> SkillTier {
         Tier::Workspace => SkillTier::Workspace,
         Tier::WorkspaceAgents => SkillTier::WorkspaceAgents,
     }
-}
-
-/// Somebody else's text on a line of ours: it can command no terminal, and what it has of lines cannot pass for ours.
-pub(super) fn on_a_line(text: &str, indent: &str) -> String {
-    let text = sanitize(text);
-    let text = text.trim_end();
-    text.replace('\n', &format!("\n{indent}"))
 }

@@ -21,6 +21,9 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How many letters of a description are shown.
 const LONGEST: usize = 500;
 
+/// How many names are said in one sentence.
+const MOST_NAMED: usize = 20;
+
 /// What somebody is asked for.
 pub(super) struct Asked<'a> {
     pub(super) package: &'a Package,
@@ -44,7 +47,25 @@ impl Asked<'_> {
             let failure = Failure::usage(anyhow!("there is no terminal to ask on"));
             return Err(failure.with_hint("look at the skills, then say --consent"));
         }
+        self.say_replaced();
         ask(stop).map_err(Failure::from)
+    }
+
+    /// Gemini CLI says it when it has been done.
+    fn say_replaced(&self) {
+        let mut names = self.package.replaced(self.target);
+        let more = names.len().saturating_sub(MOST_NAMED);
+        names.truncate(MOST_NAMED);
+        let mut said: Vec<_> = names.into_iter().map(in_short).collect();
+        if more > 0 {
+            said.push(format!("and {more} more"));
+        }
+        if !said.is_empty() {
+            complain(&format!(
+                "note: replaces what is there already: {}",
+                said.join(", ")
+            ));
+        }
     }
 
     fn describe(&self) {

@@ -3,11 +3,14 @@
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::home::settings::{EditError, Scope};
 use lapidary::home::skills::{self, ToggleError};
+use lapidary::vocab::skills::SkillAction;
 
+use super::change::{Outcome, Telling};
 use super::common::{Here, ScopeArg, Workspace};
+use super::missing::Missing;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::complain;
+use crate::printer::Printer;
 
 /// Disable a skill
 ///
@@ -26,22 +29,26 @@ pub(crate) struct Args {
     scope: ScopeArg,
     #[command(flatten)]
     workspace: Workspace,
+    #[command(flatten)]
+    telling: Telling,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = Here::read(&args.workspace)?;
     let scope = match args.scope {
         ScopeArg::User => Scope::User,
         ScopeArg::Workspace => Scope::Workspace,
     };
-    let is_known = here.skills().skill_by_name(&args.name).is_some();
+    let missing = Missing::of(&args.name, &here.skills());
     let toggled = skills::disable(&here.setup, &args.name, scope).map_err(toggle_failure)?;
-    complain(&toggled.message());
-    if !is_known {
-        complain(&format!("warning: there is no skill `{}` here", args.name));
-    }
-    here.warn_of_distrust(args.scope);
-    Ok(Exit::Success)
+    let mut outcome = Outcome::of_lists(SkillAction::Disable, &toggled);
+    outcome.change.scope = Some(args.scope.told());
+    let distrust = here.distrust(args.scope);
+    // That the workspace is not trusted is enough of a reason.
+    let missing = missing.filter(|it| distrust.is_none() || matches!(it, Missing::Unknown(_)));
+    let missing = missing.map(|missing| missing.remark(&args.name));
+    outcome.change.remarks = missing.into_iter().chain(distrust).collect();
+    args.telling.tell(&outcome, out)
 }
 
 pub(super) fn toggle_failure(error: ToggleError) -> Failure {

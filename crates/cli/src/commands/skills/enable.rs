@@ -3,12 +3,15 @@
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::home::skills;
+use lapidary::vocab::skills::SkillAction;
 
+use super::change::{Outcome, Telling};
 use super::common::{Here, Workspace};
 use super::disable::toggle_failure;
+use super::missing::Missing;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::complain;
+use crate::printer::{Printer, complain};
 
 /// Enable a skill that was disabled
 ///
@@ -25,30 +28,41 @@ pub(crate) struct Args {
     name: String,
     #[command(flatten)]
     workspace: Workspace,
+    #[command(flatten)]
+    telling: Telling,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = Here::read(&args.workspace)?;
     let toggled = skills::enable(&here.setup, &args.name).map_err(toggle_failure)?;
-    if !toggled.modified.is_empty() {
-        complain(&toggled.message());
-    }
-    let after = Here::read(&args.workspace)?;
-    let loaded = after.skills();
+    let is_changed = !toggled.modified.is_empty();
+    let loaded = Here::read(&args.workspace)?.skills();
     let name = args.name.to_lowercase();
     let mut still = loaded.sources().disabled.iter();
     let still = still.find(|by| by.name.to_lowercase() == name);
     if let Some(by) = still {
+        if is_changed {
+            complain(&toggled.message());
+        }
         let file = by.file.display();
         let failure = anyhow!("skill `{}` is still disabled by `{file}`", args.name);
         return Err(Failure::bad_input(failure));
     }
-    if toggled.modified.is_empty() {
-        if loaded.skill_by_name(&args.name).is_none() {
-            let failure = Failure::bad_input(anyhow!("there is no skill `{}`", args.name));
-            return Err(failure.with_hint("`lapidary skills check` says what there is"));
+    let mut outcome = Outcome::of_lists(SkillAction::Enable, &toggled);
+    match Missing::of(&args.name, &loaded) {
+        Some(Missing::Unknown(meant)) if !is_changed => return Err(unknown(&args.name, meant)),
+        Some(missing @ Missing::LeftOut(_)) => {
+            outcome.change.remarks.push(missing.remark(&args.name));
         }
-        complain(&toggled.message());
+        _ => {}
     }
-    Ok(Exit::Success)
+    args.telling.tell(&outcome, out)
+}
+
+fn unknown(name: &str, meant: Option<String>) -> Failure {
+    let failure = Failure::bad_input(anyhow!("there is no skill `{name}`"));
+    failure.with_hint(match meant {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "`lapidary skills check` says what there is".to_owned(),
+    })
 }

@@ -8,16 +8,18 @@ use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::drive::git;
 use lapidary::home::skills::{
-    InstallError, Package, PackageError, PackageRequest, Placed, Refusal, Way,
+    InstallError, Package, PackageError, PackageRequest, Placed, Refusal, Way, normalized,
 };
+use lapidary::vocab::skills::SkillAction;
 
+use super::change::{Outcome, Telling};
 use super::common::{Here, ScopeArg, Workspace, recover};
 use super::consent::Asked;
 use super::source::{Request, Source};
 use super::stop::{Stop, cancelled};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::complain;
+use crate::printer::{Printer, complain};
 
 /// Install skills from a directory, a git repository or a .skill file
 ///
@@ -32,7 +34,7 @@ Examples:
 On a terminal it shows what comes, and asks. Elsewhere it takes --consent.")]
 pub(crate) struct Args {
     /// A directory, an address (https://, http://, ssh://, git@, file://), or a file whose name ends in .skill
-    #[arg(value_name = "SOURCE", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(value_name = "SOURCE", value_hint = clap::ValueHint::AnyPath, value_parser = NonEmptyStringValueParser::new())]
     source: String,
     /// The directory in it that has the skills
     #[arg(long, value_name = "DIR")]
@@ -48,9 +50,11 @@ pub(crate) struct Args {
     timeout: u64,
     #[command(flatten)]
     workspace: Workspace,
+    #[command(flatten)]
+    telling: Telling,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = Here::read(&args.workspace)?;
     let target = here.target(args.scope)?;
     let stop = Stop::listen();
@@ -63,9 +67,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     stop.check()?;
     let package = found(args, &source)?;
     say_refused(&package.refused);
+    let shown = git::shown(&args.source);
     let asked = Asked {
         package: &package,
-        source: &git::shown(&args.source),
+        source: &shown,
         target: &target,
         way: Way::Copy,
     };
@@ -75,23 +80,27 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     }
     recover(&target, &|| stop.is_wanted())?;
     let placed = package.install_unless(&target, Way::Copy, &|| stop.is_wanted());
+    let mut outcome = Outcome::of(SkillAction::Install);
     for skill in &placed.map_err(|error| not_copied(error, &source))? {
-        say_overwritten(skill, "");
-        complain(&format!(
+        outcome.moved(skill);
+        outcome.words.extend(overwritten(skill, ""));
+        outcome.words.push(format!(
             "Successfully installed skill: {} (scope: {}, location: {})",
             skill.name,
             args.scope.as_str(),
             skill.location.display()
         ));
     }
-    here.warn_of_distrust(args.scope);
-    Ok(Exit::Success)
+    outcome.change.source = Some(shown);
+    outcome.change.scope = Some(args.scope.told());
+    outcome.change.remarks.extend(here.distrust(args.scope));
+    args.telling.tell(&outcome, out)
 }
 
 fn found(args: &Args, source: &Source) -> Result<Package, Failure> {
     let root = source.root();
     let searched = args.path.as_ref().map(|path| root.join(path));
-    let searched = searched.as_deref().unwrap_or(root);
+    let searched = normalized(searched.as_deref().unwrap_or(root));
     complain(&format!(
         "Searching for skills in {}...",
         searched.display()
@@ -102,16 +111,29 @@ fn found(args: &Args, source: &Source) -> Result<Package, Failure> {
         name: &git::shown(&args.source),
         is_foreign: source.is_foreign(),
     });
-    package.map_err(|error| nothing_found(error, &|path| format!("`--path {}`", path.display())))
+    let named = |path: &Path| match path.to_str() {
+        Some("") => "without --path".to_owned(),
+        _ => format!("`--path {}`", path.display()),
+    };
+    package.map_err(|error| nothing_found(error, &named))
 }
 
 /// What is there instead is worth more than that nothing is.
 /// `named` says how to name a directory further down.
 pub(super) fn nothing_found(error: PackageError, named: &dyn Fn(&Path) -> String) -> Failure {
-    let PackageError::NoSkills { refused, below, .. } = &error else {
-        return Failure::bad_input(error);
+    let (below, further) = match &error {
+        PackageError::NoSkills { refused, below, .. } => {
+            say_refused(refused);
+            (below, "there are skills further down")
+        }
+        PackageError::NoDirectory { path, is_file, .. } if *is_file => {
+            let directory = Path::new(path).parent().unwrap_or(Path::new(""));
+            let hint = format!("it is a file: give its directory, {}", named(directory));
+            return Failure::bad_input(error).with_hint(hint);
+        }
+        PackageError::NoDirectory { below, .. } => (below, "there are skills"),
+        _ => return Failure::bad_input(error),
     };
-    say_refused(refused);
     let mut hints: Vec<String> = below
         .iter()
         .take(10)
@@ -127,29 +149,23 @@ pub(super) fn nothing_found(error: PackageError, named: &dyn Fn(&Path) -> String
     if hints.is_empty() {
         return failure;
     }
-    failure.with_hint(format!(
-        "there are skills further down: {}",
-        hints.join(", ")
-    ))
+    failure.with_hint(format!("{further}: {}", hints.join(", ")))
 }
 
 fn say_refused(refused: &[Refusal]) {
     for refusal in refused {
         complain(&format!(
-            "warning: `{}` {}",
+            "warning: `{}`: {}",
             refusal.path.display(),
             refusal.why
         ));
     }
 }
 
-pub(super) fn say_overwritten(skill: &Placed, place: &str) {
-    if skill.replaced {
-        complain(&format!(
-            r#"Skill "{}" already exists{place}. Overwriting..."#,
-            skill.name
-        ));
-    }
+pub(super) fn overwritten(skill: &Placed, place: &str) -> Option<String> {
+    let name = &skill.name;
+    let words = || format!(r#"Skill "{name}" already exists{place}. Overwriting..."#);
+    skill.replaced.then(words)
 }
 
 /// What was fetched is gone by the time that somebody could link it.

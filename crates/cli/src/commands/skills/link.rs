@@ -5,14 +5,17 @@ use std::path::Path;
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::home::skills::{Package, PackageRequest, Way};
+use lapidary::vocab::skills::SkillAction;
 
+use super::change::{Outcome, Telling};
 use super::common::{Here, ScopeArg, Workspace, recover};
 use super::consent::Asked;
-use super::install::{not_installed, nothing_found, say_overwritten};
+use super::install::{not_installed, nothing_found, overwritten};
+use super::source::{Verb, not_a_directory};
 use super::stop::Stop;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::complain;
+use crate::printer::{Printer, complain};
 
 /// Link skills from a directory, so that changes there count at once
 #[derive(Debug, clap::Args)]
@@ -24,7 +27,7 @@ Examples:
 On a terminal it shows what comes, and asks. Elsewhere it takes --consent.")]
 pub(crate) struct Args {
     /// The directory
-    #[arg(value_name = "PATH", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::DirPath, value_parser = NonEmptyStringValueParser::new())]
     path: String,
     /// For whom
     #[arg(long, value_enum, default_value_t = ScopeArg::User)]
@@ -34,9 +37,11 @@ pub(crate) struct Args {
     consent: bool,
     #[command(flatten)]
     workspace: Workspace,
+    #[command(flatten)]
+    telling: Telling,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = Here::read(&args.workspace)?;
     let target = here.target(args.scope)?;
     let stop = Stop::listen();
@@ -53,12 +58,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     }
     recover(&target, &|| stop.is_wanted())?;
     let placed = package.install_unless(&target, Way::Link, &|| stop.is_wanted());
+    let mut outcome = Outcome::of(SkillAction::Link);
     for skill in &placed.map_err(not_installed)? {
-        say_overwritten(skill, " at destination");
+        outcome.moved(skill);
+        outcome.words.extend(overwritten(skill, " at destination"));
     }
-    complain("Successfully linked skills.");
-    here.warn_of_distrust(args.scope);
-    Ok(Exit::Success)
+    outcome.words.push("Successfully linked skills.".to_owned());
+    outcome.change.source = Some(args.path.clone());
+    outcome.change.scope = Some(args.scope.told());
+    outcome.change.remarks.extend(here.distrust(args.scope));
+    args.telling.tell(&outcome, out)
 }
 
 fn found(args: &Args, here: &Here) -> Result<Package, Failure> {
@@ -66,6 +75,9 @@ fn found(args: &Args, here: &Here) -> Result<Package, Failure> {
     let root = root
         .canonicalize()
         .map_err(|error| Failure::bad_input(anyhow!("cannot read `{}`: {error}", args.path)))?;
+    if !root.is_dir() {
+        return Err(not_a_directory(&args.path, Verb::Link));
+    }
     let name = root.display().to_string();
     complain(&format!("Searching for skills in {name}..."));
     let package = Package::find(&PackageRequest {

@@ -4,11 +4,13 @@ use std::cmp::Ordering;
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use lapidary::home::skills::{SkillDefinition, by_name};
+use lapidary::home::skills::{SkillDefinition, SkillManager, by_name};
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{LIST_SCHEMA, SkillInfo, SkillList};
 
-use super::common::{self, Here, Workspace, on_a_line};
+use super::common::{self, Here, Workspace};
+use super::problems::{Problems, left_out};
+use super::row::{on_a_line, row};
 use crate::commands::sessions::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -42,7 +44,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         .filter(|skill| args.all || !skill.is_builtin)
         .collect();
     shown.sort_by(|one, other| order(one, other));
-    let warnings = here.warnings(&loaded);
+    let warnings = Problems::of(&here, &loaded).all();
+    let notes = notes(args, &here, &loaded);
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => {
             let skills = shown.into_iter().map(info).collect();
@@ -53,6 +56,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
                     schema,
                     skills,
                     warnings,
+                    notes,
                 },
             )?;
         }
@@ -61,12 +65,23 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
                 complain(&format!("warning: {warning}"));
             }
             text(&shown, out)?;
-            if let Some(why) = &loaded.sources().switched_off {
-                out.note(why)?;
+            for note in &notes {
+                out.note(note)?;
             }
         }
     }
     Ok(Exit::Success)
+}
+
+/// Which skills are not there, that somebody may look for.
+fn notes(args: &Args, here: &Here, loaded: &SkillManager) -> Vec<String> {
+    if let Some(why) = &loaded.sources().switched_off {
+        return vec![why.clone()];
+    }
+    let builtin = args.all.then(|| here.builtin().err()).flatten();
+    let builtin =
+        builtin.map(|why| format!("the skills that come with Gemini CLI cannot be shown: {why}"));
+    left_out(loaded).into_iter().chain(builtin).collect()
 }
 
 /// As Gemini CLI sorts them: its own last, then by name.
@@ -106,14 +121,13 @@ fn text(skills: &[&SkillDefinition], out: &mut Printer) -> io::Result<()> {
             out,
             "{bold}{name}{bold:#} {colour}{state}{colour:#}{builtin}"
         )?;
-        let indent = " ".repeat("  Description: ".len());
-        writeln!(
+        row(out, "  Description: ", &skill.description)?;
+        row(
             out,
-            "  Description: {}",
-            on_a_line(&skill.description, &indent)
+            "  Location:    ",
+            &skill.location.display().to_string(),
         )?;
-        let location = skill.location.display().to_string();
-        writeln!(out, "  Location:    {}\n", on_a_line(&location, &indent))?;
+        writeln!(out)?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow};
 use lapidary::drive::git::{self, CloneError, CloneRequest, Limits};
 use lapidary::drive::process::Supervisor;
 use lapidary::home::mark::{self, Held};
-use lapidary::home::skills::{ArchiveError, unpack};
+use lapidary::home::skills::{ArchiveError, FILE, normalized, unpack};
 
 use super::common::Here;
 use super::stop::{Stop, cancelled};
@@ -54,7 +54,7 @@ impl Source {
             clone(request, here, &fetched.source)?;
             return Ok(Self::Fetched(fetched));
         }
-        let path = here.place.environment.dir.join(source);
+        let path = normalized(&here.place.environment.dir.join(source));
         if let Err(error) = path.metadata() {
             return Err(not_there(source, &error));
         }
@@ -64,6 +64,9 @@ impl Source {
             let is_stopped = || request.stop.is_wanted();
             unpack(&path, &fetched.source, &is_stopped).map_err(not_unpacked)?;
             return Ok(Self::Fetched(fetched));
+        }
+        if !path.is_dir() {
+            return Err(not_a_directory(source, Verb::Install));
         }
         Ok(Self::Local(path))
     }
@@ -92,6 +95,40 @@ fn not_there(source: &str, error: &io::Error) -> Failure {
     }
     let hint = "give a directory, the address of a git repository, or a .skill file";
     Failure::bad_input(anyhow!("cannot read `{shown}`: {error}")).with_hint(hint)
+}
+
+/// Who takes directories.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Install,
+    Link,
+}
+
+/// A file instead of a directory: what to name instead, by what it is called. It is not opened, since it may be a pipe.
+pub(super) fn not_a_directory(source: &str, verb: Verb) -> Failure {
+    let path = Path::new(source);
+    let name = path.file_name().unwrap_or_default();
+    let is_one_of = |endings: &[&str]| {
+        let ending = path.extension().unwrap_or_default();
+        endings.iter().any(|one| ending.eq_ignore_ascii_case(one))
+    };
+    let hint = if name.eq_ignore_ascii_case(FILE) {
+        let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new("."));
+        format!("give its directory, `{}`", directory.display())
+    } else if verb == Verb::Link && is_one_of(&["skill"]) {
+        "`link` takes a directory; `lapidary skills install` unpacks it".to_owned()
+    } else if is_one_of(&["zip"]) {
+        let packed = path.with_extension("skill");
+        let packed = packed.display();
+        format!("an archive must be called .skill: rename it `{packed}` and install that")
+    } else if verb == Verb::Link {
+        "`link` takes a directory".to_owned()
+    } else {
+        "give a directory, the address of a git repository, or a .skill file".to_owned()
+    };
+    let shown = git::shown(source);
+    Failure::bad_input(anyhow!("`{shown}` is a file")).with_hint(hint)
 }
 
 fn not_unpacked(error: ArchiveError) -> Failure {

@@ -2,13 +2,16 @@
 
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
-use lapidary::home::skills;
+use lapidary::home::skills::{self, SkillManager};
+use lapidary::vocab::skills::SkillAction;
 
+use super::change::{Outcome, Telling};
 use super::common::{Here, ScopeArg, Workspace, recover};
 use super::install::not_installed;
+use super::missing::instead;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::complain;
+use crate::printer::Printer;
 
 /// Remove an installed or linked skill
 ///
@@ -29,29 +32,50 @@ pub(crate) struct Args {
     scope: ScopeArg,
     #[command(flatten)]
     workspace: Workspace,
+    #[command(flatten)]
+    telling: Telling,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = Here::read(&args.workspace)?;
     let (name, scope) = (&args.name, args.scope.as_str());
     let target = here.target(args.scope)?;
     recover(&target, &|| false)?;
+    let before = here.skills();
     let gone = skills::uninstall(&target, name).map_err(not_installed)?;
     let Some(gone) = gone else {
         let failure = anyhow!(r#"Skill "{name}" is not installed in the {scope} scope."#);
-        let hint = "`lapidary skills check` says where each skill is";
+        let hint = instead(name, args.scope, &before);
         return Err(Failure::bad_input(failure).with_hint(hint));
     };
-    complain(&format!(
+    let mut outcome = Outcome::of(SkillAction::Uninstall);
+    outcome.moved(&gone);
+    outcome.words.push(format!(
         "Successfully uninstalled skill: {name} (scope: {scope}, location: {})",
         gone.location.display()
     ));
-    let left = Here::read(&args.workspace)?.skills();
-    if let Some(other) = left.all_skills().iter().find(|skill| skill.name == *name) {
-        let other = other.location.display();
-        complain(&format!(
-            "warning: `{other}` has the same name, and counts now"
-        ));
-    }
-    Ok(Exit::Success)
+    outcome.change.name = Some(name.clone());
+    outcome.change.scope = Some(args.scope.told());
+    let after = Here::read(&args.workspace)?.skills();
+    outcome.change.remarks = namesake(name, &before, &after).into_iter().collect();
+    args.telling.tell(&outcome, out)
+}
+
+/// That another skill of the name counts, and whether it did before.
+fn namesake(name: &str, before: &SkillManager, after: &SkillManager) -> Option<String> {
+    let counting = |skills: &SkillManager| {
+        let mut all = skills.all_skills().iter();
+        let skill = all.find(|skill| skill.name == name);
+        skill.map(|skill| skill.location.clone())
+    };
+    let other = counting(after)?;
+    let word = if counting(before).as_ref() == Some(&other) {
+        "still counts"
+    } else {
+        "counts now"
+    };
+    Some(format!(
+        "`{}` has the same name, and {word}",
+        other.display()
+    ))
 }

@@ -95,7 +95,7 @@ fn people_see_the_same_and_nothing_reaches_their_terminal_unfiltered() {
         !stdout.contains('\u{1b}') && !stdout.contains('\u{7}'),
         "{stdout:?}"
     );
-    assert!(stdout.contains("BeforeAgent: 1 hook, parallel"), "{stdout}");
+    assert!(stdout.contains("BeforeAgent: 1 hook\n"), "{stdout}");
     assert!(stdout.contains("exit code 0"), "{stdout}");
 }
 
@@ -166,6 +166,8 @@ fn wrong_usage_is_told_apart_from_bad_input() {
         assert!(stderr.contains(words), "{args:?}: {stderr}");
     };
     check(&["PreToolUse"], 2, "there is no event `PreToolUse`");
+    check(&["PreToolUse"], 2, "here it is `BeforeTool`");
+    check(&["beforetool"], 2, "did you mean `BeforeTool`?");
     check(&["BeforeTool"], 2, "which one?");
     check(&["BeforeAgent", "--tool", "x"], 2, "not about a tool");
     check(
@@ -177,6 +179,17 @@ fn wrong_usage_is_told_apart_from_bad_input() {
         &["BeforeTool", "--tool", "x", "--input", "7"],
         13,
         "no JSON object",
+    );
+    let example = "hint: `--input` takes a JSON object such as '{\"file_path\": \"a\"}'";
+    check(
+        &["BeforeTool", "--tool", "x", "--input", "nojson"],
+        13,
+        example,
+    );
+    check(
+        &["BeforeTool", "--tool", "x", "--input", "@nowhere.json"],
+        13,
+        "cannot read `nowhere.json`",
     );
     check(
         &["BeforeAgent", "--input", r#"{"prompt":7}"#],
@@ -225,7 +238,7 @@ fn what_is_no_recording_is_refused_by_its_name() {
 fn a_workspace_that_is_not_there_is_refused() {
     let world = project(&json!({}));
     let (code, stdout, stderr) = shown(&world, &["BeforeAgent", "-C", "/nonexistent"]);
-    let said = "error: `/nonexistent` is no directory\n";
+    let said = "error: `/nonexistent` is not a directory\n";
     assert_eq!(
         (code, stdout.as_str(), stderr.as_str()),
         (Some(13), "", said)
@@ -279,4 +292,120 @@ fn interrupted_by(signal: Signal) {
     assert!(began.elapsed() < Duration::from_secs(5));
     assert_eq!(status.code(), Some(130));
     world.assert_nothing_is_left();
+}
+
+fn with_input(input: &str) -> [&str; 7] {
+    [
+        "hooks",
+        "test",
+        "BeforeTool",
+        "--tool",
+        "x",
+        "--input",
+        input,
+    ]
+}
+
+#[test]
+fn input_comes_from_a_file_or_from_stdin_too() {
+    let world = project(&json!({"BeforeTool": commands(&["true"])}));
+    fs::write(
+        world.path("project/input.json"),
+        r#"{"file_path":"of a file"}"#,
+    )
+    .unwrap();
+    let said = |input: &str, stdin: &[u8]| -> Value {
+        let told = output(world.lapidary(&with_input(input)), stdin);
+        let report: Value = serde_json::from_slice(&told.stdout).unwrap_or_default();
+        report["moments"][0]["payload"]["tool_input"]["file_path"].clone()
+    };
+    assert_eq!(said("@input.json", b""), "of a file");
+    assert_eq!(said("-", br#"{"file_path":"of stdin"}"#), "of stdin");
+    let endless = vec![b' '; (16 << 20) + 1];
+    let told = output(world.lapidary(&with_input("-")), &endless);
+    assert_eq!(told.status.code(), Some(13));
+}
+
+#[test]
+fn a_hook_that_does_not_run_is_told_of_with_its_reason() {
+    let named = |name: &str| json!({"type": "command", "command": "true", "name": name});
+    let world = project(&json!({
+        "SessionStart": [
+            {"matcher": "startup", "hooks": [named("context")]},
+            {"hooks": [named("guard"), named("runs")]},
+        ],
+    }));
+    let user = world.path("home/.gemini/settings.json");
+    fs::create_dir_all(user.parent().unwrap()).unwrap();
+    fs::write(&user, r#"{"hooksConfig": {"disabled": ["guard"]}}"#).unwrap();
+    let args = ["SessionStart", "--input", r#"{"source":"resume"}"#];
+    let report = tested(&world, &args);
+    let reasons = report["moments"][0]["notRun"].as_array().unwrap().iter();
+    let reasons: Vec<_> = reasons
+        .map(|it| (it["hook"].as_str().unwrap(), it["reason"].as_str().unwrap()))
+        .collect();
+    let off = format!("switched off by {}", user.display());
+    assert_eq!(
+        reasons,
+        [
+            ("context", "matcher \"startup\" is not \"resume\""),
+            ("guard", &*off)
+        ]
+    );
+    let (_, stdout, stderr) = shown(&world, &args);
+    assert!(
+        stdout.contains(&format!("\n  not run   guard: {off}\n")),
+        "{stdout}"
+    );
+    assert!(
+        stdout.contains("\n  not run   context: matcher \"startup\" is not \"resume\"\n"),
+        "{stdout}"
+    );
+    assert_eq!(
+        stderr,
+        "note: 3 hooks are new to Gemini CLI, which will announce them\n"
+    );
+    let (_, stdout, _) = shown(&world, &["SessionEnd"]);
+    assert!(
+        stdout.starts_with("SessionEnd exit: no hooks\n"),
+        "{stdout}"
+    );
+}
+
+/// `run --hooks` refuses, too.
+#[test]
+fn settings_that_cannot_be_read_are_no_success() {
+    let world = project(&json!({}));
+    fs::write(world.path("project/.gemini/settings.json"), "{\n").unwrap();
+    let (code, stdout, stderr) = shown(&world, &["BeforeAgent"]);
+    assert_eq!((code, stdout.as_str()), (Some(13), ""), "{stderr}");
+    assert!(
+        stderr.contains("settings.json` cannot be used: it is not valid JSON"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("lapidary hooks check"), "{stderr}");
+}
+
+#[test]
+fn text_is_said_to_be_for_the_user_alone() {
+    let world = project(&json!({"BeforeAgent": commands(&["echo mind the gap"])}));
+    let (_, stdout, _) = shown(&world, &["BeforeAgent"]);
+    let said = "  effect    shown to you, not to the model: mind the gap\n";
+    assert!(stdout.contains(said), "{stdout}");
+}
+
+#[test]
+fn misspelt_switches_are_named() {
+    let world = project(&json!({"BeforeAgent": commands(&["true"])}));
+    let settings = r#"{"hooksConfig": {"disabld": ["x"]}}"#;
+    fs::write(world.path("project/.gemini/settings.json"), settings).unwrap();
+    let meant =
+        "`hooksConfig.disabld`: is not a key that Gemini CLI knows; did you mean `disabled`?";
+    let (_, _, stderr) = shown(&world, &["BeforeAgent"]);
+    assert!(stderr.contains(meant), "{stderr}");
+    let report = tested(&world, &["BeforeAgent"]);
+    assert!(
+        report["warnings"][0].as_str().unwrap().ends_with(meant),
+        "{report}"
+    );
 }

@@ -35,14 +35,14 @@ fn what_git_says_takes_no_disk_and_what_it_hears_not_all_memory() {
 }
 
 /// A hundred thousand files that are one.
-const BOMB: &str = r#"
+const BOMB: &str = r"
 git init -q . && it=$(git hash-object -w --stdin </dev/null) && kind=blob && mode=100644
 for level in 1 2 3 4 5; do
     it=$(for name in 0 1 2 3 4 5 6 7 8 9; do printf '%s %s %s\t%s\n' $mode $kind $it $name; done | git mktree)
     kind=tree; mode=040000
 done
 git update-ref HEAD $(git -c user.name=a -c user.email=a@example.org commit-tree -m first $it)
-"#;
+";
 
 #[test]
 fn a_repository_of_more_files_than_it_has_bytes_is_given_up() {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::stage::{Stage, skill};
 use crate::usage::{assert_harmless, on_a_terminal, without_colours};
 
-fn assert_valid(schema: &str, value: &Value) {
+pub(super) fn assert_valid(schema: &str, value: &Value) {
     let schema = Published::named(schema).unwrap().schema();
     jsonschema::validate(&schema, value).unwrap();
 }
@@ -64,7 +64,7 @@ fn a_check_says_why() {
         skill("\"odd\"").replace("Does", "Does: it:"),
     );
     stage.write("project/.gemini/skills/left/SKILL.md", skill("left"));
-    let check = stage.object(&["check"]);
+    let check = stage.printed(&["check"], 3);
     assert_valid("skills-check", &check);
     let fates: Vec<_> = check["candidates"]
         .as_array()
@@ -191,7 +191,7 @@ fn a_source_without_skills_says_where_there_are_some() {
         "{said}"
     );
     assert!(
-        said.contains("warning: `ROOT/project/repo/bad/SKILL.md` does not begin"),
+        said.contains("warning: `ROOT/project/repo/bad/SKILL.md`: does not begin"),
         "{said}"
     );
     let ran = stage.run(&[

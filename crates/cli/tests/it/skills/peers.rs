@@ -124,7 +124,7 @@ fn gemini_cli_lists_the_same_skills_in_the_same_order_with_the_same_warnings() {
 
 /// What both say, without what only one says on the way.
 fn said(stage: &Stage, stderr: &str) -> Vec<String> {
-    let is_ours = |line: &str| line.starts_with("warning: ");
+    let is_ours = |line: &str| line.starts_with("warning: ") || line.starts_with("note: ");
     let lines = stage.anywhere(stderr);
     let lines = lines
         .lines()

@@ -216,7 +216,7 @@ fn a_skill_behind_a_link_is_checked_like_any_other() {
     ] {
         symlink(stage.path(to), skills.join(name)).unwrap();
     }
-    let check = stage.object(&["check"]);
+    let check = stage.printed(&["check"], 3);
     let told = |one: &Value| {
         let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
         let path = stage.anywhere(&text("path"));
@@ -284,12 +284,12 @@ fn the_page_on_settings_shows_what_is_printed() {
     );
     stage.write("project/.gemini/settings.json", "{}");
     let ran = stage.run(&["check", "--format", "text"]);
-    let said = stage.anywhere(&ran.stderr);
+    let said = stage.anywhere(&format!("{}{}", ran.stderr, ran.stdout));
     let said = said
         .replace("ROOT/home/", "/home/me/")
         .replace("ROOT/project/", "/home/me/shop/");
     let page = fs::read_to_string(crate::support::root().join("docs/settings.md")).unwrap();
-    assert_eq!(said.lines().count(), 2, "{said}");
+    assert_eq!(ran.stderr.lines().count(), 2, "{said}");
     assert!(page.contains(&said), "{said}");
 }
 

@@ -56,8 +56,13 @@ impl Stage {
 
     /// One that must go well and print an object.
     pub(super) fn object(&self, args: &[&str]) -> Value {
+        self.printed(args, 0)
+    }
+
+    /// The object that one prints that ends so.
+    pub(super) fn printed(&self, args: &[&str], code: i32) -> Value {
         let ran = self.run(args);
-        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(ran.code, Some(code), "{ran:?}");
         serde_json::from_str(&ran.stdout).unwrap()
     }
 

@@ -4,6 +4,7 @@ mod around;
 mod asked;
 mod cut_off;
 mod denied;
+mod distrust;
 mod heard;
 mod hidden;
 mod many;

@@ -283,9 +283,9 @@ async fn what_it_said_before_its_time_was_up_is_no_answer() {
 async fn complaints_without_end_do_not_drown_a_refusal() {
     let scene = Scene::new();
     let flood = "head -c 1100000 /dev/zero | tr '\\0' a >&2";
-    let refuses = hook(&format!("{flood}; exit 2"));
+    let silent = hook(&format!("{flood}; exit 2"));
     let says_so = hook(&format!("{flood}; echo '{{\"decision\":\"deny\"}}'"));
-    let fired = scene.fire(vec![refuses, says_so]).await;
+    let fired = scene.fire(vec![silent, says_so]).await;
     let [refused, said_so] = &fired.runs[..] else {
         panic!("{:?}", fired.runs)
     };

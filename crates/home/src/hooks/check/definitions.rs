@@ -1,23 +1,56 @@
 //! What is no hook: unknown events, odd values, a `type` that is none.
 
-use super::super::names::{claude_event, nearest};
-use super::super::{Event, LeftOut, Misfit, Registry};
+use super::super::names::{claude_event, other_event};
+use super::super::{LeftOut, Misfit, Registry};
 use super::{Found, Report, Severity};
+use crate::file;
 
 pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
     for left in &registry.left_out {
+        if left.misfit == Misfit::File {
+            unusable(report, left);
+            continue;
+        }
         let found = match left.misfit {
             Misfit::Event => event(left),
             // An extension that is not active has its reasons.
             Misfit::Extension => about(left, Severity::Note, "inactive_extension", None),
-            Misfit::File => about(left, Severity::Error, "unusable_file", None),
             Misfit::Type => about(left, Severity::Error, "bad_type", hint(left)),
-            Misfit::Shape | Misfit::Command | Misfit::Matcher | Misfit::Trust => {
+            Misfit::Shape | Misfit::Command | Misfit::Matcher | Misfit::Trust | Misfit::File => {
                 about(left, Severity::Error, "bad_definition", hint(left))
             }
         };
         report.add(&left.origin, &left.place, found);
     }
+}
+
+/// A file that cannot be used, with the place of the mistake if it has one.
+fn unusable(report: &mut Report<'_>, left: &LeftOut) {
+    let path = &left.origin;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut settings = report.setup.settings.files.iter();
+    let settings = settings.find(|file| file.path == *path);
+    let (place, why) = match settings.map(|file| &file.content) {
+        Some(Err(error)) => {
+            let why = format!("{}; {}", error.problem(), error.verdict(path));
+            (error.place(), why)
+        }
+        _ => match file::strict_object(path) {
+            Err(error) => (
+                error.place(),
+                format!("{}, so {} do not run", error.problem(), left.what),
+            ),
+            Ok(_) => (None, format!("is left out: {}", left.why)),
+        },
+    };
+    let found = Found {
+        severity: Severity::Error,
+        code: "unusable_file",
+        subject: &name,
+        sentence: format!("`{name}` {why}"),
+        hint: Some("correct the file there, or move it away".to_owned()),
+    };
+    report.add_at(path, place, found);
 }
 
 fn about<'a>(
@@ -44,16 +77,12 @@ fn named(left: &LeftOut) -> String {
 
 fn event(left: &LeftOut) -> Found<'_> {
     let name = &left.what;
-    let events = || Event::ALL.into_iter().map(Event::as_str);
     let hint = match claude_event(name) {
         Ok(Some(event)) => format!(
-            "that is Claude Code's name; here it is `{event}`: `lapidary hooks migrate --from-claude` translates hooks"
+            "that is Claude Code's name: rename it to `{event}`; names of tools in matchers and the unit of timeouts differ too"
         ),
         Ok(None) => "that is an event of Claude Code's; Gemini CLI has nothing like it".to_owned(),
-        Err(()) => match nearest(name, events()) {
-            Some(event) => format!("did you mean `{event}`?"),
-            None => format!("there are {}", events().collect::<Vec<_>>().join(", ")),
-        },
+        Err(()) => other_event(name),
     };
     Found {
         severity: Severity::Error,

@@ -21,10 +21,10 @@ pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
                 severity: Severity::Warning,
                 code: "all_disabled",
                 subject: "hooks",
-                sentence: format!(
-                    "`hooksConfig.enabled` switches off all {} hooks",
-                    registry.hooks.len()
-                ),
+                sentence: match registry.hooks.len() {
+                    1 => "`hooksConfig.enabled` switches off the only hook".to_owned(),
+                    count => format!("`hooksConfig.enabled` switches off all {count} hooks"),
+                },
                 hint: None,
             };
             report.add(path, &keys(&["hooksConfig", "enabled"]), all);
@@ -37,26 +37,33 @@ pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
 
 /// Switches that nobody can read.
 fn odd(report: &mut Report<'_>, path: &Path, config: Option<&Value>) {
-    let (place, what) = match config {
+    const NOTHING: (Severity, &str) = (Severity::Error, "it switches nothing off");
+    // What is added to the list of the defaults becomes an item of it.
+    const ONE: (Severity, &str) = (
+        Severity::Warning,
+        "Gemini CLI complains, and takes it for a list of that one name",
+    );
+    let ((severity, so), place, what) = match config {
         None => return,
         Some(Value::Object(config)) => match config.get("disabled") {
-            None | Some(Value::Array(_) | Value::String(_)) => return,
+            None | Some(Value::Array(_)) => return,
             Some(odd) => {
                 let place = keys(&["hooksConfig", "disabled"]);
-                (place, format!("{}, not a list of names", kind(odd)))
+                let so = if odd.is_string() { ONE } else { NOTHING };
+                (so, place, format!("{}, not a list of names", kind(odd)))
             }
         },
         Some(odd) => {
             let place = keys(&["hooksConfig"]);
-            (place, format!("{}, not an object", kind(odd)))
+            (NOTHING, place, format!("{}, not an object", kind(odd)))
         }
     };
     let name = place.join(".");
     let found = Found {
-        severity: Severity::Error,
+        severity,
         code: "bad_config",
-        subject: "hooksConfig",
-        sentence: format!("`{name}` is {what}: it switches nothing off"),
+        subject: &name,
+        sentence: format!("`{name}` is {what}: {so}"),
         hint: Some(r#"write `"hooksConfig": {"enabled": true, "disabled": ["name"]}`"#.to_owned()),
     };
     report.add(path, &place, found);
@@ -66,12 +73,9 @@ fn odd(report: &mut Report<'_>, path: &Path, config: Option<&Value>) {
 fn names(report: &mut Report<'_>, registry: &Registry, path: &Path, list: Option<&Value>) {
     let hooks = registry.hooks.iter();
     let known: HashSet<&str> = hooks.map(|entry| entry.hook.display_name()).collect();
-    let list = list
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .enumerate();
-    for (index, name) in list {
+    let alone = list.filter(|list| list.is_string()).into_iter();
+    let list = list.and_then(Value::as_array).into_iter().flatten();
+    for (index, name) in list.chain(alone).enumerate() {
         let place = keys(&["hooksConfig", "disabled", &index.to_string()]);
         let Some(name) = name.as_str() else { continue };
         let is_known = known.contains(name);

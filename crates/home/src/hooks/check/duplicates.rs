@@ -1,25 +1,15 @@
 //! What is written twice: keys, of which only the last counts, and hooks, which run once.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::super::Registry;
 use super::{Found, Report, Severity};
 use crate::jsonc::Node;
 
 pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
-    let mut files: HashSet<PathBuf> = HashSet::new();
-    let settings = report
-        .setup
-        .settings
-        .files
-        .iter()
-        .map(|file| file.path.clone());
-    let others = registry.hooks.iter().map(|entry| entry.hook.origin.clone());
-    for path in settings.chain(others) {
-        if files.insert(path.clone()) {
-            keys(report, &path);
-        }
+    for path in report.files(registry) {
+        keys(report, &path);
     }
     hooks(report, registry);
 }

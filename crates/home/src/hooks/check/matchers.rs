@@ -1,26 +1,20 @@
 //! Matchers that can never match, or that nobody looks at.
 
+use std::collections::HashSet;
+
 use super::super::matcher::{self, Found as Match};
 use super::super::names::{TOOLS, nearest, tool_meant};
-use super::super::{Entry, Event, Matching};
+use super::super::{Entry, Event, Hook, Matching};
 use super::{Found, Report, Severity};
+
+/// So many letters of a matcher are repeated.
+const SHOWN: usize = 80;
 
 /// The words that are in Gemini CLI's source but that nothing sends.
 const NEVER_SENT: [&str; 3] = ["logout", "prompt_input_exit", "other"];
 
 pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
-    let Some(pattern) = entry.hook.matcher.as_deref().map(matcher::trimmed) else {
-        return;
-    };
-    if pattern.is_empty() || pattern == "*" {
-        return;
-    }
-    let about = match entry.hook.event.matching() {
-        Matching::ToolName => tool(pattern),
-        Matching::Exact(words) => word(entry.hook.event, pattern, words),
-        Matching::Ignored => Some(ignored(entry.hook.event)),
-    };
-    if let Some((severity, code, sentence, hint)) = about {
+    if let Some((severity, code, sentence, hint)) = about(&entry.hook) {
         let subject = entry.hook.display_name();
         report.add_to(
             entry,
@@ -37,6 +31,35 @@ pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
 }
 
 type About = (Severity, &'static str, String, Option<String>);
+
+/// Why a hook's matcher can never match, if that is certain.
+pub(in crate::hooks) fn never_matches(hook: &Hook) -> Option<String> {
+    let (severity, code, sentence, _) = about(hook)?;
+    let is_dead = code == "bad_matcher" || code == "dead_matcher";
+    let is_all_of_it =
+        severity == Severity::Error || matches!(hook.event.matching(), Matching::Exact(_));
+    (is_dead && is_all_of_it).then_some(sentence)
+}
+
+fn about(hook: &Hook) -> Option<About> {
+    let pattern = hook.matcher.as_deref().map(matcher::trimmed)?;
+    if pattern.is_empty() || pattern == "*" {
+        return None;
+    }
+    match hook.event.matching() {
+        Matching::ToolName => tool(pattern),
+        Matching::Exact(words) => word(hook.event, pattern, words),
+        Matching::Ignored => Some(ignored(hook.event)),
+    }
+}
+
+/// A matcher as it is repeated: nobody reads hundreds of thousands of letters.
+fn shown(pattern: &str) -> String {
+    match pattern.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &pattern[..end]),
+        None => pattern.to_owned(),
+    }
+}
 
 fn ignored(event: Event) -> About {
     (
@@ -70,6 +93,7 @@ fn word(event: Event, pattern: &str, words: &[&'static str]) -> Option<About> {
     } else {
         format!("{event} has the words {}", sent.join(", "))
     };
+    let pattern = shown(pattern);
     let sentence = format!(
         "{event} compares a matcher letter for letter, and `{pattern}` is none of its words: the hook never runs"
     );
@@ -79,12 +103,16 @@ fn word(event: Event, pattern: &str, words: &[&'static str]) -> Option<About> {
 /// Tools are matched by a regular expression, and their names are known but for those of servers and agents.
 fn tool(pattern: &str) -> Option<About> {
     if let Some(words) = matcher::plain_words(pattern) {
-        return words.into_iter().find_map(|word| tool_word(pattern, word));
+        let mut seen = HashSet::new();
+        let mut words = words.into_iter().filter(|word| seen.insert(*word));
+        return words.find_map(|word| tool_word(pattern, word));
     }
     let found: Vec<Match> = TOOLS
         .iter()
         .map(|tool| matcher::search(pattern, tool))
         .collect();
+    let may_be_others = pattern.contains("mcp") || pattern.contains("discovered");
+    let pattern = shown(pattern);
     if let Some(Match::Unknown(why)) = found.iter().find(|it| matches!(it, Match::Unknown(_))) {
         let sentence =
             format!("nobody can tell what `{pattern}` matches: {why}; Lapidary runs the hook");
@@ -102,7 +130,6 @@ fn tool(pattern: &str) -> Option<About> {
         ));
     }
     let is_dead = found.iter().all(|it| *it == Match::Certain(false));
-    let may_be_others = pattern.contains("mcp") || pattern.contains("discovered");
     if !is_dead || may_be_others {
         return None;
     }
@@ -114,12 +141,16 @@ fn tool(pattern: &str) -> Option<About> {
 fn tool_word(pattern: &str, word: &str) -> Option<About> {
     let is_known = TOOLS.iter().any(|tool| tool.contains(word));
     let of_others = word.starts_with("mcp_") || word.starts_with("discovered_tool_");
+    if is_known || of_others {
+        return None;
+    }
     let whole = if pattern == word {
         String::new()
     } else {
-        format!(" (of `{pattern}`)")
+        format!(" (of `{}`)", shown(pattern))
     };
-    if let Some(tool) = tool_meant(word).filter(|_| !is_known) {
+    let word = &*shown(word);
+    if let Some(tool) = tool_meant(word) {
         let others = pattern
             .split('|')
             .any(|other| TOOLS.iter().any(|tool| tool.contains(other)));
@@ -136,9 +167,6 @@ fn tool_word(pattern: &str, word: &str) -> Option<About> {
             sentence,
             Some(format!("write `{tool}`")),
         ));
-    }
-    if is_known || of_others {
-        return None;
     }
     let sentence = format!("`{word}`{whole} is in the name of none of Gemini CLI's own tools");
     let hint = nearest(word, TOOLS.into_iter()).map(|tool| format!("did you mean `{tool}`?"));

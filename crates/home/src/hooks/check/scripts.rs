@@ -81,6 +81,11 @@ fn present(report: &mut Report<'_>, entry: &Entry, path: &Path, wanted: Use) {
             format!("its script `{shown}` is a directory"),
             None,
         )),
+        Ok(about) if wanted == Use::Run && !about.is_file() => Err((
+            "missing_script",
+            format!("its script `{shown}` is not a regular file"),
+            None,
+        )),
         Ok(about) if wanted == Use::Run && !is_executable(&about) => Err((
             "not_executable",
             format!("its script `{shown}` is not executable, so the shell cannot start it"),

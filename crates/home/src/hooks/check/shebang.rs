@@ -1,7 +1,6 @@
 //! The first line of a script that is to run by itself: whether what it names can run it.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::super::Entry;
@@ -30,9 +29,7 @@ pub(super) fn look(report: &mut Report<'_>, entry: &Entry, path: &Path) {
 
 /// What is behind `#!`, if a file begins like that.
 fn first_line(path: &Path) -> Option<String> {
-    let file = file::open_regular(path).ok()??;
-    let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    let bytes = file::first_bytes(path, LONGEST)?;
     let line = bytes.strip_prefix(b"#!")?;
     let line = line.split(|byte| *byte == b'\n').next()?;
     Some(String::from_utf8_lossy(line).into_owned())

@@ -1,6 +1,5 @@
 //! Hooks that mean to say no and may not be heard. Nothing is run: scripts are read, so all of this is suspicion.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use super::super::{Entry, Event};
@@ -276,9 +275,7 @@ fn exit_at(line: &str, code: &str) -> Option<usize> {
 
 /// The text of a script that is one: short, regular, without zero bytes.
 fn readable(path: &Path) -> Option<String> {
-    let file = file::open_regular(path).ok()??;
-    let mut bytes = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
+    let bytes = file::first_bytes(path, LONGEST + 1)?;
     let is_text = bytes.len() as u64 <= LONGEST && !bytes.contains(&0);
     is_text.then(|| String::from_utf8_lossy(&bytes).into_owned())
 }

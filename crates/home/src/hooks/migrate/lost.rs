@@ -85,6 +85,15 @@ pub(super) fn answers(spot: &Spot<'_>, command: &str) -> Option<String> {
     })
 }
 
+/// What these print is context for the model in Claude Code, and a message for the user in Gemini CLI 0.61.
+pub(super) fn context(spot: &Spot<'_>, command: &str) -> Option<String> {
+    let is_context = matches!(spot.event, "UserPromptSubmit" | "SessionStart");
+    (is_context && !command.contains("additionalContext")).then(|| {
+        let said = "text that it prints is shown to you, not to the model: print `{\"hookSpecificOutput\": {\"additionalContext\": \"…\"}}`";
+        spot.told("command", said)
+    })
+}
+
 impl Spot<'_> {
     fn told(&self, field: &str, sentence: &str) -> String {
         let Self { path, place, .. } = self;

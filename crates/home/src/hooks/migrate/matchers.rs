@@ -1,5 +1,7 @@
 //! Matchers: names of tools, and words of sessions.
 
+use std::collections::HashSet;
+
 use super::super::matcher::{self, Found};
 use super::super::names::CLAUDE_TOOLS;
 use super::super::{Event, Matching};
@@ -8,7 +10,8 @@ use super::super::{Event, Matching};
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Translated {
     pub(super) matchers: Vec<Option<String>>,
-    pub(super) lost: Vec<String>,
+    /// What is lost, and why.
+    pub(super) lost: Vec<(String, String)>,
     pub(super) remarks: Vec<String>,
 }
 
@@ -64,8 +67,21 @@ pub(super) fn tool(matcher: &str) -> Translated {
     } else {
         out
     };
-    translated.matchers.push(Some(out));
+    translated.matchers.push(Some(each_once(out)));
     translated
+}
+
+/// Two tools of Claude Code's may be one here.
+fn each_once(matcher: String) -> String {
+    let Some(words) = matcher::plain_words(&matcher) else {
+        return matcher;
+    };
+    let mut seen = HashSet::new();
+    let words: Vec<_> = words
+        .into_iter()
+        .filter(|word| seen.insert(*word))
+        .collect();
+    words.join("|")
 }
 
 /// A text as words and what is between them.
@@ -107,18 +123,20 @@ pub(super) fn words(event: Event, matcher: &str) -> Translated {
                     translated.matchers.push(ours);
                 }
             }
-            None => translated
-                .lost
-                .push(format!("{event} has no `{theirs}` in Gemini CLI")),
+            None => translated.lost.push((
+                (*theirs).to_owned(),
+                format!("{event} has no `{theirs}` in Gemini CLI"),
+            )),
         }
     }
     if translated.matchers.is_empty() && translated.lost.is_empty() {
         let Matching::Exact(known) = event.matching() else {
             return translated;
         };
-        translated.lost.push(format!(
-            "it matches none of the words of {event}: {}",
-            known.join(", ")
+        let known = known.join(", ");
+        translated.lost.push((
+            matcher.to_owned(),
+            format!("it matches none of the words of {event}: {known}"),
         ));
     }
     translated
@@ -131,9 +149,10 @@ pub(super) fn ignored(event: Event, matcher: &str) -> Translated {
         && !is_all(matcher)
         && matcher::search(matcher, PERMISSION) == Found::Certain(false);
     if is_lost {
-        translated
-            .lost
-            .push("Gemini CLI notifies of permission prompts only".to_owned());
+        translated.lost.push((
+            matcher.to_owned(),
+            "Gemini CLI notifies of permission prompts only".to_owned(),
+        ));
     } else {
         translated.matchers.push(None);
     }
@@ -159,6 +178,8 @@ mod tests {
         check("mcp__github__search", "mcp_github_search");
         check("mcp__.*__write.*", "mcp_.*_write.*");
         check("MultiEdit", "replace");
+        check("Edit|MultiEdit|Write", "replace|write_file");
+        check("^(Edit|MultiEdit)$", "^(replace|replace)$");
         check("NotebookEdit", "NotebookEdit");
         assert_eq!(tool("NotebookEdit|Bash").remarks.len(), 1);
         assert_eq!(tool("*").matchers, [None]);
@@ -177,7 +198,10 @@ mod tests {
         assert_eq!(translated.matchers, some(&["startup", "resume"]));
         assert_eq!(
             translated.lost,
-            ["SessionStart has no `compact` in Gemini CLI"]
+            [(
+                "compact".to_owned(),
+                "SessionStart has no `compact` in Gemini CLI".to_owned()
+            )]
         );
         assert_eq!(
             words(Event::SessionEnd, "other|prompt_input_exit").matchers,

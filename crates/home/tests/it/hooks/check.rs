@@ -137,7 +137,12 @@ fn hints_say_what_to_write() {
         "write one definition for each word, or leave the matcher out"
     );
     assert_eq!(hint("SessionStart", "Startup"), "did you mean `startup`?");
-    assert!(hint("PreToolUse", "").contains("`BeforeTool`"));
+    // It stands in settings of Gemini CLI, which `migrate` does not translate.
+    let claude = hint("PreToolUse", "");
+    assert!(
+        claude.contains("rename it to `BeforeTool`") && !claude.contains("migrate"),
+        "{claude}"
+    );
     assert_eq!(hint("beforetool", ""), "did you mean `BeforeTool`?");
     assert!(hint("Frobnicate", "").starts_with("there are BeforeTool, AfterTool"));
     assert!(hint("TaskCompleted", "").contains("nothing like it"));
@@ -227,6 +232,13 @@ fn switches_are_found_with_the_file_that_has_them() {
         ],
     );
     check(
+        r#"{"hooksConfig": {"disabled": "true"}}"#,
+        &[
+            "warning bad_config settings.json:1:18",
+            "note disabled settings.json:1:18",
+        ],
+    );
+    check(
         r#"{"hooks": {"enabled": false}}"#,
         &["error old_key settings.json:1:12"],
     );
@@ -270,7 +282,7 @@ fn an_untrusted_folder_is_said_and_all_else_is_found_all_the_same() {
     assert!(
         findings[2]
             .sentence
-            .contains("none of the 2 hooks in settings here, not even the 1 that are not"),
+            .contains("none of the 2 hooks in settings here, not even the one that is not"),
         "{}",
         findings[2].sentence
     );
@@ -393,7 +405,15 @@ fn scripts_that_say_no_in_silence_are_suspected() {
 #[test]
 fn files_that_cannot_be_used_are_errors() {
     let machine = trusted().file(USER, "{ no");
-    assert_eq!(told(&machine), ["error unusable_file settings.json"]);
+    assert_eq!(told(&machine), ["error unusable_file settings.json:1:3"]);
+    let found = findings(&machine);
+    let sentence = &found[0].sentence;
+    assert!(
+        sentence.starts_with("`settings.json` is not valid JSON: "),
+        "{sentence}"
+    );
+    assert!(!sentence.contains("line 1 column"), "{sentence}");
+    assert!(found[0].hint.is_some());
     let folder = "home/.gemini/extensions/ext";
     let machine = trusted()
         .file(
@@ -401,7 +421,7 @@ fn files_that_cannot_be_used_are_errors() {
             r#"{"name": "ext", "version": "1.0.0"}"#,
         )
         .file(&format!("{folder}/hooks/hooks.json"), "{ no");
-    assert_eq!(told(&machine), ["error unusable_file hooks.json"]);
+    assert_eq!(told(&machine), ["error unusable_file hooks.json:1:3"]);
 }
 
 #[test]
@@ -471,4 +491,143 @@ fn thousands_of_hooks_are_looked_at_in_bounded_time() {
         Severity::Error,
         "an error among the rest is one"
     );
+}
+
+#[test]
+fn keys_that_nobody_knows_are_found_with_what_was_meant() {
+    let settings = r#"{
+"hooksConfig": {"disabld": ["g"]},
+"hooksConfg": {},
+"hooks": {"BeforeTool": [{"matchr": "write_file", "_why": "", "hooks": [
+{"type": "command", "command": "echo x", "name": "g", "timout": 5, "env": {}},
+{"type": "command", "command": "true", "enabled": false}]}],
+"AfterTool": {"sequential": true, "hooks": [], "if": "x"}}}"#;
+    let machine = trusted().file(WORKSPACE, settings);
+    let unknown: Vec<_> = findings(&machine)
+        .into_iter()
+        .filter(|finding| finding.code == "unknown_key")
+        .map(|finding| {
+            assert_eq!(finding.severity, Severity::Warning);
+            let place = finding.place.unwrap().to_string();
+            let key = finding.sentence.split('`').nth(1).unwrap().to_owned();
+            (place, key, finding.hint.unwrap_or_default())
+        })
+        .collect();
+    let expected = [
+        ("2:17", "disabld", "did you mean `disabled`?"),
+        ("3:1", "hooksConfg", "did you mean `hooksConfig`?"),
+        ("4:27", "matchr", "did you mean `matcher`?"),
+        ("5:55", "timout", "did you mean `timeout`?"),
+        (
+            "6:40",
+            "enabled",
+            "`hooksConfig.disabled` has the names of hooks that are switched off",
+        ),
+        ("7:48", "if", ""),
+    ];
+    let unknown: Vec<_> = unknown
+        .iter()
+        .map(|(at, key, hint)| (&**at, &**key, &**hint))
+        .collect();
+    assert_eq!(unknown, expected);
+    // What the settings' own reader says is not said twice.
+    let at = |line: usize| {
+        findings(&machine)
+            .iter()
+            .filter(|it| it.place.is_some_and(|it| it.line == line))
+            .count()
+    };
+    assert_eq!((at(2), at(3)), (1, 1));
+}
+
+#[test]
+fn what_the_settings_reader_complains_about_is_found() {
+    let machine = trusted().file(WORKSPACE, r#"{"hooksConfig": {"enabled": "perhaps"}}"#);
+    assert_eq!(told(&machine), ["warning bad_value settings.json:1:18"]);
+}
+
+#[test]
+fn names_that_javascript_has_uses_for_are_no_events_either() {
+    let machine = trusted().file(
+        WORKSPACE,
+        r#"{"hooks": {"__proto__": [], "constructor": []}}"#,
+    );
+    let expected = [
+        "error unknown_event settings.json:1:12",
+        "error unknown_event settings.json:1:29",
+    ];
+    assert_eq!(told(&machine), expected);
+}
+
+/// Nothing ever comes out of a pipe that nobody writes to.
+#[test]
+fn a_pipe_is_no_script_and_is_not_waited_for() {
+    for (command, expected) in [
+        ("./pipe", &["error missing_script settings.json:2:47"][..]),
+        ("bash pipe", &[]),
+        ("python3 ./pipe", &[]),
+    ] {
+        let settings = format!(
+            "{{\"hooks\": {{\"BeforeTool\": [\n{}]}}}}",
+            hook("", command)
+        );
+        let machine = trusted().file(WORKSPACE, &settings);
+        let pipe = machine.project().join("pipe");
+        let mut mkfifo = std::process::Command::new("mkfifo");
+        assert!(
+            mkfifo
+                .args(["-m", "755"])
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let (tell, hear) = std::sync::mpsc::channel();
+        std::thread::spawn(move || tell.send(told(&machine)));
+        let told = hear.recv_timeout(std::time::Duration::from_secs(10));
+        assert_eq!(told.as_deref().unwrap(), expected, "{command}");
+    }
+}
+
+#[test]
+fn a_matcher_of_any_length_is_looked_at_in_bounded_time() {
+    for word in ["a|", "nothing_like_it|", "Bash|"] {
+        let matcher = word.repeat(400_000 / word.len()) + "glob";
+        let settings = format!(
+            "{{\"hooks\": {{\"BeforeTool\": [{}]}}}}",
+            hook(&matcher, "true")
+        );
+        let machine = trusted().file(WORKSPACE, &settings);
+        let start = std::time::Instant::now();
+        let findings = findings(&machine);
+        assert!(
+            start.elapsed().as_millis() < 1500,
+            "{word}: {:?}",
+            start.elapsed()
+        );
+        assert!(findings.iter().all(|it| it.sentence.len() < 400), "{word}");
+    }
+}
+
+#[test]
+fn text_that_only_the_user_sees_is_noted_where_that_is_certain() {
+    let check = |event: &str, command: &str, expected: &[&str]| {
+        let settings = format!(
+            "{{\"hooks\": {{\"{event}\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{command}\"}}]}}]}}}}"
+        );
+        let machine = trusted().file(WORKSPACE, &settings);
+        fs::write(machine.project().join("CONTEXT.md"), "# Rules").unwrap();
+        fs::write(machine.project().join("answer.json"), "{}").unwrap();
+        let codes: Vec<_> = findings(&machine).iter().map(|it| it.code).collect();
+        assert_eq!(codes, expected, "{event} {command}");
+    };
+    for event in ["SessionStart", "BeforeAgent"] {
+        check(event, "cat CONTEXT.md", &["shown_only"]);
+        check(event, "echo be kind", &["shown_only"]);
+        check(event, "cat answer.json", &[]);
+        check(event, "cat gone.md", &[]);
+        check(event, "cat CONTEXT.md | jq -Rs .", &[]);
+        check(event, "echo '{}'", &[]);
+    }
+    check("AfterTool", "cat CONTEXT.md", &[]);
 }

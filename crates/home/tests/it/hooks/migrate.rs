@@ -43,7 +43,7 @@ fn units_names_and_events_are_gemini_clis() {
     assert_eq!(
         hooks,
         json!({
-            "BeforeTool": [{"matcher": "replace|replace|write_file", "hooks": [
+            "BeforeTool": [{"matcher": "replace|write_file", "hooks": [
                 {"type": "command", "command": "\"${GEMINI_PROJECT_DIR}\"/.claude/hooks/guard.sh", "timeout": 30_000},
             ]}],
             "AfterTool": [{"matcher": "grep_search|list_directory", "hooks": [{"type": "command", "command": "log", "timeout": 500}]}],
@@ -85,7 +85,7 @@ fn what_has_no_translation_is_named() {
         whys,
         [
             "TaskCompleted: Gemini CLI has no such event",
-            "Frobnicate: nobody knows such an event",
+            "Frobnicate: Gemini CLI has no such event",
             "judge: `hooks.Stop[0].hooks[0]` is of type `prompt`, which Claude Code alone has",
             "AfterAgent: `hooks.Stop[0].hooks[1]` has no command",
             "AfterAgent: `hooks.Stop[0].hooks[2]` has no type",
@@ -195,4 +195,32 @@ fn what_is_in_the_way_is_an_error() {
         Claude::read(&machine.project()),
         Err(MigrateError::Unreadable { .. })
     ));
+}
+
+/// In Claude Code their text is for the model.
+#[test]
+fn hooks_that_add_context_are_told_of() {
+    let list = |command: &str| json!([{"hooks": [{"type": "command", "command": command}]}]);
+    let told = |event: &str, command: &str| {
+        let (_, claude) = migrated(&json!({ event: list(command) }));
+        let remarks = claude.remarks.join("\n");
+        remarks.contains("shown to you, not to the model") && remarks.contains("additionalContext")
+    };
+    assert!(told("UserPromptSubmit", "cat CONTEXT.md"));
+    assert!(told("SessionStart", "./context.sh"));
+    assert!(!told("PreToolUse", "./context.sh"));
+    let (_, claude) = migrated(
+        &json!({"SessionStart": list("echo '{\"hookSpecificOutput\": {\"additionalContext\": \"x\"}}'")}),
+    );
+    assert_eq!(claude.remarks, [""; 0]);
+}
+
+#[test]
+fn of_a_matcher_only_what_is_lost_is_named() {
+    let (hooks, claude) = migrated(
+        &json!({"SessionEnd": [{"matcher": "logout|prompt_input_exit", "hooks": [{"type": "command", "command": "x"}]}]}),
+    );
+    assert_eq!(hooks["SessionEnd"][0]["matcher"], "exit");
+    let skipped: Vec<_> = claude.skipped.iter().map(|it| it.what.as_str()).collect();
+    assert_eq!(skipped, ["logout"]);
 }

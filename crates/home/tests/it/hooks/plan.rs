@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use lapidary_home::hooks::{Entry, Event, Hook, Order, Plan, Registry, Source};
+use serde_json::json;
+
+use super::{WORKSPACE, trusted};
 
 pub(super) fn hook(event: Event, name: &str, matcher: Option<&str>) -> Hook {
     Hook {
@@ -158,4 +161,40 @@ fn a_hook_whose_matcher_takes_for_ever_runs_and_says_why() {
         "{:?}",
         plan.diagnostics
     );
+}
+
+#[test]
+fn hooks_that_do_not_run_have_a_reason() {
+    let hook = |name: &str| json!({"type": "command", "command": "true", "name": name});
+    let settings = json!({
+        "hooksConfig": {"disabled": ["off"]},
+        "hooks": {
+            "BeforeTool": [
+                {"hooks": [hook("off"), hook("runs"), hook("runs")]},
+                {"matcher": "glob", "hooks": [hook("other")]},
+            ],
+            "SessionStart": [{"matcher": "startup", "hooks": [hook("start")]}],
+        },
+    });
+    let machine = trusted().file(WORKSPACE, &settings.to_string());
+    let registry = Registry::of(&machine.setup());
+    let whys = |event, context| -> Vec<String> {
+        let all = registry.passed_over(event, Some(context)).into_iter();
+        all.map(|it| format!("{}: {}", it.hook.display_name(), it.why))
+            .collect()
+    };
+    let file = machine.path(WORKSPACE);
+    assert_eq!(
+        whys(Event::BeforeTool, "write_file"),
+        [
+            format!("off: switched off by {}", file.display()),
+            "runs: the same hook runs already".to_owned(),
+            "other: matcher \"glob\" does not match \"write_file\"".to_owned(),
+        ]
+    );
+    assert_eq!(
+        whys(Event::SessionStart, "resume"),
+        ["start: matcher \"startup\" is not \"resume\""]
+    );
+    assert_eq!(whys(Event::SessionStart, "startup"), [""; 0]);
 }

@@ -197,7 +197,13 @@ fn unknown_events_are_warned_of_in_gemini_clis_words() {
     );
     assert_eq!(
         left_out(&registry),
-        ["PreToolUse at hooks.PreToolUse: there is no such event"]
+        [
+            "__proto__ at hooks.__proto__: there is no such event",
+            "constructor at hooks.constructor: there is no such event",
+            "__proto__ at hooks.__proto__: there is no such event",
+            "constructor at hooks.constructor: there is no such event",
+            "PreToolUse at hooks.PreToolUse: there is no such event",
+        ]
     );
 }
 

@@ -220,6 +220,11 @@ fn settings(dice: &mut Dice) -> Value {
     }
     if dice.chance(40) {
         let disabled = dice.some(2, |dice| dice.one_of(&["a", "b", "n", "m"]).to_owned());
+        // A single name counts as a list of one.
+        let disabled = match disabled.first().filter(|_| dice.chance(20)) {
+            Some(alone) => json!(alone),
+            None => json!(disabled),
+        };
         settings["hooksConfig"] = json!({"disabled": disabled});
     }
     settings

@@ -1,5 +1,8 @@
 //! What hooks are to be told: what somebody says, or every such moment of a recording.
 
+use std::fs::File;
+use std::io::{Read, stdin};
+
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::hooks::Surroundings;
 use lapidary::wire::gemini::hooks::{Details, Event, Input, Object, ToolCall};
@@ -7,6 +10,9 @@ use serde_json::{Value, json};
 
 use super::{Args, recorded};
 use crate::failure::Failure;
+
+/// So many bytes may be said to hooks.
+const LONGEST: u64 = 16 << 20;
 
 /// A moment, and what hooks are told then.
 pub(super) struct Moment {
@@ -38,7 +44,7 @@ pub(super) fn of(args: &Args, event: Event, around: &Surroundings) -> Result<Vec
 
 /// What somebody says, over what is usual.
 fn said(args: &Args, event: Event, around: &Surroundings) -> Result<Input, Failure> {
-    let given = args.input.as_deref().map(object).transpose()?;
+    let given = args.input.as_deref().map(given).transpose()?;
     let is_about_tool = matches!(event, Event::BeforeTool | Event::AfterTool);
     let own = match (&args.tool, is_about_tool) {
         (Some(tool), true) => {
@@ -65,13 +71,43 @@ fn said(args: &Args, event: Event, around: &Surroundings) -> Result<Input, Failu
     })
 }
 
-fn object(text: &str) -> Result<Object, Failure> {
-    let value: Value = serde_json::from_str(text)
-        .context("`--input` is no JSON")
-        .map_err(Failure::bad_input)?;
-    match value {
-        Value::Object(object) => Ok(object),
-        _ => Err(Failure::bad_input(anyhow!("`--input` is no JSON object"))),
+/// What `--input` says itself, or the file that it names, or stdin.
+fn given(said: &str) -> Result<Object, Failure> {
+    let (name, text) = match said.strip_prefix('@') {
+        Some(path) => {
+            let file = File::open(path).context(format!("cannot read `{path}`"));
+            (path, bounded(file.map_err(Failure::bad_input)?, path)?)
+        }
+        None if said == "-" => ("stdin", bounded(stdin(), "stdin")?),
+        None => ("--input", said.to_owned()),
+    };
+    object(&text, name)
+}
+
+/// All that there is to read, unless it is too much.
+fn bounded(source: impl Read, name: &str) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = source.take(LONGEST + 1).read_to_string(&mut text);
+    let read = read.context(format!("cannot read `{name}`"));
+    if read.map_err(Failure::bad_input)? as u64 > LONGEST {
+        let error = anyhow!("`{name}` is longer than {LONGEST} bytes");
+        return Err(Failure::bad_input(error));
+    }
+    Ok(text)
+}
+
+fn object(text: &str, name: &str) -> Result<Object, Failure> {
+    let example =
+        r#"`--input` takes a JSON object such as '{"file_path": "a"}', `@FILE`, or `-` for stdin"#;
+    let refused = |error| Failure::bad_input(error).with_hint(example);
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(refused(anyhow!("`{name}` is no JSON object"))),
+        Err(error) => {
+            let (line, column) = (error.line(), error.column());
+            let error = anyhow!("`{name}` is no JSON: line {line} column {column}");
+            Err(refused(error))
+        }
     }
 }
 

@@ -4,27 +4,27 @@ use std::time::Duration;
 
 use lapidary::drive::hooks::{Effect, Fired, Format, HookError, Ran};
 use lapidary::drive::process::Exit;
-use lapidary::home::hooks::{Event, Order, Plan, Registry};
+use lapidary::home::hooks::{Event, Order, PassedOver, Registry};
 use lapidary::vocab::Json;
 use lapidary::vocab::hook_test::{
-    HookEffect, HookEffectKind as Kind, HookFormat, HookMoment, HookOrder, HookTrial,
+    HookEffect, HookEffectKind as Kind, HookFormat, HookMoment, HookNotRun, HookOrder, HookTrial,
 };
 use lapidary::wire::gemini::hooks::{Input, Object};
 use serde_json::Value;
 
+use super::super::list::is_of_another;
+use super::Planned;
+
 /// What does not count, with its reason: of this event, or of no event at all.
 pub(super) fn left_out(registry: &Registry, event: Event) -> Vec<String> {
-    let is_other = |place: &[String]| {
-        let named = place.get(1).and_then(|name| name.parse::<Event>().ok());
-        named.is_some_and(|named| named != event)
-    };
     let all = registry.left_out.iter();
-    let all = all.filter(|left| !is_other(&left.place));
+    let all = all.filter(|left| !is_of_another(left, event));
     all.map(|left| format!("{}: {}: {}", left.origin.display(), left.what, left.why))
         .collect()
 }
 
-pub(super) fn moment(plan: &Plan, input: &Input, fired: &Fired) -> HookMoment {
+pub(super) fn moment(planned: &Planned, fired: &Fired) -> HookMoment {
+    let Planned { input, plan, .. } = planned;
     let effects = fired.effects().into_iter().map(effect).collect();
     let aggregate = fired.aggregate.as_ref();
     HookMoment {
@@ -38,6 +38,16 @@ pub(super) fn moment(plan: &Plan, input: &Input, fired: &Fired) -> HookMoment {
         effects,
         diagnostics: plan.diagnostics.clone(),
         hooks: fired.runs.iter().map(|ran| trial(ran, input)).collect(),
+        not_run: planned.passed_over.iter().map(not_run).collect(),
+    }
+}
+
+fn not_run(passed_over: &PassedOver) -> HookNotRun {
+    let PassedOver { hook, why } = passed_over;
+    HookNotRun {
+        hook: hook.display_name().to_owned(),
+        origin: hook.origin.display().to_string(),
+        reason: why.clone(),
     }
 }
 

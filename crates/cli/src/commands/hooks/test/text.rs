@@ -4,7 +4,9 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use lapidary::render::plain::sanitize;
-use lapidary::vocab::hook_test::{HookEffect, HookEffectKind, HookMoment, HookTest, HookTrial};
+use lapidary::vocab::hook_test::{
+    HookEffect, HookEffectKind, HookMoment, HookNotRun, HookTest, HookTrial,
+};
 
 use crate::printer::{Printer, complain};
 
@@ -15,9 +17,6 @@ const MOST_LINES: usize = 20;
 const LONGEST: usize = 2000;
 
 pub(super) fn show(test: &HookTest, out: &mut Printer) -> io::Result<()> {
-    for warning in &test.warnings {
-        complain(&format!("warning: Gemini CLI says: {warning}"));
-    }
     for left_out in &test.left_out {
         complain(&format!("warning: left out: {left_out}"));
     }
@@ -39,20 +38,22 @@ fn show_moment(event: &str, moment: &HookMoment, out: &mut Printer) -> io::Resul
         .context
         .as_deref()
         .map(|it| format!(" {}", one_line(it)));
-    let count = moment.hooks.len();
-    let hooks = if count == 1 { "hook" } else { "hooks" };
-    writeln!(
-        out,
-        "{event}{}: {count} {hooks}, {}",
-        context.unwrap_or_default(),
-        moment.order.as_str()
-    )?;
+    let hooks = match moment.hooks.len() {
+        0 => "no hooks".to_owned(),
+        1 => "1 hook".to_owned(),
+        count => format!("{count} hooks, {}", moment.order.as_str()),
+    };
+    writeln!(out, "{event}{}: {hooks}", context.unwrap_or_default())?;
     for diagnostic in &moment.diagnostics {
         writeln!(out, "  note      {}", one_line(diagnostic))?;
     }
     writeln!(out, "  payload   {}", shortened(moment.payload.as_str()))?;
     for (number, trial) in moment.hooks.iter().enumerate() {
         show_trial(number + 1, trial, out)?;
+    }
+    for HookNotRun { hook, reason, .. } in &moment.not_run {
+        let (hook, reason) = (one_line(hook), one_line(reason));
+        writeln!(out, "  not run   {hook}: {}", cut(&reason))?;
     }
     let none = || "nothing".to_owned();
     let aggregate = moment.aggregate.as_ref();
@@ -127,7 +128,11 @@ fn show_output(name: &str, text: &str, out: &mut Printer) -> io::Result<()> {
 
 fn show_effect(effect: &HookEffect, out: &mut Printer) -> io::Result<()> {
     let style = styled(&effect.effect, out.colour);
-    let word = effect.effect.as_str().replace('_', " ");
+    let word = match effect.effect {
+        // Claude Code gives it to the model.
+        HookEffectKind::Tell => "shown to you, not to the model".to_owned(),
+        _ => effect.effect.as_str().replace('_', " "),
+    };
     let text = effect.text.as_deref().map(one_line);
     let value = effect.value.as_ref().map(|value| shortened(value.as_str()));
     let what = text.or(value).map(|what| format!(": {}", cut(&what)));

@@ -99,7 +99,7 @@ fn a_link_that_leads_nowhere_is_somebodys_settings() {
         said.contains("settings.json") && said.contains("cannot be reached"),
         "{said}"
     );
-    assert_eq!(told.status.code(), Some(1), "{said}");
+    assert_eq!(told.status.code(), Some(3), "{said}");
 }
 
 #[test]

@@ -1,0 +1,65 @@
+//! What stands behind the options of a command, as sections of its page: the generator has one for all of it.
+
+use std::fmt::Write as _;
+
+/// How the generator calls it.
+const EXTRA: &str = ".SH EXTRA\n";
+
+/// The page with sections of their own for what has a heading, such as examples and exit codes, and one for all other paragraphs.
+pub(super) fn of(page: &str) -> String {
+    let Some((before, extra)) = page.split_once(EXTRA) else {
+        return page.to_owned();
+    };
+    let (extra, after) = extra.split_at(extra.find("\n.SH ").map_or(extra.len(), |end| end + 1));
+    let mut sections = String::new();
+    let mut notes = String::new();
+    for paragraph in extra.split("\n\n").map(|text| text.trim_matches('\n')) {
+        match headed(paragraph) {
+            Some((heading, lines)) => {
+                let heading = called(heading);
+                // As they were written: the formatter would fill lines up as if they were prose.
+                let _ = write!(sections, ".SH {heading}\n.nf\n{lines}\n.fi\n");
+            }
+            None if paragraph.is_empty() => {}
+            None => {
+                let _ = write!(notes, ".PP\n{paragraph}\n");
+            }
+        }
+    }
+    if !notes.is_empty() {
+        sections = format!("{sections}.SH NOTES\n{notes}");
+    }
+    format!("{before}{sections}{after}")
+}
+
+/// A heading, and indented lines below it.
+fn headed(paragraph: &str) -> Option<(&str, &str)> {
+    let (heading, lines) = paragraph.split_once('\n')?;
+    let is_indented = lines.lines().all(|line| line.starts_with("  "));
+    heading
+        .strip_suffix(':')
+        .filter(|_| is_indented)
+        .map(|heading| (heading, lines))
+}
+
+/// What pages usually call it.
+fn called(heading: &str) -> String {
+    let first = heading.split(',').next().unwrap_or(heading);
+    match first {
+        "Exit codes" => r#""EXIT STATUS""#.to_owned(),
+        other => format!(r#""{}""#, other.to_uppercase()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+
+    #[test]
+    fn what_has_a_heading_is_a_section_and_the_rest_is_prose() {
+        let page = ".SH OPTIONS\nx\n.SH EXTRA\nExamples:\n  one\n  two\n\nWords.\n\nExit codes:\n  0   fine\n\nMore.\n.SH VERSION\nv1\n";
+        let expected = ".SH OPTIONS\nx\n.SH \"EXAMPLES\"\n.nf\n  one\n  two\n.fi\n.SH \"EXIT STATUS\"\n.nf\n  0   fine\n.fi\n.SH NOTES\n.PP\nWords.\n.PP\nMore.\n.SH VERSION\nv1\n";
+        assert_eq!(of(page), expected);
+        assert_eq!(of(".SH OPTIONS\n"), ".SH OPTIONS\n");
+    }
+}

@@ -1,0 +1,87 @@
+//! What is said when skills have changed: Gemini CLI's own words, or an object for programs.
+
+use std::path::Path;
+
+use lapidary::home::settings::Scope;
+use lapidary::home::skills::{Placed, Toggled};
+use lapidary::vocab::line;
+use lapidary::vocab::skills::{CHANGE_SCHEMA, MovedSkill, SkillAction, SkillChange};
+
+use crate::commands::sessions::Format;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// How a change is told. Gemini CLI's words are what scripts know, so that they come through a pipe, too.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct Telling {
+    /// What to print: text is Gemini CLI's words on stderr, also when piped
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// What became of it.
+pub(super) struct Outcome {
+    /// Gemini CLI's words for it.
+    pub(super) words: Vec<String>,
+    pub(super) change: SkillChange,
+}
+
+impl Telling {
+    pub(super) fn tell(self, outcome: &Outcome, out: &mut Printer) -> Result<Exit, Failure> {
+        if self.format == Format::Text {
+            outcome.words.iter().for_each(|words| complain(words));
+        }
+        for remark in &outcome.change.remarks {
+            complain(&format!("warning: {remark}"));
+        }
+        if self.format == Format::Json {
+            line::write(out, &outcome.change)?;
+        }
+        Ok(Exit::Success)
+    }
+}
+
+impl Outcome {
+    /// Of something about which nothing is known yet.
+    pub(super) fn of(action: SkillAction) -> Self {
+        let change = SkillChange {
+            schema: CHANGE_SCHEMA.to_owned(),
+            action,
+            name: None,
+            source: None,
+            scope: None,
+            applied: false,
+            changed: Vec::new(),
+            skills: Vec::new(),
+            remarks: Vec::new(),
+        };
+        let words = Vec::new();
+        Self { words, change }
+    }
+
+    /// Of a list of disabled skills.
+    pub(super) fn of_lists(action: SkillAction, toggled: &Toggled) -> Self {
+        let mut outcome = Self::of(action);
+        let shown = |(_, file): &(Scope, std::path::PathBuf)| file.display().to_string();
+        outcome.words.push(toggled.message());
+        outcome.change.name = Some(toggled.name.clone());
+        outcome.change.applied = !toggled.modified.is_empty();
+        outcome.change.changed = toggled.modified.iter().map(shown).collect();
+        outcome
+    }
+
+    /// A skill came or went.
+    pub(super) fn moved(&mut self, skill: &Placed) {
+        self.change.applied = true;
+        self.change.skills.push(MovedSkill {
+            name: skill.name.clone(),
+            location: shown(&skill.location),
+            replaced: skill.replaced,
+        });
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,96 @@
+//! A name that no skill has that counts: where one is after all, or what was meant.
+
+use std::path::Path;
+
+use lapidary::home::skills::{SkillManager, Tier, Whereabouts};
+
+use super::common::ScopeArg;
+
+/// Why no skill of a name counts.
+pub(super) enum Missing {
+    /// There is one, where nothing counts.
+    LeftOut(String),
+    /// There is none. Somebody may have meant another.
+    Unknown(Option<String>),
+}
+
+impl Missing {
+    /// Nothing if one counts, disabled or not.
+    pub(super) fn of(name: &str, skills: &SkillManager) -> Option<Self> {
+        if skills.skill_by_name(name).is_some() {
+            return None;
+        }
+        let mut found = skills.sources().whereabouts(name).into_iter();
+        let called = found.find(|found| found.name.to_lowercase() == name.to_lowercase());
+        Some(match called.and_then(|found| found.left_out) {
+            Some(why) => Self::LeftOut(why),
+            None => Self::Unknown(skills.sources().nearest(name)),
+        })
+    }
+
+    /// As a remark on something that was done all the same.
+    pub(super) fn remark(&self, name: &str) -> String {
+        match self {
+            Self::LeftOut(why) => format!("skill `{name}` is left out here: {why}"),
+            Self::Unknown(None) => format!("there is no skill `{name}` here"),
+            Self::Unknown(Some(meant)) => {
+                format!("there is no skill `{name}` here; did you mean `{meant}`?")
+            }
+        }
+    }
+}
+
+/// What to do about a skill that is not installed in a scope.
+pub(super) fn instead(name: &str, scope: ScopeArg, skills: &SkillManager) -> String {
+    let found = skills.sources().whereabouts(name);
+    let mut called = found.iter().filter(|found| goes_by(found, name));
+    if let Some(found) = called.next() {
+        return elsewhere(found, scope);
+    }
+    match skills.sources().nearest(name) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "`lapidary skills check` says where each skill is".to_owned(),
+    }
+}
+
+/// Capitals count here, as they do for Gemini CLI when it uninstalls.
+fn goes_by(found: &Whereabouts, name: &str) -> bool {
+    found.name == name || found.directory.file_name() == Some(name.as_ref())
+}
+
+fn elsewhere(found: &Whereabouts, scope: ScopeArg) -> String {
+    let Whereabouts { name, tier, .. } = found;
+    let directory = found.directory.display();
+    match (tier, scope) {
+        (Tier::User, ScopeArg::Workspace) => format!("it is in `{directory}`: say --scope user"),
+        (Tier::Workspace, ScopeArg::User) => {
+            format!("it is in `{directory}`: say --scope workspace")
+        }
+        (Tier::Builtin, _) => format!(
+            "it comes with Gemini CLI: `lapidary skills disable {}` switches it off",
+            quoted(name)
+        ),
+        (Tier::Extension, _) => format!(
+            "it comes with the extension `{}`: `lapidary skills disable {}` switches it off",
+            found.extension.as_deref().unwrap_or_default(),
+            quoted(name)
+        ),
+        (Tier::UserAgents | Tier::WorkspaceAgents, _) => format!(
+            "it is in `{directory}`, where nothing is installed or uninstalled: remove it by hand"
+        ),
+        // Of its own scope only the one is left that has no directory of its own.
+        (Tier::User | Tier::Workspace, _) => {
+            let file = Path::new(&found.directory).join(lapidary::home::skills::FILE);
+            format!("it is `{}`: remove it by hand", file.display())
+        }
+    }
+}
+
+/// For a shell.
+fn quoted(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    if name.chars().all(is_plain) {
+        return name.to_owned();
+    }
+    format!("'{}'", name.replace('\'', r"'\''"))
+}

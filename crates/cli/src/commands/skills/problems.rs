@@ -1,0 +1,86 @@
+//! What is to be said beside the skills: about files that decide, and about skills that are not shown.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use lapidary::home::skills::{Conflict, SkillManager, SkillPlace, Tier};
+use lapidary::home::trust::{Doubt, Trust};
+use lapidary::home::{Notice, setup::Setup};
+
+use super::common::Here;
+
+/// What is wrong with the files that decide, and which skills take the place of others: a sentence each.
+pub(super) struct Problems {
+    /// Files that cannot be used. Gemini CLI does not start with them.
+    pub(super) errors: Vec<String>,
+    pub(super) warnings: Vec<String>,
+    /// How many of the warnings are about skills that take the place of others.
+    pub(super) conflicts: usize,
+}
+
+impl Problems {
+    pub(super) fn of(here: &Here, skills: &SkillManager) -> Self {
+        let notices = here.setup.notices.iter();
+        let (errors, warnings): (Vec<_>, Vec<_>) = notices
+            .filter(|notice| concerns_skills(notice))
+            .partition(|notice| is_error(notice, &here.setup));
+        let said = |notice: &Notice| notice.to_string();
+        let conflicts = skills.conflicts.iter().filter_map(Conflict::warning);
+        let conflicts: Vec<_> = conflicts.collect();
+        Self {
+            errors: errors.into_iter().map(said).collect(),
+            conflicts: conflicts.len(),
+            warnings: warnings.into_iter().map(said).chain(conflicts).collect(),
+        }
+    }
+
+    /// All of them, for those who only want to be told.
+    pub(super) fn all(self) -> Vec<String> {
+        self.errors.into_iter().chain(self.warnings).collect()
+    }
+}
+
+/// About a whole file, or about a key that decides which skills there are.
+fn concerns_skills(notice: &Notice) -> bool {
+    let key = notice.key.as_deref();
+    key.is_none_or(|key| key.starts_with("skills") || key.starts_with("security.folderTrust"))
+}
+
+/// Whether a file is of no use at all.
+fn is_error(notice: &Notice, setup: &Setup) -> bool {
+    let mut files = setup.settings.files.iter();
+    let is_bad = files.any(|file| file.path == notice.path && file.content.is_err());
+    let list = match &setup.trust {
+        Trust::Unknown(Doubt::BadFile { path, .. } | Doubt::UnreadFile { path, .. }) => Some(path),
+        _ => None,
+    };
+    is_bad || list == Some(&notice.path)
+}
+
+/// How many skills of the workspace are left out, if any.
+pub(super) fn left_out(skills: &SkillManager) -> Option<String> {
+    let places = skills.sources().places.iter();
+    let of_workspace =
+        |place: &&SkillPlace| place.tier >= Tier::Workspace && place.left_out.is_some();
+    let found = places.filter(of_workspace);
+    let found: Vec<_> = found.flat_map(|place| place.discover().skills).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    let loaded = skills.all_skills().iter();
+    // In a home that is the workspace they are the user's.
+    let mut seen: HashSet<PathBuf> = loaded.map(|skill| real(&skill.location)).collect();
+    let found = found.iter();
+    let count = found
+        .filter(|skill| seen.insert(real(&skill.location)))
+        .count();
+    let word = match count {
+        0 => return None,
+        1 => "skill",
+        _ => "skills",
+    };
+    Some(format!(
+        "{count} {word} of the workspace left out: it is not trusted; see `lapidary skills check`"
+    ))
+}

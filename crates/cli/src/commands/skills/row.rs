@@ -1,0 +1,61 @@
+//! Somebody else's words on lines of ours.
+
+use std::io::{self, Write as _};
+
+use lapidary::render::plain::sanitize;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::printer::Printer;
+
+/// Narrower than that, lines are left to the terminal.
+const NARROWEST: usize = 12;
+
+/// Somebody else's text on a line of ours: it can command no terminal, and what it has of lines cannot pass for ours.
+pub(super) fn on_a_line(text: &str, indent: &str) -> String {
+    let text = sanitize(text);
+    let text = text.trim_end();
+    text.replace('\n', &format!("\n{indent}"))
+}
+
+/// Writes a text behind our words. What does not fit on the terminal goes on below its beginning.
+pub(super) fn row(out: &mut Printer, start: &str, text: &str) -> io::Result<()> {
+    let indent = " ".repeat(start.width());
+    let room = out.width().map(|width| width.saturating_sub(start.width()));
+    let text = match room.filter(|room| *room >= NARROWEST) {
+        Some(room) => folded(&sanitize(text), room),
+        None => text.to_owned(),
+    };
+    writeln!(out, "{start}{}", on_a_line(&text, &indent))
+}
+
+/// Lines that are broken between words. A word stays whole: it may be a path that somebody copies.
+fn folded(text: &str, room: usize) -> String {
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        let mut row = String::new();
+        for word in line.split(' ') {
+            if !row.is_empty() && row.width() + 1 + word.width() > room {
+                rows.push(std::mem::take(&mut row));
+            } else if !row.is_empty() {
+                row.push(' ');
+            }
+            row.push_str(word);
+        }
+        rows.push(row);
+    }
+    rows.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folded;
+
+    #[test]
+    fn lines_are_broken_between_words_and_nowhere_else() {
+        assert_eq!(folded("one two three", 7), "one two\nthree");
+        assert_eq!(folded("a /very/long/path b", 6), "a\n/very/long/path\nb");
+        assert_eq!(folded("one\ntwo  x", 7), "one\ntwo  x");
+        assert_eq!(folded("漢字 漢字", 8), "漢字\n漢字");
+        assert_eq!(folded("", 8), "");
+    }
+}

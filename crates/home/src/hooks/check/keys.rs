@@ -1,0 +1,156 @@
+//! Keys that Gemini CLI passes over without a word, where hooks are written, and what was probably meant.
+
+use super::super::names::nearest;
+use super::super::{Event, Registry};
+use super::spots::Text;
+use super::{Found, Report, Severity};
+use crate::jsonc::Node;
+
+const SECTIONS: [&str; 2] = ["hooks", "hooksConfig"];
+const CONFIG: [&str; 3] = ["enabled", "disabled", "notifications"];
+const DEFINITION: [&str; 3] = ["matcher", "sequential", "hooks"];
+const HOOK: [&str; 6] = ["type", "command", "name", "description", "timeout", "env"];
+
+/// A key that nobody knows, and where it begins.
+struct Unknown {
+    key: String,
+    start: usize,
+    /// What it stands in: an event, or a section of the settings.
+    subject: String,
+    /// What that is.
+    within: Within,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Within {
+    Settings,
+    Config,
+    Definition,
+    Hook,
+}
+
+impl Within {
+    fn known(self) -> &'static [&'static str] {
+        match self {
+            Self::Settings => &SECTIONS,
+            Self::Config => &CONFIG,
+            Self::Definition => &DEFINITION,
+            Self::Hook => &HOOK,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Settings => "settings",
+            Self::Config => "`hooksConfig`",
+            Self::Definition => "a definition",
+            Self::Hook => "a hook",
+        }
+    }
+}
+
+pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
+    for path in report.files(registry) {
+        let Some(text) = report.spots.text(&path) else {
+            continue;
+        };
+        let unknown = unknown(text).into_iter();
+        let placed: Vec<_> = unknown.map(|it| (text.place(it.start), it)).collect();
+        for (place, unknown) in placed {
+            report.add_at(&path, Some(place), found(&unknown));
+        }
+    }
+}
+
+fn found(unknown: &Unknown) -> Found<'_> {
+    let Unknown { key, within, .. } = unknown;
+    let is_switch = *within == Within::Hook && matches!(key.as_str(), "enabled" | "disabled");
+    let hint = if is_switch {
+        Some("`hooksConfig.disabled` has the names of hooks that are switched off".to_owned())
+    } else {
+        let meant = nearest(key, within.known().iter().copied());
+        meant.map(|meant| format!("did you mean `{meant}`?"))
+    };
+    Found {
+        severity: Severity::Warning,
+        code: "unknown_key",
+        subject: &unknown.subject,
+        sentence: format!(
+            "`{key}` is not a key of {} that Gemini CLI knows: it is passed over",
+            within.words()
+        ),
+        hint,
+    }
+}
+
+fn unknown(text: &Text) -> Vec<Unknown> {
+    let mut found = Vec::new();
+    let root = &text.tree.root;
+    for child in &root.children {
+        let is_known = SECTIONS.contains(&child.key.as_str());
+        // Other sections are none of ours; one that is nearly ours is a slip.
+        if !is_known && nearest(&child.key, SECTIONS.into_iter()).is_some() {
+            found.push(Unknown {
+                key: child.key.clone(),
+                start: child.start,
+                subject: child.key.clone(),
+                within: Within::Settings,
+            });
+        }
+    }
+    if let Some(config) = root.child("hooksConfig") {
+        keys(&config.node, "hooksConfig", Within::Config, &mut found);
+    }
+    for event in root.child("hooks").iter().flat_map(|it| &it.node.children) {
+        if event.key.parse::<Event>().is_ok() {
+            for definition in items(text, &event.node) {
+                definition_keys(text, definition, &event.key, &mut found);
+            }
+        }
+    }
+    found
+}
+
+fn definition_keys(text: &Text, definition: &Node, event: &str, found: &mut Vec<Unknown>) {
+    // One without hooks is none, and that is said.
+    let Some(hooks) = definition
+        .child("hooks")
+        .filter(|_| is_object(text, definition))
+    else {
+        return;
+    };
+    keys(definition, event, Within::Definition, found);
+    let hooks = hooks.node.children.iter().map(|hook| &hook.node);
+    for hook in hooks.filter(|hook| is_object(text, hook)) {
+        keys(hook, event, Within::Hook, found);
+    }
+}
+
+fn keys(object: &Node, subject: &str, within: Within, found: &mut Vec<Unknown>) {
+    // Where comments are not allowed, people write them as keys.
+    let is_remark = |key: &str| key.starts_with(['_', '$', '/', '#']);
+    for child in &object.children {
+        let key = child.key.as_str();
+        if !within.known().contains(&key) && !is_remark(key) {
+            found.push(Unknown {
+                key: key.to_owned(),
+                start: child.start,
+                subject: subject.to_owned(),
+                within,
+            });
+        }
+    }
+}
+
+/// The items of a list; one that stands alone is a list of one.
+fn items<'a>(text: &Text, node: &'a Node) -> Vec<&'a Node> {
+    if is_object(text, node) {
+        return vec![node];
+    }
+    node.children.iter().map(|child| &child.node).collect()
+}
+
+fn is_object(text: &Text, node: &Node) -> bool {
+    let bytes = text.tree.plain.text.as_bytes();
+    bytes.get(node.span.start) == Some(&b'{')
+}

@@ -1,0 +1,34 @@
+//! What reading the settings has to say about hooks, unless it is said already.
+
+use std::collections::HashSet;
+
+use super::super::Registry;
+use super::super::notices::notices;
+use super::{Found, Report, Severity};
+
+pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
+    let findings = report.findings.iter();
+    let told: HashSet<_> = findings.map(|it| (it.path.clone(), it.place)).collect();
+    for notice in notices(report.setup, registry) {
+        let is_told = told.contains(&(notice.path.clone(), notice.place));
+        if is_told && notice.key.is_some() {
+            continue;
+        }
+        let (code, subject) = match notice.key.as_deref() {
+            Some(key) => ("bad_value", key),
+            None => ("left_out_file", "hooks"),
+        };
+        let sentence = match notice.key.as_deref() {
+            Some(key) => format!("`{key}` {}", notice.sentence),
+            None => notice.sentence.clone(),
+        };
+        let found = Found {
+            severity: Severity::Warning,
+            code,
+            subject,
+            sentence,
+            hint: None,
+        };
+        report.add_at(&notice.path, notice.place, found);
+    }
+}

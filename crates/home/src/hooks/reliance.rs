@@ -1,0 +1,59 @@
+//! What nobody who wants hooks should go on without.
+
+use std::path::{Path, PathBuf};
+
+use super::{Hook, Misfit, Registry};
+use crate::settings::Scope;
+use crate::setup::Setup;
+use crate::trust::{Doubt, Trust};
+
+/// A file without which nobody can tell which hooks there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it, in one sentence.
+    pub why: String,
+}
+
+impl Registry {
+    /// The file without which nobody can tell which hooks there are: one of the settings, the list of trusted folders, or the
+    /// hooks of an extension that is active. Gemini CLI does not start with the first two, and goes on without the third.
+    pub fn unusable(&self, setup: &Setup) -> Option<Unusable> {
+        let is_active = |path: &Path| {
+            let inactive = setup.extensions.iter().filter(|it| !it.is_active());
+            let mut inactive = inactive.map(|extension| &extension.directory);
+            !inactive.any(|directory| path.starts_with(directory))
+        };
+        let mut files = self.left_out.iter();
+        let file = files.find(|left| left.misfit == Misfit::File && is_active(&left.origin));
+        if let Some(left) = file {
+            return Some(Unusable {
+                path: left.origin.clone(),
+                why: left.why.clone(),
+            });
+        }
+        match &setup.trust {
+            Trust::Unknown(Doubt::BadFile { path, problem }) => Some(Unusable {
+                path: path.clone(),
+                why: format!("it {problem}"),
+            }),
+            Trust::Unknown(_) | Trust::Trusted(_) | Trust::Untrusted(_) => None,
+        }
+    }
+
+    /// The hooks of settings that do not run only because the folder is not trusted. What the folder itself switches off is among
+    /// them: it has no say in that.
+    pub fn withheld(setup: &Setup) -> Vec<Hook> {
+        if setup.is_trusted() {
+            return Vec::new();
+        }
+        let workspace = setup.in_scope(Scope::Workspace).map(|file| &file.path);
+        let all = Self::if_trusted(setup, true).hooks.into_iter();
+        let withheld = all.filter(|entry| {
+            let mut off = entry.disabled_by.iter();
+            entry.hook.scope.is_some() && off.all(|path| Some(path) == workspace)
+        });
+        withheld.map(|entry| entry.hook).collect()
+    }
+}

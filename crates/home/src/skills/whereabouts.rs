@@ -1,0 +1,71 @@
+//! Where the skills of a name are, those too that do not count.
+
+use std::path::PathBuf;
+
+use super::sources::{SkillPlace, Sources};
+use super::{SkillDefinition, Tier};
+use crate::hooks::nearest;
+
+/// Nobody mistypes longer names, and comparing them takes time.
+const LONGEST: usize = 64;
+
+/// A skill that goes by a name, wherever it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// What it is called in its front matter.
+    pub name: String,
+    /// Where it was found.
+    pub tier: Tier,
+    /// Its directory, or a link to it.
+    pub directory: PathBuf,
+    /// The extension that it comes with.
+    pub extension: Option<String>,
+    /// Why it does not count, if nothing there does.
+    pub left_out: Option<String>,
+}
+
+impl Sources {
+    /// The skills that go by a name, in all places, the strongest first. Capitals do not count. If none is called so: those
+    /// whose directory is.
+    pub fn whereabouts(&self, name: &str) -> Vec<Whereabouts> {
+        let wanted = name.to_lowercase();
+        let all = self.everywhere();
+        let is_called = |found: &&Whereabouts| found.name.to_lowercase() == wanted;
+        let found: Vec<_> = all.iter().filter(is_called).cloned().collect();
+        if !found.is_empty() {
+            return found;
+        }
+        let is_in = |found: &&Whereabouts| {
+            let directory = found.directory.file_name();
+            directory.is_some_and(|last| last.to_string_lossy().to_lowercase() == wanted)
+        };
+        all.iter().filter(is_in).cloned().collect()
+    }
+
+    /// The name of a skill, whether it counts or not, that somebody probably meant.
+    pub fn nearest(&self, name: &str) -> Option<String> {
+        let all = self.everywhere();
+        let names = all.iter().map(|found| found.name.as_str());
+        let names = names.filter(|name| name.len() <= LONGEST);
+        nearest(name, names).map(str::to_owned)
+    }
+
+    fn everywhere(&self) -> Vec<Whereabouts> {
+        let places = self.places.iter().rev();
+        places.flat_map(|place| self.in_place(place)).collect()
+    }
+
+    fn in_place(&self, place: &SkillPlace) -> Vec<Whereabouts> {
+        let left_out = self.switched_off.as_ref().or(place.left_out.as_ref());
+        let told = |skill: SkillDefinition| Whereabouts {
+            directory: skill.directory(),
+            name: skill.name,
+            tier: skill.tier,
+            extension: skill.extension_name,
+            left_out: left_out.cloned(),
+        };
+        // The last one counts.
+        let skills = place.discover().skills.into_iter().rev();
+        skills.map(told).collect()
+    }
+}
