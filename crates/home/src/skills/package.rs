@@ -84,7 +84,7 @@ impl Package {
                 source_name: request.name.to_owned(),
                 path: path.to_owned(),
                 is_file: directory.is_file(),
-                below: below(request.root, request.root),
+                below: request.below(request.root),
             });
         }
         if is_too_much(&directory) {
