@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapidary_home::hooks::{Event, LeftOut, Registry, Unusable};
+use lapidary_home::hooks::{Entry, Event, LeftOut, Registry, Unusable};
 use lapidary_home::settings::{Settings, Workspace};
 use lapidary_home::setup::Setup;
 use lapidary_home::{GeminiHome, Notice, Vars};
 
 use super::{Job, JobError};
-use crate::hooks::Surroundings;
+use crate::hooks::{Surroundings, named};
 use crate::talk::Hooks;
 
 /// Between an agent and its model there is no place for us.
@@ -108,9 +108,20 @@ fn notices(registry: &Registry) -> Vec<String> {
         let event = event_of(left);
         format!("`{what}`{event} of {origin} does not run: {}", left.why)
     });
+    let off = registry.hooks.iter().filter(|entry| !entry.enabled);
+    let off = off.map(
+        |Entry {
+             hook, disabled_by, ..
+         }| {
+            let files = disabled_by.iter().map(|path| path.display().to_string());
+            let (name, event) = (named(hook), hook.event);
+            let files = files.collect::<Vec<_>>().join(", ");
+            format!("`{name}` (`{event}`) is switched off by {files}")
+        },
+    );
     let warnings = registry.other_warnings().iter().cloned();
     let warnings = registry.announcement().into_iter().chain(warnings);
-    let mut notices: Vec<_> = warnings.chain(left_out).collect();
+    let mut notices: Vec<_> = warnings.chain(left_out).chain(off).collect();
     let is_enabled = |event: Event| {
         let mut enabled = registry.hooks.iter().filter(|entry| entry.enabled);
         enabled.any(|entry| entry.hook.event == event)

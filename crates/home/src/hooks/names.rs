@@ -126,7 +126,8 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     let scored =
         candidates.map(|candidate| (distance(&word, &candidate.to_ascii_lowercase()), candidate));
     let (distance, candidate) = scored.min_by_key(|(distance, _)| *distance)?;
-    (distance <= word.len().max(4) / 3).then_some(candidate)
+    // A word of which no letter is right was not meant to be this one.
+    (distance <= word.len().max(4) / 3 && distance < word.len()).then_some(candidate)
 }
 
 /// How many letters have to be put in, taken out, changed, or swapped with their neighbour. Words are short.

@@ -145,21 +145,27 @@ fn of_place(place: &SkillPlace, known: &Known<'_>) -> Vec<Candidate> {
         ..candidate(path, place.tier)
     }));
     for candidate in &mut candidates {
-        candidate.severity = severity(&candidate.fate, place);
+        candidate.severity = severity(candidate, place);
         candidate.links_to = links_to(&candidate.path, place);
     }
     candidates
 }
 
-/// What is wrong in a place that does not count hurts nobody yet.
-fn severity(fate: &Fate, place: &SkillPlace) -> Option<Severity> {
-    match fate {
+/// What is wrong in a place that does not count hurts nobody yet, and nothing is wrong with one file that is found on two ways.
+fn severity(candidate: &Candidate, place: &SkillPlace) -> Option<Severity> {
+    match &candidate.fate {
         Fate::Loaded | Fate::Disabled(_) => None,
+        Fate::Overridden(by) if is_same(by, &candidate.path) => None,
         Fate::Refused(_) if place.left_out.is_none() => Some(Severity::Error),
         Fate::Overridden(_) | Fate::LeftOut(_) | Fate::Refused(_) | Fate::NotLookedFor(_) => {
             Some(Severity::Warning)
         }
     }
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = one.canonicalize().ok();
+    real.is_some() && real == other.canonicalize().ok()
 }
 
 /// Where the link leads that a candidate is, or that its directory is. That of all skills is no candidate's.

@@ -228,7 +228,7 @@ fn hook(entry: &Entry, out: &mut Printer) -> io::Result<()> {
         )?;
     }
     if let Some(why) = hook.never_runs() {
-        writeln!(out, "      never runs: {}", plain(&why))?;
+        writeln!(out, "      Gemini CLI never runs it: {}", plain(&why))?;
     }
     Ok(())
 }

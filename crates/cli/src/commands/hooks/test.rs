@@ -145,9 +145,10 @@ struct Planned {
 fn planned(moment: Moment, registry: &Registry) -> Vec<Planned> {
     let is_fixed = moment.is_fixed;
     let plans = plans(moment, registry);
-    let run: HashSet<String> = plans
+    let stands = |hook: &Hook| (hook.origin.clone(), hook.place.clone());
+    let run: HashSet<_> = plans
         .iter()
-        .flat_map(|(_, plan)| plan.hooks.iter().map(Hook::key))
+        .flat_map(|(_, plan)| plan.hooks.iter().map(stands))
         .collect();
     let planned = plans
         .into_iter()
@@ -156,7 +157,7 @@ fn planned(moment: Moment, registry: &Registry) -> Vec<Planned> {
             let mut passed_over = Vec::new();
             if number == 0 {
                 passed_over = registry.passed_over(input.event(), input.context());
-                passed_over.retain(|it| !run.contains(&it.hook.key()));
+                passed_over.retain(|it| !run.contains(&stands(&it.hook)));
             }
             Planned {
                 input,

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use lapidary::home::hooks::nearest;
 use lapidary::home::skills::{Conflict, SkillManager, SkillPlace, Tier};
 use lapidary::home::trust::{Doubt, Trust};
 use lapidary::home::{Notice, setup::Setup};
@@ -40,10 +41,13 @@ impl Problems {
     }
 }
 
-/// About a whole file, or about a key that decides which skills there are.
+/// About a whole file, or about a key that decides which skills there are, or was meant to.
 fn concerns_skills(notice: &Notice) -> bool {
-    let key = notice.key.as_deref();
-    key.is_none_or(|key| key.starts_with("skills") || key.starts_with("security.folderTrust"))
+    let Some(key) = notice.key.as_deref() else {
+        return true;
+    };
+    let section = key.split('.').next().unwrap_or(key);
+    nearest(section, ["skills"].into_iter()).is_some() || key.starts_with("security.folderTrust")
 }
 
 /// Whether a file is of no use at all.

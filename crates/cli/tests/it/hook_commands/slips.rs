@@ -36,6 +36,30 @@ fn misspelt_keys_are_named_by_list_and_check() {
     said(&world.run(&["list", "--format", "text"]), 0, meant);
 }
 
+/// Nobody runs hooks then, and Gemini CLI does not start.
+#[test]
+fn a_list_of_trusted_folders_that_cannot_be_read_is_an_error() {
+    let world = World::new()
+        .with(SETTINGS, TWO_HOOKS)
+        .with("home/.gemini/trustedFolders.json", "{");
+    let ran = told(world.command(&["check"]));
+    assert_eq!(ran.code, Some(3), "{}", ran.stdout);
+    let report = object(&ran, "hooks-check");
+    let findings = report["findings"].as_array().unwrap();
+    let is_named = |it: &Value| it["code"] == "left_out_file" && it["severity"] == "error";
+    assert!(findings.iter().any(is_named), "{report}");
+}
+
+#[test]
+fn a_word_without_a_right_letter_means_nothing() {
+    let settings = TWO_HOOKS.replace("guard", "a");
+    let world = World::new().with(SETTINGS, &settings);
+    for name in ["x", ""] {
+        let ran = world.run(&["disable", name]);
+        assert!(!ran.stderr.contains("did you mean"), "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn a_strict_check_of_sound_hooks_is_a_success() {
     let world = World::new().with(SETTINGS, TWO_HOOKS);
@@ -128,7 +152,7 @@ fn a_hook_that_can_never_run_is_marked_in_the_list() {
     assert_eq!(list["hooks"][0]["neverRuns"], why);
     let shown = world.shown(&["list", "--format", "text"]);
     assert!(
-        shown.contains(&format!("\n      never runs: {why}\n")),
+        shown.contains(&format!("\n      Gemini CLI never runs it: {why}\n")),
         "{shown}"
     );
 }

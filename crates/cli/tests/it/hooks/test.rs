@@ -332,7 +332,7 @@ fn a_hook_that_does_not_run_is_told_of_with_its_reason() {
     let world = project(&json!({
         "SessionStart": [
             {"matcher": "startup", "hooks": [named("context")]},
-            {"hooks": [named("guard"), named("runs")]},
+            {"hooks": [named("guard"), named("runs"), named("runs")]},
         ],
     }));
     let user = world.path("home/.gemini/settings.json");
@@ -349,7 +349,8 @@ fn a_hook_that_does_not_run_is_told_of_with_its_reason() {
         reasons,
         [
             ("context", "matcher \"startup\" is not \"resume\""),
-            ("guard", &*off)
+            ("guard", &*off),
+            ("runs", "the same hook runs already")
         ]
     );
     let (_, stdout, stderr) = shown(&world, &args);

@@ -26,8 +26,10 @@ fn only_errors_fail_unless_somebody_is_strict() {
     assert_eq!(codes(&stage), [Some(0), Some(0)]);
     let settings = stage.path("home/.gemini/settings.json");
     let before = fs::read_to_string(&settings).unwrap();
-    fs::write(&settings, r#"{"skills": {"disabld": []}}"#).unwrap();
-    assert_eq!(codes(&stage), [Some(0), Some(3)]);
+    for slip in [r#"{"skills": {"disabld": []}}"#, r#"{"skils": {}}"#] {
+        fs::write(&settings, slip).unwrap();
+        assert_eq!(codes(&stage), [Some(0), Some(3)], "{slip}");
+    }
     fs::write(&settings, &before).unwrap();
     // An error, each on its own.
     let bad = stage.write("home/.gemini/skills/bad/SKILL.md", "no front matter");
@@ -100,4 +102,14 @@ fn a_link_is_shown_with_where_it_leads() {
     let shown =
         "    ROOT/home/.gemini/skills/mine/SKILL.md\n    is a link to `ROOT/elsewhere/mine`\n";
     assert!(stage.anywhere(&text).contains(shown), "{text}");
+}
+
+#[test]
+fn one_file_on_two_ways_is_nothing_to_warn_of() {
+    let stage = Stage::new();
+    stage.write("home/.gemini/skills/one/SKILL.md", skill("one"));
+    symlink(".gemini", stage.path("home/.agents")).unwrap();
+    assert_eq!(codes(&stage), [Some(0), Some(0)]);
+    stage.write("project/.gemini/skills/one/SKILL.md", skill("one"));
+    assert_eq!(codes(&stage), [Some(0), Some(3)], "another is another");
 }

@@ -9,6 +9,8 @@ use super::{Found, Report, Severity};
 pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
     let findings = report.findings.iter();
     let told: HashSet<_> = findings.map(|it| (it.path.clone(), it.place)).collect();
+    // Gemini CLI does not start with it, and nobody who wants hooks goes on.
+    let unusable = registry.unusable(report.setup).map(|it| it.path);
     for notice in notices(report.setup, registry) {
         let is_told = told.contains(&(notice.path.clone(), notice.place));
         if is_told && notice.key.is_some() {
@@ -22,8 +24,13 @@ pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
             Some(key) => format!("`{key}` {}", notice.sentence),
             None => notice.sentence.clone(),
         };
+        let severity = if notice.key.is_none() && unusable.as_ref() == Some(&notice.path) {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
         let found = Found {
-            severity: Severity::Warning,
+            severity,
             code,
             subject,
             sentence,

@@ -138,6 +138,19 @@ fn what_is_left_out_is_named_with_its_event() {
 }
 
 #[test]
+fn what_is_switched_off_is_named_with_whoever_did_it() {
+    let mut settings = guard();
+    settings["hooks"]["BeforeTool"][0]["hooks"][0]["name"] = "g".into();
+    settings["hooksConfig"] = json!({"disabled": ["g"]});
+    let world = world_with(&[(SETTINGS, settings)]);
+    let told = Told::by(command(&world, &["--hooks"]));
+    let file = world.path(SETTINGS).canonicalize().unwrap();
+    let said = format!("`g` (`BeforeTool`) is switched off by {}", file.display());
+    let mut messages = told.events.iter().filter_map(|it| it["message"].as_str());
+    assert!(messages.any(|it| it == said), "{said}: {}", told.stderr);
+}
+
+#[test]
 fn new_hooks_are_one_notice() {
     let world = world_with(&[(SETTINGS, guard())]);
     let told = Told::by(command(&world, &["--hooks"]));
