@@ -72,7 +72,7 @@ fn before_tool(output: &Output) -> Vec<Effect> {
         return vec![objection];
     }
     let asks = output.is_asking();
-    let ask = asks.then(|| Effect::Ask(output.system_message()));
+    let ask = asks.then(|| Effect::Ask(output.question()));
     let input = output.tool_input().cloned().map(Effect::ReplaceToolInput);
     ask.into_iter().chain(input).collect()
 }
@@ -155,6 +155,8 @@ mod tests {
             Effect::ReplaceToolInput(object(&json!({"a": 1}))),
         ];
         check(event, &ask, &expected);
+        let ask = json!({"decision": "ask", "reason": "r"});
+        check(event, &ask, &[Effect::Ask(Some("r".into()))]);
         check(event, &json!({"decision": "allow"}), &[]);
         let tail = json!({"hookSpecificOutput": {"additionalContext": "<b>", "tailToolCallRequest": {"name": "x"}}});
         let expected = [

@@ -62,10 +62,10 @@ pub(super) fn expanded(command: &str, places: Places<'_>) -> String {
         if !command.contains(&written) {
             continue;
         }
-        command = if place.is_harmless() {
-            command.replace(&written, &quoted(place.text()))
-        } else {
-            left(&command, &written, name)
+        command = match place {
+            _ if !place.is_harmless() => left(&command, &written, name),
+            Place::Own(text) => command.replace(&written, &quoted(text)),
+            Place::Foreign(text) => command.replace(&written, text),
         };
     }
     command

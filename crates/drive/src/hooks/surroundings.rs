@@ -77,7 +77,7 @@ impl Surroundings {
             Some(_) => lossy(&self.cwd),
             None => base.cwd.clone(), // whatever somebody has made of it
         };
-        let session = for_environment(&base.session_id);
+        let session = spelled(&base.session_id);
         let places = Places {
             project: Place::Own(&project),
             cwd: match self.session_cwd {
@@ -107,10 +107,20 @@ impl Surroundings {
     }
 }
 
-/// A session's id as far as an environment holds it. No session is opened by another, but an agent may speak of one that nobody opened.
-fn for_environment(id: &str) -> String {
+/// A session's id as neither a shell nor a file system nor JSON takes it for anything else: agents choose it, and hooks put it into all
+/// of these. Whatever is no letter, digit or sign within is in hexadecimal, as in addresses.
+fn spelled(id: &str) -> String {
     let id = &id[..id.floor_char_boundary(OpenedSession::LONGEST_ID)];
-    id.replace('\0', "")
+    let mut spelled = String::with_capacity(id.len());
+    for (place, byte) in id.bytes().enumerate() {
+        match byte {
+            b'-' | b'.' | b':' | b'@' | b'+' if place > 0 => spelled.push(byte.into()),
+            b'_' => spelled.push('_'),
+            _ if byte.is_ascii_alphanumeric() => spelled.push(byte.into()),
+            _ => spelled.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    spelled
 }
 
 fn lossy(path: &Path) -> String {

@@ -6,6 +6,15 @@ use serde_json::{Map, Value};
 
 use crate::places::Vars;
 
+/// What hooks are told of where they run. Whoever runs inside a hook has those of that one, which are nobody else's.
+const OF_HOOKS: [&str; 5] = [
+    "GEMINI_PROJECT_DIR",
+    "GEMINI_CWD",
+    "GEMINI_PLANS_DIR",
+    "GEMINI_SESSION_ID",
+    "CLAUDE_PROJECT_DIR",
+];
+
 /// Who knows the value of a variable.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known<'a> {
@@ -54,6 +63,11 @@ impl<'a> Known<'a> {
                 continue;
             };
             let (written, behind) = rest.split_at(found.length);
+            if OF_HOOKS.contains(&found.name) {
+                out.push_str(written);
+                rest = behind;
+                continue;
+            }
             let value = self.get(found.name);
             let value = value.or_else(|| found.otherwise.map(str::to_owned));
             out.push_str(value.as_deref().unwrap_or(written));
@@ -104,10 +118,15 @@ mod tests {
 
     #[test]
     fn references_are_filled_in_as_the_cli_does() {
-        let vars: BTreeMap<OsString, OsString> =
-            [("A", "1"), ("EMPTY", ""), ("LOOP", "$A"), ("a b", "2")]
-                .map(|(name, value)| (name.into(), value.into()))
-                .into();
+        let vars: BTreeMap<OsString, OsString> = [
+            ("A", "1"),
+            ("EMPTY", ""),
+            ("LOOP", "$A"),
+            ("a b", "2"),
+            ("GEMINI_CWD", "/x"),
+        ]
+        .map(|(name, value)| (name.into(), value.into()))
+        .into();
         let known = Known::of(Vars::new(&vars));
         for (text, expected) in [
             ("$A", "1"),
@@ -129,6 +148,10 @@ mod tests {
             ("5 $ é$A", "5 $ é1"),
             ("${B:-${A}}", "${A}"),
             ("$é", "$é"),
+            (
+                "$GEMINI_CWD ${GEMINI_CWD:-y}",
+                "$GEMINI_CWD ${GEMINI_CWD:-y}",
+            ),
         ] {
             assert_eq!(known.fill_text(text), expected, "{text}");
         }

@@ -32,6 +32,8 @@ pub(super) struct Call {
     meta: Option<Json>,
     /// The status says that it is over.
     is_over: bool,
+    /// It was over once, whatever its status says since.
+    has_ended: bool,
 }
 
 /// When a call is heard of.
@@ -99,6 +101,7 @@ impl Call {
             self.content = listed(patch.content).into_iter().map(own::json).collect();
         }
         self.is_over = self.outcome().is_some();
+        self.has_ended |= self.is_over;
     }
 
     /// How it ended, if it did. A word that nobody knows is progress.
@@ -133,7 +136,7 @@ impl Call {
     fn is_another(&self, ended: &Self, patch: &ToolCall<'_>, moment: Moment) -> bool {
         let begins = moment != Moment::Told || !self.is_over;
         let shows_more = || self.content != ended.content && !Self::nameless(patch).is_over;
-        ended.is_over && begins && (!self.is_invoked_as(ended) || shows_more())
+        ended.has_ended && begins && (!self.is_invoked_as(ended) || shows_more())
     }
 
     /// The tool's name: the agent's word for it, else what Gemini makes its ids of, else what there is.

@@ -37,9 +37,9 @@ async fn it_is_told_what_is_going_on_and_where_it_is() {
     assert_eq!(keys, expected);
     assert_eq!(payload["tool_input"], json!({"file_path": "a.txt"}));
     let cwd = scene.path().to_str().unwrap();
-    let places = format!("yes|{cwd}|{cwd}|{cwd}|mine|session 1|own $X");
+    let places = format!("yes|{cwd}|{cwd}|{cwd}|mine|session%201|own $X");
     assert_eq!(lines[2], places);
-    assert_eq!(lines[3], format!("session 1 {cwd}X"));
+    assert_eq!(lines[3], format!("session%201 {cwd}X"));
     assert_eq!(fired.runs[0].exit, Some(Exit::Code(0)));
 }
 
@@ -167,7 +167,9 @@ async fn nothing_that_others_choose_is_run() {
         let fired = lapidary_drive::hooks::fire(&plan, input, &around, &cancel).await;
         let written = fired.runs[1].stdout.text();
         let cwd = scene.path().join(text);
-        assert_eq!(written, format!("{text} {}\n", cwd.display()));
+        let (id, written_cwd) = written.split_once(' ').unwrap();
+        assert!(!id.contains(|it: char| !it.is_ascii_alphanumeric() && !"%-_".contains(it)));
+        assert_eq!(written_cwd, format!("{}\n", cwd.display()));
         assert!(!scene.path().join("PWNED").exists(), "{text}");
     }
 }

@@ -52,6 +52,12 @@ impl Output {
             .map(said)
     }
 
+    /// Why somebody is to be asked: what is said to the user, else the reason.
+    pub fn question(&self) -> Option<String> {
+        let reason = || self.0.get("reason").filter(|it| is_truthy(it)).map(said);
+        self.system_message().or_else(reason)
+    }
+
     /// Why it stops or blocks: the reason for stopping, else the reason.
     pub fn effective_reason(&self) -> String {
         let reasons = ["stopReason", "reason"].into_iter();

@@ -214,6 +214,7 @@ rm = {"title": "rm -rf src", "kind": "execute"}
 first("a"); again(0, toolCallId="a", **rm)
 first("b"); update("tool_call", toolCallId="b", **rm, status="pending", rawInput={}); again(1, toolCallId="b")
 first("c"); update("tool_call_update", toolCallId="c", **rm, status="in_progress"); again(2, toolCallId="c")
+first("d"); update("tool_call_update", toolCallId="d", status="in_progress"); again(3, toolCallId="d", **rm)
 done(p)
 "#;
     let hooks = minds("^run_shell_command$", "command", "rm -rf");
@@ -226,7 +227,7 @@ done(p)
     );
     for (played, id) in [&told, &ruled]
         .into_iter()
-        .flat_map(|it| [(it, 0), (it, 1), (it, 2)])
+        .flat_map(|it| (0..4).map(move |id| (it, id)))
     {
         assert_eq!(played.answer(id)["outcome"]["optionId"], "no", "{id}");
     }
