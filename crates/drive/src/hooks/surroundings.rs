@@ -111,16 +111,12 @@ impl Surroundings {
 /// of these. Whatever is no letter, digit or sign within is in hexadecimal, as in addresses.
 fn spelled(id: &str) -> String {
     let id = &id[..id.floor_char_boundary(OpenedSession::LONGEST_ID)];
-    let mut spelled = String::with_capacity(id.len());
-    for (place, byte) in id.bytes().enumerate() {
-        match byte {
-            b'-' | b'.' | b':' | b'@' | b'+' if place > 0 => spelled.push(byte.into()),
-            b'_' => spelled.push('_'),
-            _ if byte.is_ascii_alphanumeric() => spelled.push(byte.into()),
-            _ => spelled.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    spelled
+    let letters = id.bytes().enumerate().map(|(place, byte)| match byte {
+        b'-' | b'.' | b':' | b'@' | b'+' if place > 0 => char::from(byte).to_string(),
+        b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    });
+    letters.collect()
 }
 
 fn lossy(path: &Path) -> String {
