@@ -135,6 +135,7 @@ fn p27_an_empty_output_is_an_empty_response_and_no_files() {
             "success": false,
             "outcome": "failed",
             "cause": "no_result",
+            "exitCode": 15,
             "response": "",
             "files": {},
             "error": {
