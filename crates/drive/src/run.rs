@@ -21,6 +21,7 @@ mod keeping;
 pub(crate) mod oversee;
 mod request;
 mod retry;
+pub(crate) mod stall;
 pub(crate) mod stop;
 mod translate;
 pub(crate) mod waiting;

@@ -52,7 +52,7 @@ fn a_quota_that_is_used_up_is_told_apart() {
 )]
 fn a_key_that_is_not_valid_and_no_way_to_sign_in() {
     let told = Real::new(V0_61_0, Script::new().stream(ApiError::invalid_key())).run(&["go"]);
-    check(&told, "auth_required", 11, "sign in");
+    check(&told, "auth_required", 11, "a key is set");
     assert_eq!(told.end()["exitCode"], 144);
 
     let nobody = json!({"security": {"auth": {"selectedType": Value::Null}}});
@@ -65,7 +65,7 @@ fn a_key_that_is_not_valid_and_no_way_to_sign_in() {
     check(&told, "auth_required", 11, "sign in");
     assert!(
         told.message()
-            .starts_with("Gemini CLI authentication error. Run: gemini auth login\n"),
+            .starts_with("Gemini CLI authentication error.\n"),
         "{}",
         told.message()
     );

@@ -149,11 +149,11 @@ fn a_provider_fails_in_the_words_of_its_specification() {
         ),
         (
             "echo 'no auth' >&2; exit 1",
-            "Gemini CLI authentication error. Run: gemini auth login\nno auth",
+            "Gemini CLI authentication error. Run `gemini` once and sign in, or set GEMINI_API_KEY\nno auth",
         ),
         (
             "exit 41",
-            "Gemini CLI authentication error. Run: gemini auth login\n",
+            "Gemini CLI authentication error. Run `gemini` once and sign in, or set GEMINI_API_KEY\n",
         ),
         (
             "exit 127",

@@ -85,8 +85,8 @@ const ROWS: &[Row] = &[
     ),
     row(
         "after its turn, with 3",
-        "p = prompted(); done(p); os._exit(3)",
-        DONE,
+        "p = prompted(); done(p)\nwhile IN.readline():\n    pass\nos._exit(3)",
+        DONE, // that is how it answers the hang-up
         |played| {
             assert_eq!(played.told.end()["exitCode"], 3);
         },
@@ -94,8 +94,11 @@ const ROWS: &[Row] = &[
     row(
         "after its turn, by a signal",
         "p = prompted(); done(p); os.kill(os.getpid(), 11)",
-        DONE,
-        ends,
+        CRASHED,
+        |played| {
+            let message = played.told.message();
+            assert!(message.contains("after it had ended its turn"), "{message}");
+        },
     ),
     row(
         "leaves somebody behind who holds its stdout",
