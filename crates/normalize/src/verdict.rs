@@ -264,7 +264,8 @@ impl Verdict {
         let failed = cause != Cause::EndTurn;
         RunEnd {
             outcome: cause.outcome(),
-            exit_code: ending.exit_code,
+            exit_code: cause.exit_code(),
+            agent_exit_code: ending.exit_code,
             signal: ending.signal.clone(),
             duration_ms: ending
                 .duration

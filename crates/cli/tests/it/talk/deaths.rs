@@ -88,7 +88,7 @@ const ROWS: &[Row] = &[
         "p = prompted(); done(p)\nwhile IN.readline():\n    pass\nos._exit(3)",
         DONE, // that is how it answers the hang-up
         |played| {
-            assert_eq!(played.told.end()["exitCode"], 3);
+            assert_eq!(played.told.end()["agentExitCode"], 3);
         },
     ),
     row(
