@@ -361,7 +361,9 @@ impl AcpNormalizer {
         // Also behind the end of the turn, where some agents say its last words, and under the id of another session.
         if is_work && !current.tags.contains(&"acp.replay") {
             self.verdict.greeted();
-            self.verdict.did(updates::activity(&read.update));
+            if let Some(activity) = updates::activity(&read.update) {
+                self.verdict.did(activity);
+            }
         }
         self.update(&read, current, out);
     }

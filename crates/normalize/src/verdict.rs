@@ -497,7 +497,7 @@ impl Verdict {
                 Greeting::Echo => "the agent does not speak ACP: it sends our own lines back",
                 Greeting::Silent | Greeting::Done => return None,
             },
-            Cause::CancelledByClient if self.result.is_some() && !self.is_cancelled => {
+            Cause::CancelledByClient if self.has_cancelled_itself() => {
                 "the agent ended its turn as cancelled, though nobody had asked it to"
             }
             Cause::AgentCrashed if self.has_succeeded() && has_crashed(ending) => {
@@ -518,6 +518,12 @@ impl Verdict {
         } else {
             "the agent ended its turn well, but its own log has no answer after the last call"
         }
+    }
+
+    /// Over ACP the client's wish to cancel is seen.
+    fn has_cancelled_itself(&self) -> bool {
+        let is_acp = matches!(self.manner, Manner::Acp { .. });
+        is_acp && self.result.is_some() && !self.is_cancelled
     }
 
     fn is_unasked(&self) -> bool {
@@ -580,7 +586,9 @@ impl Verdict {
         } else if let Some(text) = &self.last_error {
             evidence.push(format!("it reported: {text}"));
         }
-        if let Greeting::Noise(line) = &self.greeting {
+        if let Greeting::Noise(line) = &self.greeting
+            && ending.stopped.is_some()
+        {
             evidence.push(format!("it printed `{line}`, which is not ACP"));
         }
         if let (Some(stopped), Some(trouble)) = (&ending.stopped, ending.trouble()) {

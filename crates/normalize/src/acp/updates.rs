@@ -41,15 +41,15 @@ pub(super) fn is_work(update: &Update<'_>) -> bool {
     is_history(update) && !matches!(update, Update::UserMessageChunk(_) | Update::UserMessage(_))
 }
 
-/// What kind of work an update is. A chunk without text says nothing.
-pub(super) fn activity(update: &Update<'_>) -> Activity {
-    match update {
+/// What kind of work an update is. A chunk without text is none.
+pub(super) fn activity(update: &Update<'_>) -> Option<Activity> {
+    Some(match update {
         Update::AgentMessageChunk(chunk) => {
             let words = chunk.content.and_then(content::text);
-            match words.is_some_and(|words| words.is("")) {
-                true => Activity::Thought,
-                false => Activity::Words,
+            if words.is_some_and(|words| words.is("")) {
+                return None;
             }
+            Activity::Words
         }
         Update::AgentMessage(_) => Activity::Words,
         Update::AgentThoughtChunk(_) | Update::AgentThought(_) => Activity::Thought,
@@ -57,7 +57,7 @@ pub(super) fn activity(update: &Update<'_>) -> Activity {
             Activity::Call
         }
         _ => Activity::Other,
-    }
+    })
 }
 
 impl AcpNormalizer {

@@ -319,7 +319,7 @@ fn an_agent_that_dies_by_itself_after_its_turn_has_crashed() {
     }
     let end = judged(Provider::Acp, &lines, &alone(exited(3)));
     let message = "the agent exited with code 3 after it had ended its turn";
-    assert_eq!(end.message.unwrap(), message);
+    assert_eq!(end.message.unwrap().to_str(), message);
 }
 
 #[test]
@@ -361,7 +361,7 @@ fn a_program_that_does_not_speak_acp_is_told_so() {
     ] {
         let end = judged(Provider::Acp, lines, &exited(0));
         assert_eq!(end.cause, Cause::ProtocolError, "{lines:?}");
-        assert_eq!(end.message.unwrap(), message);
+        assert_eq!(end.message.unwrap().to_str(), message);
         assert!(end.hint.unwrap().contains("--acp"));
     }
     // An agent that greets us may print what it likes.
@@ -408,7 +408,7 @@ fn a_cancellation_that_nobody_asked_for_is_told_as_the_agents() {
     let words = alone.message.unwrap();
     assert!(words.to_str().contains("nobody had asked"), "{words}");
     let asked = judged(Provider::Acp, &[ACP_PROMPT, cancel, cancelled], &exited(0));
-    assert_eq!(asked.message.unwrap(), "the run was cancelled");
+    assert_eq!(asked.message.unwrap().to_str(), "the run was cancelled");
 }
 
 /// Gemini CLI 0.61, given a prompt of 9 MB.

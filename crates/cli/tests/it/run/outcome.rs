@@ -164,3 +164,29 @@ fn the_agents_input_has_an_end() {
     let world = World::with_agent("cat > /dev/null; init; say a; success");
     assert_eq!(world.run(&["go"]).verdict(), ("end_turn", Some(0)));
 }
+
+#[test]
+fn a_timeout_names_what_the_agent_was_retrying() {
+    for (stderr, verdict, words) in [
+        (
+            "Attempt 3 failed with status 503. Retrying with backoff...",
+            ("api_error", Some(1)),
+            "the model's API answered 503",
+        ),
+        (
+            "Attempt 2 failed: Slow down.. Retrying after 32857ms...",
+            ("quota_retryable", Some(16)),
+            "the model's API answered 429",
+        ),
+        (
+            "something else",
+            ("timeout_total", Some(14)),
+            "was waiting for the model",
+        ),
+    ] {
+        let script = format!("init; echo '{stderr}' >&2; exec sleep 600");
+        let told = World::with_agent(&script).run(&["--timeout", "1", "--grace", "0.3", "go"]);
+        assert_eq!(told.verdict(), verdict, "{stderr}");
+        assert!(told.message().contains(words), "{}", told.message());
+    }
+}

@@ -15,6 +15,32 @@ const ROWS: &[Row] = &[
         ends,
     ),
     row(
+        "prints its help, and is no agent",
+        "line('Usage: agent [--acp]'); os._exit(0)",
+        ("protocol_error", 15),
+        |played| {
+            let message = played.told.message();
+            assert!(message.contains("does not speak ACP"), "{message}");
+            assert!(message.contains("Usage: agent"), "{message}");
+            assert!(played.told.stderr.contains("--acp"), "{}", played.told.stderr);
+        },
+    ),
+    row(
+        "sends back what it is told",
+        "while True:\n    text = IN.readline()\n    if not text: os._exit(0)\n    write(text)",
+        ("protocol_error", 15),
+        |played| {
+            let message = played.told.message();
+            assert!(message.contains("sends our own lines back"), "{message}");
+        },
+    ),
+    row(
+        "wants somebody to sign in, and dies",
+        "hear(); print('OAuth token expired', file=sys.stderr); os._exit(1)",
+        ("auth_required", 11),
+        ends,
+    ),
+    row(
         "before a word, with 1",
         "print('no node', file=sys.stderr); os._exit(1)",
         CRASHED,
@@ -100,6 +126,33 @@ const ROWS: &[Row] = &[
             assert!(message.contains("after it had ended its turn"), "{message}");
         },
     ),
+    row(
+        "only thinks",
+        "p = prompted(); update('agent_thought_chunk', content={'type': 'text', 'text': 'hm'}); answer(p, {'stopReason': 'end_turn'})",
+        ("empty_response", 15),
+        ends,
+    ),
+    row(
+        "ends its turn with a call",
+        "p = prompted(); call('c1', status='completed'); answer(p, {'stopReason': 'end_turn'})",
+        DONE,
+        |played| {
+            let warnings = played.told.end()["warnings"].to_string();
+            assert!(warnings.contains("ended with a tool call"), "{warnings}");
+            let stderr = &played.told.stderr;
+            assert!(stderr.contains("warning: the turn ended"), "{stderr}");
+        },
+    ),
+    row(
+        "retries for longer than it may",
+        "prompted(); print('Attempt 3 failed with status 503. Retrying with backoff...', file=sys.stderr, flush=True); for_ever()",
+        ("api_error", 1),
+        |played| {
+            let message = played.told.message();
+            assert!(message.contains("the model's API answered 503"), "{message}");
+        },
+    )
+    .with(&["--timeout", "2", "--grace", "0.3"]),
     row(
         "leaves somebody behind who holds its stdout",
         "p = prompted()\nif os.fork() == 0:\n    os.setsid(); stubborn(); for_ever()\ndone(p); os._exit(0)",
