@@ -1701,16 +1701,12 @@ export interface SessionInfo {
   displayName: string;
   /** The first message of the user's that says something, on one line, as Gemini CLI shows it. Derived. */
   firstUserMessage: string;
-  /** True for the session that the caller says is running. Derived. */
+  /** True for the session that this was asked in: inside a hook `$GEMINI_SESSION_ID` names it. Derived. */
   isCurrentSession: boolean;
   /** Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Derived. */
   index: number;
   /** What a model said it was about. Upstream. */
   summary?: string;
-  /** All that was said, if it was asked for. Derived. */
-  fullContent?: string;
-  /** What a search found in it. Derived. */
-  matchSnippets?: TextMatch[];
   /** The project's directory, if it is known. Upstream. */
   project?: string;
   /** The name of the project's directory in `.gemini/tmp`. Upstream. */
@@ -1719,22 +1715,6 @@ export interface SessionInfo {
   size: number;
   /** The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived. */
   endangeredBy?: string;
-}
-
-/** A place where a search found something. */
-export interface TextMatch {
-  /** What stands before the match. Upstream. */
-  before: string;
-  /** What was found. Upstream. */
-  match: string;
-  /** What stands behind it. Upstream. */
-  after: string;
-  /** Who said it: `user`, `assistant`, `tool`, `notice` (Gemini CLI itself), or `title`. Derived. */
-  role: string;
-  /** The tool, where it is a tool's input or output. Upstream. */
-  tool?: string;
-  /** The number of the message in the session, from 1; absent for the title. Derived. */
-  message?: number;
 }
 
 /** A file among the sessions that is not in the list. */
@@ -1816,6 +1796,22 @@ export interface SearchHit {
   matchingTexts: number;
   /** Some of the places. Derived. */
   matchSnippets: TextMatch[];
+}
+
+/** A place where a search found something. */
+export interface TextMatch {
+  /** What stands before the match. Upstream. */
+  before: string;
+  /** What was found. Upstream. */
+  match: string;
+  /** What stands behind it. Upstream. */
+  after: string;
+  /** Who said it: `user`, `assistant`, `tool`, `notice` (Gemini CLI itself), or `title`. Derived. */
+  role: string;
+  /** The tool, where it is a tool's input or output. Upstream. */
+  tool?: string;
+  /** The number of the message in the session, from 1; absent for the title. Derived. */
+  message?: number;
 }
 
 /** A session, whole. */

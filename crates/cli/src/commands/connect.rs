@@ -62,14 +62,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let common = &args.common;
     let id = common.run_id.clone();
     let id = id.unwrap_or_else(lapidary::drive::fresh_run);
-    let options = sink::options(&id, Format::Events, common.no_raw, common.deltas);
+    let mut options = sink::options(&id, Format::Events, common.no_raw, common.deltas);
+    options.show_files = common.show_files;
     let run = match started(common, &options) {
         Ok((run, orders)) => {
             read_orders(orders)?;
             run
         }
         Err(failure) if failure.exit == Exit::Usage => return Err(failure),
-        Err(failure) => Run::refused(&options, refusal(&failure)),
+        Err(failure) => Run::refused(&options, job::family(common), refusal(&failure)),
     };
     let _heard = listener.ends(run.stopper());
     let end = print_all(run, out)?;

@@ -208,7 +208,7 @@ impl Talking<'_> {
         let _ = agent.describe(manifest);
         let (asks, questions) = asking(&request.attendant);
         let firing = request.hooks.clone();
-        let firing = firing.map(|hooks| Firing::new(hooks, say.clone()));
+        let firing = firing.map(|hooks| Firing::new(hooks, say.clone(), directory.join(STDOUT)));
         let mut stage = Stage::new(
             Client::new(agent.connection, PATIENCE),
             workspace(request),
