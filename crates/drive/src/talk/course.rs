@@ -369,7 +369,7 @@ impl Course<'_> {
     }
 
     /// Notes where the agent is stuck, before it is told to end.
-    pub(super) fn is_late(&mut self) {
+    pub(super) fn note_stall(&mut self) {
         let watcher = &self.stage.watcher;
         self.stall = Some(StallPoint {
             silence: watcher.last_sign().elapsed(),
@@ -409,7 +409,7 @@ impl Course<'_> {
             halt = self.halts.next(phase, &stage) => halt,
             done = step => return Ok(done?),
         };
-        self.is_late();
+        self.note_stall();
         Err(halt.into())
     }
 
