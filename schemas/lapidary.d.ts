@@ -49,7 +49,9 @@ export type Event =
   | Diagnostic
   | HookRun
   | PermissionDecision
-  | CommandResult;
+  | CommandResult
+  | ElicitationRequest
+  | ElicitationResult;
 
 /** A session has begun, or a recorded one begins here. */
 export interface SessionInit extends EventBase {
@@ -775,6 +777,49 @@ export interface CommandResult extends EventBase {
   result?: unknown;
 }
 
+/** The agent asks the user for something: to fill in a form, or to open a page. `elicitation_response` answers it. */
+export interface ElicitationRequest extends EventBase {
+  event: "elicitation_request";
+  /** The request's id, for the answer. Upstream. */
+  requestId: string;
+  /** `form`, `url`, or a word of the agent's own. Upstream. */
+  mode: string;
+  /** What is asked for, in words for the user. Upstream. */
+  message: string;
+  /** The form: a JSON Schema of an object whose properties are texts, numbers, booleans or lists of texts. Upstream. */
+  requestedSchema?: unknown;
+  /** The page to open. Upstream. */
+  url?: string;
+  /** By what the agent names a page that was opened, when it is done. Upstream. */
+  elicitationId?: string;
+  /** The call that it is about. Upstream. */
+  toolUseId?: string;
+}
+
+/**
+ * The answer to an elicitation. Open: readers must accept words that are not listed here.
+ * 
+ * - `accept`: The user filled the form in, or opened the page.
+ * - `decline`: The user, or the client for want of one, said no.
+ * - `cancel`: The request was given up, with its turn for example.
+ */
+export type ElicitationAction = "accept" | "decline" | "cancel" | (string & {});
+
+/** An `elicitation_request` was answered. Each has one, unless it was withdrawn. */
+export interface ElicitationResult extends EventBase {
+  event: "elicitation_result";
+  /** The request's id, as in its `elicitation_request`. Upstream. */
+  requestId: string;
+  /** What became of it. Upstream. */
+  action: ElicitationAction;
+  /** What the user filled in. Upstream. */
+  content?: unknown;
+  /** Who answered: `peer`, or `default` where no program and no person could. Derived; absent where a transcript does not tell. */
+  decidedBy?: DecidedBy;
+  /** Why, in the words that the agent was told. Derived. */
+  reason?: string;
+}
+
 /**
  * An agent's family. Open: readers must accept words that are not listed here.
  * 
@@ -1071,6 +1116,7 @@ export interface CommandBase {
 export type Command =
   | SendMessage
   | PermissionResponse
+  | ElicitationResponse
   | Interrupt
   | Kill
   | SetModel
@@ -1112,6 +1158,17 @@ export interface PermissionResponse extends CommandBase {
   updatedPermissions?: unknown[];
   /** Whether to stop the turn as well. Upstream. */
   interrupt?: boolean;
+}
+
+/** Answers an `elicitation_request`. */
+export interface ElicitationResponse extends CommandBase {
+  command: "elicitation_response";
+  /** The request's id. Upstream. */
+  requestId: string;
+  /** `accept`, `decline` or `cancel`. Upstream. */
+  action: string;
+  /** With `accept`: what the user filled in, an object whose values are texts, numbers, booleans or lists of texts. Upstream. */
+  content?: unknown;
 }
 
 /** Stops the turn. */

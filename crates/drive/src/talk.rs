@@ -11,6 +11,7 @@
 mod answers;
 mod asking;
 mod course;
+mod elicitations;
 mod ending;
 mod halts;
 mod hooks;

@@ -33,6 +33,8 @@ Commands, each with an optional `id`:
   {\"command\":\"send_message\",\"text\":\"fix the tests\"}
       a prompt; a session is opened if there is none
   {\"command\":\"permission_response\",\"requestId\":\"0\",\"allowed\":true}
+  {\"command\":\"elicitation_response\",\"requestId\":\"1\",\"action\":\"accept\",\"content\":{…}}
+      answers what the agent asks of the user; also decline, cancel
   {\"command\":\"interrupt\"}
       ends the turn
   {\"command\":\"create_session\",\"cwd\":\".\"}
