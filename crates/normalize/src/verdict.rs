@@ -357,7 +357,7 @@ impl Verdict {
         }
         match (&self.result, &ending.signal, ending.exit_code) {
             (Some(result), ..) if result.is_success() => self.cause_of_success(ending),
-            (Some(result), ..) if self.is_loop(result, ending, is_gemini) => Cause::LoopDetected,
+            (Some(result), ..) if is_gemini && is_loop(result, ending) => Cause::LoopDetected,
             (Some(result), ..) => result
                 .stop_reason()
                 .or_else(|| self.cause_of_status(result))
@@ -387,13 +387,6 @@ impl Verdict {
 
     fn has_no_answer(&self) -> bool {
         self.activity.is_some_and(TurnActivity::is_empty) || self.logged == LoggedAnswer::Missing
-    }
-
-    /// Gemini CLI 0.61 has one stop reason for its limit of turns and for a loop that it detected. Without a limit it was a loop.
-    fn is_loop(&self, result: &Reported, ending: &Ending, is_gemini: bool) -> bool {
-        is_gemini
-            && result.status == "max_turn_requests"
-            && ending.setup.turn_limit == TurnLimit::Unlimited
     }
 
     /// Gemini puts the HTTP status of its API where the protocol has its own codes, which have names.
@@ -607,6 +600,11 @@ const NO_ACP: &str = "does its command lack an argument, such as `--acp`?";
 
 const ENDS_IN_CALL: &str =
     "the turn ended with a tool call: the agent said nothing after it, and may have broken off";
+
+/// Gemini CLI 0.61 has one stop reason for its limit of turns and for a loop that it detected. Without a limit it was a loop.
+fn is_loop(result: &Reported, ending: &Ending) -> bool {
+    result.status == "max_turn_requests" && ending.setup.turn_limit == TurnLimit::Unlimited
+}
 
 /// The agent's process died, or failed, while it was still wanted.
 fn has_crashed(ending: &Ending) -> bool {

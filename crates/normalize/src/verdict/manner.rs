@@ -26,14 +26,13 @@ impl Manner {
     pub(super) fn hint(self, cause: &Cause, ending: &Ending) -> Option<String> {
         let is_ours = ending.stopped.is_some() && *cause != Cause::AgentMissing;
         let setup = &ending.setup;
-        let hint = match cause {
+        match cause {
             _ if is_ours => None,
             cause if !self.is_gemini() => of_any_agent(cause).map(str::to_owned),
             Cause::AuthRequired if setup.sign_in_hint.is_some() => setup.sign_in_hint.clone(),
             Cause::MaxTurns => Some(of_turn_limit(setup.turn_limit)),
             cause => cause.hint().map(str::to_owned),
-        };
-        hint
+        }
     }
 
     /// What is to be said when only the process's end and stderr speak.

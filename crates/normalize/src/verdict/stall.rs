@@ -129,9 +129,9 @@ impl<'a> Series<'a> {
         let count = u32::try_from(self.waits.len()).unwrap_or(u32::MAX);
         let slack = ATTEMPT.saturating_mul(count.saturating_add(1));
         // Waits that are not stated vary by three tenths.
-        let least = earlier.mul_f64(0.7);
-        let most = (earlier + *last).mul_f64(1.3) + slack;
-        (least..=most).contains(&silence)
+        let shortest = earlier.mul_f64(0.7);
+        let longest = (earlier + *last).mul_f64(1.3) + slack;
+        (shortest..=longest).contains(&silence)
     }
 }
 

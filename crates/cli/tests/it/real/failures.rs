@@ -185,7 +185,7 @@ fn a_loop_over_acp_is_told_apart_from_a_limit_of_turns() {
 )]
 fn a_rate_limit_that_lasts_is_one_when_our_time_is_up() {
     let script = Script::new()
-        .stream(ApiError::rate_limited(Duration::from_secs(60)))
+        .stream(ApiError::rate_limited(Duration::from_mins(1)))
         .after(After::Repeat);
     for transport in [ACP, STREAM] {
         let real = Real::new(V0_61_0, script.clone());
