@@ -12,6 +12,7 @@ mod answers;
 mod asking;
 mod course;
 mod ending;
+mod grace;
 mod halts;
 mod hooks;
 mod marks;

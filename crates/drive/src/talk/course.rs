@@ -9,7 +9,7 @@ use lapidary_normalize::{Ending, Events};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep};
 
 use super::Order;
 use super::answers::{self, answer_all};
@@ -39,6 +39,9 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How long an agent has to end by itself once nobody speaks to it any more. Some never do.
 const BY_ITSELF: Duration = Duration::from_secs(2);
+
+/// The same, if the run was cancelled or took too long.
+const IN_A_HURRY: Duration = Duration::from_secs(1);
 
 /// What there is to do.
 pub(super) enum Script {
@@ -216,7 +219,12 @@ impl Talking<'_> {
         let course = Course {
             request,
             stage: Arc::clone(&stage),
-            halts: Halts::new(self.stops.clone(), request.run.timeouts, must_end),
+            halts: Halts::new(
+                self.stops.clone(),
+                request.run.timeouts,
+                must_end,
+                request.run.grace,
+            ),
             is_deaf: false,
         };
         let bytes_of = request.run.with_bytes.then_some(directory.as_path());
@@ -369,28 +377,53 @@ impl Course<'_> {
     /// Ends the agent, its terminals too.
     async fn end(&mut self, process: &Process) -> (Option<Ended>, Departure) {
         self.stage.client.connection().hang_up();
-        let grace = self.request.run.grace;
-        let by_itself = if self.is_deaf {
-            Duration::ZERO
-        } else {
-            BY_ITSELF.min(grace)
-        };
-        let leaving = async {
-            match timeout(by_itself, process.gone()).await {
-                Ok(ended) => (ended, Departure::ByItself),
-                Err(_) => (process.end(Duration::ZERO, grace).await, Departure::Ordered),
-            }
-        };
-        // Who has written too much would go on to: there is no grace for that.
-        let last = self.stage.client.connection().ended();
-        let has_flooded = matches!(last, Some(ConnectionError::TooMuch { .. }));
-        let ended = tokio::select! {
-            ended = leaving, if !has_flooded => ended,
-            () = self.halts.at_once(), if !has_flooded => (process.kill().await, Departure::Ordered),
-            else => (process.kill().await, Departure::Ordered),
-        };
+        let ended = self.leave(process).await;
         self.stage.workspace.close().await;
         ended
+    }
+
+    /// In steps: it may end by itself, then it is asked to, then it is ended with everything that it started.
+    async fn leave(&mut self, process: &Process) -> (Option<Ended>, Departure) {
+        // An agent that has written too much would go on to: there is no grace for that.
+        let last = self.stage.client.connection().ended();
+        if matches!(last, Some(ConnectionError::TooMuch { .. })) {
+            return (process.kill().await, Departure::Ordered);
+        }
+        let by_itself = self.time_by_itself();
+        // All of these can be cancelled without losing anything.
+        tokio::select! {
+            biased;
+            ended = process.gone() => return (ended, Departure::ByItself),
+            () = self.is_hurried() => {}
+            () = sleep(by_itself) => {}
+        }
+        let left = self.halts.grace.left();
+        let ended = tokio::select! {
+            ended = process.end(Duration::ZERO, left) => ended,
+            () = self.halts.at_once() => process.kill().await,
+        };
+        (ended, Departure::Ordered)
+    }
+
+    /// How long it has once its stdin is closed.
+    fn time_by_itself(&self) -> Duration {
+        let grace = &self.halts.grace;
+        if self.is_deaf {
+            Duration::ZERO
+        } else if grace.is_running() {
+            IN_A_HURRY.min(grace.share())
+        } else {
+            BY_ITSELF.min(grace.share())
+        }
+    }
+
+    /// Waits for a reason not to wait any longer: the first one to end, or one to end at once. Can be cancelled.
+    async fn is_hurried(&mut self) {
+        if self.halts.grace.is_running() {
+            return self.halts.at_once().await;
+        }
+        let stage = Arc::clone(&self.stage);
+        self.halts.next(Phase::Waiting, &stage).await;
     }
 }
 
@@ -438,3 +471,6 @@ fn ended_as(done: Result<(), Broken>, ended: Option<Ended>, departure: Departure
         },
     }
 }
+
+#[cfg(test)]
+mod tests;
