@@ -256,10 +256,6 @@ impl Job {
                 }
             }
         };
-        if let Some(tried) = found.passed_over() {
-            let (path, refused) = (tried.path.display(), &tried.refused);
-            notices.push(format!("`{path}`, {}, is not used: {refused}", tried.how));
-        }
         let mut request = self.launched(found.path, invocation, notices);
         request.prompt_directory = prompt_directory;
         Ok(request)

@@ -77,10 +77,7 @@ pub(crate) fn stop() {
 /// True if stdin was a terminal that nobody is behind any more.
 pub(crate) fn is_terminal_gone() -> bool {
     let stdin = rustix::stdio::stdin();
-    matches!(
-        rustix::termios::tcgetattr(stdin),
-        Err(Errno::IO)
-    )
+    matches!(rustix::termios::tcgetattr(stdin), Err(Errno::IO))
 }
 
 /// The name of a directory of this user among everybody's files.

@@ -123,7 +123,10 @@ impl JobError {
         };
         let named = tried.iter().filter(is_worth_a_word);
         let named = named.map(|tried| format!("`{}`: {}", tried.path.display(), tried.refused));
-        let looked = format!("it was looked for in {} places", tried.len());
+        let looked = match tried.len() {
+            1 => "it was looked for there and nowhere else".to_owned(),
+            count => format!("it was looked for in {count} places"),
+        };
         named.chain([looked]).collect()
     }
 

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::ending::{AttemptError, cannot_record, disk_full, ending, recorded_end};
 use super::oversee::Overseer;
 use super::request::{Request, Speech};
+use super::rest::RestLimit;
 use super::retry;
 use super::stop::Urgency;
 use super::translate::{Batch, Translator, now, stderr_tail};
@@ -118,6 +119,7 @@ impl Attempt<'_> {
         let request = self.request;
         let waiting = Waiting::default();
         let spent = Spent::new(request.budget);
+        let rest = RestLimit::default();
         recorder.describe(manifest)?;
         let input = recorder.input(&request.input)?;
         let stdio = Stdio::files(input, recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
@@ -132,6 +134,7 @@ impl Attempt<'_> {
             &waiting,
             &spent,
             self.batches,
+            &rest,
         )?;
         let watching = async {
             let (stops, must_end) = (self.stops, self.must_end);
@@ -147,6 +150,7 @@ impl Attempt<'_> {
             let (ended, stopped) = overseer.watch().await;
             let mut ending = ending(ended, stopped);
             ending.duration = Some(self.began.elapsed());
+            rest.set(&ending);
             // Whoever reads may take as long as they like; how the agent ended is known now.
             let over = Manifest {
                 end: Some(recorded_end(recorder.elapsed(), &ending, None)),

@@ -30,6 +30,7 @@ use crate::recording::{self, Manifest, Recorder, STDOUT};
 use crate::run::attempt::{Tried, begin, manifest};
 use crate::run::course::{Effort, attempts, last};
 use crate::run::ending::{cannot_record, ending, recorded_end};
+use crate::run::rest::RestLimit;
 use crate::run::stop::Urgency;
 use crate::run::{Batch, now, stderr_tail};
 use crate::workspace::{self, Workspace};
@@ -228,7 +229,8 @@ impl Talking<'_> {
             is_deaf: false,
         };
         let bytes_of = request.run.with_bytes.then_some(directory.as_path());
-        let translation = Translation::new(agent.observer, said, bytes_of);
+        let rest = RestLimit::default();
+        let translation = Translation::new(agent.observer, said, bytes_of, &rest);
         let (over, is_over) = oneshot::channel();
         let talking = async {
             let comes_out = ComesOut {
@@ -237,6 +239,7 @@ impl Talking<'_> {
             };
             let ending = course.until_it_ends(&mut self.script, comes_out, &agent.process);
             let ending = Box::pin(ending).await;
+            rest.set(&ending);
             let _ = over.send(());
             ending
         };

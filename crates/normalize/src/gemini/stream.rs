@@ -5,6 +5,7 @@ mod odd;
 
 pub(crate) use odd::{MOST_REPORTED, shortened};
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lapidary_json::{Kind, SharedToken, Token};
@@ -24,6 +25,7 @@ use self::line::{Current, Flaw};
 use self::odd::Reported;
 use super::output::{Noise, Output};
 use super::turn;
+use crate::joined::JoinedText;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
@@ -35,8 +37,7 @@ pub struct StreamNormalizer {
     stamp: Stamp,
     deltas: Deltas,
     /// The answer that is being joined, unless deltas are passed on alone.
-    pending: Vec<Piece>,
-    pending_since: Option<Text>,
+    joined: Option<JoinedAnswer>,
     /// The files that calls concern, until their results come.
     calls: Pending<Vec<Text>>,
     verdict: Verdict,
@@ -45,12 +46,11 @@ pub struct StreamNormalizer {
     reported: Reported,
 }
 
-/// A chunk that is to be joined with others.
+/// An answer whose chunks are told together.
 #[derive(Debug)]
-struct Piece {
-    text: Text,
-    raw: Option<Raw>,
-    extensions: Vec<(String, Json)>,
+struct JoinedAnswer {
+    text: JoinedText,
+    extensions: BTreeMap<String, Json>,
 }
 
 impl StreamNormalizer {
@@ -59,8 +59,7 @@ impl StreamNormalizer {
         Self {
             stamp: Stamp::new(options, Provider::Gemini),
             deltas: options.deltas,
-            pending: Vec::new(),
-            pending_since: None,
+            joined: None,
             calls: Pending::default(),
             verdict: Verdict::default(),
             has_spoken: false,
@@ -289,16 +288,17 @@ impl StreamNormalizer {
     /// A chunk of an answer: passed on, kept for joining, or both.
     fn chunk(&mut self, text: Text, current: &mut Current<'_>) -> Option<Body> {
         if self.deltas != Deltas::Only {
-            if self.pending.is_empty() {
-                self.pending_since.clone_from(&self.stamp.timestamp);
-            }
-            let is_joined = self.deltas == Deltas::Final;
-            let carries = is_joined && self.stamp.keep_raw;
-            self.pending.push(Piece {
-                text: text.clone(),
-                raw: carries.then(|| current.raw.take()).flatten(),
-                extensions: current.extensions.clone(),
+            let since = self.stamp.timestamp.as_ref();
+            let answer = self.joined.get_or_insert_with(|| JoinedAnswer {
+                text: JoinedText::since(since),
+                extensions: BTreeMap::new(),
             });
+            let carries = self.deltas == Deltas::Final && self.stamp.keep_raw;
+            let line = carries.then(|| current.raw.take()).flatten();
+            answer.text.push(&text, line);
+            let extensions = current.extensions.iter();
+            let extensions = extensions.map(|(key, value)| (key.clone(), value.detached()));
+            answer.extensions.extend(extensions);
         }
         if self.deltas == Deltas::Final {
             return None;
@@ -308,20 +308,12 @@ impl StreamNormalizer {
 
     /// The answer that was being joined is complete.
     fn flush(&mut self, out: &mut Events) {
-        if self.pending.is_empty() {
+        let Some(JoinedAnswer { text, extensions }) = self.joined.take() else {
             return;
-        }
-        let chunks = std::mem::take(&mut self.pending);
-        let texts: Vec<_> = chunks.iter().map(|chunk| chunk.text.clone()).collect();
-        let mut raws = Vec::new();
-        let mut extensions = Vec::new();
-        for chunk in chunks {
-            raws.extend(chunk.raw);
-            extensions.extend(chunk.extensions);
-        }
-        let mut raw = (!raws.is_empty()).then(|| Raw::array(raws));
-        let now = std::mem::replace(&mut self.stamp.timestamp, self.pending_since.take());
-        let mut event = self.stamp.event(whole_text(Text::concat(&texts)), &mut raw);
+        };
+        let (words, mut raw, since) = text.finish();
+        let now = std::mem::replace(&mut self.stamp.timestamp, since);
+        let mut event = self.stamp.event(whole_text(words), &mut raw);
         event.base.extensions.extend(extensions);
         out.push(event);
         self.stamp.timestamp = now;

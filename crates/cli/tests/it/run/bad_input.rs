@@ -38,19 +38,27 @@ fn the_agent_is_missing() {
 }
 
 #[test]
-fn a_file_that_may_not_be_executed_is_named() {
+fn a_program_that_is_named_and_cannot_be_used_is_an_error_and_no_other_one_is_run() {
     let world = World::with_agent(FINE);
+    let other = world.path("bin/gemini");
+    fs::create_dir(world.path("bin")).unwrap();
+    fs::copy(world.path("gemini"), &other).unwrap();
     fs::set_permissions(world.path("gemini"), fs::Permissions::from_mode(0o644)).unwrap();
-    let mut command = world.lapidary(&["run", "go"]);
-    command.env("PATH", world.path("nowhere"));
-    let told = Told::by(command);
-    check(&told, "agent_missing", 10, "Gemini CLI not found");
-    let evidence = told.end()["evidence"].to_string();
-    let named = format!("`{}`: ", world.path("gemini").display());
-    assert!(
-        evidence.contains(&named) && evidence.contains("execut"),
-        "{evidence}"
-    );
+    for (name, why) in [("gemini", "not executable"), ("nowhere", "no such file")] {
+        let mut command = world.lapidary(&["run", "go"]);
+        let path = std::env::var("PATH").unwrap();
+        command
+            .env("GEMINI_CLI_PATH", world.path(name))
+            .env("PATH", format!("{}:{path}", world.path("bin").display()));
+        let told = Told::by(command);
+        let path = world.path(name);
+        let message = format!(
+            "cannot use `{}`, which GEMINI_CLI_PATH names as Gemini CLI: {why}",
+            path.display()
+        );
+        check(&told, "agent_missing", 10, &message);
+        assert!(told.stderr.contains("hint: correct GEMINI_CLI_PATH"));
+    }
 }
 
 #[test]

@@ -1,4 +1,3 @@
-use lapidary_normalize::Options;
 use lapidary_vocab::event::Provider;
 use tokio::io::{AsyncBufReadExt as _, BufReader, duplex};
 
@@ -6,31 +5,13 @@ use super::*;
 use crate::acp::{FakeProcess, connect};
 use crate::config::PermissionMode;
 use crate::policy::{Policy, Rules};
-use crate::process::{Command, Supervisor};
-use crate::run::stop;
-use crate::run::{self, Records, Speech, Timeouts};
+use crate::run::{self, stop, testing};
 use crate::talk::request::ModeWords;
 
 fn request(grace: Duration) -> Request {
     let run = run::Request {
-        run: "r".to_owned(),
-        agent: "fake".to_owned(),
-        command: Command::new("/bin/false", "/"),
-        input: Vec::new(),
-        speech: Speech::Stream,
-        supervisor: Supervisor::at("/bin/false"),
-        timeouts: Timeouts::default(),
         grace,
-        retries: 0,
-        budget: crate::budget::Budget::default(),
-        budget_unknown: crate::budget::BudgetUnknown::default(),
-        records: Records::below("/"),
-        options: Options::new("r"),
-        notices: Vec::new(),
-        with_bytes: false,
-        max_line: 1024,
-        prompt_directory: None,
-        safekeeping: None,
+        ..testing::request()
     };
     Request {
         run,
