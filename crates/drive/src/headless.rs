@@ -10,7 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use lapidary_home::sessions::{Listing, Selection, Store, select};
+use lapidary_home::sessions::{Listing, Project, Selection, Store, select};
 use lapidary_home::trust::Trust;
 use lapidary_home::vault::Retention;
 use lapidary_home::{GeminiHome, Vars};
@@ -353,23 +353,11 @@ impl Job {
 
     /// What the agent may destroy, if it is Gemini CLI: sessions of the project that it works in.
     fn safekeeping(&self) -> Option<Safekeeping> {
-        let is_gemini = match &self.agent {
-            Agent::Gemini => true,
-            Agent::Acp(agent) => agent.provider == Provider::Gemini,
-            Agent::Standin { .. } => false,
-        };
-        let vault = self.vault.clone().filter(|_| is_gemini)?;
-        let environment = self.environment_of_agent();
-        let vars = Vars::new(&environment.vars);
-        let home = GeminiHome::from_vars(vars, environment.home.as_deref())?;
-        let directory = self.config.working_dir_in(&self.environment.dir);
-        let directory = directory.canonicalize().unwrap_or(directory);
-        let retention = Retention::of_project(&home, &directory, vars);
-        let project = Store::new(home).project(&directory);
+        let vault = self.vault.clone()?;
+        let (project, retention) = self.gemini_project_kept()?;
         let resume = self.resume.as_deref().map_or(Resume::Nothing, |named| {
-            let listing = Listing::of(std::slice::from_ref(&project), SystemTime::now());
-            let found = select(&listing, named, Selection::Strict);
-            Resume::One(found.map_or_else(|_| named.to_owned(), |found| found.info.id.clone()))
+            let id = recorded_session(&project, named);
+            Resume::One(id.unwrap_or_else(|| named.to_owned()))
         });
         Some(Safekeeping {
             vault,
@@ -377,6 +365,29 @@ impl Job {
             resume,
             retention,
         })
+    }
+
+    /// Where Gemini CLI keeps the sessions of the directory that it works in, if it is the agent.
+    fn gemini_project(&self) -> Option<Project> {
+        Some(self.gemini_project_kept()?.0)
+    }
+
+    fn gemini_project_kept(&self) -> Option<(Project, Option<Retention>)> {
+        let is_gemini = match &self.agent {
+            Agent::Gemini => true,
+            Agent::Acp(agent) => agent.provider == Provider::Gemini,
+            Agent::Standin { .. } => false,
+        };
+        if !is_gemini {
+            return None;
+        }
+        let environment = self.environment_of_agent();
+        let vars = Vars::new(&environment.vars);
+        let home = GeminiHome::from_vars(vars, environment.home.as_deref())?;
+        let directory = self.config.working_dir_in(&self.environment.dir);
+        let directory = directory.canonicalize().unwrap_or(directory);
+        let retention = Retention::of_project(&home, &directory, vars);
+        Some((Store::new(home).project(&directory), retention))
     }
 
     /// What the agent sees, which may have another home than we have.
@@ -406,6 +417,13 @@ impl Job {
         let run = self.options.run.to_string();
         RecordError::Exists { run }
     }
+}
+
+/// The id of the session that `latest`, a number or an id names.
+fn recorded_session(project: &Project, named: &str) -> Option<String> {
+    let listing = Listing::of(std::slice::from_ref(project), SystemTime::now());
+    let found = select(&listing, named, Selection::Strict).ok()?;
+    Some(found.info.id.clone())
 }
 
 /// Zero is how a configuration says that there is none.

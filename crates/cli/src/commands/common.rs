@@ -17,7 +17,7 @@ pub(crate) struct Common {
     /// that speaks ACP, or `demo` for a recorded one that needs nothing installed [default: gemini]
     #[arg(long, value_name = "NAME|COMMAND", help_heading = "Agent")]
     pub(in crate::commands) agent: Option<String>,
-    /// How the agent is spoken to: `auto` (ACP where it speaks it), `acp`, `stream-json` or `json` [default: auto]
+    /// How the agent is spoken to: `auto` (stream-json for Gemini CLI unless something needs ACP), `acp`, `stream-json` or `json` [default: auto]
     #[arg(long, value_name = "HOW", help_heading = "Agent", value_parser = ["auto", "acp", "stream-json", "json"], hide_possible_values = true)]
     pub(in crate::commands) transport: Option<String>,
     /// The model

@@ -38,7 +38,7 @@ pub(crate) const PLAN: (u64, u64) = (0, 26);
 /// The version by which it had begun to end headless runs in folders that are not trusted. Older ones trust, or say so themselves.
 pub(crate) const TRUST: (u64, u64) = (0, 40);
 
-/// Whether a version is spoken to over ACP, as long as nobody wants it otherwise.
+/// True if this version speaks ACP well enough for `--transport auto` to use it where something needs ACP.
 pub fn speaks_acp(version: Option<&super::Version>) -> bool {
     has(version, ACP)
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
-use super::{Agent, Job, JobError};
+use super::{Agent, Job, JobError, Speaking, recorded_session};
 use crate::agents::gemini::{self, Launch, LaunchError, Prompt};
 use crate::agents::{AcpAgent, Known};
 use crate::config::{PermissionMode, TransportChoice};
@@ -14,12 +14,10 @@ use crate::detect;
 use crate::policy::{Effect, Policy, Rule, Rules};
 use crate::process::Command;
 use crate::run::Speech;
-use crate::talk::{Errand, ModeWords, Opening, Request};
+use crate::talk::{Attendant, Errand, ModeWords, Opening, Request};
 
 /// The longest prompt that is said in one message.
 const LONGEST_PROMPT: u64 = 32 << 20;
-
-const SPOKEN: &str = "Gemini CLI is spoken to over ACP; `--transport stream-json` is the other way";
 
 const NO_RULES: &str =
     "the rules of `lapidary.toml` hold only over ACP: here the agent decides by itself";
@@ -43,7 +41,7 @@ struct Started {
 }
 
 impl Job {
-    /// Which way is taken: ACP where the agent speaks it and nothing speaks against it.
+    /// The transport of this run. Gemini CLI has both: stream-json unless something needs ACP.
     pub(super) fn way(&self) -> Result<Way, JobError> {
         let choice = self.config.transport.unwrap_or_default();
         match (&self.agent, choice) {
@@ -53,9 +51,9 @@ impl Job {
                 let agent = agent.name.clone();
                 Err(JobError::OnlyAcp { agent })
             }
-            (Agent::Gemini, TransportChoice::Auto) => {
+            (Agent::Gemini, TransportChoice::Auto) if self.needs_acp() => {
                 match self.obstacle() {
-                    Ok(()) => Ok(Way::Spoken(Some(SPOKEN.to_owned()))),
+                    Ok(()) => Ok(Way::Spoken(None)),
                     Err(why) => self.only_headless(why.map(|why| {
                         format!("Gemini CLI is run with stream-json, not over ACP: {why}")
                     })),
@@ -63,6 +61,25 @@ impl Job {
             }
             (Agent::Gemini | Agent::Standin { .. }, _) => self.only_headless(None),
         }
+    }
+
+    /// True if the run has something that Gemini CLI can do only over ACP. Over stream-json it never asks, and takes its prompt as text.
+    fn needs_acp(&self) -> bool {
+        let Speaking {
+            rules,
+            attachments,
+            mcp_servers,
+            hooks,
+            auth_method,
+            attendant,
+        } = &self.speaking;
+        !matches!(attendant, Attendant::Nobody)
+            || !rules.is_empty()
+            || !self.config.rules.is_empty()
+            || !attachments.is_empty()
+            || !mcp_servers.is_empty()
+            || auth_method.is_some()
+            || *hooks
     }
 
     /// What needs ACP is not simply left out.
@@ -108,8 +125,7 @@ impl Job {
         }
     }
 
-    /// Gemini CLI can be used both ways. ACP is the better one, but not for everything. What speaks against it is said, unless it is only
-    /// that the program is none that we know.
+    /// Why Gemini CLI cannot be run over ACP here. No reason is given for a program whose version is unknown.
     fn obstacle(&self) -> Result<(), Option<String>> {
         let found = detect::gemini(&self.environment);
         let version = found.ok().and_then(|found| found.version);
@@ -120,10 +136,12 @@ impl Job {
             }
             None => return Err(None),
         }
-        let obstacle = if self.resume.is_some() {
-            "--resume is Gemini CLI's own"
-        } else if self.session_id.is_some() {
-            "--session-id is Gemini CLI's own"
+        let obstacle = if self.session_id.is_some() {
+            "`--session-id` is Gemini CLI's own"
+        } else if self.resume.is_some() && self.vault.is_none() {
+            "without the vault, Gemini CLI can destroy a session that it resumes over ACP"
+        } else if self.config.sandbox == Some(true) {
+            "its sandbox reads all of stdin before it starts"
         } else if !self.speaking.hooks && self.has_hooks() {
             "its settings have hooks, which it does not run over ACP (`--hooks` does)"
         } else {
@@ -137,14 +155,25 @@ impl Job {
         let mut request = self.talk_to()?;
         request.run.notices.extend(reason);
         let errand = Errand {
-            opening: match self.resume.as_deref() {
-                None => Opening::New,
-                Some("latest") => Opening::Latest,
-                Some(id) => Opening::Again(id.to_owned()),
-            },
+            opening: self.opening(),
             prompt: self.blocks()?,
         };
         Ok((request, errand))
+    }
+
+    /// The session of the conversation. Gemini CLI (0.61) lists no sessions over ACP: their names are looked up on disk.
+    fn opening(&self) -> Opening {
+        let Some(named) = self.resume.as_deref() else {
+            return Opening::New;
+        };
+        let found = self
+            .gemini_project()
+            .and_then(|project| recorded_session(&project, named));
+        match (found, named) {
+            (Some(id), _) => Opening::Again(id),
+            (None, "latest") => Opening::Latest,
+            (None, id) => Opening::Again(id.to_owned()),
+        }
     }
 
     /// The conversation.

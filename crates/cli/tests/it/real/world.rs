@@ -50,9 +50,6 @@ impl Real {
     /// Another command than `run`.
     pub(crate) fn command(&self, name: &str, args: &[&str]) -> Command {
         let mut command = lapidary([name, "-m", "gemini-2.5-flash"]);
-        if !args.contains(&"--transport") {
-            command.args(["--transport", "stream-json"]);
-        }
         command
             .args(args)
             .current_dir(self.world.project())
