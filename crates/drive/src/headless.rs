@@ -26,7 +26,7 @@ use crate::agents::gemini::{
 use crate::config::Config;
 use crate::detect::{self, Environment, Found};
 use crate::policy::Rules;
-use crate::process::{Command, Supervisor};
+use crate::process::{Command, Supervisor, enter};
 use crate::recording::{self, PromptDirectory, RecordError};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
 use crate::safekeeping::{Resume, Safekeeping};
@@ -211,10 +211,10 @@ impl Job {
             return Err(self.exists().into());
         }
         let directory = self.config.working_dir_in(&self.environment.dir);
-        if !directory.is_dir() {
-            return Err(JobError::Directory { directory });
+        match enter(&directory) {
+            Ok(()) => Ok(directory),
+            Err(source) => Err(JobError::Directory { directory, source }),
         }
-        Ok(directory)
     }
 
     fn marked(&self, request: &mut Request) {

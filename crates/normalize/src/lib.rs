@@ -18,6 +18,7 @@
 //! assert!(names[1].starts_with(r#"{"event":"run_end","outcome":"completed""#));
 //! ```
 
+mod held;
 mod joined;
 mod options;
 mod own;

@@ -48,11 +48,13 @@ pub enum JobError {
     /// The run's id cannot name a recording.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// There is no such directory to work in.
-    #[error("cannot work in `{}`: it is no directory", directory.display())]
+    /// There is no such directory to work in, or it cannot be entered.
+    #[error("cannot work in `{}`: {}", directory.display(), unenterable(.source))]
     Directory {
         /// The one that was wanted.
         directory: PathBuf,
+        /// What the system says.
+        source: io::Error,
     },
     /// The agent would refuse to work there: nobody said that the folder can be trusted.
     #[error("`{}` is not a trusted folder: {reason}", directory.display())]
@@ -165,6 +167,14 @@ impl JobError {
             Self::NoHome => Some("set HOME, or GEMINI_CLI_HOME".to_owned()),
             Self::Record(_) | Self::Directory { .. } | Self::PromptFile { .. } => None,
         }
+    }
+}
+
+/// Why a directory cannot be worked in.
+fn unenterable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "it is no directory".to_owned(),
+        _ => format!("it cannot be entered: {error}"),
     }
 }
 

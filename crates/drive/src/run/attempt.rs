@@ -166,7 +166,8 @@ impl Attempt<'_> {
         if ending.stopped.is_none() && !normalizer.has_result() && is_full(&directory) {
             ending.stopped = Some(disk_full(&directory));
         }
-        if ending.stopped.is_none() && normalizer.has_result() {
+        // A run that has failed has its own cause.
+        if ending.stopped.is_none() && normalizer.judge(&ending).cause == Cause::EndTurn {
             match spent.judge(request.budget_unknown) {
                 Ok(remark) => ending.remarks.extend(remark),
                 Err(stopped) => ending.stopped = Some(stopped),

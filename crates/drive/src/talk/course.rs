@@ -130,6 +130,8 @@ struct Talking<'a> {
 
 impl Effort for Talking<'_> {
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried {
+        let may_restart = number <= self.request.run.retries;
+        self.normalizer.may_restart(may_restart);
         let (ending, recording, has_spoken, has_output) = match begin(&self.request.run, number) {
             Ok(recorder) => self.record(recorder, must_end).await,
             Err(error) => (cannot_record(&error), None, false, false),
@@ -144,9 +146,7 @@ impl Effort for Talking<'_> {
     }
 
     fn start_over(&mut self, message: String, events: &mut Events) {
-        self.normalizer.restart(events);
-        self.normalizer
-            .note(DiagnosticKind::Retry, message, &now(), events);
+        self.normalizer.restart(message, &now(), events);
     }
 
     fn notice(&mut self, message: String, events: &mut Events) {

@@ -25,6 +25,7 @@ use self::line::{Current, Flaw};
 use self::odd::Reported;
 use super::output::{Noise, Output};
 use super::turn;
+use crate::held::HeldTurn;
 use crate::joined::JoinedText;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
@@ -44,6 +45,8 @@ pub struct StreamNormalizer {
     /// True once the model has said or called anything.
     has_spoken: bool,
     reported: Reported,
+    holds_failure: bool,
+    held: Option<HeldTurn>,
 }
 
 /// An answer whose chunks are told together.
@@ -64,6 +67,8 @@ impl StreamNormalizer {
             verdict: Verdict::default(),
             has_spoken: false,
             reported: Reported::default(),
+            holds_failure: false,
+            held: None,
         }
     }
 
@@ -123,9 +128,22 @@ impl StreamNormalizer {
         self.verdict.has_result()
     }
 
+    /// Whether another attempt may follow this one. Then the end of a turn that failed is held back until that is known.
+    pub fn may_restart(&mut self, may: bool) {
+        self.holds_failure = may;
+    }
+
     /// The agent is started once more within the same run: what the last attempt said about its end no longer counts.
-    pub fn restart(&mut self, out: &mut Events) {
+    pub fn restart(&mut self, message: String, now: &str, out: &mut Events) {
         self.flush(out);
+        self.arrived(None, Some(now));
+        match self.held.take() {
+            Some(held) => out.push(held.superseded(message, &mut self.stamp)),
+            None => {
+                let kind = DiagnosticKind::Retry;
+                self.stamp.diagnostic(kind, message, &mut None, out);
+            }
+        }
         self.calls = Pending::default();
         self.verdict = Verdict::default();
         self.has_spoken = false;
@@ -134,6 +152,9 @@ impl StreamNormalizer {
     /// Ends the stream: joined text that is still held back, then the one `run_end`.
     pub fn finish(mut self, ending: &Ending, out: &mut Events) {
         self.flush(out);
+        if let Some(held) = self.held.take() {
+            out.push(held.told(&mut self.stamp));
+        }
         self.arrived(None, ending.at.as_deref());
         let end = self.verdict.judge(ending);
         out.push(self.stamp.event(Body::RunEnd(end), &mut None));
@@ -200,6 +221,11 @@ impl StreamNormalizer {
     /// A line of a known type.
     fn known(&mut self, line: &StreamLine<'_>, current: &mut Current<'_>, out: &mut Events) {
         match self.translate(line, current, out) {
+            Ok(Some(body)) if self.holds_failure && HeldTurn::is_due(&body) => {
+                let extensions = std::mem::take(&mut current.extensions);
+                let held = HeldTurn::new(body, current.raw.take(), extensions, &self.stamp);
+                self.held = Some(held);
+            }
             Ok(Some(body)) => out.push(self.first_event(body, current)),
             Ok(None) => {}
             Err(flaw) => {

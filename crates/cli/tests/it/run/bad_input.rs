@@ -117,6 +117,34 @@ fn there_is_no_such_directory() {
 }
 
 #[test]
+fn a_directory_that_cannot_be_entered_is_named() {
+    let world = World::with_agent(FINE);
+    let closed = world.path("project/closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    for transport in ["stream-json", "acp"] {
+        let wanted = world.lapidary(&[]);
+        let mut command = program("unshare"); // root could enter it
+        command
+            .args(["--user", env!("CARGO_BIN_EXE_lapidary"), "run"])
+            .args(["--transport", transport, "-C", "closed", "go"])
+            .current_dir(world.path("project"));
+        command.envs(
+            wanted
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+        let told = Told::by(command);
+        let words = format!(
+            "cannot work in `{}`: it cannot be entered",
+            closed.display()
+        );
+        check(&told, "bad_input", 13, &words);
+    }
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
 fn the_configuration_cannot_be_read() {
     let world = World::with_agent(FINE);
     fs::write(world.path("project/lapidary.toml"), "model = \n").unwrap();
@@ -190,7 +218,7 @@ fn nothing_can_be_recorded() {
     let world = World::with_agent(FINE);
     fs::write(world.path("state"), "a file").unwrap();
     let told = world.run(&["go"]);
-    check(&told, "internal", 1, "cannot record in");
+    check(&told, "bad_input", 13, "cannot record in");
     assert!(
         told.stderr
             .contains("hint: record elsewhere (--record-dir), or keep no recording (--no-record)")
@@ -199,6 +227,8 @@ fn nothing_can_be_recorded() {
     let mut command = world.lapidary(&["run", "--no-record", "go"]);
     command.env("TMPDIR", world.path("tmp"));
     assert_eq!(Told::by(command).code, Some(0));
+    let told = world.run(&["--record-dir", "/proc/x", "go"]);
+    check(&told, "bad_input", 13, "cannot record in `/proc/x/");
 }
 
 #[test]
