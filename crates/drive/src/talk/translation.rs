@@ -172,6 +172,7 @@ impl<'a> Translation<'a> {
                 let (lines, bytes) = self.observer.skip_rest().await;
                 self.skipped.add(lines, bytes);
                 is_connected = false;
+                continue;
             }
             let mut into = Into {
                 normalizer,

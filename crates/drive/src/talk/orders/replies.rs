@@ -96,15 +96,17 @@ impl Desk {
 
     fn answer(&mut self, place: usize, early: &Early) -> Outcome {
         let response = &early.response;
-        let input = response.updated_input.as_ref();
-        let chosen = input.and_then(|input| input.token().get("optionId")?.non_null());
-        let is_text = |option: Token<'_>| {
-            let text = option.string();
-            text.ok_or_else(|| Failed::from("`optionId` has to be text"))
-        };
-        let chosen = chosen.map(is_text).transpose()?;
         if let Some(question) = self.questions.get(place) {
             early.label.is_about(&question.session_id.to_str());
+        }
+        let input = response.updated_input.as_ref();
+        let chosen = input.and_then(|input| input.token().get("optionId")?.non_null());
+        let chosen = chosen.map(|option| {
+            let text = option.string().map(std::borrow::Cow::into_owned);
+            text.ok_or_else(|| Failed::from("`optionId` has to be text"))
+        });
+        let chosen = chosen.transpose()?;
+        if let Some(question) = self.questions.get(place) {
             agrees(
                 question.options.as_ref(),
                 chosen.as_deref(),
@@ -115,7 +117,7 @@ impl Desk {
         let question = self.questions.remove(place).ok_or_else(late)?;
         let reply = Reply {
             allowed: response.allowed,
-            option_id: chosen.map(std::borrow::Cow::into_owned),
+            option_id: chosen,
             reason: response.message.as_ref().map(ToString::to_string),
             by: DecidedBy::Peer,
         };
