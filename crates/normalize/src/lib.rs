@@ -18,6 +18,8 @@
 //! assert!(names[1].starts_with(r#"{"event":"run_end","outcome":"completed""#));
 //! ```
 
+mod held;
+mod joined;
 mod options;
 mod own;
 mod pending;

@@ -115,7 +115,7 @@ pub(crate) struct Common {
         allow_negative_numbers = true
     )]
     pub(in crate::commands) idle_timeout: Option<f64>,
-    /// How long the agent may take to end once it is asked to [default: 5]
+    /// How long the agent may take to end once the run is cancelled or late; then it is killed [default: 5]
     #[arg(
         long,
         value_name = "SECONDS",

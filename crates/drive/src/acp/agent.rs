@@ -212,6 +212,46 @@ impl Process {
     }
 }
 
+/// A process without a process behind it, for tests: it shows what it is ordered, and ends when the test says so.
+#[cfg(test)]
+pub(crate) struct FakeProcess {
+    orders: watch::Receiver<Order>,
+    departed: watch::Sender<Option<Ended>>,
+}
+
+#[cfg(test)]
+impl FakeProcess {
+    pub(crate) fn new() -> (Process, Self) {
+        let (orders, ordered) = watch::channel(Order::Live);
+        let (departed, ended) = watch::channel(None);
+        let process = Process {
+            pid: 0,
+            log: Arc::new(Log::new(Limits::default(), None)),
+            orders: Arc::new(orders),
+            ended,
+        };
+        let fake = Self {
+            orders: ordered,
+            departed,
+        };
+        (process, fake)
+    }
+
+    /// Waits until it is asked to end, and ends. Returns how long it would have had; none if it was to end at once.
+    pub(crate) async fn obey(mut self) -> Option<Duration> {
+        let grace = match next(&mut self.orders).await {
+            Order::Stop(grace) => Some(grace),
+            Order::Live | Order::Kill => None,
+        };
+        self.departed.send_replace(Some(Ended {
+            exit: None,
+            leftover: 0,
+            immortal: 0,
+        }));
+        grace
+    }
+}
+
 /// The stdin and stdout of a process under supervision.
 struct Pipes {
     stdin: Writes,

@@ -48,11 +48,13 @@ pub enum JobError {
     /// The run's id cannot name a recording.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// There is no such directory to work in.
-    #[error("cannot work in `{}`: it is no directory", directory.display())]
+    /// There is no such directory to work in, or it cannot be entered.
+    #[error("cannot work in `{}`: {}", directory.display(), unenterable(.source))]
     Directory {
         /// The one that was wanted.
         directory: PathBuf,
+        /// What the system says.
+        source: io::Error,
     },
     /// The agent would refuse to work there: nobody said that the folder can be trusted.
     #[error("`{}` is not a trusted folder: {reason}", directory.display())]
@@ -130,7 +132,10 @@ impl JobError {
         };
         let named = tried.iter().filter(is_worth_a_word);
         let named = named.map(|tried| format!("`{}`: {}", tried.path.display(), tried.refused));
-        let looked = format!("it was looked for in {} places", tried.len());
+        let looked = match tried.len() {
+            1 => "it was looked for there and nowhere else".to_owned(),
+            count => format!("it was looked for in {count} places"),
+        };
         named.chain([looked]).collect()
     }
 
@@ -173,6 +178,14 @@ impl JobError {
             Self::NoHome => Some("set HOME, or GEMINI_CLI_HOME".to_owned()),
             Self::Record(_) | Self::Directory { .. } | Self::PromptFile { .. } => None,
         }
+    }
+}
+
+/// Why a directory cannot be worked in.
+fn unenterable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "it is no directory".to_owned(),
+        _ => format!("it cannot be entered: {error}"),
     }
 }
 

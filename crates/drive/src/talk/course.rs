@@ -9,7 +9,7 @@ use lapidary_normalize::{Ending, Events, Stall, StderrOrder};
 use lapidary_vocab::event::{DiagnosticKind, Provider};
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::Order;
 use super::answers::{self, answer_all};
@@ -31,6 +31,7 @@ use crate::recording::{self, Manifest, Recorder, STDOUT};
 use crate::run::attempt::{Tried, begin, manifest};
 use crate::run::course::{Effort, attempts, last};
 use crate::run::ending::{cannot_record, ending, recorded_end};
+use crate::run::rest::RestLimit;
 use crate::run::stall::StallPoint;
 use crate::run::stop::Urgency;
 use crate::run::{Batch, now, stderr_tail};
@@ -45,6 +46,9 @@ const BY_ITSELF: Duration = Duration::from_secs(2);
 
 /// So long an agent that has ended its turn is given to show that it died of it, before the hang-up makes any exit code possible.
 const LAST_BREATH: Duration = Duration::from_millis(50);
+
+/// The same, if the run was cancelled or took too long.
+const IN_A_HURRY: Duration = Duration::from_secs(1);
 
 /// What there is to do.
 pub(super) enum Script {
@@ -132,6 +136,8 @@ struct Talking<'a> {
 
 impl Effort for Talking<'_> {
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried {
+        let may_restart = number <= self.request.run.retries;
+        self.normalizer.may_restart(may_restart);
         let (ending, recording, has_spoken, has_output) = match begin(&self.request.run, number) {
             Ok(recorder) => self.record(recorder, must_end).await,
             Err(error) => (cannot_record(&error), None, false, false),
@@ -146,9 +152,7 @@ impl Effort for Talking<'_> {
     }
 
     fn start_over(&mut self, message: String, events: &mut Events) {
-        self.normalizer.restart(events);
-        self.normalizer
-            .note(DiagnosticKind::Retry, message, &now(), events);
+        self.normalizer.restart(message, &now(), events);
     }
 
     fn notice(&mut self, message: String, events: &mut Events) {
@@ -229,14 +233,20 @@ impl Talking<'_> {
         let course = Course {
             request,
             stage: Arc::clone(&stage),
-            halts: Halts::new(self.stops.clone(), request.run.timeouts, must_end),
+            halts: Halts::new(
+                self.stops.clone(),
+                request.run.timeouts,
+                must_end,
+                request.run.grace,
+            ),
             is_deaf: false,
             process: agent.process.clone(),
             directory: directory.clone(),
             stall: None,
         };
         let bytes_of = request.run.with_bytes.then_some(directory.as_path());
-        let translation = Translation::new(agent.observer, said, bytes_of);
+        let rest = RestLimit::default();
+        let translation = Translation::new(agent.observer, said, bytes_of, &rest);
         let (over, is_over) = oneshot::channel();
         let talking = async {
             let comes_out = ComesOut {
@@ -245,6 +255,7 @@ impl Talking<'_> {
             };
             let ending = course.until_it_ends(&mut self.script, comes_out, &agent.process);
             let ending = Box::pin(ending).await;
+            rest.set(&ending);
             let _ = over.send(());
             ending
         };
@@ -423,28 +434,53 @@ impl Course<'_> {
     /// Ends the agent, its terminals too.
     async fn end(&mut self, process: &Process) -> (Option<Ended>, Departure) {
         self.stage.client.connection().hang_up();
-        let grace = self.request.run.grace;
-        let by_itself = if self.is_deaf {
-            Duration::ZERO
-        } else {
-            BY_ITSELF.min(grace)
-        };
-        let leaving = async {
-            match timeout(by_itself, process.gone()).await {
-                Ok(ended) => (ended, Departure::ByItself),
-                Err(_) => (process.end(Duration::ZERO, grace).await, Departure::Ordered),
-            }
-        };
-        // Who has written too much would go on to: there is no grace for that.
-        let last = self.stage.client.connection().ended();
-        let has_flooded = matches!(last, Some(ConnectionError::TooMuch { .. }));
-        let ended = tokio::select! {
-            ended = leaving, if !has_flooded => ended,
-            () = self.halts.at_once(), if !has_flooded => (process.kill().await, Departure::Ordered),
-            else => (process.kill().await, Departure::Ordered),
-        };
+        let ended = self.leave(process).await;
         self.stage.workspace.close().await;
         ended
+    }
+
+    /// In steps: it may end by itself, then it is asked to, then it is ended with everything that it started.
+    async fn leave(&mut self, process: &Process) -> (Option<Ended>, Departure) {
+        // An agent that has written too much would go on to: there is no grace for that.
+        let last = self.stage.client.connection().ended();
+        if matches!(last, Some(ConnectionError::TooMuch { .. })) {
+            return (process.kill().await, Departure::Ordered);
+        }
+        let by_itself = self.time_by_itself();
+        // All of these can be cancelled without losing anything.
+        tokio::select! {
+            biased;
+            ended = process.gone() => return (ended, Departure::ByItself),
+            () = self.is_hurried() => {}
+            () = sleep(by_itself) => {}
+        }
+        let left = self.halts.grace.left();
+        let ended = tokio::select! {
+            ended = process.end(Duration::ZERO, left) => ended,
+            () = self.halts.at_once() => process.kill().await,
+        };
+        (ended, Departure::Ordered)
+    }
+
+    /// How long it has once its stdin is closed.
+    fn time_by_itself(&self) -> Duration {
+        let grace = &self.halts.grace;
+        if self.is_deaf {
+            Duration::ZERO
+        } else if grace.is_running() {
+            IN_A_HURRY.min(grace.share())
+        } else {
+            BY_ITSELF.min(grace.share())
+        }
+    }
+
+    /// Waits for a reason not to wait any longer: the first one to end, or one to end at once. Can be cancelled.
+    async fn is_hurried(&mut self) {
+        if self.halts.grace.is_running() {
+            return self.halts.at_once().await;
+        }
+        let stage = Arc::clone(&self.stage);
+        self.halts.next(Phase::Waiting, &stage).await;
     }
 }
 
@@ -501,3 +537,6 @@ fn ended_as(done: Result<(), Broken>, ended: Option<Ended>, departure: Departure
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

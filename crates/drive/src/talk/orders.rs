@@ -183,7 +183,7 @@ impl Course<'_> {
         let time = if halt.is_urgent {
             Duration::ZERO
         } else {
-            self.request.run.grace
+            self.halts.grace.share()
         };
         tokio::select! {
             () = desk.settle(time) => {}

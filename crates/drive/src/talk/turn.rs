@@ -36,9 +36,10 @@ impl Course<'_> {
             if stage.stop_of(session).is_none() {
                 stage.cancel(session); // a hook has done so already
             }
-            let grace = self.request.run.grace;
+            self.halts.grace.start(); // a hook's reason to stop is one too
+            let time = self.halts.grace.share();
             tokio::select! {
-                late = timeout(grace, answered) => self.is_deaf = late.is_err(),
+                late = timeout(time, answered) => self.is_deaf = late.is_err(),
                 () = self.halts.at_once() => {}
             }
         }

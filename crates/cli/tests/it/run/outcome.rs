@@ -114,6 +114,36 @@ fn a_start_that_failed_is_tried_again_if_that_was_asked_for() {
 }
 
 #[test]
+fn a_prompt_that_is_tried_again_has_one_end() {
+    let quota = "failure ApiError 'Quota exceeded. Please retry in 0.01s.'; exit 173";
+    let again =
+        format!("init; if [ ! -e ../tried ]; then touch ../tried; {quota}; fi; say a; success");
+    let told = World::with_agent(&again).run(&["--retries", "1", "go"]);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+    assert_eq!(told.count("turn_complete"), 1);
+    let retry = told
+        .events
+        .iter()
+        .find(|event| event["kind"] == "retry")
+        .unwrap();
+    let message = retry["message"].as_str().unwrap();
+    assert!(
+        message.ends_with("the next one starts in 0.01 s"),
+        "{message}"
+    );
+    assert_eq!(retry["raw"]["type"], "result", "its line is not lost");
+    // The last attempt's end is the prompt's.
+    let told = World::with_agent(&format!("init; {quota}")).run(&["--retries", "1", "go"]);
+    assert_eq!(told.verdict(), ("quota_retryable", Some(16)), "{told:?}");
+    assert_eq!(told.count("turn_complete"), 1);
+    let numbers = told
+        .events
+        .iter()
+        .map(|event| event["seq"].as_u64().unwrap());
+    assert!(numbers.eq(0..told.events.len() as u64));
+}
+
+#[test]
 fn nothing_is_tried_again_once_something_was_done() {
     let cases: [(&str, &[&str]); 6] = [
         ("call c1 write_file", &[]),
