@@ -322,7 +322,7 @@ pub(super) struct Course<'a> {
     pub(super) request: &'a Request,
     pub(super) stage: Arc<Stage>,
     pub(super) halts: Halts,
-    /// The agent did not heed a cancel: there is no point in waiting for it to end by itself.
+    /// The agent did not heed a cancel, or is not ready: there is no point in waiting for it to end by itself.
     pub(super) is_deaf: bool,
 }
 
@@ -379,7 +379,10 @@ impl Course<'_> {
         let stage = Arc::clone(&self.stage);
         tokio::select! {
             biased;
-            halt = self.halts.next(phase, &stage) => Err(halt.into()),
+            halt = self.halts.next(phase, &stage) => {
+                self.is_deaf |= phase == Phase::Starting;
+                Err(halt.into())
+            }
             done = step => Ok(done?),
         }
     }
