@@ -1,5 +1,6 @@
 //! From what somebody wants to a [`Request`]: find the agent, lay out its arguments, hand the prompt over.
 
+mod agent_setup;
 mod hooked;
 mod problem;
 mod spoken;
@@ -351,6 +352,7 @@ impl Job {
             max_line: self.max_line,
             prompt_directory: None,
             safekeeping: self.safekeeping(),
+            setup: self.agent_setup(),
         }
     }
 

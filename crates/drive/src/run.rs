@@ -22,6 +22,7 @@ pub(crate) mod oversee;
 mod request;
 pub(crate) mod rest;
 mod retry;
+pub(crate) mod stall;
 pub(crate) mod stop;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -44,7 +44,7 @@ use crate::held::HeldTurn;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
-use crate::{Deltas, Ending, Events, Options, Verdict};
+use crate::{Deltas, Ending, Events, LoggedAnswer, Options, Verdict};
 
 pub use turn::Turn;
 
@@ -210,6 +210,11 @@ impl AcpNormalizer {
         self.verdict.has_result()
     }
 
+    /// What the agent's own log of the session says about the end of the newest turn.
+    pub fn logged_answer(&mut self, logged: LoggedAnswer) {
+        self.verdict.logged_answer(logged);
+    }
+
     /// How the run would end now.
     pub fn judge(&self, ending: &Ending) -> RunEnd {
         self.verdict.judge(ending)
@@ -257,6 +262,9 @@ impl AcpNormalizer {
                     let message = format!("not valid JSON: {invalid}");
                     current.complain(DiagnosticKind::MalformedLine, message);
                 } else {
+                    if direction == Direction::FromAgent {
+                        self.verdict.printed(text);
+                    }
                     current.complain(DiagnosticKind::Noise, "text that is not JSON".to_owned());
                 }
             }
@@ -338,6 +346,7 @@ impl AcpNormalizer {
                 if method.is("session/cancel") {
                     self.end_block(out);
                     self.belongs_to(session_of(params));
+                    self.verdict.cancelled();
                     self.cancelled(current, out);
                 }
             }
@@ -377,7 +386,10 @@ impl AcpNormalizer {
         self.has_spoken |= is_work && current.tags.is_empty();
         // Also behind the end of the turn, where some agents say its last words, and under the id of another session.
         if is_work && !current.tags.contains(&"acp.replay") {
-            self.verdict.answered(true);
+            self.verdict.greeted();
+            if let Some(activity) = updates::activity(&read.update) {
+                self.verdict.did(activity);
+            }
         }
         self.update(&read, current, out);
     }

@@ -174,6 +174,16 @@ impl Process {
         self.log.describe(manifest)
     }
 
+    /// How long its stderr was when it last said anything.
+    pub(crate) fn complained_before(&self) -> u64 {
+        self.log.complained_before()
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn has_ended(&self) -> Option<Ended> {
+        *self.ended.borrow()
+    }
+
     /// Ends the agent, in steps: once its stdin is closed it has so long to end by itself; then it is asked to end, and after the grace it
     /// is ended with everything that it started. Returns when nothing is left; none only if the runtime is going down. What was
     /// said until then can still be observed.

@@ -278,6 +278,12 @@ impl Log {
         }
     }
 
+    /// How long stderr was when the agent last said anything.
+    pub(super) fn complained_before(&self) -> u64 {
+        let state = self.state();
+        state.tape.as_ref().map_or(0, Tape::complained_before)
+    }
+
     /// Notes how far the agent's stderr has grown.
     pub(super) fn look_at_stderr(&self) -> Result<(), ConnectionError> {
         match &mut self.state().tape {

@@ -90,6 +90,12 @@ pub enum JobError {
     /// Hooks are wanted, and nobody knows where the settings are.
     #[error("hooks are wanted, and there is no home to find them in")]
     NoHome,
+    /// Gemini CLI (0.61) reads its stdin to the end before it starts its sandbox, so that over ACP it would wait for ever.
+    #[error("Gemini CLI cannot use its sandbox over ACP, and {source_name} asks for it")]
+    SandboxOverAcp {
+        /// What asks for the sandbox.
+        source_name: &'static str,
+    },
     /// A prompt that is too long for stdin cannot be written to a file.
     #[error("cannot write the prompt to `{}`: {source}", path.display())]
     PromptFile {
@@ -111,6 +117,7 @@ impl JobError {
             | Self::Directory { .. } => Cause::BadInput,
             Self::Untrusted { .. } | Self::UntrustedHooks { .. } => Cause::UntrustedFolder,
             Self::HookFile { .. } | Self::NoHome => Cause::BadConfig,
+            Self::SandboxOverAcp { .. } => Cause::Sandbox,
             Self::PromptFile { .. } => Cause::Internal,
         }
     }
@@ -162,6 +169,10 @@ impl JobError {
             }),
             Self::HookFile { .. } => Some(
                 "correct it, or move it away; `lapidary hooks check` names what is wrong, and without `--hooks` no hook guards the agent"
+                    .to_owned(),
+            ),
+            Self::SandboxOverAcp { .. } => Some(
+                "`--transport stream-json` can use it, without rules, hooks of ours and questions; or leave the sandbox out"
                     .to_owned(),
             ),
             Self::NoHome => Some("set HOME, or GEMINI_CLI_HOME".to_owned()),

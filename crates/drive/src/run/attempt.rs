@@ -4,15 +4,15 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lapidary_normalize::Ending;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
+use lapidary_normalize::{Ending, StderrOrder};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::RunEnd;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::ending::{AttemptError, cannot_record, disk_full, ending, recorded_end};
-use super::oversee::Overseer;
+use super::oversee::{Overseer, Watched};
 use super::request::{Request, Speech};
 use super::rest::RestLimit;
 use super::retry;
@@ -147,8 +147,14 @@ impl Attempt<'_> {
                 stops,
                 must_end,
             )?;
-            let (ended, stopped) = overseer.watch().await;
+            let Watched {
+                ended,
+                stopped,
+                stall,
+            } = overseer.watch().await;
             let mut ending = ending(ended, stopped);
+            ending.setup = request.setup.clone();
+            ending.stall = stall.map(|stall| stall.read(&directory, StderrOrder::Live));
             ending.duration = Some(self.began.elapsed());
             rest.set(&ending);
             // Whoever reads may take as long as they like; how the agent ended is known now.

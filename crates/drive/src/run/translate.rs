@@ -232,6 +232,16 @@ pub(crate) fn stderr_tail(directory: &Path) -> String {
     String::from_utf8_lossy(&tail.unwrap_or_default()).into_owned()
 }
 
+/// The same, of what it wrote behind this length.
+pub(crate) fn stderr_tail_from(directory: &Path, from: u64) -> String {
+    let Ok(stderr) = Followed::open(&directory.join(STDERR)) else {
+        return String::new();
+    };
+    let length = directory.join(STDERR).metadata().map_or(0, |it| it.len());
+    let tail = stderr.tail(TAIL.min(length.saturating_sub(from)));
+    String::from_utf8_lossy(&tail).into_owned()
+}
+
 /// The time, as events carry it.
 pub(crate) fn now() -> String {
     format!("{:.3}", jiff::Timestamp::now())

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use lapidary_normalize::acp::AcpNormalizer;
-use lapidary_normalize::{Ending, Events};
-use lapidary_vocab::event::DiagnosticKind;
+use lapidary_normalize::{Ending, Events, Stall, StderrOrder};
+use lapidary_vocab::event::{DiagnosticKind, Provider};
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::Order;
 use super::answers::{self, answer_all};
@@ -26,14 +26,16 @@ use super::watcher::Watcher;
 use crate::acp::{
     Agent, Client, ConnectionError, Launch, Limits, Methods, Offered, Process, RequestError,
 };
-use crate::process::Ended;
+use crate::process::{Ended, Exit};
 use crate::recording::{self, Manifest, Recorder, STDOUT};
 use crate::run::attempt::{Tried, begin, manifest};
 use crate::run::course::{Effort, attempts, last};
 use crate::run::ending::{cannot_record, ending, recorded_end};
 use crate::run::rest::RestLimit;
+use crate::run::stall::StallPoint;
 use crate::run::stop::Urgency;
 use crate::run::{Batch, now, stderr_tail};
+use crate::signals;
 use crate::workspace::{self, Workspace};
 
 /// How long an agent has to answer anything but a prompt.
@@ -44,6 +46,9 @@ const BY_ITSELF: Duration = Duration::from_secs(2);
 
 /// The same, if the run was cancelled or took too long.
 const IN_A_HURRY: Duration = Duration::from_secs(1);
+
+/// So long an agent that has ended its turn is given to show that it died of it, before the hang-up makes any exit code possible.
+const LAST_BREATH: Duration = Duration::from_millis(50);
 
 /// What there is to do.
 pub(super) enum Script {
@@ -170,6 +175,7 @@ impl Talking<'_> {
         let (mut ending, has_spoken) = self.speak(recorder, &manifest, must_end).await;
         ending.duration = Some(self.began.elapsed());
         ending.stderr = stderr_tail(&directory);
+        ending.setup = self.request.run.setup.clone();
         let judged = self.normalizer.judge(&ending);
         manifest.end = Some(recorded_end(started.elapsed(), &ending, Some(&judged)));
         let stdout = std::fs::metadata(directory.join(STDOUT));
@@ -234,6 +240,9 @@ impl Talking<'_> {
                 request.run.grace,
             ),
             is_deaf: false,
+            process: agent.process.clone(),
+            directory: directory.clone(),
+            stall: None,
         };
         let bytes_of = request.run.with_bytes.then_some(directory.as_path());
         let rest = RestLimit::default();
@@ -322,8 +331,13 @@ pub(super) struct Course<'a> {
     pub(super) request: &'a Request,
     pub(super) stage: Arc<Stage>,
     pub(super) halts: Halts,
-    /// The agent did not heed a cancel, or is not ready: there is no point in waiting for it to end by itself.
+    /// The agent did not heed a cancel: there is no point in waiting for it to end by itself.
     pub(super) is_deaf: bool,
+    pub(super) process: Process,
+    /// The recording.
+    pub(super) directory: PathBuf,
+    /// Where the agent was stuck, if it was late.
+    pub(super) stall: Option<StallPoint>,
 }
 
 impl Course<'_> {
@@ -357,8 +371,39 @@ impl Course<'_> {
             never = after_tools => match never {},
         };
         stage.hooks_are_over(finished).await;
+        if done.is_ok() {
+            // An agent that dies as soon as it has answered is not yet known to be dead.
+            let _ = timeout(LAST_BREATH, process.gone()).await;
+        }
+        let is_gone = process.has_ended().is_some();
         let (ended, departure) = self.end(process).await;
-        ended_as(done, ended, departure)
+        let is_faulty = departure == Departure::ByItself && ended.is_some_and(died_of_a_fault);
+        let mut ending = ended_as(done, ended, departure);
+        if is_gone || is_faulty {
+            ending.departure = lapidary_normalize::Departure::OwnAccord;
+        }
+        ending.stall = self.stall.map(|stall| self.read_stall(stall));
+        ending
+    }
+
+    /// Notes where the agent is stuck, before it is told to end.
+    pub(super) fn note_stall(&mut self) {
+        let watcher = &self.stage.watcher;
+        self.stall = Some(StallPoint {
+            silence: watcher.last_sign().elapsed(),
+            stderr: self.process.complained_before(),
+            has_progress: watcher.has_progress(),
+        });
+    }
+
+    /// Gemini CLI holds its stderr back until it ends, over ACP.
+    fn read_stall(&self, stall: StallPoint) -> Stall {
+        let order = if self.request.provider == Provider::Gemini {
+            StderrOrder::Held
+        } else {
+            StderrOrder::Live
+        };
+        stall.read(&self.directory, order)
     }
 
     async fn errand(&mut self, errand: &Errand) -> Result<(), Broken> {
@@ -377,14 +422,13 @@ impl Course<'_> {
         step: impl Future<Output = Result<T, RequestError>>,
     ) -> Result<T, Broken> {
         let stage = Arc::clone(&self.stage);
-        tokio::select! {
+        let halt = tokio::select! {
             biased;
-            halt = self.halts.next(phase, &stage) => {
-                self.is_deaf |= phase == Phase::Starting;
-                Err(halt.into())
-            }
-            done = step => Ok(done?),
-        }
+            halt = self.halts.next(phase, &stage) => halt,
+            done = step => return Ok(done?),
+        };
+        self.note_stall();
+        Err(halt.into())
     }
 
     /// Ends the agent, its terminals too.
@@ -447,6 +491,15 @@ enum Departure {
     ByItself,
     /// It was told to.
     Ordered,
+}
+
+/// Whether a signal ended it that nobody sends to ask a process to end.
+fn died_of_a_fault(ended: Ended) -> bool {
+    const ASKING: [&str; 4] = ["SIGHUP", "SIGINT", "SIGPIPE", "SIGTERM"];
+    match ended.exit {
+        Some(Exit::Signal(number)) => !ASKING.contains(&signals::name(number).as_str()),
+        Some(Exit::Code(_)) | None => false,
+    }
 }
 
 /// What the agent does not take is an error, not a surprise.

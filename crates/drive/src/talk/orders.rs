@@ -144,6 +144,7 @@ impl Course<'_> {
             tokio::select! {
                 biased;
                 halt = self.halts.next(phase, &desk.hands.stage) => {
+                    self.note_stall();
                     self.wind_down(desk, &halt).await;
                     return Err(halt.into());
                 }

@@ -31,6 +31,7 @@ impl Course<'_> {
             halt = self.halts.next(Phase::Turn, &stage) => halt,
             halt = stage.stopped(session) => halt,
         };
+        self.note_stall();
         if !halt.is_urgent {
             if stage.stop_of(session).is_none() {
                 stage.cancel(session); // a hook has done so already

@@ -15,6 +15,7 @@ use super::line::{Current, Extra};
 use super::{AcpNormalizer, content, usage};
 use crate::joined::JoinedText;
 use crate::raw::Raw;
+use crate::verdict::Activity;
 use crate::{Deltas, Events, own};
 
 /// What is being said.
@@ -84,6 +85,9 @@ impl AcpNormalizer {
             return false;
         }
         let index = message.blocks - 1;
+        if !chunk.text.is("") {
+            self.verdict.did(Activity::Words);
+        }
         let words = Text::from_token(SharedToken::of(text, chunk.text));
         let mut raw = self.stamp.keep_raw.then(|| Raw::line(text, chunk.whole));
         let body = delta(StreamDeltaKind::Text, Some(words), Some(index));

@@ -61,6 +61,7 @@ impl AcpNormalizer {
                 turn.is_error,
                 Reported {
                     status: word.into_owned(),
+                    is_unasked: turn.usage.as_ref().is_some_and(usage::is_nothing),
                     ..Reported::default()
                 },
             );
@@ -171,6 +172,7 @@ pub(super) fn reported(error: Token<'_>, message: &Text) -> Reported {
         error_type: name,
         message: Some(message.clone()),
         code: code.and_then(Token::u64),
+        is_unasked: false,
     }
 }
 

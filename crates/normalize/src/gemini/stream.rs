@@ -438,7 +438,7 @@ impl StreamNormalizer {
             status: status.to_string(),
             error_type,
             message: message.clone(),
-            code: None,
+            ..verdict::Reported::default()
         });
         let mut turn = TurnComplete {
             is_error: status != *"success",

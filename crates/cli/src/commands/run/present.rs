@@ -211,8 +211,13 @@ impl Presented {
             return Err(Failure::internal(anyhow!("the run ended without a word")));
         };
         // Text says it itself.
-        if self.format != Format::Text && end.cause != Cause::EndTurn {
-            explain(end);
+        if self.format != Format::Text {
+            for warning in &end.warnings {
+                complain(&format!("warning: {warning}"));
+            }
+            if end.cause != Cause::EndTurn {
+                explain(end);
+            }
         }
         Ok(Exit::of(&end.cause))
     }

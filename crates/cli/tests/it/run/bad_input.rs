@@ -357,3 +357,19 @@ fn a_full_disk_ends_the_run() {
     let mode = fs::metadata(&small).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o755, "the mount went with its namespace");
 }
+
+/// Gemini CLI reads its stdin to the end before it starts a sandbox: over ACP it would wait for ever.
+#[test]
+fn a_sandbox_over_acp_is_refused_at_once() {
+    let world = World::with_agent(FINE);
+    let args = ["--transport", "acp", "--sandbox", "go"];
+    check(&world.run(&args), "sandbox", 13, "--sandbox asks for it");
+    let mut command = world.lapidary(&["run", "--transport", "acp", "go"]);
+    command.env("GEMINI_SANDBOX", "docker");
+    check(
+        &Told::by(command),
+        "sandbox",
+        13,
+        "GEMINI_SANDBOX asks for it",
+    );
+}

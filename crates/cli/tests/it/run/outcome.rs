@@ -45,15 +45,11 @@ fn what_it_complained_about_is_the_message() {
 fn an_authentication_error_says_how_to_sign_in() {
     let told = World::with_agent("echo 'Please configure auth first.' >&2; exit 1").run(&["go"]);
     assert_eq!(told.verdict(), ("auth_required", Some(11)));
-    let words =
-        "Gemini CLI authentication error. Run: gemini auth login\nPlease configure auth first.";
+    let words = "Gemini CLI authentication error.\nPlease configure auth first.";
     assert_eq!(told.message(), words);
     assert!(told.end()["hint"].as_str().unwrap().contains("sign in"));
     let told = World::with_agent("exit 41").run(&["go"]);
-    assert_eq!(
-        told.message(),
-        "Gemini CLI authentication error. Run: gemini auth login"
-    );
+    assert_eq!(told.message(), "Gemini CLI authentication error.");
 }
 
 #[test]
@@ -197,4 +193,30 @@ fn a_stream_without_a_result_is_an_error() {
 fn the_agents_input_has_an_end() {
     let world = World::with_agent("cat > /dev/null; init; say a; success");
     assert_eq!(world.run(&["go"]).verdict(), ("end_turn", Some(0)));
+}
+
+#[test]
+fn a_timeout_names_what_the_agent_was_retrying() {
+    for (stderr, verdict, words) in [
+        (
+            "Attempt 3 failed with status 503. Retrying with backoff...",
+            ("api_error", Some(1)),
+            "the model's API answered 503",
+        ),
+        (
+            "Attempt 2 failed: Slow down.. Retrying after 32857ms...",
+            ("quota_retryable", Some(16)),
+            "the model's API answered 429",
+        ),
+        (
+            "something else",
+            ("timeout_total", Some(14)),
+            "was waiting for the model",
+        ),
+    ] {
+        let script = format!("init; echo '{stderr}' >&2; exec sleep 600");
+        let told = World::with_agent(&script).run(&["--timeout", "1", "--grace", "0.3", "go"]);
+        assert_eq!(told.verdict(), verdict, "{stderr}");
+        assert!(told.message().contains(words), "{}", told.message());
+    }
 }

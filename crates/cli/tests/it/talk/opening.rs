@@ -33,7 +33,7 @@ const ROWS: &[Row] = &[
     row(
         "answers with an error",
         r#"refuse(hear("initialize"), -32603, "no model")"#,
-        ("api_error", 1),
+        ("protocol_error", 15),
         |played| assert_eq!(played.told.message(), "no model"),
     ),
     row(

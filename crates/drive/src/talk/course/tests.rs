@@ -49,13 +49,16 @@ async fn cancelled_while_silent(grace: Duration) -> (Vec<String>, Option<Duratio
     );
     let (stopper, stops) = stop::channel();
     let halts = Halts::new(stops, request.run.timeouts, None, grace);
+    let (process, fake) = FakeProcess::new();
     let mut course = Course {
         request: &request,
         stage: Arc::new(stage),
         halts,
         is_deaf: false,
+        process: process.clone(),
+        directory: PathBuf::new(),
+        stall: None,
     };
-    let (process, fake) = FakeProcess::new();
     let talking = async {
         let broken = course.say("s", &[]).await;
         assert!(matches!(broken, Err(Broken::Stopped(_))), "{broken:?}");
