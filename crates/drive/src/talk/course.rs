@@ -44,11 +44,11 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// How long an agent has to end by itself once nobody speaks to it any more. Some never do.
 const BY_ITSELF: Duration = Duration::from_secs(2);
 
-/// So long an agent that has ended its turn is given to show that it died of it, before the hang-up makes any exit code possible.
-const LAST_BREATH: Duration = Duration::from_millis(50);
-
 /// The same, if the run was cancelled or took too long.
 const IN_A_HURRY: Duration = Duration::from_secs(1);
+
+/// So long an agent that has ended its turn is given to show that it died of it, before the hang-up makes any exit code possible.
+const LAST_BREATH: Duration = Duration::from_millis(50);
 
 /// What there is to do.
 pub(super) enum Script {

@@ -263,7 +263,13 @@ fn version_of(agent: &Initialized) -> Option<String> {
 fn not_opened(opening: &Opening, refusal: &Refusal) -> Broken {
     match opening {
         Opening::Again(id) => {
-            let message = format!("the agent cannot open the session `{id}`: {refusal}");
+            let data = refusal.data.as_ref().map(Json::token);
+            let details = data.and_then(|data| data.get("details")?.string());
+            let details = details.map(|details| format!(": {details}"));
+            let message = format!(
+                "the agent cannot open the session `{id}`: {refusal}{}",
+                details.unwrap_or_default()
+            );
             let hint = "`lapidary sessions list` shows the sessions of Gemini CLI";
             stopped(Cause::BadInput, message, Some(hint))
         }

@@ -56,7 +56,7 @@ async fn cancelled_while_silent(grace: Duration) -> (Vec<String>, Option<Duratio
         halts,
         is_deaf: false,
         process: process.clone(),
-        directory: PathBuf::from("/"),
+        directory: PathBuf::new(),
         stall: None,
     };
     let talking = async {
