@@ -18,6 +18,8 @@
 //! assert!(names[1].starts_with(r#"{"event":"run_end","outcome":"completed""#));
 //! ```
 
+mod held;
+mod joined;
 mod options;
 mod own;
 mod pending;
@@ -33,7 +35,10 @@ pub mod tools;
 pub mod views;
 
 pub use options::{Deltas, Options};
-pub use verdict::{Ending, Reported, Stopped, Verdict};
+pub use verdict::{
+    AgentSetup, Departure, Ending, LoggedAnswer, Reported, Stall, StderrOrder, Stopped, TurnLimit,
+    Verdict,
+};
 
 use lapidary_vocab::Event;
 
