@@ -1,6 +1,6 @@
 //! A request for tests that start nothing.
 
-use lapidary_normalize::Options;
+use lapidary_normalize::{AgentSetup, Options};
 
 use super::{Records, Request, Speech, Timeouts};
 use crate::budget::{Budget, BudgetUnknown};
@@ -26,5 +26,6 @@ pub(crate) fn request() -> Request {
         max_line: 1024,
         prompt_directory: None,
         safekeeping: None,
+        setup: AgentSetup::default(),
     }
 }
