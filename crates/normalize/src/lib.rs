@@ -18,6 +18,7 @@
 //! assert!(names[1].starts_with(r#"{"event":"run_end","outcome":"completed""#));
 //! ```
 
+mod denials;
 mod options;
 mod own;
 mod pending;
@@ -32,7 +33,8 @@ pub mod time;
 pub mod tools;
 pub mod views;
 
-pub use options::{Deltas, Options};
+pub use denials::Denials;
+pub use options::{Deltas, OnDenied, Options};
 pub use verdict::{Ending, Reported, Stopped, Verdict};
 
 use lapidary_vocab::Event;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::run::{Batch, Run};
+use lapidary::normalize::Denials;
 use lapidary::vocab::event::{DiagnosticKind, RunEnd};
 use lapidary::vocab::{Body, Cause, Event};
 use tokio::sync::watch;
@@ -45,6 +46,7 @@ pub(super) fn present(
         format,
         started: Instant::now(),
         end: None,
+        denials: Denials::default(),
         failure: None,
         too_long: 0,
         stderr: Harmless::new(io::stderr(), io::stderr().is_terminal()),
@@ -61,6 +63,7 @@ struct Presented {
     format: Format,
     started: Instant,
     end: Option<RunEnd>,
+    denials: Denials,
     /// Why nothing is shown any more, unless its reader has had enough.
     failure: Option<Failure>,
     /// How many lines were too long to be translated whole.
@@ -166,6 +169,7 @@ impl Presented {
     fn remember(&mut self, events: &[Event]) {
         let is_too_long = |event: &&Event| matches!(&event.body, Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::LineTooLong);
         self.too_long += events.iter().filter(is_too_long).count();
+        events.iter().for_each(|event| self.denials.push(event));
         if let Some(Body::RunEnd(end)) = events.last().map(|event| &event.body) {
             self.end = Some(end.clone());
         }
@@ -203,6 +207,11 @@ impl Presented {
         // Text says it itself.
         if self.format != Format::Text && end.cause != Cause::EndTurn {
             explain(end);
+        }
+        if end.cause != Cause::PermissionDenied
+            && let Some(denied) = self.denials.summary()
+        {
+            complain(&format!("warning: {denied}"));
         }
         Ok(Exit::of(&end.cause))
     }
