@@ -114,6 +114,14 @@ impl Agent {
             Self::Acp(agent) => &agent.name,
         }
     }
+
+    /// Its family, as events name it. A stand-in plays what Gemini CLI wrote.
+    pub fn provider(&self) -> Provider {
+        match self {
+            Self::Gemini | Self::Standin { .. } => Provider::Gemini,
+            Self::Acp(agent) => agent.provider.clone(),
+        }
+    }
 }
 
 impl Job {
@@ -152,12 +160,7 @@ impl Job {
 
     /// A run that is over already.
     pub fn refused(&self, error: &JobError) -> Run {
-        match &self.agent {
-            Agent::Acp(agent) => {
-                Run::refused_by(&self.options, agent.provider.clone(), error.into())
-            }
-            Agent::Gemini | Agent::Standin { .. } => Run::refused(&self.options, error.into()),
-        }
+        Run::refused(&self.options, self.agent.provider(), error.into())
     }
 
     /// Starts the agent and keeps it: see [`talk::connect`].
@@ -387,21 +390,26 @@ impl Job {
     }
 
     fn gemini_project_kept(&self) -> Option<(Project, Option<Retention>)> {
+        let store = self.gemini_store()?;
+        let environment = self.environment_of_agent();
+        let vars = Vars::new(&environment.vars);
+        let directory = self.config.working_dir_in(&self.environment.dir);
+        let directory = directory.canonicalize().unwrap_or(directory);
+        let retention = Retention::of_project(&store.home, &directory, vars);
+        Some((store.project(&directory), retention))
+    }
+
+    /// Where the agent keeps its sessions, if it is Gemini CLI.
+    fn gemini_store(&self) -> Option<Store> {
         let is_gemini = match &self.agent {
             Agent::Gemini => true,
             Agent::Acp(agent) => agent.provider == Provider::Gemini,
             Agent::Standin { .. } => false,
         };
-        if !is_gemini {
-            return None;
-        }
-        let environment = self.environment_of_agent();
+        let environment = is_gemini.then(|| self.environment_of_agent())?;
         let vars = Vars::new(&environment.vars);
         let home = GeminiHome::from_vars(vars, environment.home.as_deref())?;
-        let directory = self.config.working_dir_in(&self.environment.dir);
-        let directory = directory.canonicalize().unwrap_or(directory);
-        let retention = Retention::of_project(&home, &directory, vars);
-        Some((Store::new(home).project(&directory), retention))
+        Some(Store::new(home))
     }
 
     /// What the agent sees, which may have another home than we have.

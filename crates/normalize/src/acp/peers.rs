@@ -9,6 +9,7 @@ use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::envelope::Id;
 
 use super::decision::Answer;
+use super::elicitation::ELICITATION;
 use super::files::{self, READ, WRITE};
 use super::line::Current;
 use super::permission::{self, PERMISSION};
@@ -184,6 +185,10 @@ impl AcpNormalizer {
                 self.permission(&mut wish, params, current, out);
                 None
             }
+            ELICITATION => {
+                self.elicitation(&mut wish, params, current, out);
+                None
+            }
             CREATE => None,
             name if name.starts_with("terminal/") => field("terminalId"),
             name if name.starts_with("fs/") => {
@@ -324,8 +329,10 @@ impl AcpNormalizer {
         self.end_block(out);
         self.stamp.session_id = asked.session.clone().or(self.stamp.session_id.take());
         current.about = format!("the client {does} `{}`", asked.method);
-        if let Some(wish) = &asked.wish {
-            self.decision(&asked, wish, answer, current, out);
+        match &asked.wish {
+            Some(wish) if asked.method == ELICITATION => self.elicited(wish, answer, current, out),
+            Some(wish) => self.decision(&asked, wish, answer, current, out),
+            None => {}
         }
         if answer.is_ok() && asked.method == WRITE {
             let session = self.sessions.of(self.stamp.session_id.as_ref());
