@@ -1,5 +1,6 @@
 //! From what somebody wants to a [`Request`]: find the agent, lay out its arguments, hand the prompt over.
 
+mod agent_setup;
 mod hooked;
 mod problem;
 mod spoken;
@@ -26,7 +27,7 @@ use crate::agents::gemini::{
 use crate::config::{Config, PermissionMode};
 use crate::detect::{self, Environment, Found};
 use crate::policy::Rules;
-use crate::process::{Command, Supervisor};
+use crate::process::{Command, Supervisor, enter};
 use crate::recording::{self, PromptDirectory, RecordError};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
 use crate::safekeeping::{Resume, Safekeeping};
@@ -214,10 +215,10 @@ impl Job {
             return Err(self.exists().into());
         }
         let directory = self.config.working_dir_in(&self.environment.dir);
-        if !directory.is_dir() {
-            return Err(JobError::Directory { directory });
+        match enter(&directory) {
+            Ok(()) => Ok(directory),
+            Err(source) => Err(JobError::Directory { directory, source }),
         }
-        Ok(directory)
     }
 
     fn marked(&self, request: &mut Request) {
@@ -259,10 +260,6 @@ impl Job {
                 }
             }
         };
-        if let Some(tried) = found.passed_over() {
-            let (path, refused) = (tried.path.display(), &tried.refused);
-            notices.push(format!("`{path}`, {}, is not used: {refused}", tried.how));
-        }
         let mut request = self.launched(found.path, invocation, notices);
         request.prompt_directory = prompt_directory;
         Ok(request)
@@ -355,6 +352,7 @@ impl Job {
             max_line: self.max_line,
             prompt_directory: None,
             safekeeping: self.safekeeping(),
+            setup: self.agent_setup(),
         }
     }
 

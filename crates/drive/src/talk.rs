@@ -13,6 +13,7 @@ mod asking;
 mod course;
 mod elicitations;
 mod ending;
+mod grace;
 mod halts;
 mod hooks;
 mod marks;

@@ -142,6 +142,8 @@ impl Denials {
             let accepted = "`--on-denied warn` accepts it".to_owned();
             let hints: Vec<_> = self.remedy().into_iter().chain([accepted]).collect();
             end.hint = Some(hints.join("; "));
+        } else {
+            end.warnings.extend(self.summary());
         }
         end
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lapidary_normalize::Options;
+use lapidary_normalize::{AgentSetup, Options};
 
 use crate::budget::{Budget, BudgetUnknown};
 use crate::process::{Command, Supervisor};
@@ -49,6 +49,8 @@ pub struct Request {
     pub prompt_directory: Option<PromptDirectory>,
     /// What is to be kept safe from the agent.
     pub safekeeping: Option<Safekeeping>,
+    /// How the agent is set up, for what is said about its end.
+    pub setup: AgentSetup,
 }
 
 /// What an agent writes to stdout.

@@ -115,8 +115,8 @@ impl ResultFold {
             })
         });
         let mut warnings = self.warnings;
-        if cause != Cause::PermissionDenied {
-            warnings.extend(self.denials.summary().map(Text::from));
+        if let Some(end) = &self.end {
+            warnings.extend(end.warnings.iter().cloned().map(Text::from));
         }
         RunResult {
             schema: SCHEMA.into(),
