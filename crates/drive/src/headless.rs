@@ -24,7 +24,7 @@ use crate::agents::AcpAgent;
 use crate::agents::gemini::{
     self, Delivery, Invocation, Launch, LaunchError, Prompt, Stdin, Transport,
 };
-use crate::config::Config;
+use crate::config::{Config, PermissionMode};
 use crate::detect::{self, Environment, Found};
 use crate::policy::Rules;
 use crate::process::{Command, Supervisor, enter};
@@ -346,13 +346,23 @@ impl Job {
             budget: config.budget.unwrap_or_default(),
             budget_unknown: config.budget_unknown.unwrap_or_default(),
             records,
-            options: self.options.clone(),
+            options: self.judging(),
             notices: self.notices.iter().cloned().chain(notices).collect(),
             with_bytes: self.with_bytes,
             max_line: self.max_line,
             prompt_directory: None,
             safekeeping: self.safekeeping(),
             setup: self.agent_setup(),
+        }
+    }
+
+    /// How its words are translated and judged: what the configuration says about denied calls counts.
+    fn judging(&self) -> Options {
+        let config = &self.config;
+        Options {
+            on_denied: config.on_denied.unwrap_or(self.options.on_denied),
+            is_planning: config.permission_mode == Some(PermissionMode::Plan),
+            ..self.options.clone()
         }
     }
 

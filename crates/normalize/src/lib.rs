@@ -18,6 +18,7 @@
 //! assert!(names[1].starts_with(r#"{"event":"run_end","outcome":"completed""#));
 //! ```
 
+mod denials;
 mod held;
 mod joined;
 mod options;
@@ -34,7 +35,8 @@ pub mod time;
 pub mod tools;
 pub mod views;
 
-pub use options::{Deltas, Options};
+pub use denials::Denials;
+pub use options::{Deltas, OnDenied, Options};
 pub use verdict::{
     AgentSetup, Departure, Ending, LoggedAnswer, Reported, Stall, StderrOrder, Stopped, TurnLimit,
     Verdict,

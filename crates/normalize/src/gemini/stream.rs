@@ -30,7 +30,7 @@ use crate::joined::JoinedText;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
-use crate::{Deltas, Ending, Events, Options, Verdict, tools, verdict};
+use crate::{Deltas, Denials, Ending, Events, OnDenied, Options, Verdict, tools, verdict};
 
 /// Translates a stream line by line.
 #[derive(Debug)]
@@ -42,6 +42,9 @@ pub struct StreamNormalizer {
     /// The files that calls concern, until their results come.
     calls: Pending<Vec<Text>>,
     verdict: Verdict,
+    denials: Denials,
+    on_denied: OnDenied,
+    is_planning: bool,
     /// True once the model has said or called anything.
     has_spoken: bool,
     reported: Reported,
@@ -65,6 +68,9 @@ impl StreamNormalizer {
             joined: None,
             calls: Pending::default(),
             verdict: Verdict::default(),
+            denials: Denials::default(),
+            on_denied: options.on_denied,
+            is_planning: options.is_planning,
             has_spoken: false,
             reported: Reported::default(),
             holds_failure: false,
@@ -115,7 +121,9 @@ impl StreamNormalizer {
 
     /// How the run would end now.
     pub fn judge(&self, ending: &Ending) -> RunEnd {
-        self.verdict.judge(ending)
+        let end = self.verdict.judge(ending);
+        self.denials
+            .judged(self.on_denied, ending.stopped.is_some(), end)
     }
 
     /// True once the model has said or called anything, or the agent has done something that we do not know.
@@ -146,6 +154,7 @@ impl StreamNormalizer {
         }
         self.calls = Pending::default();
         self.verdict = Verdict::default();
+        self.denials = Denials::default();
         self.has_spoken = false;
     }
 
@@ -156,7 +165,7 @@ impl StreamNormalizer {
             out.push(held.told(&mut self.stamp));
         }
         self.arrived(None, ending.at.as_deref());
-        let end = self.verdict.judge(ending);
+        let end = self.judge(ending);
         out.push(self.stamp.event(Body::RunEnd(end), &mut None));
     }
 
@@ -226,7 +235,11 @@ impl StreamNormalizer {
                 let held = HeldTurn::new(body, current.raw.take(), extensions, &self.stamp);
                 self.held = Some(held);
             }
-            Ok(Some(body)) => out.push(self.first_event(body, current)),
+            Ok(Some(body)) => {
+                let event = self.first_event(body, current);
+                self.denials.push(&event);
+                out.push(event);
+            }
             Ok(None) => {}
             Err(flaw) => {
                 let message = odd::flawed(line, &flaw);
@@ -288,6 +301,7 @@ impl StreamNormalizer {
         let model = current.optional("model", init.model, Kind::String);
         Ok(Body::SessionInit(Box::new(SessionInit {
             model: model.map(|model| current.text(model)),
+            permission_mode: self.is_planning.then(|| Text::from("plan")),
             ..SessionInit::default()
         })))
     }
@@ -447,6 +461,7 @@ impl StreamNormalizer {
                 .or_else(|| said("type").map(|token| current.text(token)))
                 .into_iter()
                 .collect(),
+            permission_denials: self.denials.listed().to_vec(),
             ..TurnComplete::default()
         };
         if let Some(error) = error {

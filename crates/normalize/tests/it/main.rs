@@ -14,6 +14,7 @@ mod acp_properties;
 mod acp_turns;
 mod bad_input;
 mod deltas;
+mod denials;
 mod history;
 mod history_forms;
 mod insights;

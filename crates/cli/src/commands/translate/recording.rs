@@ -82,7 +82,11 @@ pub(super) fn translate(
         out.note("the recording does not say how the agent ended: only what was said is judged")?;
     }
     let how = How {
-        options: args.options(format),
+        options: Options {
+            on_denied: past.on_denied(),
+            is_planning: past.is_planning(),
+            ..args.options(format)
+        },
         max_line: args.max_line,
         exit_code: args.exit_code,
     };
