@@ -21,7 +21,7 @@ use lapidary_wire::lines::DEFAULT_LIMIT;
 
 use crate::agents::AcpAgent;
 use crate::agents::gemini::{
-    self, Delivery, Invocation, Launch, LaunchError, Prompt, Stdin, Transport,
+    self, Delivery, Invocation, Launch, LaunchError, LogPlace, Prompt, Stdin, Transport,
 };
 use crate::config::Config;
 use crate::detect::{self, Environment, Found};
@@ -352,13 +352,17 @@ impl Job {
             max_line: self.max_line,
             prompt_directory: None,
             safekeeping: self.safekeeping(),
+            session_logs: self.session_logs(),
         }
     }
 
     /// What the agent may destroy, if it is Gemini CLI: sessions of the project that it works in.
     fn safekeeping(&self) -> Option<Safekeeping> {
         let vault = self.vault.clone()?;
-        let (project, retention) = self.gemini_project_kept()?;
+        let LogPlace { store, directory } = self.session_logs()?;
+        let vars = self.environment_of_agent().vars;
+        let retention = Retention::of_project(&store.home, &directory, Vars::new(&vars));
+        let project = store.project(&directory);
         let resume = self.resume.as_deref().map_or(Resume::Nothing, |named| {
             let id = recorded_session(&project, named);
             Resume::One(id.unwrap_or_else(|| named.to_owned()))
@@ -371,27 +375,21 @@ impl Job {
         })
     }
 
-    /// Where Gemini CLI keeps the sessions of the directory that it works in, if it is the agent.
-    fn gemini_project(&self) -> Option<Project> {
-        Some(self.gemini_project_kept()?.0)
-    }
-
-    fn gemini_project_kept(&self) -> Option<(Project, Option<Retention>)> {
+    /// Where the agent keeps its sessions, if it is Gemini CLI.
+    fn session_logs(&self) -> Option<LogPlace> {
         let is_gemini = match &self.agent {
             Agent::Gemini => true,
             Agent::Acp(agent) => agent.provider == Provider::Gemini,
             Agent::Standin { .. } => false,
         };
-        if !is_gemini {
-            return None;
-        }
         let environment = self.environment_of_agent();
         let vars = Vars::new(&environment.vars);
-        let home = GeminiHome::from_vars(vars, environment.home.as_deref())?;
+        let home = GeminiHome::from_vars(vars, environment.home.as_deref());
+        let home = home.filter(|_| is_gemini)?;
         let directory = self.config.working_dir_in(&self.environment.dir);
         let directory = directory.canonicalize().unwrap_or(directory);
-        let retention = Retention::of_project(&home, &directory, vars);
-        Some((Store::new(home).project(&directory), retention))
+        let store = Store::new(home);
+        Some(LogPlace { store, directory })
     }
 
     /// What the agent sees, which may have another home than we have.

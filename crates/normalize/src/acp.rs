@@ -38,6 +38,7 @@ use self::peers::{Asked, Sessions};
 use self::request_ids::RequestIds;
 use self::speech::Speech;
 use self::terminals::Terminal;
+use crate::gemini::session_log::LoggedCalls;
 use crate::gemini::stream::shortened;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
@@ -85,6 +86,8 @@ pub struct AcpNormalizer {
     /// Something was said or done since the newest prompt.
     has_spoken: bool,
     shows_files: bool,
+    /// What Gemini CLI's session log has of calls that are under way.
+    logged: LoggedCalls,
 }
 
 impl AcpNormalizer {
@@ -109,6 +112,7 @@ impl AcpNormalizer {
             last_turn: None,
             has_spoken: false,
             shows_files: options.show_files,
+            logged: LoggedCalls::default(),
         }
     }
 
@@ -142,6 +146,11 @@ impl AcpNormalizer {
         }
     }
 
+    /// Takes in an entry of Gemini CLI's session log ([`session_log`](crate::gemini::session_log)), before the line that ends the call.
+    pub fn session_log(&mut self, entry: &str) {
+        self.logged.push(entry);
+    }
+
     /// Says something of our own, in its place between the lines.
     pub fn note(&mut self, kind: DiagnosticKind, message: String, now: &str, out: &mut Events) {
         self.arrived(Some(now));
@@ -164,6 +173,7 @@ impl AcpNormalizer {
         self.requests = Pending::default();
         self.errands = Pending::default();
         self.calls = Pending::default();
+        self.logged = LoggedCalls::default();
         self.terminals = Pending::default();
         self.subagents = Pending::default();
         self.sessions = Sessions::default();

@@ -166,9 +166,10 @@ impl Job {
         let Some(named) = self.resume.as_deref() else {
             return Opening::New;
         };
-        let found = self
-            .gemini_project()
-            .and_then(|project| recorded_session(&project, named));
+        let found = self.session_logs().and_then(|place| {
+            let project = place.store.project(&place.directory);
+            recorded_session(&project, named)
+        });
         match (found, named) {
             (Some(id), _) => Opening::Again(id),
             (None, "latest") => Opening::Latest,

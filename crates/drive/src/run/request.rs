@@ -8,6 +8,7 @@ use lapidary_normalize::Options;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::process::{Command, Supervisor};
 use crate::recording::{Limits, PromptDirectory};
+use crate::agents::gemini::LogPlace;
 use crate::safekeeping::Safekeeping;
 
 /// A run to be made.
@@ -49,6 +50,8 @@ pub struct Request {
     pub prompt_directory: Option<PromptDirectory>,
     /// What is to be kept safe from the agent.
     pub safekeeping: Option<Safekeeping>,
+    /// Where the agent logs its sessions, if it is Gemini CLI: what its output leaves out is there.
+    pub session_logs: Option<LogPlace>,
 }
 
 /// What an agent writes to stdout.

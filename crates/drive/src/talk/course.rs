@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout};
 use super::Order;
 use super::answers::{self, answer_all};
 use super::asking::{Attendant, Question};
+use super::completion::Completion;
 use super::ending::{Broken, stopped};
 use super::halts::{Halts, Phase};
 use super::hooks::{Calls, Finished, Firing};
@@ -220,7 +221,10 @@ impl Talking<'_> {
             is_deaf: false,
         };
         let bytes_of = request.run.with_bytes.then_some(directory.as_path());
-        let translation = Translation::new(agent.observer, said, bytes_of);
+        let logs = request.run.session_logs.clone();
+        let completion = logs.map(|place| Completion::new(place, &directory));
+        let translation =
+            Translation::new(agent.observer, said, bytes_of).completing(completion);
         let (over, is_over) = oneshot::channel();
         let talking = async {
             let comes_out = ComesOut {

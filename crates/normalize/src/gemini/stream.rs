@@ -8,6 +8,7 @@ pub(crate) use odd::{MOST_REPORTED, shortened};
 use std::sync::Arc;
 
 use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_vocab::content::ContentBlock;
 use lapidary_vocab::event::{
     DiagnosticKind, Provider, RunEnd, SessionInit, SessionState, SessionStatus, StreamDelta,
     StreamDeltaKind, TextEvent, TextKind, ToolCallStatus, ToolCompletion, ToolInvocation,
@@ -23,6 +24,7 @@ use lapidary_wire::lines::Line;
 use self::line::{Current, Flaw};
 use self::odd::Reported;
 use super::output::{Noise, Output};
+use super::session_log::{self, LoggedCall, LoggedCalls};
 use super::turn;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
@@ -43,6 +45,8 @@ pub struct StreamNormalizer {
     /// True once the model has said or called anything.
     has_spoken: bool,
     reported: Reported,
+    /// What the session log has of calls that are under way.
+    logged: LoggedCalls,
 }
 
 /// A chunk that is to be joined with others.
@@ -65,7 +69,13 @@ impl StreamNormalizer {
             verdict: Verdict::default(),
             has_spoken: false,
             reported: Reported::default(),
+            logged: LoggedCalls::default(),
         }
+    }
+
+    /// Takes in an entry of the session log ([`session_log`](super::session_log)), before the line that ends the call.
+    pub fn session_log(&mut self, entry: &str) {
+        self.logged.push(entry);
     }
 
     /// Translates one line. `received` is when it came, for lines that do not say so themselves.
@@ -128,6 +138,7 @@ impl StreamNormalizer {
     pub fn restart(&mut self, out: &mut Events) {
         self.flush(out);
         self.calls = Pending::default();
+        self.logged = LoggedCalls::default();
         self.verdict = Verdict::default();
         self.has_spoken = false;
     }
@@ -374,6 +385,14 @@ impl StreamNormalizer {
             .and_then(Token::non_null);
         let output = result.output.and_then(Token::non_null);
         let output = output.filter(|output| !output.is("")).or(said).or(output);
+        let output = output.map(|output| current.json(output));
+        let logged = self
+            .logged
+            .take(self.stamp.session_id.as_ref(), &call_id.to_str());
+        let (output, content) = match logged {
+            Some(logged) => completed(output, logged, current),
+            None => (output, Vec::new()),
+        };
         Ok(Body::ToolCompletion(Box::new(ToolCompletion {
             call_id,
             status: match status.to_str().as_ref() {
@@ -382,8 +401,8 @@ impl StreamNormalizer {
                 other => ToolCallStatus::Other(other.to_owned()),
             },
             is_error: status != *"success",
-            output: output.map(|output| current.json(output)),
-            content: Vec::new(),
+            output,
+            content,
             locations: locations.unwrap_or_default(),
         })))
     }
@@ -441,6 +460,32 @@ impl StreamNormalizer {
         }
         Ok(Body::TurnComplete(Box::new(turn)))
     }
+}
+
+/// What the stream has of a result, and what only the session log has.
+fn completed(
+    output: Option<Json>,
+    logged: LoggedCall,
+    current: &mut Current<'_>,
+) -> (Option<Json>, Vec<ContentBlock>) {
+    let mut derived = Vec::new();
+    let content: Vec<_> = logged.diff.map(ContentBlock::Diff).into_iter().collect();
+    if !content.is_empty() {
+        derived.push("content");
+    }
+    let is_said = output.as_ref().is_some_and(|output| output.as_str() != "\"\"");
+    let output = match logged.output {
+        Some(logged) if !is_said => {
+            derived.push("output");
+            Some(logged)
+        }
+        _ => output,
+    };
+    if !derived.is_empty() {
+        let derived = Json::from_value(&derived);
+        current.extensions.push((session_log::DERIVED.to_owned(), derived));
+    }
+    (output, content)
 }
 
 /// True for a chunk of the assistant's answer.

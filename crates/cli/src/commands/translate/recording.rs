@@ -129,6 +129,10 @@ fn unspoken(past: &Past) -> Failure {
 
 fn dialogue(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
     let mut normalizer = AcpNormalizer::new(&how.options, past.provider());
+    let logged = past.session_log().map_err(Failure::bad_input)?;
+    for entry in logged.lines() {
+        normalizer.session_log(entry);
+    }
     let mut events = Vec::new();
     each_line(past, how, |side, line, at| {
         let direction = match side {
@@ -145,6 +149,10 @@ fn dialogue(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> 
 
 fn stream(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
     let mut normalizer = StreamNormalizer::new(&how.options);
+    let logged = past.session_log().map_err(Failure::bad_input)?;
+    for entry in logged.lines() {
+        normalizer.session_log(entry);
+    }
     let mut events = Vec::new();
     each_line(past, how, |_, line, at| {
         normalizer.push(line, at, &mut events);

@@ -1,0 +1,294 @@
+//! The log that Gemini CLI writes of a session while it runs: what it leaves out of its streams is there.
+//!
+//! Measured with 0.61: the record of a call is written within a few milliseconds behind the line that ends the call, and the model's
+//! answer before the line that ends the turn. Over ACP one record has all calls of a turn, and is written again with each of them.
+//!
+//! The log is a file of the agent's, so it is read as hostile input: only a regular file whose header has the whole id of the
+//! session, never through a link, with a limit for everything that grows.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lapidary_home::sessions::Store;
+use lapidary_json::{Kind, Token};
+use lapidary_normalize::gemini::session_log::{entry, unanswered_entry};
+use lapidary_wire::gemini::session::{MessageRecord, Part};
+use lapidary_wire::lines::{Line, LineBuffer};
+use tokio::time::{Instant, sleep};
+
+use crate::follow::CHUNK;
+use crate::system::{open_regular, read_at};
+
+/// How long the log may lag behind the stream, in all calls of one turn together.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often the log is looked at while something is missing.
+const POLL: Duration = Duration::from_millis(5);
+
+/// How many bytes of the log are used in one run. Calls beyond that are not completed.
+const MOST_BYTES: usize = 48 << 20;
+
+/// Of a log that is longer when it is opened, such as that of a resumed session, only the end is read.
+const MOST_HISTORY: u64 = 32 << 20;
+
+/// How many files a session may have: a resumed one has two.
+const MOST_FILES: usize = 8;
+
+/// How many sessions of one connection are followed.
+const MOST_SESSIONS: usize = 64;
+
+/// Where Gemini CLI keeps its sessions.
+#[derive(Debug, Clone)]
+pub struct LogPlace {
+    /// The sessions of the home that the agent sees.
+    pub store: Store,
+    /// Where the agent works, unless a session says otherwise.
+    pub directory: PathBuf,
+}
+
+/// The logs of all sessions of one connection.
+#[derive(Debug)]
+pub(crate) struct SessionLogs {
+    place: LogPlace,
+    logs: HashMap<String, SessionLog>,
+    /// How long the log was waited for in this turn.
+    waited: Duration,
+    used: usize,
+}
+
+/// What became of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Its entry, for the recording and the normaliser.
+    Entry(String),
+    /// The log does not have it, or not in time.
+    Missing,
+    /// There is no log.
+    NoLog,
+}
+
+impl SessionLogs {
+    pub(crate) fn new(place: LogPlace) -> Self {
+        Self {
+            place,
+            logs: HashMap::new(),
+            waited: Duration::ZERO,
+            used: 0,
+        }
+    }
+
+    /// A session works in another directory, and its log lies with that.
+    pub(crate) fn works_in(&mut self, directory: &Path) {
+        self.place.directory = directory.to_owned();
+    }
+
+    /// The entry of a call that has just ended. Waits for the log if it is late.
+    pub(crate) async fn call(&mut self, session: &str, id: &str) -> Found {
+        if self.used > MOST_BYTES {
+            return Found::Missing;
+        }
+        loop {
+            let Some(log) = self.log(session) else {
+                return Found::NoLog;
+            };
+            log.look();
+            if let Some(call) = log.calls.remove(id) {
+                log.bytes = log.bytes.saturating_sub(call.len());
+                self.used += call.len();
+                let call = Token::parse(&call).map(|call| entry(session, call));
+                return call.map_or(Found::Missing, Found::Entry);
+            }
+            if !self.has_patience().await {
+                return Found::Missing;
+            }
+        }
+    }
+
+    /// The turn is over: its request by this id was answered. An entry if the log has the prompt, but no answer of the model to it.
+    pub(crate) async fn turn_ended(&mut self, session: &str, request: &str) -> Option<String> {
+        let is_unanswered = loop {
+            let log = self.log(session)?;
+            log.look();
+            if log.is_answered || log.prompts == 0 {
+                break false;
+            }
+            if !self.has_patience().await {
+                break true;
+            }
+        };
+        self.waited = Duration::ZERO;
+        self.log(session)?.prompts = 0;
+        is_unanswered.then(|| unanswered_entry(session, request))
+    }
+
+    async fn has_patience(&mut self) -> bool {
+        if self.waited >= PATIENCE {
+            return false;
+        }
+        let began = Instant::now();
+        sleep(POLL).await;
+        self.waited += began.elapsed();
+        true
+    }
+
+    /// The log of a session. None if there is no file of it.
+    fn log(&mut self, session: &str) -> Option<&mut SessionLog> {
+        if !self.logs.contains_key(session) {
+            if self.logs.len() >= MOST_SESSIONS {
+                return None;
+            }
+            let log = SessionLog::find(&self.place, session)?;
+            self.logs.insert(session.to_owned(), log);
+        }
+        self.logs.get_mut(session)
+    }
+}
+
+/// The log of one session.
+#[derive(Debug)]
+struct SessionLog {
+    files: Vec<LogFile>,
+    /// Calls that no line has ended yet, as they stand in the log.
+    calls: HashMap<String, String>,
+    bytes: usize,
+    /// Calls that were seen: a record is written again with each of its calls.
+    seen: HashSet<String>,
+    /// Prompts since the last turn ended.
+    prompts: usize,
+    /// The last record is the model's.
+    is_answered: bool,
+}
+
+#[derive(Debug)]
+struct LogFile {
+    file: File,
+    offset: u64,
+    lines: LineBuffer,
+}
+
+impl SessionLog {
+    fn find(place: &LogPlace, session: &str) -> Option<Self> {
+        let short: String = session.chars().take(8).collect();
+        if short.is_empty() || !short.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
+            return None;
+        }
+        let ending = format!("-{short}.jsonl");
+        let is_named = |name: &str| name.starts_with("session-") && name.ends_with(&ending);
+        let directory = place.directory.canonicalize();
+        let directory = directory.unwrap_or_else(|_| place.directory.clone());
+        let project = place.store.project(&directory);
+        let entries = project.chats().filter_map(|chats| fs::read_dir(chats).ok());
+        let named = entries.flatten().filter_map(Result::ok).filter(|entry| {
+            let name = entry.file_name();
+            name.to_str().is_some_and(is_named)
+        });
+        let files: Vec<_> = named
+            .filter_map(|entry| LogFile::open(&entry.path(), session))
+            .take(MOST_FILES)
+            .collect();
+        (!files.is_empty()).then(|| Self {
+            files,
+            calls: HashMap::new(),
+            bytes: 0,
+            seen: HashSet::new(),
+            prompts: 0,
+            is_answered: true,
+        })
+    }
+
+    /// Reads what was written since the last look.
+    fn look(&mut self) {
+        let mut files = std::mem::take(&mut self.files);
+        for file in &mut files {
+            // A file that grows faster than it is read is left alone after a while, and looked at again.
+            let most = file.offset + MOST_HISTORY;
+            while file.offset < most && file.read_on() {
+                while let Some(line) = file.lines.next_line() {
+                    if let Line::Whole(line) = line
+                        && let Ok(line) = std::str::from_utf8(line)
+                        && let Ok(record) = Token::parse(line)
+                    {
+                        self.note(record);
+                    }
+                }
+            }
+        }
+        self.files = files;
+    }
+
+    fn note(&mut self, line: Token<'_>) {
+        if let Some(patch) = line.get("$set") {
+            let messages = patch.get("messages").and_then(|it| it.of(Kind::Array));
+            let messages: Vec<_> = messages.into_iter().flat_map(Token::elements).collect();
+            // A history that is written anew has no prompt that is new.
+            let prompts = self.prompts;
+            messages.into_iter().for_each(|record| self.record(record));
+            self.prompts = prompts;
+        } else {
+            self.record(line);
+        }
+    }
+
+    fn record(&mut self, record: Token<'_>) {
+        let read = MessageRecord::of(record);
+        let is = |kind| read.kind.is_some_and(|it| it.is(kind));
+        if is("user") {
+            let parts = read.parts();
+            let is_result = |part: &Part<'_>| matches!(part, Part::FunctionResponse);
+            self.is_answered = false;
+            self.prompts += usize::from(!parts.iter().any(is_result));
+        } else if is("gemini") {
+            self.is_answered = true;
+            let calls = read.tool_calls.into_iter().flat_map(Token::elements);
+            calls.for_each(|call| self.keep(call));
+        }
+    }
+
+    /// Keeps a call that has ended. Of more than may be kept, none is.
+    fn keep(&mut self, call: Token<'_>) {
+        let id = call.get("id").and_then(Token::string);
+        let (Some(id), Some(_)) = (id, call.get("result")) else {
+            return;
+        };
+        if self.seen.contains(&*id) || self.bytes + call.as_str().len() > MOST_BYTES {
+            return;
+        }
+        self.bytes += call.as_str().len();
+        self.seen.insert(id.to_string());
+        self.calls.insert(id.into_owned(), call.as_str().to_owned());
+    }
+}
+
+impl LogFile {
+    /// Opens a file if it is the session's.
+    fn open(path: &Path, session: &str) -> Option<Self> {
+        let file = open_regular(path).ok()?;
+        let mut head = vec![0; CHUNK];
+        let count = read_at(&file, &mut head, 0).ok()?;
+        let first = head[..count].split(|byte| *byte == b'\n').next()?;
+        let header = Token::parse(std::str::from_utf8(first).ok()?).ok()?;
+        header.get("sessionId").filter(|id| id.is(session))?;
+        let length = file.metadata().ok()?.len();
+        let (offset, lines) = match length.checked_sub(MOST_HISTORY) {
+            Some(offset @ 1..) => (offset, LineBuffer::midway(MOST_BYTES)),
+            _ => (0, LineBuffer::with_limit(MOST_BYTES)),
+        };
+        Some(Self {
+            file,
+            offset,
+            lines,
+        })
+    }
+
+    /// Reads a piece. False if there is none.
+    fn read_on(&mut self) -> bool {
+        let Ok(count @ 1..) = read_at(&self.file, self.lines.room(), self.offset) else {
+            return false;
+        };
+        self.lines.filled(count);
+        self.offset += count as u64;
+        true
+    }
+}
