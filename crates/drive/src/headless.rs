@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use lapidary_home::sessions::{Listing, Project, Selection, Store, select};
@@ -326,6 +327,8 @@ impl Job {
     ) -> Request {
         let config = &self.config;
         let usual = Timeouts::default();
+        let mut options = self.options.clone();
+        options.directory = command.directory().to_str().map(Arc::from);
         let mut records = self.records.clone();
         records.keep = config.record.unwrap_or(records.keep);
         records.max_output = config.max_output.unwrap_or(records.max_output);
@@ -346,7 +349,7 @@ impl Job {
             budget: config.budget.unwrap_or_default(),
             budget_unknown: config.budget_unknown.unwrap_or_default(),
             records,
-            options: self.options.clone(),
+            options,
             notices: self.notices.iter().cloned().chain(notices).collect(),
             with_bytes: self.with_bytes,
             max_line: self.max_line,

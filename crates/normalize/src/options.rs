@@ -14,6 +14,8 @@ pub struct Options {
     /// Whether files that an ACP agent reads and writes through its client are calls of tools, and commands that it may
     /// not or cannot start. They are diagnostics otherwise.
     pub show_files: bool,
+    /// Where the agent works, for agents that do not say so.
+    pub directory: Option<Arc<str>>,
 }
 
 impl Options {
@@ -24,6 +26,7 @@ impl Options {
             keep_raw: true,
             deltas: Deltas::Only,
             show_files: false,
+            directory: None,
         }
     }
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use lapidary_normalize::Options;
 
+use crate::agents::gemini::LogPlace;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::process::{Command, Supervisor};
 use crate::recording::{Limits, PromptDirectory};
-use crate::agents::gemini::LogPlace;
 use crate::safekeeping::Safekeeping;
 
 /// A run to be made.

@@ -73,7 +73,8 @@ impl Completion {
             && method.is("session/prompt")
             && self.prompts.len() < MOST_PROMPTS
         {
-            self.prompts.insert(id.key().into_owned(), session.into_owned());
+            self.prompts
+                .insert(id.key().into_owned(), session.into_owned());
         }
     }
 
@@ -122,7 +123,9 @@ impl Completion {
     /// The turn is over. A prompt that the model has not answered has failed, whatever the agent says.
     async fn turn(&mut self, session: &str, request: &str, ended_well: bool) -> Vec<Added> {
         let mut added = Vec::new();
-        if ended_well && let Some(entry) = self.logs.turn_ended(session, request).await {
+        if !ended_well {
+            self.logs.turn_given_up(session);
+        } else if let Some(entry) = self.logs.turn_ended(session, request).await {
             added.push(self.keep(entry));
         }
         let missing = std::mem::take(&mut self.missing);

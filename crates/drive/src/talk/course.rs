@@ -223,8 +223,7 @@ impl Talking<'_> {
         let bytes_of = request.run.with_bytes.then_some(directory.as_path());
         let logs = request.run.session_logs.clone();
         let completion = logs.map(|place| Completion::new(place, &directory));
-        let translation =
-            Translation::new(agent.observer, said, bytes_of).completing(completion);
+        let translation = Translation::new(agent.observer, said, bytes_of).completing(completion);
         let (over, is_over) = oneshot::channel();
         let talking = async {
             let comes_out = ComesOut {

@@ -11,6 +11,7 @@ use lapidary_wire::acp::tool_call::{ToolCall, listed};
 
 use super::line::{Current, Extra};
 use super::{AcpNormalizer, content};
+use crate::completions::CallSummary;
 use crate::gemini::session_log::{self, LoggedCall};
 use crate::{Events, own, tools};
 
@@ -163,14 +164,22 @@ impl Call {
         ended.has_ended && begins && (!self.is_invoked_as(ended) || shows_more())
     }
 
-    /// The tool's name: the agent's word for it, else what Gemini makes its ids of, else what there is.
+    /// The tool's name: the agent's word for it, else what Gemini makes its ids of, else the sort of tool. A title is none, but for the
+    /// first one where it is (opencode), or says, the name of a tool.
     pub(super) fn tool_name(&self) -> Text {
         let id = self.id.to_str();
         let in_id = id
             .split_once("__")
             .filter(|(name, rest)| !name.is_empty() && rest.starts_with(name))
             .map(|(name, _)| Text::from(name.to_owned()));
-        let names = [&self.name, &in_id, &self.title, &self.kind];
+        let is_tool = |title: &&Text| tools::kind(&title.to_str()) != ToolKind::Unclassified;
+        let title = self.title.as_ref().filter(is_tool);
+        let names = [
+            self.name.as_ref(),
+            in_id.as_ref(),
+            title,
+            self.kind.as_ref(),
+        ];
         let known = names.into_iter().flatten().find(|name| !name.is_empty());
         known.cloned().unwrap_or_else(|| Text::from("tool"))
     }
@@ -289,15 +298,21 @@ impl Call {
         if !derived.is_empty() {
             extra.push((session_log::DERIVED, Json::from_value(&derived)));
         }
-        let body = Body::ToolCompletion(Box::new(ToolCompletion {
+        let mut completion = ToolCompletion {
             call_id: self.id.clone(),
             is_error: status != ToolCallStatus::Completed,
             status,
             output,
             content: blocks,
             locations: self.paths(),
-        }));
-        (body, extra)
+            command: None,
+            command_output: None,
+            mutation: None,
+        };
+        let input = self.input.as_ref().map(Json::token);
+        let (tool, kind) = (self.tool_name(), self.tool_kind());
+        CallSummary::of(&tool, &kind, input, &completion.locations).complete(&mut completion);
+        (Body::ToolCompletion(Box::new(completion)), extra)
     }
 
     /// Lines of files, which our paths do not have.
@@ -331,6 +346,8 @@ impl AcpNormalizer {
         current: &mut Current<'_>,
         out: &mut Events,
     ) -> Option<Call> {
+        let announces_name =
+            moment == Moment::Announced && self.stamp.provider.as_str() == "opencode";
         let Some(id) = own::string(patch.tool_call_id) else {
             current.lacks("toolCallId", patch.tool_call_id);
             return None;
@@ -347,6 +364,9 @@ impl AcpNormalizer {
         {
             (call, before) = (fresh(), None);
             call.patch(patch);
+        }
+        if announces_name && before.is_none() && call.name.is_none() {
+            call.name.clone_from(&call.title);
         }
         if moment == Moment::Asked && call.is_over {
             (call.status, call.is_over, before) = (None, false, None);

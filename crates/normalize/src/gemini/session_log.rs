@@ -4,11 +4,11 @@
 //! that it writes meanwhile has both. The caller reads the log and hands over one [`entry`] for each call, before the line that
 //! ends the call.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use lapidary_json::{Kind, Token};
 use lapidary_vocab::content::DiffBlock;
-use lapidary_vocab::{Json, Text};
+use lapidary_vocab::{Json, Number, Text};
 use lapidary_wire::gemini::session::ToolCall;
 
 use crate::own;
@@ -50,13 +50,34 @@ impl LoggedCall {
     }
 }
 
-/// Calls that wait for the line that ends them.
+/// A turn as the log has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LoggedTurn {
+    /// The log has the prompt, and no answer of the model to it.
+    pub(crate) is_unanswered: bool,
+    /// Tokens that were read from a cache, and tokens in all.
+    pub(crate) cached: Option<Number>,
+    pub(crate) total: Option<Number>,
+}
+
+impl LoggedTurn {
+    fn of(entry: Token<'_>) -> Self {
+        let count = |name| Some(Number::from(entry.get(name)?.u64()?));
+        Self {
+            is_unanswered: entry.get("isUnanswered").and_then(Token::bool) == Some(true),
+            cached: count("cached"),
+            total: count("total"),
+        }
+    }
+}
+
+/// Calls and turns that wait for the line that ends them.
 #[derive(Debug, Default)]
 pub(crate) struct LoggedCalls {
     /// Under their sessions and ids.
     calls: HashMap<(String, String), LoggedCall>,
-    /// Prompts that the model has not answered: their sessions and the ids of their requests.
-    unanswered: HashSet<(String, String)>,
+    /// Turns, under their sessions and the ids of their requests over ACP.
+    turns: HashMap<(String, String), LoggedTurn>,
 }
 
 impl LoggedCalls {
@@ -74,16 +95,21 @@ impl LoggedCalls {
                 let key = (session.into_owned(), id.into_owned());
                 self.calls.insert(key, LoggedCall::of(&call));
             }
-        } else if let Some(id) = own::string(entry.get("unansweredPrompt")).and_then(Token::string) {
+        } else if let Some(turn) = entry.get("turn")
+            && let Some(id) = own::string(turn.get("request")).and_then(Token::string)
+        {
             let key = (session.into_owned(), id.into_owned());
-            self.unanswered.insert(key);
+            self.turns.insert(key, LoggedTurn::of(turn));
         }
     }
 
-    /// True if the log has no answer of the model to this prompt, though it has the prompt.
-    pub(crate) fn is_unanswered(&self, session: Option<&Text>, id: &str) -> bool {
+    /// The turn that the answer to this request ends.
+    pub(crate) fn take_turn(&mut self, session: Option<&Text>, id: &str) -> Option<LoggedTurn> {
+        if self.turns.is_empty() {
+            return None;
+        }
         let session = session.map(Text::to_string).unwrap_or_default();
-        self.unanswered.contains(&(session, id.to_owned()))
+        self.turns.remove(&(session, id.to_owned()))
     }
 
     /// The call, which is needed once.
@@ -96,11 +122,29 @@ impl LoggedCalls {
     }
 }
 
-/// The entry of a prompt that the model has not answered, by the id of its request over ACP.
-pub fn unanswered_entry(session: &str, request: &str) -> String {
+/// What the log has of a turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TurnInLog {
+    /// It has the prompt, and no answer of the model to it.
+    pub is_unanswered: bool,
+    /// Tokens that were read from a cache, if they were counted.
+    pub cached: Option<u64>,
+    /// All tokens, if they were counted.
+    pub total: Option<u64>,
+}
+
+/// The entry of a turn, by the id of its request over ACP.
+pub fn turn_entry(session: &str, request: &str, turn: TurnInLog) -> String {
+    let text = |it: &str| Json::from(&Text::from(it.to_owned()));
+    let mut members = vec![("request", text(request))];
+    if turn.is_unanswered {
+        members.push(("isUnanswered", Json::from_value(&true)));
+    }
+    let counts = [("cached", turn.cached), ("total", turn.total)].into_iter();
+    members.extend(counts.filter_map(|(name, count)| Some((name, Json::from_value(&count?)))));
     let members = [
-        ("sessionId", Json::from(&Text::from(session.to_owned()))),
-        ("unansweredPrompt", Json::from(&Text::from(request.to_owned()))),
+        ("sessionId", text(session)),
+        ("turn", Json::object(members)),
     ];
     Json::object(members).as_str().to_owned()
 }

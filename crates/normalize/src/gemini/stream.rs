@@ -26,6 +26,7 @@ use self::odd::Reported;
 use super::output::{Noise, Output};
 use super::session_log::{self, LoggedCall, LoggedCalls};
 use super::turn;
+use crate::completions::CallSummary;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
@@ -39,14 +40,15 @@ pub struct StreamNormalizer {
     /// The answer that is being joined, unless deltas are passed on alone.
     pending: Vec<Piece>,
     pending_since: Option<Text>,
-    /// The files that calls concern, until their results come.
-    calls: Pending<Vec<Text>>,
+    /// What calls do, until their results come.
+    calls: Pending<CallSummary>,
     verdict: Verdict,
     /// True once the model has said or called anything.
     has_spoken: bool,
     reported: Reported,
     /// What the session log has of calls that are under way.
     logged: LoggedCalls,
+    directory: Option<Arc<str>>,
 }
 
 /// A chunk that is to be joined with others.
@@ -70,6 +72,7 @@ impl StreamNormalizer {
             has_spoken: false,
             reported: Reported::default(),
             logged: LoggedCalls::default(),
+            directory: options.directory.clone(),
         }
     }
 
@@ -274,6 +277,10 @@ impl StreamNormalizer {
         let model = current.optional("model", init.model, Kind::String);
         Ok(Body::SessionInit(Box::new(SessionInit {
             model: model.map(|model| current.text(model)),
+            cwd: self
+                .directory
+                .as_deref()
+                .map(|it| Text::from(it.to_owned())),
             ..SessionInit::default()
         })))
     }
@@ -343,13 +350,15 @@ impl StreamNormalizer {
         let tool_name = current.required("tool_name", call.tool_name)?;
         let input = current.optional("parameters", call.parameters, Kind::Object);
         let name = tool_name.to_str();
+        let kind = tools::kind(&name);
         let locations = tools::locations(&name, input);
         if let Some(id) = call.tool_id {
-            let size = locations.iter().map(Text::size).sum();
-            self.calls.open(id.as_str(), locations.clone(), size);
+            let summary = CallSummary::of(&tool_name, &kind, input, &locations);
+            let size = summary.size();
+            self.calls.open(id.as_str(), summary, size);
         }
         Ok(Body::ToolInvocation(Box::new(ToolInvocation {
-            kind: tools::kind(&name),
+            kind,
             call_id,
             input: input.map_or_else(Json::empty_object, |input| current.json(input)),
             parent_call_id: None,
@@ -367,8 +376,8 @@ impl StreamNormalizer {
     ) -> Result<Body, Flaw> {
         let call_id = current.required("tool_id", result.tool_id)?;
         let status = current.required("status", result.status)?;
-        let locations = result.tool_id.and_then(|id| self.calls.close(id.as_str()));
-        if locations.is_none() {
+        let call = result.tool_id.and_then(|id| self.calls.close(id.as_str()));
+        if call.is_none() {
             let id = call_id.to_str();
             let message = format!(
                 "a result for `{}`, which was never called",
@@ -384,7 +393,9 @@ impl StreamNormalizer {
             .and_then(|error| error.get("message"))
             .and_then(Token::non_null);
         let output = result.output.and_then(Token::non_null);
-        let output = output.filter(|output| !output.is("")).or(said).or(output);
+        // Of a failure the display is shorter, or the message again behind `Error: `.
+        let shown = output.filter(|output| !output.is(""));
+        let output = said.or(shown).or(output);
         let output = output.map(|output| current.json(output));
         let logged = self
             .logged
@@ -393,7 +404,8 @@ impl StreamNormalizer {
             Some(logged) => completed(output, logged, current),
             None => (output, Vec::new()),
         };
-        Ok(Body::ToolCompletion(Box::new(ToolCompletion {
+        let call = call.unwrap_or_default();
+        let mut completion = ToolCompletion {
             call_id,
             status: match status.to_str().as_ref() {
                 "success" => ToolCallStatus::Completed, // also for calls the user cancelled: the stream does not tell them apart
@@ -403,8 +415,13 @@ impl StreamNormalizer {
             is_error: status != *"success",
             output,
             content,
-            locations: locations.unwrap_or_default(),
-        })))
+            locations: call.locations.clone(),
+            command: None,
+            command_output: None,
+            mutation: None,
+        };
+        call.complete(&mut completion);
+        Ok(Body::ToolCompletion(Box::new(completion)))
     }
 
     fn notice(&mut self, notice: &Notice<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
@@ -473,7 +490,9 @@ fn completed(
     if !content.is_empty() {
         derived.push("content");
     }
-    let is_said = output.as_ref().is_some_and(|output| output.as_str() != "\"\"");
+    let is_said = output
+        .as_ref()
+        .is_some_and(|output| output.as_str() != "\"\"");
     let output = match logged.output {
         Some(logged) if !is_said => {
             derived.push("output");
@@ -483,7 +502,9 @@ fn completed(
     };
     if !derived.is_empty() {
         let derived = Json::from_value(&derived);
-        current.extensions.push((session_log::DERIVED.to_owned(), derived));
+        current
+            .extensions
+            .push((session_log::DERIVED.to_owned(), derived));
     }
     (output, content)
 }

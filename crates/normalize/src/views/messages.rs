@@ -13,7 +13,7 @@ use lapidary_vocab::event::{
 use lapidary_vocab::message::{Content, Message, MessageBlock, Role};
 use lapidary_vocab::{ArrayBuilder, Body, Event, Json, Text, TextBuilder};
 
-use crate::{time, tools};
+use crate::{completions, time, tools};
 
 /// How many messages may wait for a tool's result. Real runs have one or two; behind a call that nobody ever answers, later
 /// messages are not held back for ever, and a result that comes too late is counted.
@@ -211,12 +211,7 @@ impl MessageFold {
         };
         draft.calls[call].result = Some(ToolResultBlock {
             tool_use_id: result.call_id.clone(),
-            content: Some(
-                result
-                    .output
-                    .clone()
-                    .unwrap_or_else(|| Json::from(&Text::default())),
-            ),
+            content: Some(completions::claude_content(result)),
             is_error: Some(result.is_error),
         });
         draft.unanswered -= 1;

@@ -81,8 +81,10 @@ pub(super) fn translate(
     if past.manifest().end.is_none() && args.exit_code.is_none() {
         out.note("the recording does not say how the agent ended: only what was said is judged")?;
     }
+    let mut options = args.options(format);
+    options.directory = Some(past.manifest().directory.as_str().into());
     let how = How {
-        options: args.options(format),
+        options,
         max_line: args.max_line,
         exit_code: args.exit_code,
     };

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use lapidary_home::sessions::Store;
 use lapidary_json::{Kind, Token};
-use lapidary_normalize::gemini::session_log::{entry, unanswered_entry};
+use lapidary_normalize::gemini::session_log::{TurnInLog, entry, turn_entry};
 use lapidary_wire::gemini::session::{MessageRecord, Part};
 use lapidary_wire::lines::{Line, LineBuffer};
 use tokio::time::{Instant, sleep};
@@ -106,7 +106,7 @@ impl SessionLogs {
         }
     }
 
-    /// The turn is over: its request by this id was answered. An entry if the log has the prompt, but no answer of the model to it.
+    /// The turn is over: its request of this id was answered. The entry of what the log has of it.
     pub(crate) async fn turn_ended(&mut self, session: &str, request: &str) -> Option<String> {
         let is_unanswered = loop {
             let log = self.log(session)?;
@@ -118,9 +118,23 @@ impl SessionLogs {
                 break true;
             }
         };
+        let log = self.log(session)?;
+        let turn = TurnInLog {
+            is_unanswered,
+            ..log.turn
+        };
+        log.start_turn();
         self.waited = Duration::ZERO;
-        self.log(session)?.prompts = 0;
-        is_unanswered.then(|| unanswered_entry(session, request))
+        Some(turn_entry(session, request, turn))
+    }
+
+    /// A turn ended otherwise. What was missing of it does not matter to the next.
+    pub(crate) fn turn_given_up(&mut self, session: &str) {
+        if let Some(log) = self.log(session) {
+            log.look();
+            log.start_turn();
+        }
+        self.waited = Duration::ZERO;
     }
 
     async fn has_patience(&mut self) -> bool {
@@ -159,6 +173,10 @@ struct SessionLog {
     prompts: usize,
     /// The last record is the model's.
     is_answered: bool,
+    /// What was counted since the last turn ended.
+    turn: TurnInLog,
+    /// The record that was counted last: it may be written again.
+    counted: Option<String>,
 }
 
 #[derive(Debug)]
@@ -195,6 +213,8 @@ impl SessionLog {
             seen: HashSet::new(),
             prompts: 0,
             is_answered: true,
+            turn: TurnInLog::default(),
+            counted: None,
         })
     }
 
@@ -223,12 +243,33 @@ impl SessionLog {
             let messages = patch.get("messages").and_then(|it| it.of(Kind::Array));
             let messages: Vec<_> = messages.into_iter().flat_map(Token::elements).collect();
             // A history that is written anew has no prompt that is new.
-            let prompts = self.prompts;
+            let (prompts, turn) = (self.prompts, self.turn);
             messages.into_iter().for_each(|record| self.record(record));
-            self.prompts = prompts;
+            (self.prompts, self.turn) = (prompts, turn);
         } else {
             self.record(line);
         }
+    }
+
+    fn start_turn(&mut self) {
+        self.prompts = 0;
+        self.turn = TurnInLog::default();
+    }
+
+    /// Counts the tokens of a response, once.
+    fn count(&mut self, record: &MessageRecord<'_>) {
+        let id = record.id.map(|id| id.as_str().to_owned());
+        let Some(tokens) = record.tokens.filter(|_| id != self.counted) else {
+            return;
+        };
+        let add = |sum: &mut Option<u64>, name| {
+            if let Some(count) = tokens.get(name).and_then(Token::u64) {
+                *sum = Some(sum.unwrap_or(0).saturating_add(count));
+            }
+        };
+        add(&mut self.turn.cached, "cached");
+        add(&mut self.turn.total, "total");
+        self.counted = id;
     }
 
     fn record(&mut self, record: Token<'_>) {
@@ -241,6 +282,7 @@ impl SessionLog {
             self.prompts += usize::from(!parts.iter().any(is_result));
         } else if is("gemini") {
             self.is_answered = true;
+            self.count(&read);
             let calls = read.tool_calls.into_iter().flat_map(Token::elements);
             calls.for_each(|call| self.keep(call));
         }
