@@ -628,8 +628,10 @@ export interface RunEnd extends EventBase {
   outcome: Outcome;
   /** Why. Derived. */
   cause: Cause;
-  /** The agent's exit code, if it is known. Upstream. */
-  exitCode?: number;
+  /** What `lapidary run` exits with for this cause; elsewhere (`translate`, `connect`) what it would exit with. Derived. */
+  exitCode: number;
+  /** The agent's own exit code, if it is known. Upstream. */
+  agentExitCode?: number;
   /** The signal that ended the agent. Upstream. */
   signal?: string;
   /** How long the run took, in milliseconds, if it was live. Derived. */
@@ -1023,8 +1025,10 @@ export interface RunResult {
   outcome: Outcome;
   /** Why. Derived. */
   cause: Cause;
-  /** The agent's exit code, if it is known. Upstream. */
-  exitCode?: number;
+  /** What `lapidary run` exits with for this cause; elsewhere (`translate`) what it would exit with. Derived. */
+  exitCode: number;
+  /** The agent's own exit code, if it is known. Upstream. */
+  agentExitCode?: number;
   /** The agent's session. Upstream. */
   sessionId?: string;
   /** How long it took, in milliseconds: the whole run if it was live, else what the agent says. Derived or upstream. */
@@ -1232,6 +1236,11 @@ export interface Authenticate extends CommandBase {
 export interface Recording {
   /** The format and its version, `lapidary.recording/1`. Derived. */
   schema: string;
+  /**
+   * The program that wrote it and its version, such as `lapidary 0.1.0`. Absent in manifests of early builds, where `exitCode` is
+   * the agent's. Derived.
+   */
+  writer?: string;
   /** The run's id. Derived. */
   run: string;
   /** The agent's name, such as `gemini`. Derived. */
@@ -1254,8 +1263,10 @@ export interface Recording {
 export interface RecordedEnd {
   /** How long it ran, in milliseconds. Derived. */
   durationMs: number;
-  /** Its exit code. Upstream. */
+  /** What `lapidary run` exited with, if it was one of our runs and has been judged. Derived. */
   exitCode?: number;
+  /** The exit code of the recorded process. Upstream. */
+  agentExitCode?: number;
   /** The signal that ended it, such as `SIGKILL`. Upstream. */
   signal?: string;
   /** How the run ended, if it was one of ours. Derived. */

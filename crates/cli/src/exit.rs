@@ -1,4 +1,4 @@
-//! The documented table of exit codes. The agent's own code is reported, never passed on.
+//! What commands exit with. The codes of runs are those of [`Cause::exit_code`]; the agent's own code is reported, never passed on.
 
 use std::process::ExitCode;
 
@@ -7,61 +7,53 @@ use lapidary::vocab::Cause;
 /// How the command itself went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
+    /// A run has ended, with the code of its cause.
+    Run(u8),
     /// Done. For `translate`: translated, whatever became of the run.
-    Success = 0,
+    Success,
     /// Something of ours went wrong, such as a full disk.
-    Internal = 1,
+    Internal,
     /// Wrong usage, as clap has it too.
-    Usage = 2,
+    Usage,
     /// A check found something wrong, or `--strict` and something was malformed or unknown. Everything was still printed.
-    Strict = 3,
-    /// The agent is not installed, or cannot be started.
-    AgentMissing = 10,
-    /// The agent is not signed in.
-    AuthRequired = 11,
-    /// The folder is not trusted.
-    UntrustedFolder = 12,
-    /// The input cannot be read, or is of no known format; the agent refused its input or configuration.
-    BadInput = 13,
-    /// The agent took too long.
-    Timeout = 14,
-    /// The agent died, broke its protocol, or left no result.
-    Crashed = 15,
-    /// A rate limit or a quota.
-    Quota = 16,
-    /// A limit of turns, tokens, output or money.
-    Limit = 17,
-    /// The model or a policy refused.
-    Refused = 18,
+    Strict,
+    /// A program is not installed, or cannot be started.
+    AgentMissing,
+    /// The input cannot be read, or is of no known format.
+    BadInput,
+    /// It took too long.
+    Timeout,
+    /// A limit was reached.
+    Limit,
     /// Somebody stopped it.
-    Cancelled = 130,
+    Cancelled,
 }
 
 impl Exit {
     /// The code for how a run ended.
     pub(crate) fn of(cause: &Cause) -> Self {
-        match cause {
-            Cause::EndTurn => Self::Success,
-            Cause::Refusal | Cause::PermissionDenied => Self::Refused,
-            Cause::CancelledByClient => Self::Cancelled,
-            Cause::MaxTurns | Cause::MaxTokens | Cause::LoopDetected | Cause::Budget => Self::Limit,
-            Cause::QuotaRetryable | Cause::QuotaTerminal => Self::Quota,
-            Cause::AgentCrashed | Cause::NoResult | Cause::EmptyResponse | Cause::ProtocolError => {
-                Self::Crashed
-            }
-            Cause::TimeoutStart | Cause::TimeoutIdle | Cause::TimeoutTotal => Self::Timeout,
-            Cause::BadInput | Cause::BadConfig | Cause::Sandbox => Self::BadInput,
-            Cause::UntrustedFolder => Self::UntrustedFolder,
-            Cause::AuthRequired => Self::AuthRequired,
-            Cause::AgentMissing | Cause::SpawnFailed => Self::AgentMissing,
-            // The API failed, a tool failed for good, a fault of ours.
-            _ => Self::Internal,
-        }
+        Self::Run(cause.exit_code())
+    }
+
+    pub(crate) fn code(self) -> u8 {
+        let cause = match self {
+            Self::Run(code) => return code,
+            Self::Usage => return 2,
+            Self::Strict => return 3,
+            Self::Success => Cause::EndTurn,
+            Self::Internal => Cause::Internal,
+            Self::AgentMissing => Cause::AgentMissing,
+            Self::BadInput => Cause::BadInput,
+            Self::Timeout => Cause::TimeoutTotal,
+            Self::Limit => Cause::Budget,
+            Self::Cancelled => Cause::CancelledByClient,
+        };
+        cause.exit_code()
     }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(exit.code())
     }
 }

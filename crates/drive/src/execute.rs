@@ -60,8 +60,10 @@ pub struct Executed {
     pub success: bool,
     /// Why it ended as it did.
     pub cause: Cause,
+    /// What `lapidary run` would exit with.
+    pub exit_code: u8,
     /// The agent's exit code. None if it was killed, or never started.
-    pub exit_code: Option<i32>,
+    pub agent_exit_code: Option<i32>,
     /// The agent's session.
     pub session_id: Option<String>,
     /// How long it took.
@@ -100,6 +102,7 @@ pub fn execute(job: &Job, data: Data, mut watch: impl FnMut(&Event)) -> Executed
         success: result.success,
         cause: result.cause,
         exit_code: result.exit_code,
+        agent_exit_code: result.agent_exit_code,
         session_id: result.session_id.map(|id| id.to_string()),
         duration: started.elapsed(),
         messages: folded,

@@ -217,6 +217,7 @@ async fn supervised(
 fn manifest(request: &Request) -> Manifest {
     Manifest {
         schema: SCHEMA.to_owned(),
+        writer: Manifest::this_build(),
         run: request.run.clone(),
         agent: request.agent.clone(),
         transport: UNKNOWN.to_owned(), // until it has spoken
@@ -229,14 +230,15 @@ fn manifest(request: &Request) -> Manifest {
 }
 
 fn recorded_end(duration: Duration, exit: Option<Exit>) -> RecordedEnd {
-    let (exit_code, signal) = match exit {
+    let (agent_exit_code, signal) = match exit {
         Some(Exit::Code(code)) => (Some(code), None),
         Some(Exit::Signal(number)) => (None, Some(signals::name(number))),
         None => (None, None),
     };
     RecordedEnd {
         duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-        exit_code,
+        exit_code: None,
+        agent_exit_code,
         signal,
         outcome: None,
         cause: None,

@@ -213,6 +213,7 @@ mod tests {
         .unwrap();
         let manifest = Manifest {
             schema: "s".to_owned(),
+            writer: Manifest::this_build(),
             run: "run".to_owned(),
             agent: "gemini".to_owned(),
             transport: "json".to_owned(),

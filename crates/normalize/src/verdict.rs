@@ -156,7 +156,8 @@ impl Verdict {
         };
         RunEnd {
             outcome: cause.outcome(),
-            exit_code: ending.exit_code,
+            exit_code: cause.exit_code(),
+            agent_exit_code: ending.exit_code,
             signal: ending.signal.clone(),
             duration_ms: ending
                 .duration

@@ -80,7 +80,7 @@ pub fn everywhere(attack: &str) -> Vec<String> {
         r#"{"event":$,"x":$}"#,
         r#"{"event":"turn_complete","isError":true,"errors":[$],"modelUsage":{$:{"inputTokens":1}}}"#,
         r#"{"event":"turn_complete","result":$}"#,
-        r#"{"event":"run_end","outcome":$,"cause":$,"message":$,"evidence":[$],"hint":$}"#,
+        r#"{"event":"run_end","outcome":$,"cause":$,"exitCode":1,"message":$,"evidence":[$],"hint":$}"#,
     ];
     let quoted = lapidary_vocab::Json::from_value(&attack)
         .as_str()

@@ -87,6 +87,24 @@ impl Cause {
         }
     }
 
+    /// What `lapidary run` exits with. The one table: `exitCode` of `run_end`, of the result and of `run.json` comes from here, too.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::EndTurn => 0,
+            Self::AgentMissing | Self::SpawnFailed => 10,
+            Self::AuthRequired => 11,
+            Self::UntrustedFolder => 12,
+            Self::BadInput | Self::BadConfig | Self::Sandbox => 13,
+            Self::TimeoutStart | Self::TimeoutIdle | Self::TimeoutTotal => 14,
+            Self::AgentCrashed | Self::NoResult | Self::EmptyResponse | Self::ProtocolError => 15,
+            Self::QuotaRetryable | Self::QuotaTerminal => 16,
+            Self::MaxTurns | Self::MaxTokens | Self::LoopDetected | Self::Budget => 17,
+            Self::Refusal | Self::PermissionDenied => 18,
+            Self::CancelledByClient => 130,
+            Self::ApiError | Self::ToolFatal | Self::Internal | Self::Other(_) => 1,
+        }
+    }
+
     /// The cause in words, for when nothing better is known.
     pub fn described(&self) -> &str {
         match self {
@@ -139,5 +157,26 @@ impl Cause {
             }
             _ => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_known_cause_has_its_own_kind_of_exit_code() {
+        for word in Cause::KNOWN {
+            let cause = Cause::from(*word);
+            let code = cause.exit_code();
+            let fits = match cause.outcome() {
+                Outcome::Completed => code == 0,
+                Outcome::Refused => code == 18,
+                Outcome::Cancelled => code == 130,
+                _ => code == 1 || (10..=17).contains(&code),
+            };
+            assert!(fits, "{word}: {code}");
+        }
+        assert_eq!(Cause::from("from_tomorrow").exit_code(), 1);
     }
 }

@@ -14,6 +14,10 @@ pub const SCHEMA: &str = "lapidary.recording/1";
 pub struct Recording {
     /// The format and its version, `lapidary.recording/1`. Derived.
     pub schema: String,
+    /// The program that wrote it and its version, such as `lapidary 0.1.0`. Absent in manifests of early builds, where `exitCode` is
+    /// the agent's. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writer: Option<String>,
     /// The run's id. Derived.
     pub run: String,
     /// The agent's name, such as `gemini`. Derived.
@@ -33,15 +37,39 @@ pub struct Recording {
     pub end: Option<RecordedEnd>,
 }
 
+impl Recording {
+    /// The value of `writer` in what this build writes.
+    pub fn this_build() -> Option<String> {
+        Some(concat!("lapidary ", env!("CARGO_PKG_VERSION")).to_owned())
+    }
+
+    /// Reads a manifest of an early build as this build would have written it: there `exitCode` was the agent's, and no `writer`
+    /// was named.
+    #[must_use]
+    pub fn upgraded(mut self) -> Self {
+        if self.writer.is_none()
+            && let Some(end) = &mut self.end
+            && end.agent_exit_code.is_none()
+        {
+            end.agent_exit_code = end.exit_code.take();
+            end.exit_code = end.cause.as_ref().map(|cause| cause.exit_code().into());
+        }
+        self
+    }
+}
+
 /// How a recorded process ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedEnd {
     /// How long it ran, in milliseconds. Derived.
     pub duration_ms: u64,
-    /// Its exit code. Upstream.
+    /// What `lapidary run` exited with, if it was one of our runs and has been judged. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
+    /// The exit code of the recorded process. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_exit_code: Option<i32>,
     /// The signal that ended it, such as `SIGKILL`. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,

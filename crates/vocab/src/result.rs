@@ -24,9 +24,11 @@ pub struct RunResult {
     pub outcome: Outcome,
     /// Why. Derived.
     pub cause: Cause,
-    /// The agent's exit code, if it is known. Upstream.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i32>,
+    /// What `lapidary run` exits with for this cause; elsewhere (`translate`) what it would exit with. Derived.
+    pub exit_code: u8,
+    /// The agent's own exit code, if it is known. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_exit_code: Option<i32>,
     /// The agent's session. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Text>,

@@ -60,7 +60,7 @@ pub(crate) struct Args {
     /// The run's id, from which event ids are made
     #[arg(long, default_value = "translated", value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     run_id: String,
-    /// The exit code of the agent, so that `run_end` and `result` can judge [default: what a recording says]
+    /// The exit code of the agent (`agentExitCode`), so that `run_end` and `result` can judge [default: what a recording says]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     exit_code: Option<i32>,
     /// With --format result: put JSON found in the response into `data`

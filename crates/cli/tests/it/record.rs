@@ -119,6 +119,7 @@ fn the_manifest_says_what_was_started_and_how_it_ended() {
         manifest,
         json!({
             "schema": "lapidary.recording/1",
+            "writer": concat!("lapidary ", env!("CARGO_PKG_VERSION")),
             "run": "rec",
             "agent": "sh",
             "transport": "unknown",
@@ -126,7 +127,7 @@ fn the_manifest_says_what_was_started_and_how_it_ended() {
             "environment": null,
             "directory": null,
             "startedAt": null,
-            "end": {"durationMs": null, "exitCode": 3},
+            "end": {"durationMs": null, "agentExitCode": 3},
         })
     );
 }

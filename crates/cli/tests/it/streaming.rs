@@ -292,17 +292,18 @@ fn what_has_no_place_among_messages_is_counted() {
 #[test]
 fn the_agents_exit_code_is_reported_and_not_passed_on() {
     let args = ["translate", "--format", "result", "--exit-code"];
-    for (code, outcome) in [
-        ("0", "completed"),
-        ("41", "failed"),
-        ("130", "cancelled"),
-        ("-1", "failed"),
+    for (code, outcome, ours) in [
+        ("0", "completed", 0),
+        ("41", "failed", 11),
+        ("130", "cancelled", 130),
+        ("-1", "failed", 15),
     ] {
         let ran = run(&[&args[..], &[code, RUN]].concat());
         assert_eq!(ran.code, Some(0));
         let result: Value = serde_json::from_str(&ran.stdout).unwrap();
         assert_eq!(result["outcome"], outcome, "{code}");
-        assert_eq!(result["exitCode"].to_string(), code);
+        assert_eq!(result["agentExitCode"].to_string(), code);
+        assert_eq!(result["exitCode"], ours, "{code}");
     }
 }
 

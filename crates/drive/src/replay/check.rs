@@ -198,7 +198,7 @@ impl Texts<'_> {
             let found = manifest.schema.chars().take(80).collect();
             return Err(ReplayError::Schema { path, found });
         }
-        Ok(manifest)
+        Ok(manifest.upgraded())
     }
 
     fn timing(&self) -> Result<Timing, ReplayError> {
@@ -237,7 +237,7 @@ impl Texts<'_> {
             path: self.place.join(MANIFEST),
             end,
         };
-        match (end.exit_code, &end.signal) {
+        match (end.agent_exit_code, &end.signal) {
             (Some(code @ 0..=255), None) => Ok(Some(Exit::Code(code))),
             (None, None) => Ok(None),
             (None, Some(name)) => match signals::number(name) {

@@ -146,7 +146,7 @@ impl Past {
             return ending;
         };
         let duration = Duration::from_millis(end.duration_ms);
-        ending.exit_code = end.exit_code;
+        ending.exit_code = end.agent_exit_code;
         ending.signal.clone_from(&end.signal);
         ending.duration = Some(duration);
         ending.at = self.time(duration);

@@ -195,6 +195,7 @@ pub(crate) fn begin(request: &Request, number: u32) -> Result<Recorder, RecordEr
 pub(crate) fn manifest(request: &Request, transport: &str) -> Manifest {
     Manifest {
         schema: lapidary_vocab::recording::SCHEMA.to_owned(),
+        writer: Manifest::this_build(),
         run: request.run.clone(),
         agent: request.agent.clone(),
         transport: transport.to_owned(),

@@ -133,7 +133,8 @@ pub(crate) fn recorded_end(
     let time = ending.duration.unwrap_or(elapsed);
     RecordedEnd {
         duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
-        exit_code: ending.exit_code,
+        exit_code: judged.map(|end| end.exit_code.into()),
+        agent_exit_code: ending.exit_code,
         signal: ending.signal.clone(),
         outcome: judged.map(|end| end.outcome.clone()),
         cause: judged.map(|end| end.cause.clone()),

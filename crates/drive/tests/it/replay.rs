@@ -31,6 +31,12 @@ fn ended(how: &str) -> String {
     manifest(&format!(r#", "end": {{"durationMs": 100, {how}}}"#))
 }
 
+/// As this build writes it. Manifests without a `writer` are of early builds: there `exitCode` is the agent's.
+fn written(how: &str) -> String {
+    let writer = r#""schema": "lapidary.recording/1", "writer": "lapidary 0.1.0""#;
+    ended(how).replace(r#""schema": "lapidary.recording/1""#, writer)
+}
+
 /// A recording in order.
 fn recording() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
@@ -115,6 +121,16 @@ fn the_end_is_the_recorded_one() {
     for (text, exit) in [
         (ended(r#""exitCode": 0"#), Some(Exit::Code(0))),
         (ended(r#""exitCode": 42"#), Some(Exit::Code(42))),
+        (
+            ended(r#""exitCode": 15, "cause": "agent_crashed", "agentExitCode": 42"#),
+            Some(Exit::Code(42)),
+        ),
+        (
+            written(r#""exitCode": 15, "cause": "agent_crashed", "signal": "SIGKILL""#),
+            Some(Exit::Signal(9)),
+        ),
+        (written(r#""exitCode": 1, "cause": "internal""#), None),
+        (written(r#""agentExitCode": 3"#), Some(Exit::Code(3))),
         (ended(r#""signal": "SIGKILL""#), Some(Exit::Signal(9))),
         (ended(r#""signal": "SIGSEGV""#), Some(Exit::Signal(11))),
         (ended(r#""signal": "signal 40""#), Some(Exit::Signal(40))),

@@ -95,8 +95,9 @@ impl ResultFold {
             schema: SCHEMA.into(),
             success: cause == Cause::EndTurn,
             outcome: cause.outcome(),
+            exit_code: cause.exit_code(),
             cause,
-            exit_code: self.end.as_ref().and_then(|end| end.exit_code),
+            agent_exit_code: self.end.as_ref().and_then(|end| end.agent_exit_code),
             session_id: self.session_id,
             duration_ms: self
                 .end

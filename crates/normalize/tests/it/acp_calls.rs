@@ -214,7 +214,7 @@ fn after_a_cancel_calls_end_as_the_wire_says_or_as_cancelled() {
             json!({"event": "tool_completion", "callId": "a", "status": "completed", "extensions": late}),
             json!({"event": "tool_completion", "callId": "b", "status": "cancelled", "isError": true, "extensions": late}),
             json!({"event": "turn_complete", "subtype": "cancelled"}),
-            json!({"event": "run_end", "outcome": "cancelled", "cause": "cancelled_by_client", "message": "the run was cancelled", "evidence": ["its result says `cancelled`"]}),
+            json!({"event": "run_end", "outcome": "cancelled", "cause": "cancelled_by_client", "exitCode": 130, "message": "the run was cancelled", "evidence": ["its result says `cancelled`"]}),
         ]
     );
 }

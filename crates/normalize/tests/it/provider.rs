@@ -135,6 +135,7 @@ fn p27_an_empty_output_is_an_empty_response_and_no_files() {
             "success": false,
             "outcome": "failed",
             "cause": "no_result",
+            "exitCode": 15,
             "response": "",
             "files": {},
             "error": {
@@ -176,6 +177,7 @@ fn p29_mixed_events_give_text_and_files() {
             "outcome": "completed",
             "cause": "end_turn",
             "exitCode": 0,
+            "agentExitCode": 0,
             "sessionId": "s-1",
             "durationMs": 12,
             "response": "I write. Done: {\"n\":1}",
@@ -320,7 +322,10 @@ fn p62_an_error_result_is_surfaced_even_with_exit_0() {
     assert_eq!(result["success"], false);
     assert_eq!(result["outcome"], "failed");
     assert_eq!(result["cause"], "api_error");
-    assert_eq!(result["exitCode"], 0);
+    assert_eq!(
+        (&result["exitCode"], &result["agentExitCode"]),
+        (&json!(1), &json!(0))
+    );
     assert_eq!(result["response"], "half");
     assert_eq!(result["error"], json!({"message": "it broke"}));
 }

@@ -47,7 +47,7 @@ fn a_success_says_only_how_it_knows() {
     assert_eq!(
         end(&[SUCCESS], &exit(0)),
         json!({
-            "event": "run_end", "outcome": "completed", "cause": "end_turn", "exitCode": 0,
+            "event": "run_end", "outcome": "completed", "cause": "end_turn", "exitCode": 0, "agentExitCode": 0,
             "evidence": ["the agent exited with code 0", "its result says `success`"],
         })
     );
@@ -133,7 +133,8 @@ fn a_signal_is_a_crash_whatever_was_said() {
         end["evidence"],
         json!(["the agent was ended by SIGKILL", "it gave no result"])
     );
-    assert!(end.get("exitCode").is_none());
+    assert_eq!(end["exitCode"], 15);
+    assert!(end.get("agentExitCode").is_none());
 }
 
 #[test]
@@ -328,7 +329,8 @@ fn a_verdict_can_be_asked_for_without_a_stream() {
     let expected = RunEnd {
         outcome: lapidary_vocab::Outcome::Failed,
         cause: lapidary_vocab::Cause::ApiError,
-        exit_code: Some(1),
+        exit_code: 1,
+        agent_exit_code: Some(1),
         signal: None,
         duration_ms: None,
         message: Some("half way".into()),

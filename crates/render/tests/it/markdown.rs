@@ -74,7 +74,7 @@ fn a_fence_is_longer_than_what_it_holds() {
 
 #[test]
 fn a_failure_tells_its_reasons() {
-    let end = r#"{"event":"run_end","outcome":"failed","cause":"auth_required","message":"no key","evidence":["exit code 41","stderr"],"hint":"sign in"}"#;
+    let end = r#"{"event":"run_end","outcome":"failed","cause":"auth_required","exitCode":11,"message":"no key","evidence":["exit code 41","stderr"],"hint":"sign in"}"#;
     let markdown = markdown(&[INIT, end]);
     let (_, footer) = markdown.split_once("\n---\n\n").unwrap();
     insta::assert_snapshot!(footer, @r#"

@@ -12,7 +12,8 @@ pub(crate) const CALLS: &str = r#"{"event":"tool_invocation","callId":"c1","tool
 pub(crate) const DONE: &str = r#"{"event":"tool_completion","callId":"c1","status":"completed"}"#;
 pub(crate) const DENIED: &str = r#"{"event":"tool_completion","callId":"c1","status":"failed","isError":true,"output":"Tool \"write_file\" not found."}"#;
 pub(crate) const TURN: &str = r#"{"event":"turn_complete","subtype":"success","durationMs":1260,"usage":{"inputTokens":200,"outputTokens":20},"modelUsage":{"gemini-2.5-flash":{"inputTokens":200,"outputTokens":20}}}"#;
-pub(crate) const END: &str = r#"{"event":"run_end","outcome":"completed","cause":"end_turn"}"#;
+pub(crate) const END: &str =
+    r#"{"event":"run_end","outcome":"completed","cause":"end_turn","exitCode":0}"#;
 
 /// A chunk of an answer.
 pub(crate) fn delta(text: &str) -> String {

@@ -81,7 +81,7 @@ fn errors_and_warnings_are_told_once() {
     let warning = r#"{"event":"session_status","status":"error","message":"Loop detected, stopping execution","extensions":{"gemini.severity":"warning"}}"#;
     let turn =
         r#"{"event":"turn_complete","isError":true,"errors":["quota is gone"],"durationMs":0}"#;
-    let end = r#"{"event":"run_end","outcome":"failed","cause":"quota_terminal","message":"quota is gone","evidence":["exit code 1"],"hint":"wait"}"#;
+    let end = r#"{"event":"run_end","outcome":"failed","cause":"quota_terminal","exitCode":16,"message":"quota is gone","evidence":["exit code 1"],"hint":"wait"}"#;
     let noise = r#"{"event":"diagnostic","kind":"noise","message":"a line that is not JSON"}"#;
     insta::assert_snapshot!(text(&[INIT, noise, warning, turn, end]), @r#"
     session  gemini-2.5-flash  9881fb80-d833-4da5-84ba-6efc6cee791a

@@ -406,9 +406,11 @@ pub struct RunEnd {
     pub outcome: Outcome,
     /// Why. Derived.
     pub cause: Cause,
-    /// The agent's exit code, if it is known. Upstream.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i32>,
+    /// What `lapidary run` exits with for this cause; elsewhere (`translate`, `connect`) what it would exit with. Derived.
+    pub exit_code: u8,
+    /// The agent's own exit code, if it is known. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_exit_code: Option<i32>,
     /// The signal that ended the agent. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,

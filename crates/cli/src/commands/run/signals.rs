@@ -82,5 +82,5 @@ async fn begun(beginning: &mut watch::Receiver<Option<Stopper>>) -> Stopper {
 )]
 fn leave(why: &str) -> ! {
     complain(&format!("error: {why}"));
-    std::process::exit(Exit::Cancelled as i32);
+    std::process::exit(Exit::Cancelled.code().into());
 }

@@ -51,5 +51,5 @@ async fn obey(mut interruptions: Interruptions, heard: &CancellationToken) {
     interruptions.next().await;
     heard.cancel();
     interruptions.next().await;
-    std::process::exit(Exit::Cancelled as i32);
+    std::process::exit(Exit::Cancelled.code().into());
 }

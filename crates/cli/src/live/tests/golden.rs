@@ -98,7 +98,9 @@ fn a_long_answer_and_a_long_diff_on_a_terminal() {
     bodies.extend(ANSWER.split_inclusive(' ').map(delta));
     bodies.push(EDIT.replace("LINES", &lines));
     bodies.push(r#"{"event":"tool_completion","callId":"e","status":"completed"}"#.to_owned());
-    bodies.push(r#"{"event":"run_end","outcome":"completed","cause":"end_turn"}"#.to_owned());
+    bodies.push(
+        r#"{"event":"run_end","outcome":"completed","cause":"end_turn","exitCode":0}"#.to_owned(),
+    );
     let mut goldens = Goldens::default();
     check(&mut goldens, "markdown", &events(&bodies));
     goldens.finish();

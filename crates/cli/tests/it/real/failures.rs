@@ -39,7 +39,7 @@ fn a_quota_that_is_used_up_is_told_apart() {
         .after(After::Repeat);
     let told = Real::new(V0_61_0, script.clone()).run(&["go"]);
     check(&told, "quota_terminal", 16, "quota");
-    assert_eq!(told.end()["exitCode"], 173);
+    assert_eq!(told.end()["agentExitCode"], 173);
     // The document of a failure is on stderr, among much else.
     let told = Real::new(V0_61_0, script).run(&["--transport", "json", "go"]);
     check(&told, "quota_terminal", 16, "quota");
@@ -53,7 +53,7 @@ fn a_quota_that_is_used_up_is_told_apart() {
 fn a_key_that_is_not_valid_and_no_way_to_sign_in() {
     let told = Real::new(V0_61_0, Script::new().stream(ApiError::invalid_key())).run(&["go"]);
     check(&told, "auth_required", 11, "sign in");
-    assert_eq!(told.end()["exitCode"], 144);
+    assert_eq!(told.end()["agentExitCode"], 144);
 
     let nobody = json!({"security": {"auth": {"selectedType": Value::Null}}});
     let real = Real::with_settings(V0_61_0, Script::new(), &nobody);
@@ -69,7 +69,7 @@ fn a_key_that_is_not_valid_and_no_way_to_sign_in() {
         "{}",
         told.message()
     );
-    assert_eq!(told.end()["exitCode"], 41);
+    assert_eq!(told.end()["agentExitCode"], 41);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_connection_that_drops_and_an_answer_that_is_empty() {
     let script = Script::new().stream(Turn::text("")).after(After::Repeat);
     let told = Real::new(V0_61_0, script).run(&["go"]);
     assert_eq!(told.verdict(), ("empty_response", Some(15)), "{told:?}");
-    assert_eq!(told.end()["exitCode"], 0);
+    assert_eq!(told.end()["agentExitCode"], 0);
 }
 
 #[test]
@@ -156,5 +156,5 @@ fn a_loop_is_no_success() {
     let script = Script::new().stream(call).after(After::Repeat);
     let told = Real::new(V0_61_0, script).run(&["--yolo", "go"]);
     assert_eq!(told.verdict(), ("loop_detected", Some(17)), "{told:?}");
-    assert_eq!(told.end()["exitCode"], 0);
+    assert_eq!(told.end()["agentExitCode"], 0);
 }

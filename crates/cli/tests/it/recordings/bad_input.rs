@@ -42,7 +42,7 @@ fn an_exit_code_that_is_given_counts() {
     assert_eq!(end(&[])["signal"], "SIGKILL");
     let given = end(&["--exit-code", "0"]);
     assert_eq!(
-        (&given["signal"], &given["exitCode"]),
+        (&given["signal"], &given["agentExitCode"]),
         (&json!(null), &json!(0))
     );
     assert_eq!(given["cause"], "no_result");
@@ -67,7 +67,7 @@ fn one_that_was_not_finished_is_judged_by_what_was_said() {
     let past = events(&past);
     let end = past.last().unwrap();
     assert_eq!(
-        (&end["cause"], &end["exitCode"]),
+        (&end["cause"], &end["agentExitCode"]),
         (&json!("end_turn"), &json!(null))
     );
     let said: String = past

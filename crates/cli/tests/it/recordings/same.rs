@@ -229,7 +229,7 @@ fn what_somebody_else_recorded_is_told_by_what_was_said() {
     let past = record("headless", &["../gemini"], b"");
     let end = past.last().unwrap();
     assert_eq!(
-        (&end["cause"], &end["exitCode"]),
+        (&end["cause"], &end["agentExitCode"]),
         (&json!("agent_crashed"), &json!(5))
     );
     let hello = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}"#;
@@ -288,4 +288,18 @@ fn times_are_those_of_the_recording() {
         times.is_sorted() && times[times.len() - 1] - times[0] >= 300,
         "{times:?}"
     );
+}
+
+#[test]
+fn a_recording_of_an_early_build_reads_the_same() {
+    let world = world("exit 3");
+    let told = live(&world, &["--agent", "../mona"]);
+    assert_eq!(told.end()["exitCode"], 15);
+    edit(&recording(&world), |manifest| {
+        manifest.as_object_mut().unwrap().remove("writer");
+        let end = manifest["end"].as_object_mut().unwrap();
+        let code = end.remove("agentExitCode").unwrap();
+        end.insert("exitCode".to_owned(), code);
+    });
+    assert_same(&told, &events(&translated(&recording(&world), &[])), &[]);
 }

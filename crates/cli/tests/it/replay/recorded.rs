@@ -222,6 +222,7 @@ async fn agent(folder: &Path, name: &str, recording: &Path) -> Agent {
 fn manifest(run: &str) -> Manifest {
     Manifest {
         schema: "lapidary.recording/1".to_owned(),
+        writer: None,
         run: run.to_owned(),
         agent: "replay".to_owned(),
         transport: "acp".to_owned(),
@@ -231,7 +232,8 @@ fn manifest(run: &str) -> Manifest {
         started_at: String::new(),
         end: Some(RecordedEnd {
             duration_ms: 1,
-            exit_code: Some(0),
+            exit_code: None,
+            agent_exit_code: Some(0),
             signal: None,
             outcome: None,
             cause: None,

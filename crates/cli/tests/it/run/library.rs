@@ -200,8 +200,8 @@ fn an_execution_that_fails_says_why() {
     let executed = execute(&job(&world, "x"), Data::Text, |_| {});
     assert!(!executed.success);
     assert_eq!(
-        (executed.exit_code, executed.cause),
-        (Some(3), Cause::AgentCrashed)
+        (executed.exit_code, executed.agent_exit_code, executed.cause),
+        (15, Some(3), Cause::AgentCrashed)
     );
     assert_eq!(
         executed.error.as_deref(),
@@ -212,7 +212,7 @@ fn an_execution_that_fails_says_why() {
 
     let world = World::with_agent("init; success; kill -KILL $$");
     let executed = execute(&job(&world, "x"), Data::Text, |_| {});
-    assert_eq!((executed.success, executed.exit_code), (false, None));
+    assert_eq!((executed.success, executed.agent_exit_code), (false, None));
 }
 
 #[test]

@@ -81,6 +81,7 @@ fn a_recording_holds_everything_and_is_private() {
         serde_json::from_slice(&fs::read(recording.join("run.json")).unwrap()).unwrap();
     assert_eq!(manifest["schema"], "lapidary.recording/1");
     assert_eq!(manifest["end"]["exitCode"], 0);
+    assert_eq!(manifest["end"]["agentExitCode"], 0);
     assert_eq!(manifest["end"]["cause"], "end_turn");
     let environment = manifest["environment"].to_string();
     assert!(environment.contains("\"HOME\"") && !environment.contains("/home"));

@@ -23,7 +23,8 @@ fn exit_codes_have_meanings() {
     for (code, cause, ours) in cases {
         let told = World::with_agent(&format!("init; exit {code}")).run(&["go"]);
         assert_eq!(told.verdict(), (cause, Some(ours)), "exit {code}");
-        assert_eq!(told.end()["exitCode"], code);
+        assert_eq!(told.end()["exitCode"], ours, "exit {code}");
+        assert_eq!(told.end()["agentExitCode"], code);
     }
 }
 

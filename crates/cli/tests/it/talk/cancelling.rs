@@ -67,7 +67,7 @@ say("stopping"); update("tool_call_update", toolCallId="c1", status="failed"); d
     let played = going.ended();
     assert_eq!(played.text(), "stopping");
     assert_eq!(played.told.count("turn_complete"), 1);
-    assert_eq!(played.told.end()["exitCode"], 0, "it ended by itself");
+    assert_eq!(played.told.end()["agentExitCode"], 0, "it ended by itself");
     assert!(played.told.took < Duration::from_secs(4));
 }
 

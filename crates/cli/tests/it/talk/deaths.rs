@@ -88,7 +88,7 @@ const ROWS: &[Row] = &[
         "p = prompted(); done(p); os._exit(3)",
         DONE,
         |played| {
-            assert_eq!(played.told.end()["exitCode"], 3);
+            assert_eq!(played.told.end()["agentExitCode"], 3);
         },
     ),
     row(

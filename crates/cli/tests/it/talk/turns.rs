@@ -141,7 +141,8 @@ update("agent_message_chunk", session="other", content={"type": "text", "text": 
         ("timeout_idle", 14),
         |played| {
             assert_eq!(played.text(), "ok");
-            assert_eq!(played.told.end()["exitCode"], 0);
+            assert_eq!(played.told.end()["exitCode"], 14);
+            assert_eq!(played.told.end()["agentExitCode"], 0);
         },
     )
     .with(&["--idle-timeout", "0.4"]),
