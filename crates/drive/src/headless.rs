@@ -2,6 +2,7 @@
 
 mod hooked;
 mod problem;
+mod prompt_files;
 mod spoken;
 
 use std::ffi::OsString;

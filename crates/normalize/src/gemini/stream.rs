@@ -393,9 +393,7 @@ impl StreamNormalizer {
             .and_then(|error| error.get("message"))
             .and_then(Token::non_null);
         let output = result.output.and_then(Token::non_null);
-        // Of a failure the display is shorter, or the message again behind `Error: `.
-        let shown = output.filter(|output| !output.is(""));
-        let output = said.or(shown).or(output);
+        let output = output.filter(|output| !output.is("")).or(said).or(output);
         let output = output.map(|output| current.json(output));
         let logged = self
             .logged

@@ -206,7 +206,7 @@ pub struct ToolCompletion {
     pub call_id: Text,
     /// How it ended. Derived from the agent's word: `success` is completed (also for calls the user cancelled: Gemini's stream does not tell them apart), `error` is failed.
     pub status: ToolCallStatus,
-    /// What came back: of a call that failed, the error's message; else text for display in a stream, and what the model saw in a session file. Upstream.
+    /// What came back: text for display in a stream, what the model saw in a session file, which also completes a stream; else the error's message. Upstream.
     #[serde(
         default,
         deserialize_with = "crate::json::present",
