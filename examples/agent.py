@@ -4,6 +4,7 @@
     say WORDS            says them
     ask KIND PATH [ID]   asks for permission, and says what it was told
     drop KIND PATH ID    asks for permission, and gives the request up as soon as there is such a file
+    form FIELD           asks the user to fill in a form, and says what it was told
     write PATH [ID]      writes a file through the client, and says whether it could
     wait PATH            waits until there is such a file, or until it is cancelled
     hang | deaf          waits until it is cancelled | for ever
@@ -58,6 +59,13 @@ def ask(session, kind, path, number=None):
     say(session, f"[{result.get('outcome', {}).get('optionId', 'cancelled')}: {mark.get('reason', '')}]")
 
 
+def form(session, field):
+    schema = {"type": "object", "properties": {field: {"type": "string"}}, "required": [field]}
+    params = {"sessionId": session, "mode": "form", "message": f"What is the {field}?", "requestedSchema": schema}
+    answer = request("elicitation/create", params)["result"]
+    say(session, f"[{answer['action']}: {json.dumps(answer.get('content'))}]")
+
+
 def give_up(path, number):
     while not os.path.exists(path):
         time.sleep(0.002)
@@ -80,6 +88,8 @@ def step(session, words):
     elif verb == "drop":
         threading.Thread(target=give_up, args=rest[1:], daemon=True).start()
         ask(session, *rest)
+    elif verb == "form":
+        form(session, *rest)
     elif verb == "write":
         write(session, *rest)
     elif verb == "wait":

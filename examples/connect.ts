@@ -31,6 +31,8 @@ for await (const line of lines()) {
     const allowed = event.toolKind === "read" || event.toolKind === "search";
     give({ command: "permission_response", requestId: event.requestId, allowed, message: "only looking is allowed" });
     console.log(`\n[${event.toolName}: ${allowed ? "allowed" : "denied"}]`);
+  } else if (event.event === "elicitation_request") { // a form to fill in: not by us
+    give({ command: "elicitation_response", requestId: event.requestId, action: "decline" });
   } else if (event.event === "command_result") {
     if (event.isError) console.log(`\n[${event.command}: ${event.message}]`);
     if (event.commandId === "first") give({ command: "send_message", id: "second", text: second });

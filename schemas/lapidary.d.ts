@@ -49,7 +49,9 @@ export type Event =
   | Diagnostic
   | HookRun
   | PermissionDecision
-  | CommandResult;
+  | CommandResult
+  | ElicitationRequest
+  | ElicitationResult;
 
 /** A session has begun, or a recorded one begins here. */
 export interface SessionInit extends EventBase {
@@ -779,6 +781,49 @@ export interface CommandResult extends EventBase {
   result?: unknown;
 }
 
+/** The agent asks the user for something: to fill in a form, or to open a page. `elicitation_response` answers it. */
+export interface ElicitationRequest extends EventBase {
+  event: "elicitation_request";
+  /** The request's id, for the answer. Upstream. */
+  requestId: string;
+  /** `form`, `url`, or a word of the agent's own. Upstream. */
+  mode: string;
+  /** What is asked for, in words for the user. Upstream. */
+  message: string;
+  /** The form: a JSON Schema of an object whose properties are texts, numbers, booleans or lists of texts. Upstream. */
+  requestedSchema?: unknown;
+  /** The page to open. Upstream. */
+  url?: string;
+  /** By what the agent names a page that was opened, when it is done. Upstream. */
+  elicitationId?: string;
+  /** The call that it is about. Upstream. */
+  toolUseId?: string;
+}
+
+/**
+ * The answer to an elicitation. Open: readers must accept words that are not listed here.
+ * 
+ * - `accept`: The user filled the form in, or opened the page.
+ * - `decline`: The user, or the client for want of one, said no.
+ * - `cancel`: The request was given up, with its turn for example.
+ */
+export type ElicitationAction = "accept" | "decline" | "cancel" | (string & {});
+
+/** An `elicitation_request` was answered. Each has one, unless it was withdrawn. */
+export interface ElicitationResult extends EventBase {
+  event: "elicitation_result";
+  /** The request's id, as in its `elicitation_request`. Upstream. */
+  requestId: string;
+  /** What became of it. Upstream. */
+  action: ElicitationAction;
+  /** What the user filled in. Upstream. */
+  content?: unknown;
+  /** Who answered: `peer`, or `default` where no program and no person could. Derived; absent where a transcript does not tell. */
+  decidedBy?: DecidedBy;
+  /** Why, in the words that the agent was told. Derived. */
+  reason?: string;
+}
+
 /**
  * An agent's family. Open: readers must accept words that are not listed here.
  * 
@@ -1075,6 +1120,7 @@ export interface CommandBase {
 export type Command =
   | SendMessage
   | PermissionResponse
+  | ElicitationResponse
   | Interrupt
   | Kill
   | SetModel
@@ -1116,6 +1162,17 @@ export interface PermissionResponse extends CommandBase {
   updatedPermissions?: unknown[];
   /** Whether to stop the turn as well. Upstream. */
   interrupt?: boolean;
+}
+
+/** Answers an `elicitation_request`. */
+export interface ElicitationResponse extends CommandBase {
+  command: "elicitation_response";
+  /** The request's id. Upstream. */
+  requestId: string;
+  /** `accept`, `decline` or `cancel`. Upstream. */
+  action: string;
+  /** With `accept`: what the user filled in, an object whose values are texts, numbers, booleans or lists of texts. Upstream. */
+  content?: unknown;
 }
 
 /** Stops the turn. */
@@ -1705,16 +1762,12 @@ export interface SessionInfo {
   displayName: string;
   /** The first message of the user's that says something, on one line, as Gemini CLI shows it. Derived. */
   firstUserMessage: string;
-  /** True for the session that the caller says is running. Derived. */
+  /** True for the session that this was asked in: inside a hook `$GEMINI_SESSION_ID` names it. Derived. */
   isCurrentSession: boolean;
   /** Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Derived. */
   index: number;
   /** What a model said it was about. Upstream. */
   summary?: string;
-  /** All that was said, if it was asked for. Derived. */
-  fullContent?: string;
-  /** What a search found in it. Derived. */
-  matchSnippets?: TextMatch[];
   /** The project's directory, if it is known. Upstream. */
   project?: string;
   /** The name of the project's directory in `.gemini/tmp`. Upstream. */
@@ -1723,22 +1776,6 @@ export interface SessionInfo {
   size: number;
   /** The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived. */
   endangeredBy?: string;
-}
-
-/** A place where a search found something. */
-export interface TextMatch {
-  /** What stands before the match. Upstream. */
-  before: string;
-  /** What was found. Upstream. */
-  match: string;
-  /** What stands behind it. Upstream. */
-  after: string;
-  /** Who said it: `user`, `assistant`, `tool`, `notice` (Gemini CLI itself), or `title`. Derived. */
-  role: string;
-  /** The tool, where it is a tool's input or output. Upstream. */
-  tool?: string;
-  /** The number of the message in the session, from 1; absent for the title. Derived. */
-  message?: number;
 }
 
 /** A file among the sessions that is not in the list. */
@@ -1820,6 +1857,22 @@ export interface SearchHit {
   matchingTexts: number;
   /** Some of the places. Derived. */
   matchSnippets: TextMatch[];
+}
+
+/** A place where a search found something. */
+export interface TextMatch {
+  /** What stands before the match. Upstream. */
+  before: string;
+  /** What was found. Upstream. */
+  match: string;
+  /** What stands behind it. Upstream. */
+  after: string;
+  /** Who said it: `user`, `assistant`, `tool`, `notice` (Gemini CLI itself), or `title`. Derived. */
+  role: string;
+  /** The tool, where it is a tool's input or output. Upstream. */
+  tool?: string;
+  /** The number of the message in the session, from 1; absent for the title. Derived. */
+  message?: number;
 }
 
 /** A session, whole. */

@@ -116,6 +116,14 @@ impl Agent {
             Self::Acp(agent) => &agent.name,
         }
     }
+
+    /// Its family, as events name it. A stand-in plays what Gemini CLI wrote.
+    pub fn provider(&self) -> Provider {
+        match self {
+            Self::Gemini | Self::Standin { .. } => Provider::Gemini,
+            Self::Acp(agent) => agent.provider.clone(),
+        }
+    }
 }
 
 impl Job {
@@ -154,12 +162,7 @@ impl Job {
 
     /// A run that is over already.
     pub fn refused(&self, error: &JobError) -> Run {
-        match &self.agent {
-            Agent::Acp(agent) => {
-                Run::refused_by(&self.options, agent.provider.clone(), error.into())
-            }
-            Agent::Gemini | Agent::Standin { .. } => Run::refused(&self.options, error.into()),
-        }
+        Run::refused(&self.options, self.agent.provider(), error.into())
     }
 
     /// Starts the agent and keeps it: see [`talk::connect`].
@@ -379,21 +382,25 @@ impl Job {
         })
     }
 
-    /// Where the agent keeps its sessions, if it is Gemini CLI.
+    /// Where the agent keeps the sessions of the directory that it works in, if it is Gemini CLI.
     fn session_logs(&self) -> Option<LogPlace> {
+        let store = self.gemini_store()?;
+        let directory = self.config.working_dir_in(&self.environment.dir);
+        let directory = directory.canonicalize().unwrap_or(directory);
+        Some(LogPlace { store, directory })
+    }
+
+    /// Where the agent keeps its sessions, if it is Gemini CLI.
+    fn gemini_store(&self) -> Option<Store> {
         let is_gemini = match &self.agent {
             Agent::Gemini => true,
             Agent::Acp(agent) => agent.provider == Provider::Gemini,
             Agent::Standin { .. } => false,
         };
-        let environment = self.environment_of_agent();
+        let environment = is_gemini.then(|| self.environment_of_agent())?;
         let vars = Vars::new(&environment.vars);
-        let home = GeminiHome::from_vars(vars, environment.home.as_deref());
-        let home = home.filter(|_| is_gemini)?;
-        let directory = self.config.working_dir_in(&self.environment.dir);
-        let directory = directory.canonicalize().unwrap_or(directory);
-        let store = Store::new(home);
-        Some(LogPlace { store, directory })
+        let home = GeminiHome::from_vars(vars, environment.home.as_deref())?;
+        Some(Store::new(home))
     }
 
     /// What the agent sees, which may have another home than we have.

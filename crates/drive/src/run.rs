@@ -56,25 +56,26 @@ impl Run {
     /// Starts a run. Whatever goes wrong from here on is told by its last event.
     pub fn start(request: Request) -> Self {
         let options = request.options.clone();
-        Self::on_a_thread(options, move |stops, batches| {
+        // Whatever is not spoken to writes what Gemini CLI writes.
+        Self::on_a_thread(options, Provider::Gemini, move |stops, batches| {
             course::run(request, stops, batches)
         })
     }
 
     /// A run that goes its course on a thread of its own.
-    pub(crate) fn on_a_thread<F, C>(options: Options, course: F) -> Self
+    pub(crate) fn on_a_thread<F, C>(options: Options, provider: Provider, course: F) -> Self
     where
         F: FnOnce(watch::Receiver<Urgency>, mpsc::Sender<Batch>) -> C + Send + 'static,
         C: Future<Output = ()>,
     {
         let (sender, batches) = mpsc::channel(BATCHES);
         let (stopper, stops) = stop::channel();
-        let (told, reserve) = (options.clone(), sender.clone());
+        let (told, family, reserve) = (options.clone(), provider.clone(), sender.clone());
         let thread = thread::Builder::new().name("lapidary-run".to_owned());
-        let body = move || run_to_its_end(&options, stops, &sender, course);
+        let body = move || run_to_its_end(&options, provider, stops, &sender, course);
         if let Err(error) = thread.spawn(body) {
             let message = format!("cannot start a thread: {error}");
-            let _ = reserve.try_send(course::unable(&told, message));
+            let _ = reserve.try_send(course::unable(&told, family, message));
         }
         Self {
             batches,
@@ -83,14 +84,9 @@ impl Run {
         }
     }
 
-    /// A run of Gemini CLI that was over before it began.
-    pub fn refused(options: &Options, ending: Ending) -> Self {
-        Self::over(course::refused(options, ending))
-    }
-
     /// A run of an agent of this family that was over before it began.
-    pub fn refused_by(options: &Options, provider: Provider, ending: Ending) -> Self {
-        Self::over(course::refused_by(options, provider, ending))
+    pub fn refused(options: &Options, provider: Provider, ending: Ending) -> Self {
+        Self::over(course::refused(options, provider, ending))
     }
 
     fn over(batch: Batch) -> Self {
@@ -145,6 +141,7 @@ impl Drop for Run {
 /// A run ends once, whatever happens: also if what happens is a mistake of ours.
 fn run_to_its_end<F, C>(
     options: &Options,
+    provider: Provider,
     stops: watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
     course: F,
@@ -162,7 +159,7 @@ fn run_to_its_end<F, C>(
         Ok(Err(error)) => format!("cannot run anything: {error}"),
         Err(_) => "a mistake in Lapidary, which has broken the run off".to_owned(),
     };
-    let _ = batches.blocking_send(course::unable(options, message));
+    let _ = batches.blocking_send(course::unable(options, provider, message));
 }
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {

@@ -12,6 +12,7 @@ mod answers;
 mod asking;
 mod completion;
 mod course;
+mod elicitations;
 mod ending;
 mod halts;
 mod hooks;
@@ -30,6 +31,7 @@ mod watcher;
 use lapidary_json::{Kind, SharedToken, Token};
 use lapidary_normalize::{Ending, Options, Stopped};
 use lapidary_vocab::command::Command;
+use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::mpsc;
 
@@ -42,10 +44,11 @@ use crate::run::Run;
 /// Runs an errand: one session, one prompt, and how it went. The last event is the one `run_end`.
 pub fn run(request: Request, errand: Errand) -> Run {
     let options = request.run.options.clone();
+    let provider = request.provider.clone();
     if request.roots.is_empty() {
-        return nowhere(&options);
+        return nowhere(&options, provider);
     }
-    Run::on_a_thread(options, move |stops, batches| {
+    Run::on_a_thread(options, provider, move |stops, batches| {
         course::run(request, errand, stops, batches)
     })
 }
@@ -55,13 +58,14 @@ pub fn connect(mut request: Request) -> Conversation {
     request.run.retries = 0; // another agent would not know the sessions of the first
     let (sender, orders) = mpsc::unbounded_channel();
     let options = request.run.options.clone();
+    let provider = request.provider.clone();
     if request.roots.is_empty() {
         return Conversation {
-            run: nowhere(&options),
+            run: nowhere(&options, provider),
             orders: Orders::to_nobody(),
         };
     }
-    let run = Run::on_a_thread(options, move |stops, batches| {
+    let run = Run::on_a_thread(options, provider, move |stops, batches| {
         course::keep(request, orders, stops, batches)
     });
     Conversation {
@@ -71,7 +75,7 @@ pub fn connect(mut request: Request) -> Conversation {
 }
 
 /// There is no directory to work in.
-fn nowhere(options: &Options) -> Run {
+fn nowhere(options: &Options, provider: Provider) -> Run {
     let stopped = Stopped {
         cause: Cause::BadInput,
         message: "the workspace has no directory".to_owned(),
@@ -79,6 +83,7 @@ fn nowhere(options: &Options) -> Run {
     };
     Run::refused(
         options,
+        provider,
         Ending {
             stopped: Some(stopped),
             ..Ending::default()

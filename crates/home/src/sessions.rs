@@ -17,6 +17,7 @@
 
 pub mod redact;
 
+mod age;
 mod artefacts;
 mod candidates;
 mod delete;
@@ -33,8 +34,9 @@ mod select;
 mod speech;
 mod stats;
 
+pub use age::age;
 pub use artefacts::{Artefact, ArtefactKind, Artefacts};
-pub use candidates::{Candidate, candidates};
+pub use candidates::{Candidate, candidates, session_file};
 pub use delete::{DeleteError, Deletion, Keep};
 #[cfg(feature = "index")]
 pub use index::{Index, IndexError, Progress, Updated};

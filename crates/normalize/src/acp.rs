@@ -9,6 +9,7 @@ mod calls;
 mod content;
 mod decision;
 mod drafts;
+mod elicitation;
 mod family;
 mod files;
 mod line;

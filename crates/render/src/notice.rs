@@ -1,9 +1,10 @@
 //! Events that are neither words nor tools: warnings, errors, diagnostics, changes of state. One line each, for every format.
 
 use lapidary_vocab::event::{
-    CommandResult, ContextCompaction, Diagnostic, DiagnosticKind, HookRun, PermissionDecision,
-    PermissionOutcome, PermissionRequest, SessionState, SessionStatus, SubagentComplete,
-    SubagentSpawn, TextEvent, TextKind,
+    CommandResult, ContextCompaction, Diagnostic, DiagnosticKind, ElicitationAction,
+    ElicitationRequest, ElicitationResult, HookRun, PermissionDecision, PermissionOutcome,
+    PermissionRequest, SessionState, SessionStatus, SubagentComplete, SubagentSpawn, TextEvent,
+    TextKind,
 };
 use lapidary_vocab::{Body, Event, Json, Text};
 
@@ -60,6 +61,8 @@ pub(crate) fn of(event: &Event) -> Option<Notice> {
         Body::Diagnostic(diagnostic) => Some(diagnosed(diagnostic, event)),
         Body::PermissionRequest(request) => Some(asked(request)),
         Body::PermissionDecision(decision) => decided(decision),
+        Body::ElicitationRequest(request) => Some(elicited(request)),
+        Body::ElicitationResult(result) => not_filled_in(result),
         Body::CommandResult(result) => failed_command(result),
         Body::HookRun(run) => Some(hook(run)),
         Body::SubagentSpawn(spawn) => Some(spawned(spawn)),
@@ -158,6 +161,23 @@ fn decided(decision: &PermissionDecision) -> Option<Notice> {
         said => format!("{}: {}", decision.tool_name, said.join(", ")),
     };
     Some(Notice::new(level, label, text))
+}
+
+fn elicited(request: &ElicitationRequest) -> Notice {
+    let url = request.url.as_ref().map(|url| format!(" ({url})"));
+    let text = format!("{}{}", request.message, url.unwrap_or_default());
+    Notice::new(Level::Info, "asks the user", text)
+}
+
+/// What was filled in is the user's own. Why nothing was has to be said.
+fn not_filled_in(result: &ElicitationResult) -> Option<Notice> {
+    let label = match &result.action {
+        ElicitationAction::Accept => return None,
+        ElicitationAction::Decline => "declined",
+        _ => "not answered",
+    };
+    let reason = result.reason.as_ref().map(Text::to_string);
+    Some(Notice::new(Level::Info, label, reason.unwrap_or_default()))
 }
 
 fn failed_command(result: &CommandResult) -> Option<Notice> {

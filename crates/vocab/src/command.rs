@@ -26,6 +26,7 @@ pub struct CommandLine {
 pub enum Command {
     SendMessage(SendMessage),
     PermissionResponse(PermissionResponse),
+    ElicitationResponse(ElicitationResponse),
     Interrupt(Interrupt),
     Kill(Kill),
     SetModel(SetModel),
@@ -49,6 +50,7 @@ pub enum Command {
 read_by_tag!(Command, "command", {
     "send_message" => SendMessage,
     "permission_response" => PermissionResponse,
+    "elicitation_response" => ElicitationResponse,
     "interrupt" => Interrupt,
     "kill" => Kill,
     "set_model" => SetModel,
@@ -99,6 +101,19 @@ pub struct PermissionResponse {
     /// Whether to stop the turn as well. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupt: Option<bool>,
+}
+
+/// Answers an `elicitation_request`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ElicitationResponse {
+    /// The request's id. Upstream.
+    pub request_id: Text,
+    /// `accept`, `decline` or `cancel`. Upstream.
+    pub action: Text,
+    /// With `accept`: what the user filled in, an object whose values are texts, numbers, booleans or lists of texts. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<Json>,
 }
 
 /// Stops the turn.

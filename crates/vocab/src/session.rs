@@ -50,19 +50,13 @@ pub struct SessionInfo {
     pub display_name: String,
     /// The first message of the user's that says something, on one line, as Gemini CLI shows it. Derived.
     pub first_user_message: String,
-    /// True for the session that the caller says is running. Derived.
+    /// True for the session that this was asked in: inside a hook `$GEMINI_SESSION_ID` names it. Derived.
     pub is_current_session: bool,
     /// Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Derived.
     pub index: u64,
     /// What a model said it was about. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// All that was said, if it was asked for. Derived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub full_content: Option<String>,
-    /// What a search found in it. Derived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub match_snippets: Option<Vec<TextMatch>>,
     /// The project's directory, if it is known. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,

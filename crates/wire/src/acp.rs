@@ -5,6 +5,7 @@
 
 pub mod envelope;
 pub mod results;
+pub mod sides;
 pub mod tool_call;
 pub mod transcript;
 pub mod update;

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::anyhow;
-use lapidary::drive::agents::{AcpAgent, KNOWN, Known};
+use lapidary::drive::agents::{self, AcpAgent, KNOWN, Known};
 use lapidary::drive::config::Config;
 use lapidary::drive::detect::Environment;
 use lapidary::drive::headless::Agent;
+use lapidary::vocab::event::Provider;
 
 use crate::failure::Failure;
 
@@ -45,6 +46,21 @@ pub(in crate::commands) fn of(
         return Err(failure.with_hint(known(config)));
     }
     Ok(Agent::Acp(agent))
+}
+
+/// The family of the agent that a configuration names, also if that agent cannot be had.
+pub(in crate::commands) fn family(config: &Config) -> Provider {
+    let name = match config.agent.as_deref() {
+        None | Some(DEMO) => return Provider::Gemini,
+        Some(name) => name,
+    };
+    if let Some(own) = config.agents.get(name) {
+        return own.provider.clone();
+    }
+    if Known::named(name).is_some() {
+        return agents::family(name);
+    }
+    AcpAgent::of_command(name).map_or(Provider::Acp, |agent| agent.provider)
 }
 
 fn demo(program: &Path) -> Agent {

@@ -138,6 +138,9 @@ pub(crate) struct Common {
     /// What becomes of text that arrives in chunks
     #[arg(long, value_enum, default_value_t = DeltasArg::Only, help_heading = "Output")]
     pub(in crate::commands) deltas: DeltasArg,
+    /// Show files that the agent reads and writes through us as calls of tools. Over ACP
+    #[arg(long, help_heading = "Output")]
+    pub(in crate::commands) show_files: bool,
     /// The longest line that is translated whole; the recording has all of a longer one
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT, value_parser = at_least_one, help_heading = "Output")]
     pub(in crate::commands) max_line: usize,

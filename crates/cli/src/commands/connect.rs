@@ -33,6 +33,8 @@ Commands, each with an optional `id`:
   {\"command\":\"send_message\",\"text\":\"fix the tests\"}
       a prompt; a session is opened if there is none
   {\"command\":\"permission_response\",\"requestId\":\"0\",\"allowed\":true}
+  {\"command\":\"elicitation_response\",\"requestId\":\"1\",\"action\":\"accept\",\"content\":{…}}
+      answers what the agent asks of the user; also decline, cancel
   {\"command\":\"interrupt\"}
       ends the turn
   {\"command\":\"create_session\",\"cwd\":\".\"}
@@ -62,14 +64,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let common = &args.common;
     let id = common.run_id.clone();
     let id = id.unwrap_or_else(lapidary::drive::fresh_run);
-    let options = sink::options(&id, Format::Events, common.no_raw, common.deltas);
+    let mut options = sink::options(&id, Format::Events, common.no_raw, common.deltas);
+    options.show_files = common.show_files;
     let run = match started(common, &options) {
         Ok((run, orders)) => {
             read_orders(orders)?;
             run
         }
         Err(failure) if failure.exit == Exit::Usage => return Err(failure),
-        Err(failure) => Run::refused(&options, refusal(&failure)),
+        Err(failure) => Run::refused(&options, job::family(common), refusal(&failure)),
     };
     let _heard = listener.ends(run.stopper());
     let end = print_all(run, out)?;

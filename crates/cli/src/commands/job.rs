@@ -5,13 +5,14 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::agents::gemini::Prompt;
-use lapidary::drive::config::{self, Config, ConfigError};
+use lapidary::drive::config::{self, Config, ConfigError, Loaded};
 use lapidary::drive::detect::Environment;
 use lapidary::drive::headless::Job;
 use lapidary::drive::process::Supervisor;
 use lapidary::drive::recording::{self, Limits};
 use lapidary::drive::run::Records;
 use lapidary::normalize::Options;
+use lapidary::vocab::event::Provider;
 
 use super::common::Common;
 use super::{agents, directories, speaking};
@@ -23,7 +24,11 @@ pub(in crate::commands) fn of(common: &Common, options: Options) -> Result<Job, 
     let here = here(common)?;
     let environment = Environment::from_vars(std::env::vars_os(), &here);
     let flags = flags(common).map_err(|error| Failure::usage(anyhow!(error)))?;
-    let config = flags.over(configured(common, &here, &environment)?);
+    let loaded = loaded(common, &here, &environment)?;
+    for warning in &loaded.warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    let config = flags.over(loaded.config);
     let program = std::env::current_exe().context("cannot tell where this program is");
     let program = program.map_err(Failure::internal)?;
     Ok(Job {
@@ -43,6 +48,19 @@ pub(in crate::commands) fn of(common: &Common, options: Options) -> Result<Job, 
         environment,
         config,
     })
+}
+
+/// The family of the agent that was asked for, for a run that could not be made. It may have been the configuration that was wrong.
+pub(in crate::commands) fn family(common: &Common) -> Provider {
+    let flags = Config {
+        agent: common.agent.clone(),
+        ..Config::default()
+    };
+    let files = here(common).and_then(|here| {
+        let environment = Environment::from_vars(std::env::vars_os(), &here);
+        loaded(common, &here, &environment)
+    });
+    agents::family(&flags.over(files.unwrap_or_default().config))
 }
 
 /// Where sessions are kept safe from the agent, unless somebody wants them not to be.
@@ -123,9 +141,9 @@ fn flags(args: &Common) -> Result<Config, ConfigError> {
     builder.build()
 }
 
-fn configured(args: &Common, here: &Path, environment: &Environment) -> Result<Config, Failure> {
+fn loaded(args: &Common, here: &Path, environment: &Environment) -> Result<Loaded, Failure> {
     if args.no_config {
-        return Ok(Config::default());
+        return Ok(Loaded::default());
     }
     let user = directories::config(environment);
     let user = user.map(|directory| directory.join(config::FILE_NAME));
@@ -144,15 +162,11 @@ fn configured(args: &Common, here: &Path, environment: &Environment) -> Result<C
             config::load(user.as_deref(), project.as_deref())
         }
     };
-    let loaded = loaded.map_err(|error| {
+    loaded.map_err(|error| {
         let hint = error.hint();
         let failure = Failure::bad_config(anyhow!(error));
         hint.into_iter().fold(failure, Failure::with_hint)
-    })?;
-    for warning in &loaded.warnings {
-        complain(&format!("warning: {warning}"));
-    }
-    Ok(loaded.config)
+    })
 }
 
 /// A run that is not to be recorded needs a place for its files all the same, but not for long.

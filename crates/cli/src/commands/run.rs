@@ -43,7 +43,8 @@ pub(super) fn carry_out(
         .run_id
         .clone()
         .unwrap_or_else(lapidary::drive::fresh_run);
-    let options = sink::options(&id, format, args.common.no_raw, args.common.deltas);
+    let mut options = sink::options(&id, format, args.common.no_raw, args.common.deltas);
+    options.show_files = args.common.show_files;
     let mut asking = None;
     let wanted = job::of(prompt, args, format, options.clone());
     let wanted = wanted.and_then(|mut job| choose(&mut job).map(|()| job));
@@ -57,7 +58,10 @@ pub(super) fn carry_out(
         }
         Err(failure) if failure.exit == Exit::Usage => return Err(failure),
         // A run that cannot be made has one ending all the same, for whoever reads the events.
-        Err(failure) => Run::refused(&options, refusal(&failure)),
+        Err(failure) => {
+            let family = super::job::family(&args.common);
+            Run::refused(&options, family, refusal(&failure))
+        }
     };
     let heard = listener.ends(run.stopper());
     present::present(run, heard, format, args, &id, asking, out)

@@ -1,6 +1,5 @@
 //! `sessions`: what agents recorded of what was said, found, read and kept.
 
-mod age;
 mod browse;
 mod common;
 mod delete;

@@ -1,5 +1,6 @@
 //! `lapidary connect` as programs meet it: events out, commands in, and an agent that does what its prompts say.
 
+mod elicitations;
 mod endings;
 mod hooked;
 mod interrupts;

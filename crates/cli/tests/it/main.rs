@@ -29,5 +29,6 @@ mod skills;
 mod streaming;
 mod support;
 mod talk;
+mod transcripts;
 mod usage;
 mod workspace;

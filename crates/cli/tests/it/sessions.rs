@@ -8,6 +8,7 @@ mod browse_search;
 mod browse_suspend;
 mod delete;
 mod guarded;
+mod list;
 mod prune;
 mod pty;
 mod recover;

@@ -15,6 +15,15 @@ use super::error::{ConnectionError, RequestError};
 use super::message::Answer;
 pub use answers::{AuthMethod, Initialized, Modes, Offered, OpenedSession, Prompted};
 
+/// What we can do for every agent, as the schema has it.
+fn abilities() -> serde_json::Value {
+    serde_json::json!({
+        "fs": {"readTextFile": true, "writeTextFile": true},
+        "terminal": true,
+        "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
+    })
+}
+
 /// The version of the protocol that we speak.
 pub(crate) const VERSION: u64 = 1;
 
@@ -42,11 +51,17 @@ impl Client {
 
     /// Says who we are and what we can do, and hears the same.
     pub async fn initialize(&self, time: Option<Duration>) -> Result<Initialized, RequestError> {
-        let abilities = serde_json::json!({
-            "fs": {"readTextFile": true, "writeTextFile": true},
-            "terminal": true,
-            "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
-        });
+        self.initialize_with(&Json::from_value(&abilities()), time)
+            .await
+    }
+
+    /// The same for a client behind which a user fills in forms and opens pages.
+    pub async fn initialize_for_user(
+        &self,
+        time: Option<Duration>,
+    ) -> Result<Initialized, RequestError> {
+        let mut abilities = abilities();
+        abilities["elicitation"] = serde_json::json!({"form": {}, "url": {}});
         self.initialize_with(&Json::from_value(&abilities), time)
             .await
     }

@@ -33,6 +33,7 @@ impl Job {
         let variables = self.environment.vars.clone().into_iter().collect();
         let hooks = Hooks {
             around: Surroundings::of(&setup, "", variables),
+            store: self.gemini_store(),
             registry: Arc::new(registry),
         };
         Ok((Some(hooks), notices))

@@ -87,7 +87,8 @@ pub enum HookError {
         most: usize,
     },
     /// It is a project's, and the project is not trusted.
-    #[error("hooks of a project that is not trusted do not run")]
+    #[error("Security: Blocked execution of project hook in untrusted folder")]
+    // the words of Gemini CLI
     Untrusted,
     /// It could not be started.
     #[error("it could not be started: {}", in_words(.0))]

@@ -26,7 +26,7 @@ pub struct Surroundings {
     pub session_cwd: Option<PathBuf>,
     /// The session.
     pub session_id: String,
-    /// Where the session is recorded; empty if it is not.
+    /// The file that tells the session so far; empty if there is none.
     pub transcript_path: String,
     /// Where plans are kept.
     pub plans_dir: PathBuf,

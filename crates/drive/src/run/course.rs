@@ -179,7 +179,7 @@ pub(crate) fn last(
 }
 
 /// The end of a run that we could not make, or could not go on with.
-pub(super) fn unable(options: &Options, message: String) -> Batch {
+pub(super) fn unable(options: &Options, provider: Provider, message: String) -> Batch {
     let stopped = Stopped {
         cause: Cause::Internal,
         message,
@@ -189,19 +189,11 @@ pub(super) fn unable(options: &Options, message: String) -> Batch {
         stopped: Some(stopped),
         ..Ending::default()
     };
-    refused(options, ending)
+    refused(options, provider, ending)
 }
 
-/// All that is to be said about a run that was not made.
-pub(super) fn refused(options: &Options, mut ending: Ending) -> Batch {
-    let mut batch = Batch::default();
-    ending.at = Some(now());
-    StreamNormalizer::new(options).finish(&ending, &mut batch.events);
-    batch
-}
-
-/// The same, of an agent that is spoken to.
-pub(super) fn refused_by(options: &Options, provider: Provider, mut ending: Ending) -> Batch {
+/// The events of a run that was not made: one `run_end`, of the agent's family.
+pub(super) fn refused(options: &Options, provider: Provider, mut ending: Ending) -> Batch {
     let mut batch = Batch::default();
     ending.at = Some(now());
     AcpNormalizer::new(options, provider).finish(&ending, &mut batch.events);

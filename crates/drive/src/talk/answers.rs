@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{Question, Reply};
+use super::elicitations;
 use super::hooks::{Place, Verdict};
 use super::marks::{mark, marked, out_of_reach, refusal};
 use super::stage::{Stage, session_of};
@@ -48,7 +49,7 @@ async fn answer(incoming: Incoming, stage: Arc<Stage>) {
     let method = incoming.method.to_str().into_owned();
     let params = incoming.params.clone().unwrap_or_else(Json::empty_object);
     if method == ELICITATION {
-        return incoming.respond.answer(&declined()); // it need not be about a session
+        return elicitations::answer(incoming, &stage).await; // it need not be about a session
     }
     let session = session_of(&params);
     let Some(turn) = stage.turn_of(&session) else {
@@ -412,16 +413,6 @@ fn selected(option: &str, decision: &Decision) -> Json {
 fn cancelled() -> Json {
     let outcome = Json::object([("outcome", Json::from_value(&"cancelled"))]);
     Json::object([("outcome", outcome)])
-}
-
-/// Nobody fills forms in here: agents are told so, not left waiting.
-fn declined() -> Json {
-    let reason = "there is nobody to fill in a form: ask in your answer instead";
-    let decision = Decision::new(Effect::Deny, DecidedBy::Default, reason);
-    Json::object([
-        ("action", Json::from_value(&"decline")),
-        ("_meta", mark(&decision)),
-    ])
 }
 
 fn given_up() -> Refusal {

@@ -15,6 +15,7 @@ use super::Order;
 use super::answers::{self, answer_all};
 use super::asking::{Attendant, Question};
 use super::completion::Completion;
+use super::elicitations::Elicitations;
 use super::ending::{Broken, stopped};
 use super::halts::{Halts, Phase};
 use super::hooks::{Calls, Finished, Firing};
@@ -191,7 +192,12 @@ impl Talking<'_> {
         let (say, said) = Say::channel();
         let policy = Arc::new(Mutex::new(request.policy.clone()));
         let (calls, finished) = request.hooks.as_ref().map(|_| Calls::channel()).unzip();
-        let watching = Watcher::new(request, Arc::clone(&policy), say.clone(), calls);
+        let elicitations = match request.attendant {
+            Attendant::Peer => Some(Arc::<Elicitations>::default()),
+            Attendant::Nobody | Attendant::Somebody(_) => None,
+        };
+        let mut watching = Watcher::new(request, Arc::clone(&policy), say.clone(), calls);
+        watching.elicitations.clone_from(&elicitations);
         let watcher = Arc::new(watching);
         let agent = match Agent::start(self.launch(recorder, &watcher, must_end)).await {
             Ok(agent) => agent,
@@ -203,7 +209,7 @@ impl Talking<'_> {
         let _ = agent.describe(manifest);
         let (asks, questions) = asking(&request.attendant);
         let firing = request.hooks.clone();
-        let firing = firing.map(|hooks| Firing::new(hooks, say.clone()));
+        let firing = firing.map(|hooks| Firing::new(hooks, say.clone(), directory.join(STDOUT)));
         let mut stage = Stage::new(
             Client::new(agent.connection, PATIENCE),
             workspace(request),
@@ -213,6 +219,7 @@ impl Talking<'_> {
             policy,
         );
         stage.firing = firing;
+        stage.elicitations = elicitations;
         let stage = Arc::new(stage);
         let course = Course {
             request,

@@ -5,6 +5,7 @@
 mod calls;
 mod prompts;
 mod tools;
+mod transcripts;
 mod under_way;
 mod words;
 
@@ -13,11 +14,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lapidary_home::hooks::{Event, Plan, Registry};
+use lapidary_home::sessions::Store;
 use lapidary_vocab::event::{DiagnosticKind, HookRun};
 use lapidary_vocab::{Body, Number, Text};
 use lapidary_wire::gemini::hooks::{Details, Output};
 use tokio::sync::Semaphore;
 
+use self::transcripts::Transcripts;
 use self::under_way::UnderWay;
 use self::words::cut;
 use super::translation::Say;
@@ -35,6 +38,8 @@ pub struct Hooks {
     pub registry: Arc<Registry>,
     /// Where they run. The session's id is filled in.
     pub around: Surroundings,
+    /// Where the agent keeps its sessions, if it is Gemini CLI.
+    pub store: Option<Store>,
 }
 
 /// Fires them.
@@ -50,6 +55,7 @@ pub(super) struct Firing {
     begun: Mutex<Vec<Begun>>,
     /// Which hook was the last that wanted a session's turn to stop, and why.
     stops: Arc<Mutex<BTreeMap<String, String>>>,
+    transcripts: Transcripts,
     under_way: UnderWay,
     /// So many calls are put to hooks at once. However much an agent asks at a time, guards have what they need of the machine: one
     /// whose time is up lets a call pass.
@@ -78,8 +84,10 @@ pub(super) struct Place<'a> {
 }
 
 impl Firing {
-    pub(super) fn new(hooks: Hooks, say: Say) -> Self {
+    /// Hooks around an agent whose stdout is recorded in a file.
+    pub(super) fn new(hooks: Hooks, say: Say, recorded: PathBuf) -> Self {
         Self {
+            transcripts: Transcripts::new(hooks.store.clone(), recorded),
             hooks,
             say,
             said: Mutex::default(),
@@ -132,9 +140,12 @@ impl Firing {
     }
 
     fn around(&self, session: &str) -> Surroundings {
+        let session_cwd = self.cwd_of(session);
+        let cwd = session_cwd.as_ref().unwrap_or(&self.hooks.around.cwd);
         Surroundings {
             session_id: session.to_owned(),
-            session_cwd: self.cwd_of(session),
+            transcript_path: self.transcripts.path(session, cwd),
+            session_cwd,
             arguments_are_fixed: true,
             ..self.hooks.around.clone()
         }

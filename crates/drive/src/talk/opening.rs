@@ -20,7 +20,14 @@ impl Course<'_> {
     /// Says hello. An agent that speaks another version of the protocol is not spoken to any further.
     pub(super) async fn initialize(&mut self) -> Result<Initialized, Broken> {
         let client = self.stage.client.clone();
-        let hello = client.initialize(None);
+        let has_user = self.stage.elicitations.is_some();
+        let hello = async {
+            if has_user {
+                client.initialize_for_user(None).await
+            } else {
+                client.initialize(None).await
+            }
+        };
         let initialized = self.step(Phase::Starting, hello).await?;
         if initialized.protocol_version != VERSION {
             let message = match version_of(&initialized) {

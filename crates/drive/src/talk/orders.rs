@@ -134,6 +134,7 @@ impl Course<'_> {
         loop {
             if !counter.is_open {
                 desk.questions.clear(); // nobody will answer them: that is a no
+                desk.close_elicitations();
                 if desk.under_way.is_empty() && desk.early.is_empty() {
                     return self.is_done();
                 }
@@ -262,6 +263,7 @@ impl Desk {
         let command = match order.command {
             Err(message) => return label.tell(&self.hands.stage, Err(message.into())),
             Ok(Command::PermissionResponse(response)) => return self.reply(response, label),
+            Ok(Command::ElicitationResponse(response)) => return self.fill_in(response, label),
             Ok(command) => command,
         };
         let spare = match command {

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Question;
+use super::elicitations::Elicitations;
 use super::hooks::Firing;
 use super::sessions::Sessions;
 use super::translation::Say;
@@ -42,6 +43,8 @@ pub(super) struct Stage {
     pub(super) policy: Arc<Mutex<Policy>>,
     /// The hooks, if there are any.
     pub(super) firing: Option<Firing>,
+    /// What is asked of the user, if who gives the orders can answer it.
+    pub(super) elicitations: Option<Arc<Elicitations>>,
     pub(super) sessions: Mutex<Sessions>,
     grants: Mutex<Vec<Grant>>,
     /// How many questions wait for an answer.
@@ -105,6 +108,7 @@ impl Stage {
             asks,
             policy,
             firing: None,
+            elicitations: None,
             sessions: Mutex::default(),
             grants: Mutex::default(),
             asked: AtomicUsize::new(0),

@@ -13,6 +13,7 @@ use lapidary_wire::lines::Line;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::elicitations::Elicitations;
 use super::hooks::Calls;
 use super::request::Request;
 use super::translation::Say;
@@ -33,6 +34,8 @@ pub(super) struct Watcher {
     state: Mutex<State>,
     news: Notify,
     pub(super) waiting: Waiting,
+    /// What is asked of the user, if anybody can answer.
+    pub(super) elicitations: Option<Arc<Elicitations>>,
 }
 
 #[derive(Debug)]
@@ -103,6 +106,7 @@ impl Watcher {
             }),
             news: Notify::new(),
             waiting: Waiting::default(),
+            elicitations: None,
         }
     }
 
@@ -145,6 +149,11 @@ impl Watcher {
         }
         self.waiting.note(&events);
         for event in &events {
+            if let (Body::ElicitationRequest(request), Some(open)) =
+                (&event.body, &self.elicitations)
+            {
+                open.see(number, request);
+            }
             state.note(number, event);
         }
         if state.exceeded.is_some() {

@@ -1,5 +1,6 @@
 //! The files among which a project's sessions are.
 
+use std::cmp::Reverse;
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,10 @@ use std::time::SystemTime;
 use lapidary_vocab::session::HiddenReason;
 
 use super::projects::{Project, directories_in};
+use super::scan::Scanner;
+
+/// How many bytes of its session's id Gemini CLI puts into the name of a file.
+const SHORT_ID: usize = 8;
 
 /// A file that is called like a session.
 #[derive(Debug, Clone)]
@@ -46,6 +51,23 @@ pub fn candidates(projects: &[Project]) -> (Vec<Candidate>, Vec<String>) {
         }
     }
     (found, warnings)
+}
+
+/// The file in which Gemini CLI keeps a session, if it has made one; of several the one that was written last. Only files that are
+/// named for the id (its first eight characters) are read.
+pub fn session_file(project: &Project, id: &str) -> Option<PathBuf> {
+    let (mut files, _) = candidates(std::slice::from_ref(project));
+    let short = &id[..id.floor_char_boundary(SHORT_ID)];
+    let ends = [format!("-{short}.jsonl"), format!("-{short}.json")];
+    let is_named = |file: &Candidate| ends.iter().any(|end| file.file_name.ends_with(end));
+    files.retain(|file| file.refused.is_none() && is_named(file));
+    files.sort_by_key(|file| Reverse(file.modified));
+    let mut scanner = Scanner::default();
+    let is_of_session = |file: &Candidate| {
+        let summary = scanner.file(&file.path);
+        summary.is_ok_and(|summary| summary.id == id)
+    };
+    Some(files.into_iter().find(is_of_session)?.path)
 }
 
 /// The files of sub-agents: beside the sessions, in directories that are called like their parents' ids.

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo};
 
+use super::age::age;
 use super::candidates::{Candidate, candidates};
 use super::projects::Project;
 use super::scan::{Scanner, Summary, Unreadable};
@@ -46,6 +47,16 @@ pub struct Listed {
     pub updated_ms: Option<i64>,
 }
 
+impl Listed {
+    /// The session in one line, as Gemini CLI shows which one it resumes: `Session 3: fix the tests (12 messages, 2 days ago)`.
+    pub fn display_info(&self, now: SystemTime) -> String {
+        let info = &self.info;
+        let (index, title, count) = (info.index, &info.first_user_message, info.message_count);
+        let age = age(self.updated_ms, now);
+        format!("Session {index}: {title} ({count} messages, {age})")
+    }
+}
+
 /// Where summaries of files come from: the files, or somewhere that remembers them.
 pub trait Summaries {
     /// A summary of each file, in their order.
@@ -76,6 +87,13 @@ impl Listing {
         let mut listing = Self::of_files(&files, projects, now, summaries);
         listing.warnings = warnings;
         listing
+    }
+
+    /// Says which session is running: the one that the caller is part of.
+    pub fn mark_current(&mut self, id: &str) {
+        for session in &mut self.sessions {
+            session.info.is_current_session = session.info.id == id;
+        }
     }
 
     /// The same, of files that were found already.
@@ -276,8 +294,6 @@ fn listed(file: &Candidate, summary: Summary, project: &Project, now: &str) -> L
             is_current_session: false,
             index: 0,
             summary: summary.summary,
-            full_content: None,
-            match_snippets: None,
             project: project
                 .root
                 .as_ref()

@@ -3,6 +3,7 @@
 mod delete;
 mod delete_peers;
 mod list_peers;
+mod listed;
 mod projects_peers;
 mod real;
 mod retention;

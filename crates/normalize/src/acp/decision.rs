@@ -53,7 +53,7 @@ impl AcpNormalizer {
     }
 }
 
-fn mark(answer: Answer<'_>) -> Option<Token<'_>> {
+pub(super) fn mark(answer: Answer<'_>) -> Option<Token<'_>> {
     let mark = match answer {
         Ok(result) => result.get("_meta")?.get("lapidary"),
         Err(error) => error.get("data")?.get("lapidary"),

@@ -6,6 +6,7 @@ use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::envelope::Id;
 
 use super::decision::{Answer, Choice};
+use super::elicitation::ELICITATION;
 use super::line::Current;
 use super::terminals::{self, CREATE};
 use super::updates::Summary;
@@ -151,6 +152,10 @@ impl AcpNormalizer {
                 self.permission(&mut wish, params, current, out);
                 None
             }
+            ELICITATION => {
+                self.elicitation(&mut wish, params, current, out);
+                None
+            }
             CREATE => {
                 wish.input = params.map(terminals::input);
                 None
@@ -292,8 +297,10 @@ impl AcpNormalizer {
         self.end_block(out);
         self.stamp.session_id = asked.session.clone().or(self.stamp.session_id.take());
         current.about = format!("the client {does} `{}`", asked.method);
-        if let Some(wish) = &asked.wish {
-            self.decision(&asked, wish, answer, current, out);
+        match &asked.wish {
+            Some(wish) if asked.method == ELICITATION => self.elicited(wish, answer, current, out),
+            Some(wish) => self.decision(&asked, wish, answer, current, out),
+            None => {}
         }
         if let Ok(result) = answer
             && asked.method.starts_with("terminal/")

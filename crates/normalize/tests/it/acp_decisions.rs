@@ -272,3 +272,31 @@ fn an_id_that_is_used_again_is_told_with_a_number() {
         ]
     );
 }
+
+#[test]
+fn what_is_asked_of_the_user_is_told_with_its_answer() {
+    let lines = [
+        ACP_PROMPT,
+        r#"<{"jsonrpc":"2.0","id":4,"method":"elicitation/create","params":{"sessionId":"s","mode":"url","message":"Sign in","url":"https://x.test/","elicitationId":"e","toolCallId":"c"}}"#,
+        r#">{"jsonrpc":"2.0","id":4,"result":{"action":"accept","content":null}}"#,
+        r#"<{"jsonrpc":"2.0","id":4,"method":"elicitation/create","params":{"requestId":0,"mode":"form","message":7,"requestedSchema":{"type":"object"}}}"#,
+        r#">{"jsonrpc":"2.0","id":4,"result":{"action":"later","content":{"a":1.50},"_meta":{"lapidary":{"decidedBy":"peer"}}}}"#,
+        r#"<{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":[]}"#,
+        r#">{"jsonrpc":"2.0","id":5,"error":{"code":-32601,"message":"no"}}"#,
+    ];
+    let events = connection(&lines, &options());
+    let told: Vec<_> = events.iter().map(body).collect();
+    let told: Vec<_> = told
+        .into_iter()
+        .filter(|event| event["event"].as_str().unwrap().starts_with("elicitation"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            json!({"event": "elicitation_request", "requestId": "4", "mode": "url", "message": "Sign in", "url": "https://x.test/", "elicitationId": "e", "toolUseId": "c"}),
+            json!({"event": "elicitation_result", "requestId": "4", "action": "accept"}),
+            json!({"event": "elicitation_request", "requestId": "4~2", "mode": "form", "message": "", "requestedSchema": {"type": "object"}}),
+            json!({"event": "elicitation_result", "requestId": "4~2", "action": "later", "content": {"a": 1.50}, "decidedBy": "peer"}),
+        ]
+    );
+}

@@ -41,6 +41,8 @@ pub enum Body {
     HookRun(HookRun),
     PermissionDecision(Box<PermissionDecision>),
     CommandResult(Box<CommandResult>),
+    ElicitationRequest(Box<ElicitationRequest>),
+    ElicitationResult(Box<ElicitationResult>),
     /// An event this version does not know, kept whole.
     #[serde(untagged)]
     #[schemars(skip)]
@@ -70,6 +72,8 @@ read_by_tag!(Body, "event", {
     "hook_run" => HookRun,
     "permission_decision" => PermissionDecision,
     "command_result" => CommandResult,
+    "elicitation_request" => ElicitationRequest,
+    "elicitation_result" => ElicitationResult,
 }, else Unknown);
 
 /// A session has begun, or a recorded one begins here.
@@ -504,6 +508,61 @@ pub struct PermissionDecision {
     /// Which of the options that the agent offered was chosen. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub option_id: Option<Text>,
+}
+
+/// The agent asks the user for something: to fill in a form, or to open a page. `elicitation_response` answers it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ElicitationRequest {
+    /// The request's id, for the answer. Upstream.
+    pub request_id: Text,
+    /// `form`, `url`, or a word of the agent's own. Upstream.
+    pub mode: Text,
+    /// What is asked for, in words for the user. Upstream.
+    pub message: Text,
+    /// The form: a JSON Schema of an object whose properties are texts, numbers, booleans or lists of texts. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requested_schema: Option<Json>,
+    /// The page to open. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<Text>,
+    /// By what the agent names a page that was opened, when it is done. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elicitation_id: Option<Text>,
+    /// The call that it is about. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<Text>,
+}
+
+/// An `elicitation_request` was answered. Each has one, unless it was withdrawn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ElicitationResult {
+    /// The request's id, as in its `elicitation_request`. Upstream.
+    pub request_id: Text,
+    /// What became of it. Upstream.
+    pub action: ElicitationAction,
+    /// What the user filled in. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<Json>,
+    /// Who answered: `peer`, or `default` where no program and no person could. Derived; absent where a transcript does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<DecidedBy>,
+    /// Why, in the words that the agent was told. Derived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text>,
+}
+
+open_enum! {
+    /// The answer to an elicitation.
+    pub enum ElicitationAction {
+        /// The user filled the form in, or opened the page.
+        Accept = "accept",
+        /// The user, or the client for want of one, said no.
+        Decline = "decline",
+        /// The request was given up, with its turn for example.
+        Cancel = "cancel",
+    }
 }
 
 /// A command of the front end has been carried out, or could not be. Each command has exactly one.

@@ -311,6 +311,22 @@ pub(crate) fn events() -> Vec<Event> {
             message: some("no such model"),
             result: Some(json("{}")),
         })),
+        Body::ElicitationRequest(Box::new(ElicitationRequest {
+            request_id: text("1"),
+            mode: text("form"),
+            message: text("Which branch?"),
+            requested_schema: Some(json(r#"{"type":"object","properties":{}}"#)),
+            url: some("https://example.com/sign-in"),
+            elicitation_id: some("e-1"),
+            tool_use_id: some("call-1"),
+        })),
+        Body::ElicitationResult(Box::new(ElicitationResult {
+            request_id: text("1"),
+            action: ElicitationAction::Accept,
+            content: Some(json(r#"{"branch":"main"}"#)),
+            decided_by: Some(DecidedBy::Peer),
+            reason: some("the user filled it in"),
+        })),
     ];
     let with_base = |(seq, body)| Event {
         body,
@@ -484,6 +500,11 @@ pub(crate) fn commands() -> Vec<Command> {
             updated_input: Some(json(r#"{"optionId":"allow"}"#)),
             updated_permissions: vec![json(r#"{"toolName":"read_file"}"#)],
             interrupt: Some(false),
+        }),
+        Command::ElicitationResponse(command::ElicitationResponse {
+            request_id: text("1"),
+            action: text("accept"),
+            content: Some(json(r#"{"branch":"main"}"#)),
         }),
         Command::Interrupt(command::Interrupt {
             session_id: some("s"),

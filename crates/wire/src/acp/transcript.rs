@@ -1,7 +1,8 @@
 //! Transcripts of a connection: one record a line that says which side wrote what.
 //!
 //! Two spellings are in use, `{t_ms, dir: client|agent|stderr, line}` and `{t, dir: client->agent|agent->client|note, msg|raw}`.
-//! A line that is no record is taken for the agent's own: so the stdout of an agent is a transcript too.
+//! A line that is no record is a bare message, whose side [`SideTracker`](super::sides::SideTracker) tells: so the stdout of an agent
+//! is a transcript too.
 
 use std::borrow::Cow;
 

@@ -2,6 +2,7 @@
 
 use lapidary_json::Token;
 use lapidary_wire::acp::envelope::{Envelope, Id, Message, parse};
+use lapidary_wire::acp::sides::SideTracker;
 use lapidary_wire::acp::tool_call::ToolCall;
 use lapidary_wire::acp::transcript::{Author, Record};
 use lapidary_wire::acp::update::{SessionUpdate, Update, plain_chunk};
@@ -126,4 +127,138 @@ fn both_spellings_of_a_transcript_are_read() {
         let read = read.as_ref().map(|record| (record.author, &*record.line));
         assert_eq!(read, expected, "{line}");
     }
+}
+
+/// The sides of bare messages: `>` for the client, `<` for the agent.
+fn sides(lines: &[&str]) -> String {
+    let mut tracker = SideTracker::default();
+    let authors = lines.iter().map(|line| tracker.author(line));
+    authors
+        .map(|author| match author {
+            Author::Client => '>',
+            _ => '<',
+        })
+        .collect()
+}
+
+fn asks(id: &str, method: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"sessionId":"s"}}}}"#)
+}
+
+fn answers(id: &str, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
+fn check_sides(lines: &[String], expected: &str) {
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+    assert_eq!(sides(&lines), expected, "{lines:#?}");
+}
+
+#[test]
+fn a_method_belongs_to_one_side() {
+    let of_client = [
+        "initialize",
+        "authenticate",
+        "session/new",
+        "session/load",
+        "session/prompt",
+        "session/cancel",
+        "session/set_mode",
+    ];
+    for method in of_client {
+        check_sides(&[asks("1", method)], ">");
+    }
+    let of_agent = [
+        "session/update",
+        "session/request_permission",
+        "fs/read_text_file",
+        "terminal/create",
+        "elicitation/create",
+        "_vendor/ping",
+        "invented/later",
+    ];
+    for method in of_agent {
+        check_sides(&[asks("1", method)], "<");
+    }
+}
+
+#[test]
+fn an_answer_is_of_the_side_that_was_asked() {
+    let refused = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}"#;
+    let lines = [
+        asks("1", "session/prompt"),
+        asks("0", "fs/write_text_file"),
+        answers("0", "null"),
+        refused.to_owned(),
+        answers("0", "null"), // nobody has asked this
+    ];
+    check_sides(&lines, "><><<");
+}
+
+#[test]
+fn one_id_may_be_open_on_both_sides() {
+    let prompt = asks("3", "session/prompt");
+    let ended = answers("3", r#"{"stopReason":"end_turn"}"#);
+    // By what is in the result,
+    let lines = [
+        prompt.clone(),
+        asks("3", "session/request_permission"),
+        ended.clone(),
+        answers("3", r#"{"outcome":{"outcome":"cancelled"}}"#),
+    ];
+    check_sides(&lines, "><<>");
+    // else the later request is the one that is answered.
+    let lines = [
+        prompt,
+        asks("3", "terminal/release"),
+        answers("3", "{}"),
+        answers("3", "{}"),
+    ];
+    check_sides(&lines, "><><");
+    let kept = [asks("3", "fs/x"), asks("\"3\"", "session/new"), ended];
+    check_sides(&kept, "<>>"); // `3` is not `"3"`
+}
+
+#[test]
+fn the_lines_of_an_agent_alone_stay_its_own() {
+    let lines = [
+        answers("0", r#"{"protocolVersion":1}"#),
+        asks("2", "session/request_permission"),
+        answers("2", r#"{"stopReason":"end_turn"}"#), // the client's request 2 is not here
+        "noise".to_owned(),
+        "[]".to_owned(),
+        "{}".to_owned(),
+    ];
+    check_sides(&lines, "<<<<<<");
+    let alone = [
+        asks("5", "session/request_permission"),
+        answers("5", r#"{"outcome":{"outcome":"cancelled"}}"#),
+    ];
+    check_sides(&alone, "<>");
+}
+
+#[test]
+fn who_asked_may_withdraw_it() {
+    let withdraws = |id: &str| {
+        format!(r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{{"requestId":{id}}}}}"#)
+    };
+    let lines = [
+        asks("1", "session/prompt"),
+        asks("0", "terminal/wait_for_exit"),
+        withdraws("1"),
+        withdraws("0"),
+        withdraws("9"),
+    ];
+    check_sides(&lines, "><><<");
+}
+
+#[test]
+fn requests_that_are_never_answered_use_up_no_memory() {
+    let mut tracker = SideTracker::default();
+    for id in 0..5000 {
+        tracker.author(&asks(&id.to_string(), "session/prompt"));
+    }
+    assert!(format!("{tracker:?}").len() < 200_000);
+    let newest = answers("4999", r#"{"stopReason":"end_turn"}"#);
+    assert_eq!(tracker.author(&newest), Author::Agent);
 }

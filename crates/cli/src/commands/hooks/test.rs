@@ -6,10 +6,11 @@ mod report;
 mod text;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::hooks::{Fired, Surroundings, fire, once_each};
+use lapidary::drive::recording::STDOUT;
 use lapidary::home::hooks::{Event, Hook, PassedOver, Plan, Registry, Unusable, event_meant};
 use lapidary::vocab::hook_test::{HookTest, SCHEMA};
 use lapidary::vocab::line;
@@ -71,6 +72,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let place = Place::open(&args.workspace)?;
     let variables = place.environment.vars.clone().into_iter().collect();
     let mut around = Surroundings::of(&place.setup, "hook-test", variables);
+    if let Some(recording) = &args.recording {
+        around.transcript_path = transcript_of(recording);
+    }
     let moments = moments::of(args, event, &around)?;
     let registry = Registry::of(&place.setup);
     if let Some(unusable) = registry.unusable(&place.setup) {
@@ -108,6 +112,17 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     } else {
         Exit::Success
     })
+}
+
+/// The file that hooks can read the recorded conversation in; none if it comes from stdin.
+fn transcript_of(recording: &Path) -> String {
+    let path = recording.canonicalize().unwrap_or_default();
+    let path = if path.is_dir() {
+        path.join(STDOUT)
+    } else {
+        path
+    };
+    path.to_string_lossy().into_owned()
 }
 
 /// A test that leaves out hooks which somebody relies on says nothing about them: `run --hooks` refuses, too.

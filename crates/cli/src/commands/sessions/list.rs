@@ -1,18 +1,21 @@
 //! `sessions list`: the sessions recorded for this project.
 
+use std::ffi::OsStr;
 use std::io::{self, Write as _};
 
-use lapidary::home::sessions::{HiddenFile, Listed, Listing};
+use lapidary::home::sessions::{HiddenFile, Listed, Listing, age};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::session::{LIST_SCHEMA, SessionList};
 
-use super::age;
 use super::common::{Format, Place, Scope};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::live::terminal;
 use crate::printer::{Printer, complain};
+
+/// The variable in which hooks find the id of their session.
+const SESSION: &str = "GEMINI_SESSION_ID";
 
 /// List recorded sessions, oldest first, numbered as Gemini CLI numbers them
 #[derive(Debug, clap::Args)]
@@ -23,7 +26,8 @@ Examples:
   lapidary sessions list --hidden
   lapidary sessions list --format json | jq -r '.sessions[].id'
 
-Nothing is hidden without a reason: --hidden shows what Gemini CLI would not list, and why.")]
+Nothing is hidden without a reason: --hidden shows what Gemini CLI would not list, and why. \
+Inside a hook, the session that it runs in ($GEMINI_SESSION_ID) is marked with `*`.")]
 pub(crate) struct Args {
     #[command(flatten)]
     scope: Scope,
@@ -41,6 +45,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let place = Place::open()?;
     let mut listing = place.listing(&args.scope)?;
+    if let Some(current) = place.environment.vars.get(SESSION.as_ref() as &OsStr) {
+        listing.mark_current(&current.to_string_lossy());
+    }
     keep_newest(&mut listing, args.last);
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => json(args, listing, out)?,
@@ -147,11 +154,11 @@ fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()>
     } else {
         info.id.get(..8).unwrap_or(&info.id)
     };
-    let age = age::long(session.updated_ms, place.now);
-    let mark = if info.endangered_by.is_some() {
-        '!'
-    } else {
-        ' '
+    let age = age(session.updated_ms, place.now);
+    let mark = match &info.endangered_by {
+        Some(_) => '!',
+        None if info.is_current_session => '*',
+        None => ' ',
     };
     let start = format!(
         "{:>4}{mark} {age:<15} {:>4}  {}  ",

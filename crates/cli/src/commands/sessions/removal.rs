@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use jiff::Timestamp;
-use lapidary::home::sessions::{DeleteError, Deletion, Index, Inventory};
+use lapidary::home::sessions::{DeleteError, Deletion, Index, Inventory, age};
 use lapidary::home::vault::{AddRequest, Removed, Vault};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
@@ -16,7 +16,7 @@ use lapidary::vocab::removal::{REMOVAL_SCHEMA, Removal, RemovalReason, RemovedSe
 use super::super::job;
 use super::common::{Format, Place};
 use super::list::shortened;
-use super::{age, size};
+use super::size;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
@@ -219,7 +219,7 @@ impl Going<'_> {
             let id = entry.id.as_deref().map(|id| format!(" [{}]", sanitize(id)));
             let updated = entry.last_updated.as_deref();
             let updated = updated.and_then(|time| time.parse::<Timestamp>().ok());
-            let ago = age::long(updated.map(Timestamp::as_millisecond), place.now);
+            let ago = age(updated.map(Timestamp::as_millisecond), place.now);
             writeln!(
                 out,
                 "{:>9}  {:<15} {:<14} {name}{}",

@@ -5,12 +5,12 @@ use std::time::{Instant, SystemTime};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::anyhow;
+use lapidary::home::sessions::age;
 use lapidary::home::sessions::search::{Filters, Found, Hit, Query, Role, Search};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch};
 
-use super::age;
 use super::common::{Format, Place, Scope};
 use super::list::shortened;
 use super::time;
@@ -196,7 +196,7 @@ fn text(args: &Args, found: &Found, place: &Place, out: &mut Printer) -> Result<
 /// Id, age, title; and the project, where there are several.
 fn heading(args: &Args, hit: &Hit, place: &Place, out: &mut Printer) -> io::Result<()> {
     let info = &hit.session.info;
-    let age = age::long(hit.session.updated_ms, place.now);
+    let age = age(hit.session.updated_ms, place.now);
     let width = usize::from(terminal::size().width);
     let room = if out.is_terminal { width } else { 160 };
     let start = format!("{}  {age}  ", sanitize(&info.id));

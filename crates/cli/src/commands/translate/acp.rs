@@ -1,9 +1,10 @@
-//! A connection of the Agent Client Protocol: a transcript of both sides, or what the agent wrote.
+//! A connection of the Agent Client Protocol: a transcript of both sides, their bare lines, or what the agent wrote.
 
 use std::io::Write as _;
 
 use lapidary::normalize::acp::{AcpNormalizer, Direction};
 use lapidary::vocab::event::{Event, Provider};
+use lapidary::wire::acp::sides::SideTracker;
 use lapidary::wire::acp::transcript::{Author, Record};
 use lapidary::wire::lines::Line;
 
@@ -18,6 +19,7 @@ const MOST_STDERR: usize = 64 * 1024;
 /// A transcript, while it is being read.
 pub(super) struct Reading {
     pub(super) normalizer: AcpNormalizer,
+    sides: SideTracker,
     stderr: String,
     pub(super) events: Vec<Event>,
 }
@@ -61,19 +63,21 @@ impl Reading {
     pub(super) fn new(normalizer: AcpNormalizer) -> Self {
         Self {
             normalizer,
+            sides: SideTracker::default(),
             stderr: String::new(),
             events: Vec::new(),
         }
     }
 
-    /// A record of a transcript, or the agent's own line.
+    /// A record of a transcript, or a line of one of the sides as it stands.
     pub(super) fn line(&mut self, line: Line<'_>, received: Option<&str>) {
         let record = match line {
             Line::Whole(bytes) => Record::read(bytes),
             Line::TooLong { .. } => None,
         };
         let Some(record) = record else {
-            return self.push(Direction::FromAgent, line, received);
+            let direction = self.direction(&line);
+            return self.push(direction, line, received);
         };
         let written = Line::Whole(record.line.as_bytes());
         match record.author {
@@ -82,6 +86,17 @@ impl Reading {
             Author::Stderr => self.complained(&record.line),
             // What the recorder remarked is nobody's deed.
             Author::Recorder => {}
+        }
+    }
+
+    fn direction(&mut self, line: &Line<'_>) -> Direction {
+        let text = match line {
+            Line::Whole(bytes) => std::str::from_utf8(bytes).ok(),
+            Line::TooLong { .. } => None,
+        };
+        match text.map(|text| self.sides.author(text)) {
+            Some(Author::Client) => Direction::FromClient,
+            _ => Direction::FromAgent,
         }
     }
 

@@ -240,6 +240,54 @@ fn an_unknown_agent_is_named() {
 }
 
 #[test]
+fn a_run_that_was_not_made_is_of_the_family_of_its_agent() {
+    let world = World::with_agent(FINE);
+    fs::write(world.path("broken.toml"), "model = \n").unwrap();
+    let own = "agent = \"mine\"\n[agents.mine]\ncommand = \"codex-acp --x\"\n";
+    fs::write(world.path("own.toml"), own).unwrap();
+    let named = "[agents.mine]\ncommand = \"./mona --acp\"\nfamily = \"mona\"\n";
+    fs::write(world.path("named.toml"), named).unwrap();
+    let cases: [(&[&str], &str); 9] = [
+        // Refused once it is known which agent it is,
+        (&["-C", "nowhere", "go"], "gemini"),
+        (&["--agent", "demo", "-C", "nowhere", "go"], "gemini"),
+        (&["--agent", "claude", "-C", "nowhere", "go"], "claude"),
+        (&["--agent", "./qwen --acp", "go"], "qwen"),
+        // and before.
+        (&["--agent", "mona", "go"], "acp"),
+        (
+            &["--agent", "claude", "--config", "../broken.toml", "go"],
+            "claude",
+        ),
+        (&["--config", "../broken.toml", "go"], "gemini"),
+        (
+            &["--config", "../own.toml", "--attach", "none", "go"],
+            "mine",
+        ),
+        (
+            &[
+                "--config",
+                "../named.toml",
+                "--agent",
+                "mine",
+                "--attach",
+                "none",
+                "go",
+            ],
+            "mona",
+        ),
+    ];
+    for (args, family) in cases {
+        let told = world.run(args);
+        assert_eq!(told.end()["provider"], family, "{args:?}: {told:?}");
+        assert_ne!(told.code, Some(0), "{args:?}");
+    }
+    let mut connect = world.lapidary(&["connect", "--agent", "claude"]);
+    connect.args(["--config", "../broken.toml"]);
+    assert_eq!(Told::by(connect).end()["provider"], "claude");
+}
+
+#[test]
 fn a_full_disk_ends_the_run() {
     // A file system of our own takes a user namespace or root; where neither is to be had there is nothing to test with.
     let world = World::with_agent(

@@ -19,6 +19,25 @@ asked(0, "fs/write_text_file", path=here + "/new", content="a\nb\nc\n"); asked(1
     )
     .with(YOLO),
     row(
+        "files that are shown as calls",
+        r#"
+p = prompted(); here = os.path.realpath(".")
+asked(0, "fs/write_text_file", path=here + "/new", content="a\n"); asked(1, "fs/read_text_file", path=here + "/new"); done(p)"#,
+        DONE,
+        |played| {
+            let events = played.told.events.iter();
+            let calls = events.filter(|event| event["event"] == "tool_invocation");
+            let calls: Vec<_> = calls.map(|event| (&event["toolName"], &event["kind"])).collect();
+            assert_eq!(
+                serde_json::json!(calls),
+                serde_json::json!([["fs/write_text_file", "edit"], ["fs/read_text_file", "read"]])
+            );
+            let ends = played.told.count("tool_completion");
+            assert_eq!(ends, 2);
+        },
+    )
+    .with(&["--permission-mode", "bypassPermissions", "--show-files"]),
+    row(
         "files of others",
         r#"
 open("../secret", "w").write("secret"); p = prompted(); here = os.path.realpath(".")

@@ -11,6 +11,7 @@ mod many;
 mod recorded;
 mod rehearsed;
 mod stopped;
+mod transcript;
 mod unusable;
 
 use std::fs;

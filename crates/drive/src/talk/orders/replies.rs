@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use lapidary_json::Token;
 use lapidary_vocab::Json;
-use lapidary_vocab::command::PermissionResponse;
+use lapidary_vocab::command::{ElicitationResponse, PermissionResponse};
 use lapidary_vocab::event::DecidedBy;
 
 use super::results::{Done, Failed, Label, Outcome};
 use super::{Desk, MOST};
 use crate::talk::asking::{Question, Reply};
+use crate::talk::elicitations::ElicitationReply;
 
 /// How long an answer waits before it looks for its question again.
 pub(super) const MOMENT: Duration = Duration::from_millis(2);
@@ -119,6 +120,26 @@ impl Desk {
             self.hands.cancel(&question.session_id.to_str());
         }
         Ok(Done::default())
+    }
+}
+
+impl Desk {
+    /// A user has answered what the agent asked.
+    pub(super) fn fill_in(&self, response: ElicitationResponse, label: Label) {
+        let id = response.request_id.clone();
+        let outcome = ElicitationReply::read(response).and_then(|reply| {
+            let elicitations = self.hands.stage.elicitations.as_ref();
+            let elicitations = elicitations.ok_or("no elicitation waits for an answer")?;
+            Ok(elicitations.reply(&id, reply)?)
+        });
+        let outcome = outcome.map(|()| Done::default()).map_err(Failed::from);
+        label.tell(&self.hands.stage, outcome);
+    }
+
+    pub(super) fn close_elicitations(&self) {
+        if let Some(elicitations) = &self.hands.stage.elicitations {
+            elicitations.close();
+        }
     }
 }
 

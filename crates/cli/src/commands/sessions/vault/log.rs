@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use jiff::Timestamp;
+use lapidary::home::sessions::age;
 use lapidary::home::vault::{Entry, History, Snapshot};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
@@ -13,7 +14,7 @@ use lapidary::vocab::vault::VaultReport;
 use super::super::common::{Format, Place, Scope};
 use super::super::identify::{kept_ids, whole_id};
 use super::super::patience::Patience;
-use super::super::{age, size};
+use super::super::size;
 use super::{counted, failed, opened, report, snapshot};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -189,5 +190,5 @@ fn contents(history: &History, place: &Place, out: &mut Printer) -> io::Result<(
 /// How long ago a time was that is written down.
 pub(super) fn ago(time: &str, place: &Place) -> String {
     let time = time.parse::<Timestamp>().ok();
-    age::long(time.map(Timestamp::as_millisecond), place.now)
+    age(time.map(Timestamp::as_millisecond), place.now)
 }

@@ -7,7 +7,7 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
 /// How long ago a time was: `2 days ago`, `Just now`; a time yet to come says so.
-pub(super) fn long(then_ms: Option<i64>, now: SystemTime) -> String {
+pub fn age(then_ms: Option<i64>, now: SystemTime) -> String {
     let Some(then_ms) = then_ms else {
         return "at no time".to_owned();
     };

@@ -1,0 +1,66 @@
+//! The agent asks the user for something: a form to be filled in, a page to be opened.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::{DecidedBy, ElicitationAction, ElicitationRequest, ElicitationResult};
+use lapidary_vocab::{Body, Text};
+
+use super::AcpNormalizer;
+use super::decision::{Answer, mark};
+use super::line::Current;
+use super::peers::Wish;
+use crate::{Events, own};
+
+/// The method.
+pub(super) const ELICITATION: &str = "elicitation/create";
+
+impl AcpNormalizer {
+    pub(super) fn elicitation(
+        &mut self,
+        wish: &mut Wish,
+        params: Option<Token<'_>>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Some(params) = params.and_then(|params| params.of(Kind::Object)) else {
+            return current.lacks("elicitation/create.params", params);
+        };
+        wish.request_id = self.request_ids.unique(&wish.request_id);
+        let text = |name: &str| Some(current.text(own::string(params.get(name))?));
+        let schema = params.get("requestedSchema").and_then(Token::non_null);
+        let body = Body::ElicitationRequest(Box::new(ElicitationRequest {
+            request_id: wish.request_id.clone(),
+            mode: text("mode").unwrap_or_default(),
+            message: text("message").unwrap_or_default(),
+            requested_schema: schema.map(|schema| current.json(schema)),
+            url: text("url"),
+            elicitation_id: text("elicitationId"),
+            tool_use_id: text("toolCallId"),
+        }));
+        self.tell(body, Vec::new(), current, out);
+    }
+
+    /// The client answers. A refusal is no answer of a user's.
+    pub(super) fn elicited(
+        &mut self,
+        wish: &Wish,
+        answer: Answer<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
+        let Ok(result) = answer else { return };
+        let Some(action) = own::string(result.get("action")).and_then(Token::string) else {
+            return;
+        };
+        let mark = mark(answer);
+        let said = |name| -> Option<Text> { Some(current.text(own::string(mark?.get(name))?)) };
+        let content = result.get("content").and_then(Token::non_null);
+        let body = Body::ElicitationResult(Box::new(ElicitationResult {
+            request_id: wish.request_id.clone(),
+            action: ElicitationAction::from(action.as_ref()),
+            content: content.map(|content| current.json(content)),
+            decided_by: said("decidedBy").map(|word| DecidedBy::from(word.to_str().as_ref())),
+            reason: said("reason"),
+        }));
+        self.tell(body, Vec::new(), current, out);
+    }
+}

@@ -1,0 +1,162 @@
+//! Which side wrote a message that stands alone, without a record around it.
+//!
+//! The method of a request or a notification belongs to one side. An answer belongs to the side that was asked: it carries the id of a
+//! request that is still open. Both sides count their own ids, so one id can be open on both; then the result's members decide, and
+//! where they do not, the later request.
+
+use lapidary_json::{Kind, Token};
+
+use super::envelope::{Envelope, Id, Message, parse};
+use super::transcript::Author;
+
+/// So many requests of a side may be open. Of more, the oldest is forgotten.
+const MOST_OPEN: usize = 1024;
+
+/// The methods that a client calls. Everything else is the agent's: `session/update`, `session/request_permission`, files, terminals,
+/// and extensions of which nothing is known.
+const OF_CLIENT: &[&str] = &[
+    "initialize",
+    "authenticate",
+    "logout",
+    "auth/login",
+    "auth/logout",
+    "session/new",
+    "session/load",
+    "session/resume",
+    "session/fork",
+    "session/list",
+    "session/close",
+    "session/delete",
+    "session/prompt",
+    "session/cancel",
+    "session/set_mode",
+    "session/set_model",
+    "session/set_config_option",
+    "providers/list",
+    "providers/set",
+    "providers/disable",
+];
+
+/// Follows a conversation of bare messages.
+#[derive(Debug, Default)]
+pub struct SideTracker {
+    /// Requests without an answer yet, the oldest first.
+    open: Vec<OpenRequest>,
+    /// Whether the client was heard: else these are the lines of an agent alone.
+    has_client: bool,
+}
+
+#[derive(Debug)]
+struct OpenRequest {
+    author: Author,
+    id: String,
+    method: String,
+}
+
+impl SideTracker {
+    /// Which side wrote a line: the agent, if nothing tells.
+    pub fn author(&mut self, line: &str) -> Author {
+        let Envelope::Object { message, .. } = parse(line) else {
+            return Author::Agent;
+        };
+        match message {
+            Message::Request { id, method, .. } => {
+                let author = self.caller(method);
+                self.opens(author, id, method);
+                author
+            }
+            Message::Notification { method, params } if method.is("$/cancel_request") => {
+                let id = params.and_then(|params| params.get("requestId"));
+                self.canceller(id)
+            }
+            Message::Notification { method, .. } => self.caller(method),
+            Message::Result { id, result } => self.answerer(id, Some(result)),
+            Message::Error { id, .. } => self.answerer(id, None),
+            Message::Unknown => Author::Agent,
+        }
+    }
+
+    fn caller(&mut self, method: Token<'_>) -> Author {
+        if OF_CLIENT.iter().any(|known| method.is(known)) {
+            self.has_client = true;
+            Author::Client
+        } else {
+            Author::Agent
+        }
+    }
+
+    fn opens(&mut self, author: Author, id: Id<'_>, method: Token<'_>) {
+        if self.open.len() >= MOST_OPEN {
+            self.open.remove(0);
+        }
+        self.open.push(OpenRequest {
+            author,
+            id: id.key().into_owned(),
+            method: method.string().unwrap_or_default().into_owned(),
+        });
+    }
+
+    /// Whoever asked may say that the answer is not wanted any more.
+    fn canceller(&self, id: Option<Token<'_>>) -> Author {
+        let key = id.and_then(Id::of).map(Id::key).unwrap_or_default();
+        let asked = self.open.iter().rev().find(|request| request.id == key);
+        asked.map_or(Author::Agent, |request| request.author)
+    }
+
+    fn answerer(&mut self, id: Id<'_>, result: Option<Token<'_>>) -> Author {
+        let key = id.key();
+        let latest = |author| {
+            let mut open = self.open.iter();
+            open.rposition(|request| request.author == author && request.id == key)
+        };
+        let answered = match (latest(Author::Client), latest(Author::Agent)) {
+            (Some(client), Some(agent)) => {
+                let fits =
+                    |place: usize| result.is_some_and(|it| fits(&self.open[place].method, it));
+                match (fits(client), fits(agent)) {
+                    (true, false) => client,
+                    (false, true) => agent,
+                    _ => client.max(agent),
+                }
+            }
+            (Some(client), None) => client,
+            // The answer of an agent to a request that is not here may have the id of one of its own.
+            (None, Some(agent)) => {
+                let is_fitting = result.is_some_and(|it| fits(&self.open[agent].method, it));
+                if !self.has_client && !is_fitting {
+                    return Author::Agent;
+                }
+                agent
+            }
+            (None, None) => return Author::Agent,
+        };
+        match self.open.remove(answered).author {
+            Author::Client => Author::Agent,
+            _ => Author::Client,
+        }
+    }
+}
+
+/// Whether a result has what only the answer to this method has.
+fn fits(method: &str, result: Token<'_>) -> bool {
+    let has = |name: &str, kind: Kind| {
+        let member = result.get(name);
+        member.is_some_and(|member| member.kind() == kind)
+    };
+    match method {
+        "initialize" => result.get("protocolVersion").is_some(),
+        "session/new" | "session/fork" => has("sessionId", Kind::String),
+        "session/prompt" => has("stopReason", Kind::String),
+        "session/list" => has("sessions", Kind::Array),
+        "session/set_config_option" => has("configOptions", Kind::Array),
+        "session/request_permission" => has("outcome", Kind::Object),
+        "fs/read_text_file" => has("content", Kind::String),
+        "terminal/create" => has("terminalId", Kind::String),
+        "terminal/output" => has("output", Kind::String),
+        "terminal/wait_for_exit" => ["exitCode", "signal", "exitStatus"]
+            .iter()
+            .any(|name| result.get(name).is_some()),
+        "elicitation/create" => has("action", Kind::String),
+        _ => false,
+    }
+}
