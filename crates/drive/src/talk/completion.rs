@@ -112,11 +112,11 @@ impl Completion {
         }
         match self.logs.call(&session, &id).await {
             FoundInLog::Entry(entry) => vec![self.keep(entry)],
-            FoundInLog::Missing => {
+            FoundInLog::Missing | FoundInLog::NoLog => {
                 self.missing += 1;
                 Vec::new()
             }
-            FoundInLog::NoLog => Vec::new(),
+            FoundInLog::NotLogged => Vec::new(),
         }
     }
 
@@ -130,8 +130,12 @@ impl Completion {
         }
         let missing = std::mem::take(&mut self.missing);
         if missing > 0 {
+            let calls = match missing {
+                1 => "1 tool call".to_owned(),
+                count => format!("{count} tool calls"),
+            };
             added.push(Added::Note(format!(
-                "the arguments and outputs of {missing} tool calls are unknown: they are not in Gemini CLI's session log"
+                "arguments or outputs of {calls} may be missing: Gemini CLI's session log does not have them"
             )));
         }
         added

@@ -21,8 +21,11 @@ use tokio::time::{Instant, sleep};
 use crate::follow::CHUNK;
 use crate::system::{open_regular, read_at};
 
-/// How long the log may lag behind the stream, in all calls of one turn together.
+/// How long the log may lag behind the stream.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long it may once something was missing in this turn.
+const IMPATIENCE: Duration = Duration::from_millis(100);
 
 /// How often the log is looked at while something is missing.
 const POLL: Duration = Duration::from_millis(5);
@@ -53,9 +56,10 @@ pub struct LogPlace {
 pub(crate) struct SessionLogs {
     place: LogPlace,
     logs: HashMap<String, SessionLog>,
-    /// How long the log was waited for in this turn, and how long it may be.
-    waited: Duration,
+    /// How long the log is waited for. Less once something was missing in this turn.
     patience: Duration,
+    /// How often it was looked at again.
+    waits: usize,
     used: usize,
 }
 
@@ -68,6 +72,8 @@ pub(crate) enum Found {
     Missing,
     /// There is no log.
     NoLog,
+    /// It is none of the model's calls, and not logged.
+    NotLogged,
 }
 
 impl SessionLogs {
@@ -75,8 +81,8 @@ impl SessionLogs {
         Self {
             place,
             logs: HashMap::new(),
-            waited: Duration::ZERO,
             patience: PATIENCE,
+            waits: 0,
             used: 0,
         }
     }
@@ -91,6 +97,7 @@ impl SessionLogs {
         if self.used > MOST_BYTES {
             return Found::Missing;
         }
+        let began = Instant::now();
         loop {
             let Some(log) = self.log(session) else {
                 return Found::NoLog;
@@ -104,25 +111,29 @@ impl SessionLogs {
             }
             // Before the prompt is recorded no model was asked: the CLI itself reads files that the prompt names, and logs none of it.
             if log.prompts == 0 {
-                return Found::NoLog;
+                return Found::NotLogged;
             }
-            if !self.has_patience().await {
+            if began.elapsed() >= self.patience {
+                self.patience = self.patience.min(IMPATIENCE);
                 return Found::Missing;
             }
+            self.wait().await;
         }
     }
 
     /// The turn is over: its request of this id was answered. The entry of what the log has of it.
     pub(crate) async fn turn_ended(&mut self, session: &str, request: &str) -> Option<String> {
+        let began = Instant::now();
         let is_unanswered = loop {
             let log = self.log(session)?;
             log.look();
             if log.is_answered || log.prompts == 0 {
                 break false;
             }
-            if !self.has_patience().await {
+            if began.elapsed() >= self.patience {
                 break true;
             }
+            self.wait().await;
         };
         let log = self.log(session)?;
         let turn = TurnInLog {
@@ -130,7 +141,7 @@ impl SessionLogs {
             ..log.turn
         };
         log.start_turn();
-        self.waited = Duration::ZERO;
+        self.patience = PATIENCE;
         Some(turn_entry(session, request, turn))
     }
 
@@ -140,17 +151,12 @@ impl SessionLogs {
             log.look();
             log.start_turn();
         }
-        self.waited = Duration::ZERO;
+        self.patience = PATIENCE;
     }
 
-    async fn has_patience(&mut self) -> bool {
-        if self.waited >= self.patience {
-            return false;
-        }
-        let began = Instant::now();
+    async fn wait(&mut self) {
+        self.waits += 1;
         sleep(POLL).await;
-        self.waited += began.elapsed();
-        true
     }
 
     /// The log of a session. None if there is no file of it.
@@ -432,10 +438,9 @@ mod tests {
         // The record is written again with the next call.
         world.write(&call("c-1"));
         assert_eq!(logs.call(ID, "c-1").await, Found::Missing);
-        // All of the patience for this turn is used up.
-        let waited = logs.waited;
+        // The next one is waited for less.
+        assert_eq!(logs.patience, IMPATIENCE);
         assert_eq!(logs.call(ID, "c-2").await, Found::Missing);
-        assert_eq!(logs.waited, waited);
     }
 
     #[tokio::test]
@@ -465,8 +470,8 @@ mod tests {
         let world = World::new();
         world.write(&header(ID));
         let mut logs = world.logs();
-        assert_eq!(logs.call(ID, "read-1").await, Found::NoLog);
-        assert_eq!(logs.waited, Duration::ZERO);
+        assert_eq!(logs.call(ID, "read-1").await, Found::NotLogged);
+        assert_eq!(logs.waits, 0);
     }
 
     #[tokio::test]
