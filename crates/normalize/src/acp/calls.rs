@@ -278,6 +278,8 @@ impl Call {
         });
         let logged = self.logged.as_ref().map(|logged| &logged.call);
         let in_log = logged.and_then(|logged| logged.output.clone());
+        let response = logged.and_then(|logged| logged.response);
+        extra.extend(response.map(|it| (session_log::RESPONSE, Json::from_value(&it))));
         let mut derived = Vec::new();
         if let Some(diff) = logged.and_then(|logged| logged.diff.as_ref())
             && add_diff(&mut blocks, diff)

@@ -16,6 +16,9 @@ use crate::own;
 /// The extension that names the fields of an event that come from the log.
 pub(crate) const DERIVED: &str = "gemini.sessionLog";
 
+/// The extension that has the number of the model's response that a call belongs to.
+pub(crate) const RESPONSE: &str = "gemini.response";
+
 /// A call as the log has it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LoggedCall {
@@ -25,10 +28,12 @@ pub(crate) struct LoggedCall {
     pub(crate) output: Option<Json>,
     /// What was changed in a file.
     pub(crate) diff: Option<DiffBlock>,
+    /// Which of the model's responses made it: calls of one response belong together.
+    pub(crate) response: Option<u64>,
 }
 
 impl LoggedCall {
-    fn of(call: &ToolCall<'_>) -> Self {
+    fn of(call: &ToolCall<'_>, response: Option<u64>) -> Self {
         let text = |name| {
             let value = call.result_display.and_then(|display| display.get(name));
             own::string(value).map(own::text)
@@ -46,6 +51,7 @@ impl LoggedCall {
             input: args.map(own::json),
             output: said.filter(|said| !said.is("")).map(own::json),
             diff,
+            response,
         }
     }
 }
@@ -93,7 +99,8 @@ impl LoggedCalls {
             let call = ToolCall::of(call);
             if let Some(id) = own::string(call.id).and_then(Token::string) {
                 let key = (session.into_owned(), id.into_owned());
-                self.calls.insert(key, LoggedCall::of(&call));
+                let response = entry.get("response").and_then(Token::u64);
+                self.calls.insert(key, LoggedCall::of(&call, response));
             }
         } else if let Some(turn) = entry.get("turn")
             && let Some(id) = own::string(turn.get("request")).and_then(Token::string)
@@ -149,10 +156,12 @@ pub fn turn_entry(session: &str, request: &str, turn: TurnInLog) -> String {
     Json::object(members).as_str().to_owned()
 }
 
-/// The entry of a call, on one line: the call is an element of `toolCalls` of a record.
-pub fn entry(session: &str, tool_call: Token<'_>) -> String {
+/// The entry of a call, on one line: the call is an element of `toolCalls` of a record, and `response` the number of the model's response
+/// that made it.
+pub fn entry(session: &str, tool_call: Token<'_>, response: u64) -> String {
     let members = [
         ("sessionId", Json::from(&Text::from(session.to_owned()))),
+        ("response", Json::from_value(&response)),
         ("toolCall", own::json(tool_call)),
     ];
     Json::object(members).as_str().to_owned()

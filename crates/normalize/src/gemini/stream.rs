@@ -498,6 +498,12 @@ fn completed(
         }
         _ => output,
     };
+    if let Some(response) = logged.response {
+        let response = Json::from_value(&response);
+        current
+            .extensions
+            .push((session_log::RESPONSE.to_owned(), response));
+    }
     if !derived.is_empty() {
         let derived = Json::from_value(&derived);
         current

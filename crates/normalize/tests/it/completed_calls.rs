@@ -23,7 +23,7 @@ fn logged() -> String {
         "resultDisplay": {"fileDiff": "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-b\n+B\n", "filePath": "/w/a.txt", "originalContent": "b\n", "newContent": "B\n"},
     });
     let text = call.to_string();
-    entry("s", lapidary_json::Token::parse(&text).unwrap())
+    entry("s", lapidary_json::Token::parse(&text).unwrap(), 1)
 }
 
 /// The conversation over ACP, as the client and the agent wrote it.
@@ -207,4 +207,51 @@ fn a_turn_that_the_model_did_not_answer_has_failed() {
         end(&[turn_entry("s", "8", turn)]),
         (json!("completed"), json!("end_turn"))
     );
+}
+
+/// Over ACP the result of a call comes before the next call of the same response.
+#[test]
+fn calls_of_one_response_are_one_message_over_acp() {
+    let update = |kind: &str, id: &str, status: &str| {
+        let update = json!({"sessionUpdate": kind, "toolCallId": id, "status": status, "kind": "search", "content": []});
+        json!({"method": "session/update", "params": {"sessionId": "s", "update": update}})
+    };
+    let mut normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Gemini);
+    let mut events = Vec::new();
+    for (id, response) in [
+        ("glob__glob_1_0", 1),
+        ("glob__glob_1_1", 1),
+        ("glob__glob_2_0", 2),
+    ] {
+        let call = json!({"id": id, "name": "glob", "args": {"pattern": id}, "result": []});
+        let call = call.to_string();
+        let call = lapidary_json::Token::parse(&call).unwrap();
+        normalizer.session_log(&entry("s", call, response));
+        for (kind, status) in [
+            ("tool_call", "in_progress"),
+            ("tool_call_update", "completed"),
+        ] {
+            let line = update(kind, id, status).to_string();
+            let line = Line::Whole(line.as_bytes());
+            normalizer.push(Direction::FromAgent, line, None, &mut events);
+        }
+    }
+    let messages = messages(&events);
+    let calls = |message: &Value| -> Vec<Value> {
+        let blocks = message["content"].as_array().unwrap().iter();
+        blocks
+            .filter(|it| it["type"] == "tool_use")
+            .map(|it| it["id"].clone())
+            .collect()
+    };
+    let calls: Vec<_> = messages.iter().map(calls).collect();
+    assert_eq!(
+        calls,
+        [
+            vec![json!("glob__glob_1_0"), json!("glob__glob_1_1")],
+            vec![json!("glob__glob_2_0")]
+        ]
+    );
+    let ids: Vec<_> = messages.iter().map(|it| it["id"].clone()).collect();
+    assert_eq!(ids, ["r-m0", "r-m1"]);
 }

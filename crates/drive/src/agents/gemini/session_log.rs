@@ -103,10 +103,10 @@ impl SessionLogs {
                 return Found::NoLog;
             };
             log.look();
-            if let Some(call) = log.calls.remove(id) {
+            if let Some((call, response)) = log.calls.remove(id) {
                 log.bytes = log.bytes.saturating_sub(call.len());
                 self.used += call.len();
-                let call = Token::parse(&call).map(|call| entry(session, call));
+                let call = Token::parse(&call).map(|call| entry(session, call, response));
                 return call.map_or(Found::Missing, Found::Entry);
             }
             // Before the prompt is recorded no model was asked: the CLI itself reads files that the prompt names, and logs none of it.
@@ -176,8 +176,10 @@ impl SessionLogs {
 #[derive(Debug)]
 struct SessionLog {
     files: Vec<LogFile>,
-    /// Calls that no line has ended yet, as they stand in the log.
-    calls: HashMap<String, String>,
+    /// Calls that no line has ended yet, as they stand in the log, and the numbers of their responses.
+    calls: HashMap<String, (String, u64)>,
+    /// How many responses of the model there were.
+    responses: u64,
     bytes: usize,
     /// Calls that were seen: a record is written again with each of its calls.
     seen: HashSet<String>,
@@ -221,6 +223,7 @@ impl SessionLog {
         (!files.is_empty()).then(|| Self {
             files,
             calls: HashMap::new(),
+            responses: 0,
             bytes: 0,
             seen: HashSet::new(),
             prompts: 0,
@@ -282,6 +285,7 @@ impl SessionLog {
         add(&mut self.turn.cached, "cached");
         add(&mut self.turn.total, "total");
         self.counted = id;
+        self.responses += 1;
     }
 
     fn record(&mut self, record: Token<'_>) {
@@ -311,7 +315,8 @@ impl SessionLog {
         }
         self.bytes += call.as_str().len();
         self.seen.insert(id.to_string());
-        self.calls.insert(id.into_owned(), call.as_str().to_owned());
+        let call = (call.as_str().to_owned(), self.responses);
+        self.calls.insert(id.into_owned(), call);
     }
 }
 
