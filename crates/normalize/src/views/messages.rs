@@ -72,7 +72,8 @@ impl Draft {
 
     /// True for calls without a word.
     fn has_only_calls(&self) -> bool {
-        !self.calls.is_empty() && self.thinking.is_empty() && self.text.to_text().is_empty()
+        let is_silent = self.text.size() == 2; // the quotes
+        !self.calls.is_empty() && self.thinking.is_empty() && is_silent
     }
 
     fn into_message(self) -> Message {
