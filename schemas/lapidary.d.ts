@@ -578,7 +578,7 @@ export type Outcome = "completed" | "refused" | "cancelled" | "failed" | (string
  * - `max_turns`: The limit of turns was reached.
  * - `max_tokens`: The limit of tokens was reached.
  * - `loop_detected`: The agent noticed that it went in circles.
- * - `budget`: A budget of ours was used up.
+ * - `budget`: A budget of ours was used up, or could not be checked.
  * - `quota_retryable`: The API's rate limit; trying again later helps.
  * - `quota_terminal`: The account's quota is used up.
  * - `agent_crashed`: The agent's process died.
@@ -650,6 +650,8 @@ export interface RunEnd extends EventBase {
   evidence?: string[];
   /** What the user can do about it. Derived. */
   hint?: string;
+  /** What the outcome alone does not tell, such as a turn that ended well without a last word. Derived. */
+  warnings?: string[];
 }
 
 /**

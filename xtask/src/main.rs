@@ -33,12 +33,8 @@ struct Args {
 enum Task {
     /// Check formatting, lints (on Windows too, if its target is installed), documentation and the freshness of `schemas`
     Check,
-    /// Install the pinned real peers under `target` and run every test
-    Test {
-        /// Give each case that is compared with a real peer a start of its own
-        #[arg(long)]
-        full: bool,
-    },
+    /// Install the pinned real peers under `target`, run the tests, and say which were left out
+    Test(test::Args),
     /// Compare `lapidary translate`, `run` and `sessions` with what else could be used: CPU time, memory, latency
     Bench(bench::Args),
     /// Write the published JSON Schemas and TypeScript types to `schemas`
@@ -80,7 +76,7 @@ fn perform(task: &Task) -> Result<()> {
     let workspace = Workspace::find; // not for all: an agent does not know where the workspace is
     match task {
         Task::Check => check::check(&workspace()?),
-        Task::Test { full } => test::test(&workspace()?, *full),
+        Task::Test(args) => test::test(&workspace()?, args),
         Task::Bench(args) => bench::bench(&workspace()?, args),
         Task::Schemas => schemas::write(&workspace()?),
         Task::BenchRelease(args) => bench::bench_release(&workspace()?, args),

@@ -1,7 +1,8 @@
-//! Every test there is, those with real peers included.
+//! The tests: all of them, those with real peers included, or one part.
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::str::FromStr;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
@@ -9,16 +10,66 @@ use anyhow::{Context, Result, ensure};
 use crate::peers;
 use crate::workspace::Workspace;
 
-/// Installs the peers, runs all tests and says what came of them. A start of a peer costs seconds, so cases share them unless
-/// everything is to be `full`.
-pub(crate) fn test(workspace: &Workspace, full: bool) -> Result<()> {
+/// Tests at a time for each core: many of them wait for a process or a deadline most of the time.
+const THREADS_PER_CORE: usize = 2;
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// Run what takes long as well, and give each case that is compared with a real peer a start of its own
+    #[arg(long)]
+    full: bool,
+    /// Test one part: a crate, such as `home`, or a module of its tests, such as `cli::talk::floods`
+    #[arg(long, value_name = "PART")]
+    only: Option<Part>,
+}
+
+/// A crate of this workspace, and what the names of its tests have to contain.
+#[derive(Debug, Clone, PartialEq)]
+struct Part {
+    name: String,
+    filter: Option<String>,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, filter) = match text.split_once("::") {
+            Some((name, filter)) => (name, Some(filter.to_owned())),
+            None => (text, None),
+        };
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+        if name.is_empty() || !name.chars().all(is_name) {
+            return Err("a part begins with the name of a crate, such as `home`".to_owned());
+        }
+        let name = name.strip_prefix("lapidary-").unwrap_or(name).to_owned();
+        Ok(Self { name, filter })
+    }
+}
+
+impl Part {
+    fn package(&self) -> String {
+        match self.name.as_str() {
+            "lapidary" | "xtask" => self.name.clone(),
+            name => format!("lapidary-{name}"),
+        }
+    }
+
+    /// Reads the crate's manifest.
+    fn manifest(&self, workspace: &Workspace) -> Result<String> {
+        let folder = match self.name.as_str() {
+            "xtask" => workspace.root.join("xtask"),
+            name => workspace.root.join("crates").join(name),
+        };
+        std::fs::read_to_string(folder.join("Cargo.toml"))
+            .with_context(|| format!("there is no crate `{}`", self.name))
+    }
+}
+
+/// Installs the peers, runs the tests and says what came of them and what was left out.
+pub(crate) fn test(workspace: &Workspace, args: &Args) -> Result<()> {
     let started = Instant::now();
-    let peers = peers::install(workspace)?;
-    let mut cargo = workspace
-        .cargo("test")
-        .args(["--workspace", "--features", "peers", "--no-fail-fast"])
-        .env("LAPIDARY_PEERS", peers)
-        .envs(full.then_some(("LAPIDARY_FULL", "1")))
+    let mut cargo = command(workspace, args)?
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start cargo")?;
@@ -34,9 +85,40 @@ pub(crate) fn test(workspace: &Workspace, full: bool) -> Result<()> {
     for name in &tally.left_out {
         println!("  left out: {name}");
     }
+    if let Some(part) = &args.only {
+        println!("  left out: all but `{}`", part.name);
+    }
     ensure!(status.success(), "tests failed ({status})");
     ensure!(tally.passed > 0, "no test was run");
     Ok(())
+}
+
+/// The call of `cargo test`. A start of a peer costs seconds, so cases share them unless everything is to be `full`.
+fn command(workspace: &Workspace, args: &Args) -> Result<Command> {
+    let mut features = vec!["peers"];
+    features.extend(args.full.then_some("full"));
+    let mut cargo = workspace.cargo("test");
+    cargo.arg("--no-fail-fast");
+    match &args.only {
+        None => {
+            cargo.arg("--workspace");
+        }
+        Some(part) => {
+            let manifest = part.manifest(workspace)?;
+            features.retain(|feature| manifest.contains(&format!("\n{feature} = [")));
+            cargo.args(["--package", &part.package()]);
+        }
+    }
+    if !features.is_empty() {
+        cargo.args(["--features", &features.join(",")]);
+        cargo.env("LAPIDARY_PEERS", peers::install(workspace)?);
+    }
+    cargo.envs(args.full.then_some(("LAPIDARY_FULL", "1")));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = (cores * THREADS_PER_CORE).to_string();
+    cargo.args(["--", "--test-threads", &threads]);
+    cargo.args(args.only.iter().filter_map(|part| part.filter.as_ref()));
+    Ok(cargo)
 }
 
 /// What the lines of `cargo test` add up to.
@@ -78,6 +160,26 @@ impl std::fmt::Display for Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_is_a_crate_or_a_module_of_its_tests() {
+        let parts = ["cli", "lapidary-home", "cli::talk::floods", "lapidary"];
+        let parts = parts.map(|text| text.parse::<Part>().unwrap());
+        let of = |part: &Part| (part.package(), part.filter.clone().unwrap_or_default());
+        let named = |package: &str, filter: &str| (package.to_owned(), filter.to_owned());
+        assert_eq!(
+            parts.each_ref().map(of),
+            [
+                named("lapidary-cli", ""),
+                named("lapidary-home", ""),
+                named("lapidary-cli", "talk::floods"),
+                named("lapidary", ""),
+            ]
+        );
+        for wrong in ["", "::talk", "../cli"] {
+            assert!(wrong.parse::<Part>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn the_tally_adds_up_what_cargo_says() {

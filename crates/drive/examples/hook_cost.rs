@@ -1,9 +1,10 @@
 //! What a hook costs beside the same command started directly: `cargo run --release --example hook_cost -- COUNT ROUNDS BALLAST_MB`.
 //!
-//! Both take turns in one process: the command directly, as a hook, and directly again. It prints five numbers. First the CPU time of
+//! Both take turns in one process: the command directly, as a hook, and directly again. It prints six numbers. First the CPU time of
 //! one of each in microseconds, of parent and child, user and system, in the median round: directly, directly again, as a hook. Then,
 //! in the median round too, how many times the one is the other: a hook of the two around it, and the second of the first. What else
-//! the machine does disturbs neighbours alike.
+//! the machine does disturbs neighbours alike. Last, how late twenty hooks that do not want to end have their result, in
+//! milliseconds.
 
 #[cfg(unix)]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,6 +20,7 @@ mod unix {
     use std::io::{Write as _, stdout};
     use std::path::PathBuf;
     use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
 
     use lapidary_drive::hooks::{Surroundings, fire};
     use lapidary_home::hooks::{Event, Hook, Plan, Source};
@@ -28,7 +30,13 @@ mod unix {
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
+    /// Runs of the stubborn hooks; the least late counts.
+    const LATE_RUNS: u32 = 5;
+
     type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+    /// What does not end when its time is up, nor when it is asked to.
+    const STUBBORN: &str = "trap '' TERM; (setsid sleep 60 &); sleep 60";
 
     const COMMAND: &str = "read -r line; echo '{\"decision\":\"allow\"}'";
 
@@ -59,9 +67,11 @@ mod unix {
             }
         }
         let [direct, again, hook, times, control] = all.map(median);
+        let late = (0..LATE_RUNS).map(|_| runtime.block_on(lateness(&around)));
+        let late = late.fold(f64::INFINITY, f64::min);
         writeln!(
             stdout(),
-            "{direct:.0} {again:.0} {hook:.0} {times:.3} {control:.3}"
+            "{direct:.0} {again:.0} {hook:.0} {times:.3} {control:.3} {late:.0}"
         )?;
         drop(ballast);
         Ok(())
@@ -86,13 +96,13 @@ mod unix {
         }))
     }
 
-    async fn as_hooks(count: u32, around: &Surroundings) -> Result<()> {
+    fn plan(command: &str, timeout: Option<Duration>, count: usize) -> Plan {
         let hook = Hook {
             event: Event::BeforeTool,
             name: None,
             description: None,
-            command: COMMAND.to_owned(),
-            timeout: None,
+            command: command.to_owned(),
+            timeout,
             env: BTreeMap::new(),
             matcher: None,
             sequential: false,
@@ -101,10 +111,23 @@ mod unix {
             origin: PathBuf::new(),
             place: Vec::new(),
         };
-        let plan = Plan {
-            hooks: vec![hook],
+        Plan {
+            hooks: vec![hook; count],
             ..Plan::default()
-        };
+        }
+    }
+
+    /// How long after their time twenty stubborn hooks are over, in milliseconds.
+    async fn lateness(around: &Surroundings) -> f64 {
+        let time = Duration::from_millis(400);
+        let plan = plan(STUBBORN, Some(time), 20);
+        let began = Instant::now();
+        fire(&plan, input(around), around, &CancellationToken::new()).await;
+        began.elapsed().saturating_sub(time).as_secs_f64() * 1000.0
+    }
+
+    async fn as_hooks(count: u32, around: &Surroundings) -> Result<()> {
+        let plan = plan(COMMAND, None, 1);
         for _ in 0..count {
             let fired = fire(&plan, input(around), around, &CancellationToken::new()).await;
             if !fired.runs[0].is_success() {

@@ -60,6 +60,8 @@ mod tape;
 mod transport;
 mod writer;
 
+#[cfg(test)]
+pub(crate) use agent::FakeProcess;
 pub use agent::{Agent, AgentError, Launch, Process};
 pub(crate) use client::VERSION;
 pub use client::{

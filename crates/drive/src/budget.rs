@@ -55,7 +55,9 @@ impl BudgetUnknown {
             return Ok(None);
         }
         let limits = unknown.join(", ");
-        let message = format!("the agent does not report what the budget limits: {limits}");
+        let message = format!(
+            "what was used is unknown: the agent does not report {limits}, which the budget limits"
+        );
         match self {
             Self::Warn => Ok(Some(message)),
             Self::Fail => Err(Stopped {

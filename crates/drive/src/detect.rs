@@ -1,7 +1,8 @@
 //! Finding an agent on this machine, and saying where it was looked for.
 //!
-//! First where a variable points, then on PATH, then where installers like to put it. Each place that turns out to be wrong is
-//! kept with the reason, because "not found" alone helps nobody.
+//! If a variable names it, there and nowhere else: another one than the user has named would be a surprise. Otherwise on PATH, then
+//! where installers like to put it. Each place that turns out to be wrong is kept with the reason, because "not found" alone helps
+//! nobody.
 
 mod environment;
 mod package;
@@ -37,29 +38,52 @@ pub struct Found {
     pub tried: Vec<Tried>,
 }
 
-impl Found {
-    /// The place that a variable named and that is not used, because there is no program. Worth a word to the user.
-    pub fn passed_over(&self) -> Option<&Tried> {
-        self.tried
-            .iter()
-            .find(|tried| matches!(tried.how, How::Variable(_)))
-    }
-}
-
 /// Nowhere was there a program.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("Gemini CLI not found. Install from: {}", gemini::INSTALL_URL)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotFound {
     /// Where it was looked for.
     pub tried: Vec<Tried>,
 }
 
+impl std::error::Error for NotFound {}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.named() {
+            Some((variable, tried)) => {
+                let (path, refused) = (tried.path.display(), &tried.refused);
+                write!(
+                    f,
+                    "cannot use `{path}`, which {variable} names as Gemini CLI: {refused}"
+                )
+            }
+            None => {
+                let url = gemini::INSTALL_URL;
+                write!(f, "Gemini CLI not found. Install from: {url}")
+            }
+        }
+    }
+}
+
 impl NotFound {
     /// What the user can do about it.
     pub fn hint(&self) -> String {
-        format!(
-            "install it with `npm install -g @google/gemini-cli`, or set {GEMINI_CLI_PATH} to where it is"
-        )
+        match self.named() {
+            Some((variable, _)) => {
+                format!("correct {variable}, or unset it: then PATH is searched")
+            }
+            None => format!(
+                "install it with `npm install -g @google/gemini-cli`, or set {GEMINI_CLI_PATH} to where it is"
+            ),
+        }
+    }
+
+    /// The place that a variable names, if one does.
+    fn named(&self) -> Option<(&'static str, &Tried)> {
+        self.tried.iter().find_map(|tried| match tried.how {
+            How::Variable(name) => Some((name, tried)),
+            How::Path | How::CommonPlace => None,
+        })
     }
 }
 
@@ -109,7 +133,13 @@ pub fn gemini(environment: &Environment) -> Result<Found, NotFound> {
                     tried,
                 });
             }
-            Some(refused) => tried.push(Tried { path, how, refused }),
+            Some(refused) => {
+                let is_named = matches!(how, How::Variable(_));
+                tried.push(Tried { path, how, refused });
+                if is_named {
+                    break;
+                }
+            }
         }
     }
     Err(NotFound { tried })

@@ -1,5 +1,6 @@
 //! From what somebody wants to a [`Request`]: find the agent, lay out its arguments, hand the prompt over.
 
+mod agent_setup;
 mod hooked;
 mod problem;
 mod prompt_files;
@@ -28,7 +29,7 @@ use crate::agents::gemini::{
 use crate::config::Config;
 use crate::detect::{self, Environment, Found};
 use crate::policy::Rules;
-use crate::process::{Command, Supervisor};
+use crate::process::{Command, Supervisor, enter};
 use crate::recording::{self, PromptDirectory, RecordError};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
 use crate::safekeeping::{Resume, Safekeeping};
@@ -216,10 +217,10 @@ impl Job {
             return Err(self.exists().into());
         }
         let directory = self.config.working_dir_in(&self.environment.dir);
-        if !directory.is_dir() {
-            return Err(JobError::Directory { directory });
+        match enter(&directory) {
+            Ok(()) => Ok(directory),
+            Err(source) => Err(JobError::Directory { directory, source }),
         }
-        Ok(directory)
     }
 
     fn marked(&self, request: &mut Request) {
@@ -261,10 +262,6 @@ impl Job {
                 }
             }
         };
-        if let Some(tried) = found.passed_over() {
-            let (path, refused) = (tried.path.display(), &tried.refused);
-            notices.push(format!("`{path}`, {}, is not used: {refused}", tried.how));
-        }
         let mut request = self.launched(found.path, invocation, notices);
         request.prompt_directory = prompt_directory;
         Ok(request)
@@ -360,6 +357,7 @@ impl Job {
             prompt_directory: None,
             safekeeping: self.safekeeping(),
             session_logs: self.session_logs(),
+            setup: self.agent_setup(),
         }
     }
 

@@ -32,6 +32,7 @@ use windows as system;
 
 pub use brief::{Brief, End, Finished, Kept, MARK};
 pub use command::{Command, Stdio, Supervisor};
+pub(crate) use ending::enter;
 pub use ending::{Ended, Exit, StartError};
 use system::NULL;
 pub use system::{Handle, Running, is_alive, marked, supervisor};

@@ -77,7 +77,7 @@ pub enum ProviderError {
     #[error(transparent)]
     NotFound(#[from] NotFound),
     /// Nobody is signed in.
-    #[error("Gemini CLI authentication error. Run: gemini auth login\n{}", message(.0))]
+    #[error("{}", authentication(.0))]
     Authentication(Box<RunEnd>),
     /// It took too long.
     #[error("{}", message(.0))]
@@ -171,19 +171,23 @@ fn failed(end: RunEnd) -> ProviderError {
     }
 }
 
-/// The message of a failed run. The one about authentication stands in its error already.
+/// The specification's sentence, what helps, and what the agent said. Its `Run: gemini auth login` does not exist in Gemini CLI 0.61.
+fn authentication(end: &RunEnd) -> String {
+    let hint = end.hint.as_deref().unwrap_or("run `gemini` and sign in");
+    let mut letters = hint.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    let hint = format!("{}{}", first.unwrap_or_default(), letters.as_str());
+    format!("{AUTHENTICATION} {hint}\n{}", message(end))
+}
+
+const AUTHENTICATION: &str = "Gemini CLI authentication error.";
+
+/// The message of a failed run. The sentence about authentication stands in its error already.
 fn message(end: &RunEnd) -> String {
-    let message = end
-        .message
-        .as_ref()
-        .map(ToString::to_string)
-        .unwrap_or_default();
-    let spec = "Gemini CLI authentication error. Run: gemini auth login";
-    message
-        .strip_prefix(spec)
-        .unwrap_or(&message)
-        .trim_start()
-        .to_owned()
+    let message = end.message.as_ref().map(ToString::to_string);
+    let message = message.unwrap_or_default();
+    let rest = message.strip_prefix(AUTHENTICATION).unwrap_or(&message);
+    rest.trim_start().to_owned()
 }
 
 #[cfg(test)]

@@ -21,8 +21,12 @@ pub(crate) mod ending;
 mod keeping;
 pub(crate) mod oversee;
 mod request;
+pub(crate) mod rest;
 mod retry;
+pub(crate) mod stall;
 pub(crate) mod stop;
+#[cfg(test)]
+pub(crate) mod testing;
 mod translate;
 pub(crate) mod waiting;
 
@@ -36,6 +40,7 @@ use lapidary_vocab::event::Provider;
 use tokio::sync::{mpsc, watch};
 
 pub use request::{Records, Request, Speech, Timeouts};
+pub use rest::Skipped;
 pub use stop::Stopper;
 use stop::Urgency;
 pub use translate::Batch;

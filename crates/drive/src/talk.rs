@@ -14,6 +14,7 @@ mod completion;
 mod course;
 mod elicitations;
 mod ending;
+mod grace;
 mod halts;
 mod hooks;
 mod marks;

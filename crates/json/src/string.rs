@@ -21,6 +21,26 @@ pub(crate) fn unescape(inner: &str) -> Cow<'_, str> {
     }
 }
 
+/// True if there is half of a surrogate pair in the inside of a valid string, which no Rust string and no UTF-8 can hold.
+pub(crate) fn has_lone_surrogate(inner: &str) -> bool {
+    let mut rest = inner;
+    while let Some(next) = memchr::memchr(b'\\', rest.as_bytes()) {
+        rest = &rest[next..];
+        if !rest.starts_with("\\u") {
+            rest = rest.get(2..).unwrap_or_default();
+            continue;
+        }
+        let is_pair = (0xD800..0xDC00).contains(&code_unit(rest))
+            && rest[6..].starts_with("\\u")
+            && (0xDC00..0xE000).contains(&code_unit(&rest[6..]));
+        if !is_pair && (0xD800..0xE000).contains(&code_unit(rest)) {
+            return true;
+        }
+        rest = &rest[if is_pair { 12 } else { 6 }..];
+    }
+    false
+}
+
 /// True if the inside of a string reads `expected`. Keys are compared with this, and they hardly ever hold an escape.
 #[inline]
 pub(crate) fn reads(inner: &str, expected: &str) -> bool {

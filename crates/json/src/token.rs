@@ -114,6 +114,11 @@ impl<'a> Token<'a> {
             .map(|token| string::unescape(token.inner()))
     }
 
+    /// True if this is a string with half of a surrogate pair in it, so that [`Token::string`] does not say all of it.
+    pub fn has_lone_surrogate(self) -> bool {
+        self.kind() == Kind::String && string::has_lone_surrogate(self.inner())
+    }
+
     /// True if this is a string that reads exactly `expected`.
     #[inline]
     pub fn is(self, expected: &str) -> bool {

@@ -29,7 +29,7 @@ use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::{DiagnosticKind, Provider, RunEnd};
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::envelope::{Envelope, Message, parse};
-use lapidary_wire::acp::update::{SessionUpdate, Update, plain_chunk};
+use lapidary_wire::acp::update::{SessionUpdate, Update, announced_mode, plain_chunk};
 use lapidary_wire::lines::Line;
 
 use self::calls::Call;
@@ -41,10 +41,11 @@ use self::speech::Speech;
 use self::terminals::Terminal;
 use crate::gemini::session_log::LoggedCalls;
 use crate::gemini::stream::shortened;
+use crate::held::HeldTurn;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
-use crate::{Deltas, Ending, Events, Options, Verdict};
+use crate::{Deltas, Ending, Events, LoggedAnswer, Options, Verdict};
 
 pub use turn::Turn;
 
@@ -89,6 +90,8 @@ pub struct AcpNormalizer {
     shows_files: bool,
     /// What Gemini CLI's session log has of calls that are under way.
     logged: LoggedCalls,
+    holds_failure: bool,
+    held: Option<HeldTurn>,
 }
 
 impl AcpNormalizer {
@@ -114,6 +117,8 @@ impl AcpNormalizer {
             has_spoken: false,
             shows_files: options.show_files,
             logged: LoggedCalls::default(),
+            holds_failure: false,
+            held: None,
         }
     }
 
@@ -167,10 +172,23 @@ impl AcpNormalizer {
         self.stamp.session_id = last;
     }
 
+    /// Whether another attempt may follow this one. Then the end of a turn that failed is held back until that is known.
+    pub fn may_restart(&mut self, may: bool) {
+        self.holds_failure = may;
+    }
+
     /// The agent is started again: what the last one said is over, and its requests and calls are not this one's.
-    pub fn restart(&mut self, out: &mut Events) {
+    pub fn restart(&mut self, message: String, now: &str, out: &mut Events) {
         self.end_message(out);
         self.last_terminals(out);
+        self.arrived(Some(now));
+        match self.held.take() {
+            Some(held) => out.push(held.superseded(message, &mut self.stamp)),
+            None => {
+                let kind = DiagnosticKind::Retry;
+                self.stamp.diagnostic(kind, message, &mut None, out);
+            }
+        }
         self.requests = Pending::default();
         self.errands = Pending::default();
         self.calls = Pending::default();
@@ -202,6 +220,11 @@ impl AcpNormalizer {
         self.verdict.has_result()
     }
 
+    /// What the agent's own log of the session says about the end of the newest turn.
+    pub fn logged_answer(&mut self, logged: LoggedAnswer) {
+        self.verdict.logged_answer(logged);
+    }
+
     /// How the run would end now.
     pub fn judge(&self, ending: &Ending) -> RunEnd {
         self.verdict.judge(ending)
@@ -210,6 +233,9 @@ impl AcpNormalizer {
     /// Ends the connection: text that is still held back, then the one `run_end`.
     pub fn finish(mut self, ending: &Ending, out: &mut Events) {
         self.end_message(out);
+        if let Some(held) = self.held.take() {
+            out.push(held.told(&mut self.stamp));
+        }
         self.arrived(ending.at.as_deref());
         self.last_terminals(out);
         let end = self.verdict.judge(ending);
@@ -246,6 +272,9 @@ impl AcpNormalizer {
                     let message = format!("not valid JSON: {invalid}");
                     current.complain(DiagnosticKind::MalformedLine, message);
                 } else {
+                    if direction == Direction::FromAgent {
+                        self.verdict.printed(text);
+                    }
                     current.complain(DiagnosticKind::Noise, "text that is not JSON".to_owned());
                 }
             }
@@ -327,6 +356,7 @@ impl AcpNormalizer {
                 if method.is("session/cancel") {
                     self.end_block(out);
                     self.belongs_to(session_of(params));
+                    self.verdict.cancelled();
                     self.cancelled(current, out);
                 }
             }
@@ -357,14 +387,31 @@ impl AcpNormalizer {
             self.end_block(out);
         }
         self.belongs_to(read.session_id);
+        if let Some(mode) = self.announced_mode(&read.update) {
+            self.end_block(out);
+            return self.mode(Text::from(mode), current, out);
+        }
         self.tag(&read.update, current);
         let is_work = updates::is_work(&read.update);
         self.has_spoken |= is_work && current.tags.is_empty();
         // Also behind the end of the turn, where some agents say its last words, and under the id of another session.
         if is_work && !current.tags.contains(&"acp.replay") {
-            self.verdict.answered(true);
+            self.verdict.greeted();
+            if let Some(activity) = updates::activity(&read.update) {
+                self.verdict.did(activity);
+            }
         }
         self.update(&read, current, out);
+    }
+
+    /// The mode that a chunk of Gemini's announces instead of being part of an answer.
+    fn announced_mode(&self, update: &Update<'_>) -> Option<&'static str> {
+        match update {
+            Update::AgentMessageChunk(chunk) if self.stamp.provider == Provider::Gemini => {
+                announced_mode(content::text(chunk.content?)?)
+            }
+            _ => None,
+        }
     }
 
     /// Says where an update stands, if that is not within a turn.

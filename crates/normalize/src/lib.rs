@@ -19,6 +19,8 @@
 //! ```
 
 mod completions;
+mod held;
+mod joined;
 mod options;
 mod own;
 mod pending;
@@ -35,7 +37,10 @@ pub mod unified_diff;
 pub mod views;
 
 pub use options::{Deltas, Options};
-pub use verdict::{Ending, Reported, Stopped, Verdict};
+pub use verdict::{
+    AgentSetup, Departure, Ending, LoggedAnswer, Reported, Stall, StderrOrder, Stopped, TurnLimit,
+    Verdict,
+};
 
 use lapidary_vocab::Event;
 

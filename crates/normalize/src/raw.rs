@@ -51,10 +51,15 @@ impl Raw {
     }
 
     /// Several lines in one.
-    pub(crate) fn array(lines: Vec<Raw>) -> Self {
-        Self::Json(Json::array(lines.into_iter().map(|line| match line {
+    pub(crate) fn json(json: Json) -> Self {
+        Self::Json(json)
+    }
+
+    /// The line as a value among others.
+    pub(crate) fn into_json(self) -> Json {
+        match self {
             Self::Json(json) | Self::Text { text: json, .. } => json,
-        })))
+        }
     }
 
     pub(crate) fn put_into(self, base: &mut Base) {

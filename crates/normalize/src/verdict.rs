@@ -3,7 +3,10 @@
 //! The two can disagree: Gemini CLI exits with 0 after an empty response, after a loop, and when it was interrupted. Success
 //! needs a clean exit and the agent's own word. The exit code is looked at first, words in messages last and as whole words.
 
+mod activity;
+mod hints;
 mod manner;
+mod stall;
 mod words;
 
 use std::time::Duration;
@@ -11,9 +14,17 @@ use std::time::Duration;
 use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Cause, Number, Text};
 
+use self::activity::TurnActivity;
+use self::hints::of_api_error;
 use self::manner::Manner;
-use self::words::{told_by_name, told_by_phrases, told_by_stderr};
+use self::stall::Trouble;
+use self::words::{told_by_name, told_by_phrases, told_by_stderr, told_by_weak_name};
 use crate::gemini::stream::shortened;
+
+pub(crate) use self::activity::Activity;
+pub use self::hints::{AgentSetup, TurnLimit};
+pub use self::stall::{Stall, StderrOrder};
+pub(crate) use self::words::INITIALIZE_REFUSED;
 
 /// How the agent's process ended, as far as the caller knows.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +43,33 @@ pub struct Ending {
     pub duration: Option<Duration>,
     /// Why the caller ended it, or could not start it. This decides.
     pub stopped: Option<Stopped>,
+    /// Whether its process ended before the caller hung up or ended it.
+    pub departure: Departure,
+    /// How the agent is set up, as far as the caller knows.
+    pub setup: AgentSetup,
+    /// What the agent was stuck in, if the caller ended it because it took too long.
+    pub stall: Option<Stall>,
+}
+
+impl Ending {
+    /// What kept an agent that took too long, if its stderr tells.
+    fn trouble(&self) -> Option<Trouble> {
+        let is_late = matches!(
+            self.stopped.as_ref()?.cause,
+            Cause::TimeoutStart | Cause::TimeoutIdle | Cause::TimeoutTotal
+        );
+        self.stall.as_ref().filter(|_| is_late)?.trouble()
+    }
+}
+
+/// Who brought about the end of an agent's process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Departure {
+    /// The caller, by hanging up or by a signal; or it is not known. Over ACP an exit code then means nothing.
+    #[default]
+    Expected,
+    /// The agent, while the caller still held the connection.
+    OwnAccord,
 }
 
 /// Why a run was ended by whoever ran it, or was not even started.
@@ -53,8 +91,43 @@ pub struct Verdict {
     last_error: Option<Text>,
     /// A warning that takes back a success, and what it means.
     spoiler: Option<(Cause, Text)>,
-    /// Nothing was said or done: headless, by its own count, no model was even asked.
+    /// Headless: by its own count, no model was asked.
     is_hollow: bool,
+    /// Over ACP: what was seen since the prompt. None where the prompt was not seen.
+    activity: Option<TurnActivity>,
+    /// What the agent's own log of the session says about the end of the turn.
+    logged: LoggedAnswer,
+    /// Over ACP: how far the agent has shown that it speaks the protocol.
+    greeting: Greeting,
+    /// The client has asked the agent to cancel.
+    is_cancelled: bool,
+}
+
+/// What an agent's own log of the session says about the end of a turn, for agents that report success over ACP where their log has no
+/// answer (Gemini CLI 0.61).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LoggedAnswer {
+    /// The log was not read.
+    #[default]
+    Unknown,
+    /// The log ends with an answer of the model.
+    Present,
+    /// The log ends with the prompt or with results of tools: no usable answer came after them.
+    Missing,
+}
+
+/// Whether a program has shown that it speaks ACP.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum Greeting {
+    /// It has said nothing yet.
+    #[default]
+    Silent,
+    /// It has answered `initialize`, or the connection was not seen from its start.
+    Done,
+    /// It has printed this instead.
+    Noise(String),
+    /// It sends our own lines back.
+    Echo,
 }
 
 /// What an agent reported at the end of a turn.
@@ -68,6 +141,8 @@ pub struct Reported {
     pub message: Option<Text>,
     /// The code of the error, an exit code or an HTTP status, where it says one.
     pub code: Option<u64>,
+    /// The agent's own count says that no token was used: no model was asked.
+    pub is_unasked: bool,
 }
 
 impl Reported {
@@ -88,8 +163,8 @@ impl Reported {
 }
 
 impl Verdict {
-    /// About a run over ACP with an agent of this family. There an agent's word is all that counts once it is given: how the process
-    /// ends after that is up to whoever ends it.
+    /// About a run over ACP with an agent of this family. There the end of the process counts only until the caller hangs up: an exit
+    /// code after that is the agent's answer to the hang-up.
     pub fn over_acp(family: &Provider) -> Self {
         let mut verdict = Self::default();
         verdict.is_of(family);
@@ -135,10 +210,47 @@ impl Verdict {
         self.is_hollow = !asked;
     }
 
-    /// Over ACP: whether anything was said or done since the prompt. Gemini CLI 0.61 ends a turn well in which the model, asked four
-    /// times, gave no answer that could be used; headless it calls the same an error.
-    pub fn answered(&mut self, answered: bool) {
-        self.is_hollow = !answered;
+    /// Over ACP: the agent was given a prompt. What it does from now on is looked at.
+    pub(crate) fn prompted(&mut self) {
+        self.activity = Some(TurnActivity::default());
+        self.greeting = Greeting::Done;
+    }
+
+    /// Over ACP: the agent did something.
+    pub(crate) fn did(&mut self, activity: Activity) {
+        if let Some(turn) = &mut self.activity {
+            turn.note(activity);
+        }
+    }
+
+    /// What the agent's own log says about the end of the turn. Only a log that was written to its end counts: an answer that is
+    /// [`Missing`](LoggedAnswer::Missing) takes back a success.
+    pub fn logged_answer(&mut self, logged: LoggedAnswer) {
+        self.logged = logged;
+    }
+
+    /// Over ACP: the agent has answered `initialize`.
+    pub(crate) fn greeted(&mut self) {
+        self.greeting = Greeting::Done;
+    }
+
+    /// Over ACP: the agent printed something that is no message. What it printed first is kept if it has not answered yet.
+    pub(crate) fn printed(&mut self, line: &str) {
+        if self.greeting == Greeting::Silent {
+            self.greeting = Greeting::Noise(shortened(line.trim()).into_owned());
+        }
+    }
+
+    /// Over ACP: the agent asked us to initialise, which is our own request coming back.
+    pub(crate) fn echoed(&mut self) {
+        if self.greeting != Greeting::Done {
+            self.greeting = Greeting::Echo;
+        }
+    }
+
+    /// The client has asked the agent to cancel its turn.
+    pub(crate) fn cancelled(&mut self) {
+        self.is_cancelled = true;
     }
 
     /// True once the agent has reported how it went.
@@ -150,10 +262,6 @@ impl Verdict {
     pub fn judge(&self, ending: &Ending) -> RunEnd {
         let cause = self.cause(ending);
         let failed = cause != Cause::EndTurn;
-        let special = match &ending.stopped {
-            Some(stopped) => stopped.hint.clone(),
-            None => self.is_too_large(&cause).then(|| TOO_LARGE.to_owned()),
-        };
         RunEnd {
             outcome: cause.outcome(),
             exit_code: cause.exit_code(),
@@ -164,14 +272,57 @@ impl Verdict {
                 .map(|time| Number::from(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))),
             message: failed.then(|| self.message(&cause, ending)),
             evidence: self.evidence(ending),
-            hint: special.or_else(|| self.manner.hint(&cause, ending)),
+            hint: self.hint(&cause, ending),
+            warnings: self.warnings(&cause),
             cause,
         }
     }
 
+    fn hint(&self, cause: &Cause, ending: &Ending) -> Option<String> {
+        if let Some(trouble) = ending.trouble() {
+            return trouble.hint.map(str::to_owned);
+        }
+        if let Some(stopped) = &ending.stopped
+            && stopped.hint.is_some()
+        {
+            return stopped.hint.clone();
+        }
+        let special = match cause {
+            _ if ending.stopped.is_some() => None,
+            _ if self.is_too_large(cause) => Some(TOO_LARGE),
+            _ if !self.speaks_acp() => Some(NO_ACP),
+            Cause::ApiError => self.hint_of_api(),
+            _ => None,
+        };
+        let special = special.map(str::to_owned);
+        special.or_else(|| self.manner.hint(cause, ending))
+    }
+
+    fn hint_of_api(&self) -> Option<&'static str> {
+        let status = self.result.as_ref().and_then(|result| result.code);
+        let message = self.reported_message();
+        of_api_error(status, message.as_ref().map(Text::to_str).as_deref()?)
+    }
+
+    /// What a run that went well should not hide.
+    fn warnings(&self, cause: &Cause) -> Vec<String> {
+        let ends_in_call = self.activity.is_some_and(TurnActivity::ends_in_call);
+        if *cause == Cause::EndTurn && ends_in_call && self.logged != LoggedAnswer::Present {
+            return vec![ENDS_IN_CALL.to_owned()];
+        }
+        Vec::new()
+    }
+
+    /// False for a program over ACP that said something, but nothing of the protocol.
+    fn speaks_acp(&self) -> bool {
+        let is_acp = matches!(self.manner, Manner::Acp { .. });
+        !is_acp || !matches!(self.greeting, Greeting::Noise(_) | Greeting::Echo)
+    }
+
     fn cause(&self, ending: &Ending) -> Cause {
         if let Some(stopped) = &ending.stopped {
-            return stopped.cause.clone();
+            let trouble = ending.trouble().map(|trouble| trouble.cause);
+            return trouble.unwrap_or_else(|| stopped.cause.clone());
         }
         if let Manner::Acp { is_gemini } = self.manner {
             return self.cause_over_acp(ending, is_gemini);
@@ -201,20 +352,41 @@ impl Verdict {
     }
 
     fn cause_over_acp(&self, ending: &Ending, is_gemini: bool) -> Cause {
+        if self.greeting == Greeting::Echo {
+            return Cause::ProtocolError;
+        }
         match (&self.result, &ending.signal, ending.exit_code) {
-            (Some(result), ..) if result.is_success() && self.is_hollow => Cause::EmptyResponse,
-            (Some(result), ..) if result.is_success() => Cause::EndTurn,
+            (Some(result), ..) if result.is_success() => self.cause_of_success(ending),
+            (Some(result), ..) if is_gemini && is_loop(result, ending) => Cause::LoopDetected,
             (Some(result), ..) => result
                 .stop_reason()
                 .or_else(|| self.cause_of_status(result))
                 .or_else(|| self.told_by_words())
                 .unwrap_or(Cause::ApiError),
+            (None, None, None | Some(0)) if !self.speaks_acp() => Cause::ProtocolError,
             (None, None, None | Some(0)) => Cause::NoResult,
-            (None, None, Some(code)) if is_gemini => {
-                self.cause_of_exit(code).unwrap_or(Cause::AgentCrashed)
+            (None, None, Some(code)) => {
+                let told = is_gemini.then(|| self.cause_of_exit(code)).flatten();
+                told.or_else(|| told_by_stderr(&ending.stderr))
+                    .unwrap_or(Cause::AgentCrashed)
             }
-            (None, ..) => Cause::AgentCrashed,
+            (None, Some(_), _) => Cause::AgentCrashed,
         }
+    }
+
+    /// Over ACP, the agent says that its turn ended well.
+    fn cause_of_success(&self, ending: &Ending) -> Cause {
+        if has_crashed(ending) {
+            Cause::AgentCrashed
+        } else if self.has_no_answer() {
+            Cause::EmptyResponse
+        } else {
+            Cause::EndTurn
+        }
+    }
+
+    fn has_no_answer(&self) -> bool {
+        self.activity.is_some_and(TurnActivity::is_empty) || self.logged == LoggedAnswer::Missing
     }
 
     /// Gemini puts the HTTP status of its API where the protocol has its own codes, which have names.
@@ -258,8 +430,11 @@ impl Verdict {
         if let Some(cause) = error_type.and_then(told_by_name) {
             return Some(cause);
         }
-        let words = self.reported_message()?.to_str().to_lowercase();
-        told_by_phrases(&words)
+        let words = self.reported_message();
+        let words = words.map(|words| words.to_str().to_lowercase());
+        words
+            .and_then(|words| told_by_phrases(&words))
+            .or_else(|| error_type.and_then(told_by_weak_name))
     }
 
     fn reported_message(&self) -> Option<Text> {
@@ -278,13 +453,14 @@ impl Verdict {
     /// What the caller decided, else the agent's own words, else what it complained about, else the cause in words.
     fn message(&self, cause: &Cause, ending: &Ending) -> Text {
         if let Some(stopped) = &ending.stopped {
-            return stopped.message.clone().into();
+            let message = &stopped.message;
+            return match ending.trouble() {
+                Some(trouble) => format!("{message}: {}", trouble.message).into(),
+                None => message.clone().into(),
+            };
         }
-        if self.is_too_large(cause) {
-            return Text::from("the agent reported success, but asked no model and said nothing");
-        }
-        if self.is_hollow_success(cause) {
-            return Text::from("the agent ended its turn well, but said nothing and did nothing");
+        if let Some(words) = self.described(cause, ending) {
+            return Text::from(words);
         }
         let spoilt = self
             .spoiler
@@ -295,6 +471,60 @@ impl Verdict {
             .or_else(|| self.reported_message())
             .or_else(|| self.complaint(cause, ending).map(Text::from))
             .unwrap_or_else(|| cause.described().to_owned().into())
+    }
+
+    /// The cause in words that are more exact than its own, where the agent has none or wrong ones.
+    fn described(&self, cause: &Cause, ending: &Ending) -> Option<String> {
+        let words = match cause {
+            Cause::MaxTokens if self.is_unasked() => {
+                "the prompt, with all that belongs to it, is larger than the model can take: no model was asked"
+            }
+            _ if self.is_too_large(cause) => {
+                "the agent reported success, but asked no model and said nothing"
+            }
+            Cause::EmptyResponse if self.is_hollow_success(cause) => self.emptiness(),
+            Cause::ProtocolError => match &self.greeting {
+                Greeting::Noise(line) => {
+                    return Some(format!("the agent does not speak ACP: it printed `{line}`"));
+                }
+                Greeting::Echo => "the agent does not speak ACP: it sends our own lines back",
+                Greeting::Silent | Greeting::Done => return None,
+            },
+            Cause::CancelledByClient if self.has_cancelled_itself() => {
+                "the agent ended its turn as cancelled, though nobody had asked it to"
+            }
+            Cause::AgentCrashed if self.has_succeeded() && has_crashed(ending) => {
+                return Some(format!("{} after it had ended its turn", ended(ending)?));
+            }
+            _ => return None,
+        };
+        Some(words.to_owned())
+    }
+
+    /// What an empty response lacks.
+    fn emptiness(&self) -> &'static str {
+        let activity = self.activity.unwrap_or_default();
+        if activity.has_only_thoughts() {
+            "the agent ended its turn well, but only thought and gave no answer"
+        } else if activity.is_empty() {
+            "the agent ended its turn well, but said nothing and did nothing"
+        } else {
+            "the agent ended its turn well, but its own log has no answer after the last call"
+        }
+    }
+
+    /// Over ACP the client's wish to cancel is seen.
+    fn has_cancelled_itself(&self) -> bool {
+        let is_acp = matches!(self.manner, Manner::Acp { .. });
+        is_acp && self.result.is_some() && !self.is_cancelled
+    }
+
+    fn is_unasked(&self) -> bool {
+        self.result.as_ref().is_some_and(|result| result.is_unasked)
+    }
+
+    fn has_succeeded(&self) -> bool {
+        self.result.as_ref().is_some_and(Reported::is_success)
     }
 
     /// What is to be said when the agent said nothing about it. Over ACP its last word counts, not how its process ended after that.
@@ -312,14 +542,15 @@ impl Verdict {
         }
     }
 
-    /// Headless, that is what a success without a word means.
+    /// Headless, that is what a success without a word means. Over ACP the agent says `max_tokens` where it asked no model.
     fn is_too_large(&self, cause: &Cause) -> bool {
-        self.manner == Manner::Headless && self.is_hollow_success(cause)
+        let is_headless = self.manner == Manner::Headless && self.is_hollow_success(cause);
+        is_headless || (*cause == Cause::MaxTokens && self.is_unasked())
     }
 
     fn is_hollow_success(&self, cause: &Cause) -> bool {
-        let is_success = self.result.as_ref().is_some_and(Reported::is_success);
-        is_success && self.is_hollow && *cause == Cause::EmptyResponse
+        let is_hollow = self.is_hollow || self.has_no_answer();
+        self.has_succeeded() && is_hollow && *cause == Cause::EmptyResponse
     }
 
     fn evidence(&self, ending: &Ending) -> Vec<String> {
@@ -336,6 +567,9 @@ impl Verdict {
                 error_type: Some(name),
                 ..
             }) => evidence.push(format!("its result says `{status}`: {name}")),
+            Some(Reported { status, .. }) if status.is_empty() => {
+                evidence.push("its result does not say how it went".to_owned());
+            }
             Some(Reported { status, .. }) => evidence.push(format!("its result says `{status}`")),
             None if was_started(ending) => evidence.push("it gave no result".to_owned()),
             None => {}
@@ -345,6 +579,15 @@ impl Verdict {
         } else if let Some(text) = &self.last_error {
             evidence.push(format!("it reported: {text}"));
         }
+        if let Greeting::Noise(line) = &self.greeting
+            && ending.stopped.is_some()
+        {
+            evidence.push(format!("it printed `{line}`, which is not ACP"));
+        }
+        if let (Some(stopped), Some(trouble)) = (&ending.stopped, ending.trouble()) {
+            evidence.push(format!("it was ended by a timeout ({})", stopped.cause));
+            evidence.push(format!("its stderr says: {}", trouble.line));
+        }
         evidence.extend(ending.remarks.iter().cloned());
         evidence
     }
@@ -352,6 +595,31 @@ impl Verdict {
 
 const TOO_LARGE: &str =
     "is the prompt, with all that belongs to it, larger than the model can take?";
+
+const NO_ACP: &str = "does its command lack an argument, such as `--acp`?";
+
+const ENDS_IN_CALL: &str =
+    "the turn ended with a tool call: the agent said nothing after it, and may have broken off";
+
+/// Gemini CLI 0.61 has one stop reason for its limit of turns and for a loop that it detected. Without a limit it was a loop.
+fn is_loop(result: &Reported, ending: &Ending) -> bool {
+    result.status == "max_turn_requests" && ending.setup.turn_limit == TurnLimit::Unlimited
+}
+
+/// The agent's process died, or failed, while it was still wanted.
+fn has_crashed(ending: &Ending) -> bool {
+    let has_failed = ending.signal.is_some() || ending.exit_code.is_some_and(|code| code != 0);
+    ending.departure == Departure::OwnAccord && has_failed
+}
+
+/// How the process ended, in words.
+fn ended(ending: &Ending) -> Option<String> {
+    match (&ending.signal, ending.exit_code) {
+        (Some(signal), _) => Some(format!("the agent was ended by {signal}")),
+        (None, Some(code)) => Some(format!("the agent exited with code {code}")),
+        (None, None) => None,
+    }
+}
 
 /// A run that was refused before it began can have no result.
 fn was_started(ending: &Ending) -> bool {

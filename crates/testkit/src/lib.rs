@@ -12,5 +12,8 @@ pub mod fuzz;
 pub mod gemini;
 pub mod golden;
 pub mod mutate;
+pub mod patience;
 pub mod recorded;
 pub mod sessions;
+#[cfg(target_os = "linux")]
+pub mod work;

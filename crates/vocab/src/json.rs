@@ -232,6 +232,11 @@ impl TextBuilder {
         Text(Repr::Token(built(&self.token)))
     }
 
+    /// True if there is no character in it.
+    pub fn is_empty(&self) -> bool {
+        self.token.len() <= 2
+    }
+
     /// How many bytes its token takes.
     pub fn size(&self) -> usize {
         self.token.len()

@@ -33,7 +33,7 @@ open_enum! {
         MaxTokens = "max_tokens",
         /// The agent noticed that it went in circles.
         LoopDetected = "loop_detected",
-        /// A budget of ours was used up.
+        /// A budget of ours was used up, or could not be checked.
         Budget = "budget",
         /// The API's rate limit; trying again later helps.
         QuotaRetryable = "quota_retryable",
@@ -115,7 +115,7 @@ impl Cause {
             Self::MaxTurns => "the limit of turns was reached",
             Self::MaxTokens => "the limit of tokens was reached",
             Self::LoopDetected => "the agent went in circles and was stopped",
-            Self::Budget => "the budget was used up",
+            Self::Budget => "the budget ended the run",
             Self::QuotaRetryable => "the API's rate limit was hit",
             Self::QuotaTerminal => "the account's quota is used up",
             Self::AgentCrashed => "the agent died",
@@ -150,6 +150,13 @@ impl Cause {
             Self::QuotaRetryable => "wait a little and try again",
             Self::QuotaTerminal => "wait for the quota to reset, or use another account or model",
             Self::BadConfig => "check settings.json: the agent's own message names the place",
+            Self::Sandbox => {
+                "is the sandbox image there? GEMINI_SANDBOX_IMAGE names another; without --sandbox none is needed"
+            }
+            Self::LoopDetected => {
+                "say more exactly what is wanted, or set `model.disableLoopDetection` in settings.json"
+            }
+            Self::Refusal => "the model would not answer: rephrase the prompt",
             Self::AgentMissing => "install it with `npm install -g @google/gemini-cli`",
             Self::EmptyResponse => "often transient: try again",
             Self::NoResult => {

@@ -1,4 +1,5 @@
-//! What a hook costs over starting the same shell command directly, in a small process and in one of 1 GB.
+//! What a hook costs over starting the same shell command directly, in a small process and in one of 1 GB, and how
+//! late the results of hooks are that do not want to end.
 //!
 //! Both are run in one process by an example of the crate that runs hooks (`hook_cost`), which takes turns and reads the kernel's
 //! account of itself and its children. Each hook is compared with the commands right before and after it: the machine is shared.
@@ -12,6 +13,9 @@ use crate::workspace::{Workspace, run as run_shown};
 
 /// How much dearer a hook may be.
 const MOST: f64 = 1.15;
+
+/// How late the results of twenty hooks may be that do not want to end, in milliseconds.
+const LATEST: f64 = 100.0;
 
 /// Hooks in a turn: few, for the next turn to find the machine as it was.
 const COUNT: &str = "20";
@@ -43,7 +47,7 @@ pub(super) fn build(workspace: &Workspace) -> Result<()> {
 pub(super) fn report(workspace: &Workspace, rounds: u32) -> Result<Verdict> {
     let program = workspace.target.join("release/examples/hook_cost");
     println!(
-        "## Hooks\n\n| process | directly, µs CPU | as a hook, µs CPU | times |\n|---|---:|---:|---:|"
+        "## Hooks\n\n| process | directly, µs CPU | as a hook, µs CPU | times | 20 stubborn ones, ms late |\n|---|---:|---:|---:|---:|"
     );
     let mut verdict = Verdict::default();
     for ballast in BALLASTS {
@@ -61,14 +65,21 @@ pub(super) fn report(workspace: &Workspace, rounds: u32) -> Result<Verdict> {
             .split_ascii_whitespace()
             .map(str::parse)
             .collect::<Result<_, _>>()?;
-        let [direct, again, hook, times, control] = numbers[..] else {
+        let [direct, again, hook, times, control, late] = numbers[..] else {
             anyhow::bail!("`hook_cost` printed {printed:?}");
         };
-        println!("| {ballast} MB | {direct:.0} ({again:.0}) | {hook:.0} | {times:.2} |");
+        println!(
+            "| {ballast} MB | {direct:.0} ({again:.0}) | {hook:.0} | {times:.2} | {late:.0} |"
+        );
         if control_off(1.0, control) > NOISE {
             verdict
                 .doubts
                 .push(format!("the direct starts at {ballast} MB differ too much"));
+        }
+        if late > LATEST {
+            verdict.misses.push(format!(
+                "stubborn hooks at {ballast} MB are {late:.0} ms late"
+            ));
         }
         if times > MOST {
             verdict.misses.push(format!(

@@ -115,7 +115,7 @@ pub(crate) struct Common {
         allow_negative_numbers = true
     )]
     pub(in crate::commands) idle_timeout: Option<f64>,
-    /// How long the agent may take to end once it is asked to [default: 5]
+    /// How long the agent may take to end once the run is cancelled or late; then it is killed [default: 5]
     #[arg(
         long,
         value_name = "SECONDS",
@@ -123,7 +123,8 @@ pub(crate) struct Common {
         allow_negative_numbers = true
     )]
     pub(in crate::commands) grace: Option<f64>,
-    /// What the run may use up: `tokens=N,cost=X,tool-calls=N,turns=N`, any of them. More ends it
+    /// What the run may use up: `tokens=N,cost=X,tool-calls=N,turns=N`, any of them. More ends it, once the agent reports it: tokens
+    /// and cost often only at the end of a turn
     #[arg(long, value_name = "LIMITS", help_heading = "Bounds")]
     pub(in crate::commands) budget: Option<String>,
     /// What becomes of a run whose agent does not report what the budget limits: `fail` or `warn` [default: fail]

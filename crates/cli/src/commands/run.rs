@@ -5,6 +5,7 @@ mod asking;
 mod job;
 mod present;
 pub(super) mod signals;
+mod stdin;
 
 pub(super) use args::{Args, With};
 pub(super) use present::explain;

@@ -7,14 +7,30 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use lapidary::render::live::Size;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, geteuid, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Stdin as the file that it is.
 pub(crate) fn stdin() -> io::Result<File> {
     io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// Whether a read would return now, with bytes or with the end. Waits so long for it.
+pub(crate) fn is_readable(file: &File, time: Duration) -> io::Result<bool> {
+    let end = Instant::now() + time;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&left)) {
+            Err(Errno::INTR) => {}
+            ready => return Ok(ready? > 0),
+        }
+    }
 }
 
 /// Stdout as the file that it is.
@@ -61,10 +77,7 @@ pub(crate) fn stop() {
 /// True if stdin was a terminal that nobody is behind any more.
 pub(crate) fn is_terminal_gone() -> bool {
     let stdin = rustix::stdio::stdin();
-    matches!(
-        rustix::termios::tcgetattr(stdin),
-        Err(rustix::io::Errno::IO)
-    )
+    matches!(rustix::termios::tcgetattr(stdin), Err(Errno::IO))
 }
 
 /// The name of a directory of this user among everybody's files.

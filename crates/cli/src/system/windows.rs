@@ -7,6 +7,7 @@ use std::os::windows::io::AsHandle as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use lapidary::render::live::Size;
 use tokio::signal::windows::{CtrlBreak, CtrlC, ctrl_break, ctrl_c};
@@ -14,6 +15,12 @@ use tokio::signal::windows::{CtrlBreak, CtrlC, ctrl_break, ctrl_c};
 /// Stdin as the file that it is. What is typed at a console comes in its code page then, not in UTF-8.
 pub(crate) fn stdin() -> io::Result<File> {
     io::stdin().as_handle().try_clone_to_owned().map(File::from)
+}
+
+/// Whether a read would return now. Nothing tells here, so nothing is read that may never come.
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+pub(crate) fn is_readable(_: &File, _: Duration) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// Stdout through the standard library, which knows how to write to a console.

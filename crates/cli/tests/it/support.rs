@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
 
-/// How long anything may take that takes milliseconds.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) use lapidary_testkit::patience::HANG as DEADLINE;
 
 /// How a command went.
 #[derive(Debug, PartialEq)]

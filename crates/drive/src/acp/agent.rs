@@ -174,6 +174,16 @@ impl Process {
         self.log.describe(manifest)
     }
 
+    /// How long its stderr was when it last said anything.
+    pub(crate) fn complained_before(&self) -> u64 {
+        self.log.complained_before()
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn has_ended(&self) -> Option<Ended> {
+        *self.ended.borrow()
+    }
+
     /// Ends the agent, in steps: once its stdin is closed it has so long to end by itself; then it is asked to end, and after the grace it
     /// is ended with everything that it started. Returns when nothing is left; none only if the runtime is going down. What was
     /// said until then can still be observed.
@@ -199,6 +209,46 @@ impl Process {
             .await
             .ok()
             .and_then(|ended| *ended)
+    }
+}
+
+/// A process without a process behind it, for tests: it shows what it is ordered, and ends when the test says so.
+#[cfg(test)]
+pub(crate) struct FakeProcess {
+    orders: watch::Receiver<Order>,
+    departed: watch::Sender<Option<Ended>>,
+}
+
+#[cfg(test)]
+impl FakeProcess {
+    pub(crate) fn new() -> (Process, Self) {
+        let (orders, ordered) = watch::channel(Order::Live);
+        let (departed, ended) = watch::channel(None);
+        let process = Process {
+            pid: 0,
+            log: Arc::new(Log::new(Limits::default(), None)),
+            orders: Arc::new(orders),
+            ended,
+        };
+        let fake = Self {
+            orders: ordered,
+            departed,
+        };
+        (process, fake)
+    }
+
+    /// Waits until it is asked to end, and ends. Returns how long it would have had; none if it was to end at once.
+    pub(crate) async fn obey(mut self) -> Option<Duration> {
+        let grace = match next(&mut self.orders).await {
+            Order::Stop(grace) => Some(grace),
+            Order::Live | Order::Kill => None,
+        };
+        self.departed.send_replace(Some(Ended {
+            exit: None,
+            leftover: 0,
+            immortal: 0,
+        }));
+        grace
     }
 }
 

@@ -85,6 +85,37 @@ impl Observer {
         }
     }
 
+    /// How many bytes were said and not looked at yet, with the ends of their lines.
+    pub(crate) fn backlog(&self) -> u64 {
+        let (lines, bytes) = self.playback.as_ref().map_or((0, 0), Playback::left);
+        let state = self.log.state();
+        let kept = state.kept.iter().map(Kept::amount);
+        let kept = kept.map(|(lines, bytes)| lines + bytes);
+        lines + bytes + kept.sum::<u64>()
+    }
+
+    /// Looks at nothing any more. Returns once the connection is over: how many lines were not looked at, and how many bytes they have.
+    pub(crate) async fn skip_rest(&mut self) -> (u64, u64) {
+        let (mut lines, mut bytes) = self.playback.take().map_or((0, 0), |it| it.left());
+        loop {
+            let (kept, is_over) = self.take_kept();
+            for (more, size) in kept.iter().map(Kept::amount) {
+                lines += more;
+                bytes += size;
+            }
+            if is_over {
+                return (lines, bytes);
+            }
+            self.log.news.notified().await;
+        }
+    }
+
+    fn take_kept(&self) -> (VecDeque<Kept>, bool) {
+        let mut state = self.log.state();
+        state.bytes = 0;
+        (std::mem::take(&mut state.kept), state.is_over)
+    }
+
     fn kept(&self) -> Next {
         let mut state = self.log.state();
         let Some(kept) = state.kept.pop_front() else {
@@ -160,6 +191,14 @@ enum Kept {
 }
 
 impl Kept {
+    /// How many lines it is, and how many bytes they have.
+    fn amount(&self) -> (u64, u64) {
+        match self {
+            Self::Whole(observed) => (1, length(&observed.traffic)),
+            Self::Passage(passage) => (passage.lines, passage.bytes),
+        }
+    }
+
     fn size(&self) -> usize {
         match self {
             Self::Whole(observed) => size(&observed.traffic),
@@ -237,6 +276,12 @@ impl Log {
         if let Some(tape) = &mut self.state().tape {
             tape.hung_up();
         }
+    }
+
+    /// How long stderr was when the agent last said anything.
+    pub(super) fn complained_before(&self) -> u64 {
+        let state = self.state();
+        state.tape.as_ref().map_or(0, Tape::complained_before)
     }
 
     /// Notes how far the agent's stderr has grown.

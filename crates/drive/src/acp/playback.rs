@@ -99,6 +99,12 @@ impl Playback {
         self.passage = Some(passage);
     }
 
+    /// How many lines are left of the passage, and how many bytes they have.
+    pub(super) fn left(&self) -> (u64, u64) {
+        let passage = self.passage.as_ref();
+        passage.map_or((0, 0), |passage| (passage.lines, passage.bytes))
+    }
+
     /// The next line of the passage. None if there is none left.
     pub(super) fn next(&mut self) -> Option<Observed> {
         let mut passage = self.passage.take()?;

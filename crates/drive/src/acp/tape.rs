@@ -23,6 +23,8 @@ pub(super) struct Tape {
     stderr: File,
     /// How far stderr had grown when it was last looked at, and when that was.
     complained: u64,
+    /// The same, when the agent last said anything.
+    complained_before: u64,
     looked: Duration,
     /// What is not written yet, and when it last was.
     moments: Vec<Moment>,
@@ -52,6 +54,7 @@ impl Tape {
             stderr: recorder.channel(STDERR)?,
             recorder,
             complained: 0,
+            complained_before: 0,
             looked: Duration::ZERO,
             moments: Vec::new(),
             noted: Duration::ZERO,
@@ -73,6 +76,7 @@ impl Tape {
         if self.recorder.elapsed().saturating_sub(self.looked) > OFTEN {
             self.look_at_stderr()?;
         }
+        self.complained_before = self.complained;
         self.grew(bytes.len() as u64)?;
         let written = self.stdout.write_all(bytes);
         written.map_err(unrecorded)?;
@@ -106,6 +110,11 @@ impl Tape {
             stdin: open(STDIN)?,
             stdout: open(STDOUT)?,
         })
+    }
+
+    /// How long stderr was when the agent last said anything.
+    pub(super) fn complained_before(&self) -> u64 {
+        self.complained_before
     }
 
     /// Whether something could not be recorded.

@@ -11,7 +11,7 @@ mod trust;
 
 pub use crate::config::{ApprovalMode, PermissionMode};
 pub use capabilities::{capabilities, metadata};
-pub(crate) use extra::skips_trust;
+pub(crate) use extra::{asks_for_sandbox, skips_trust};
 pub use launch::{Delivery, Invocation, Launch, Spoken, Stdin, Transport, prepare, prepare_acp};
 pub use problem::LaunchError;
 pub use prompt::{Prompt, STDIN_LIMIT};

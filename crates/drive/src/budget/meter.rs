@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
+use lapidary_home::sessions::{Prices, price};
 use lapidary_json::Token;
 use lapidary_vocab::event::{StreamDeltaKind, TextKind, TurnComplete};
-use lapidary_vocab::usage::TokenUsage;
+use lapidary_vocab::stats::TokenCounts;
+use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
 use lapidary_vocab::{Body, Event, Number, Text};
 
 use super::Budget;
@@ -22,7 +24,15 @@ pub struct Exceeded {
     pub allowed: String,
     /// How much was used.
     pub used: String,
+    /// How that is known, if it is not as one would expect.
+    pub basis: Option<&'static str>,
 }
+
+/// Said of tokens that were over the limit before anybody could tell.
+const AT_TURN_END: &str = "the agent reports its tokens only at the end of a turn";
+
+/// Said of money that the agent does not report.
+const BY_PRICES: &str = "the agent reports no cost: tokens by Lapidary's price table";
 
 impl fmt::Display for Exceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,11 +40,16 @@ impl fmt::Display for Exceeded {
             limit,
             allowed,
             used,
+            basis,
         } = self;
         write!(
             f,
             "the budget of {limit}={allowed} is exceeded: {used} so far"
-        )
+        )?;
+        match basis {
+            Some(basis) => write!(f, " ({basis})"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -43,7 +58,8 @@ impl fmt::Display for Exceeded {
 /// * Tokens: an agent reports steps, whole turns, or both. Steps add up; a turn that reports more than its steps adds the rest.
 ///   How full the context is (`used` of `size`) is no use of tokens and does not count.
 /// * Money: over ACP it is the session's so far, so the last figure counts, without what a session that goes on had cost before its
-///   first prompt in this run; elsewhere turns add up.
+///   first prompt in this run; elsewhere turns add up. Where an agent reports none, its tokens are priced by the table that comes
+///   with the program, if that has all of their models.
 /// * History that is replayed was paid for by another run.
 #[derive(Debug, Clone, Default)]
 pub struct Meter {
@@ -54,6 +70,11 @@ pub struct Meter {
     turns: u64,
     sessions: BTreeMap<String, Session>,
     ended_without: Unreported,
+    /// Tokens came only with the end of a turn.
+    is_late: bool,
+    /// Some of the cost is by our own prices.
+    is_priced: bool,
+    prices: Option<Prices>,
     /// Somebody has asked for something in this run.
     is_prompted: bool,
 }
@@ -93,6 +114,7 @@ impl Meter {
     pub fn new(budget: Budget) -> Self {
         Self {
             budget,
+            prices: budget.cost.map(|_| Prices::shipped()),
             ..Self::default()
         }
     }
@@ -147,6 +169,7 @@ impl Meter {
                 limit,
                 allowed: allowed.to_string(),
                 used: used.to_string(),
+                basis: (limit == "tokens" && self.is_late).then_some(AT_TURN_END),
             })
         };
         let calls = self.tool_calls.len() as u64;
@@ -164,6 +187,7 @@ impl Meter {
             limit: "cost",
             allowed: allowed.to_string(),
             used: cost.to_string(),
+            basis: self.is_priced.then_some(BY_PRICES),
         })
     }
 
@@ -233,16 +257,32 @@ impl Meter {
         let reported = turn.usage.as_ref().and_then(tokens);
         let rest = reported.unwrap_or(0).saturating_sub(steps.unwrap_or(0));
         self.tokens = self.tokens.saturating_add(rest);
+        self.is_late |= rest > 0 && steps.is_none();
         self.ended_without.tokens |= reported.or(steps).is_none();
         let requests = turn.num_turns.as_ref().and_then(Number::u64);
         self.turns += requests.unwrap_or(0).saturating_sub(answers);
         if is_paid {
             return;
         }
-        match turn.cost_usd.as_ref().and_then(amount) {
-            Some(cost) => self.cost_of_turns += cost,
-            None => self.ended_without.cost = true,
+        if let Some(cost) = turn.cost_usd.as_ref().and_then(amount) {
+            self.cost_of_turns += cost;
+        } else if let Some(cost) = self.priced(turn) {
+            self.cost_of_turns += cost;
+            self.is_priced = true;
+        } else {
+            self.ended_without.cost = true;
         }
+    }
+
+    /// What a turn costs by our prices, if they have every model that it used.
+    fn priced(&self, turn: &TurnComplete) -> Option<f64> {
+        let prices = self.prices.as_ref()?;
+        let models = turn.model_usage.iter();
+        let costs = models.map(|(model, used)| Some(price(&counts(used), prices.of(model)?)));
+        let costs: Option<Vec<f64>> = costs.collect();
+        costs
+            .filter(|costs| !costs.is_empty())
+            .map(|costs| costs.iter().sum())
     }
 }
 
@@ -268,6 +308,21 @@ fn session_cost(event: &Event) -> Option<f64> {
 
 fn amount(number: &Number) -> Option<f64> {
     number.to_string().parse().ok()
+}
+
+/// Thoughts are counted only in the total.
+fn counts(used: &ModelTokenUsage) -> TokenCounts {
+    let count = |number: &Option<Number>| number.as_ref().and_then(Number::u64).unwrap_or(0);
+    let (input, output) = (count(&used.input_tokens), count(&used.output_tokens));
+    let total = count(&used.total_tokens).max(input.saturating_add(output));
+    TokenCounts {
+        input,
+        output,
+        cached: count(&used.cache_read_tokens),
+        thoughts: total - input.saturating_add(output),
+        tool: 0,
+        total,
+    }
 }
 
 fn tokens(usage: &TokenUsage) -> Option<u64> {

@@ -5,9 +5,7 @@ use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 use super::Patient;
 use super::ask::{Answer, ask};
 use crate::agents::{Version, gemini};
-use crate::detect::{
-    self, Environment, Found, GEMINI_CLI_PATH, NotFound, Refusal, Tried, parse_version_output,
-};
+use crate::detect::{self, Environment, Found, NotFound, Refusal, Tried, parse_version_output};
 use crate::process::{Command, Exit};
 
 const UPDATE: &str = "update it with `npm install -g @google/gemini-cli`";
@@ -18,27 +16,33 @@ pub(super) fn installed(environment: &Environment, detected: &Result<Found, NotF
     let found = match detected {
         Ok(found) => found,
         Err(missing) => {
-            return check(CheckState::Problem, "Gemini CLI was not found".to_owned())
+            let is_named = missing.tried.iter().any(is_named);
+            let message = if is_named {
+                missing.to_string()
+            } else {
+                "Gemini CLI was not found".to_owned()
+            };
+            return check(CheckState::Problem, message)
                 .remedy(missing.hint())
                 .details(missing.tried.iter().map(tried));
         }
     };
     let message = format!("Gemini CLI at `{}`, {}", found.path.display(), found.how);
-    let check = match found.passed_over() {
-        None => check(CheckState::Ok, message),
-        Some(_) => check(CheckState::Warning, message)
-            .remedy(format!("correct {GEMINI_CLI_PATH}, or unset it")),
-    };
     let news = found.tried.iter().filter(|tried| is_news(tried));
     let others = detect::others(environment, found);
-    check
+    check(CheckState::Ok, message)
         .details(news.map(tried))
         .details(others.iter().map(also))
 }
 
-/// A place where there is nothing is no news, unless somebody pointed there.
+/// A place where there is nothing is no news.
 fn is_news(tried: &Tried) -> bool {
-    tried.refused != Refusal::Missing || matches!(tried.how, detect::How::Variable(_))
+    tried.refused != Refusal::Missing
+}
+
+/// Whether a variable names this place.
+fn is_named(tried: &Tried) -> bool {
+    matches!(tried.how, detect::How::Variable(_))
 }
 
 fn tried(tried: &Tried) -> String {

@@ -48,11 +48,13 @@ pub enum JobError {
     /// The run's id cannot name a recording.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// There is no such directory to work in.
-    #[error("cannot work in `{}`: it is no directory", directory.display())]
+    /// There is no such directory to work in, or it cannot be entered.
+    #[error("cannot work in `{}`: {}", directory.display(), unenterable(.source))]
     Directory {
         /// The one that was wanted.
         directory: PathBuf,
+        /// What the system says.
+        source: io::Error,
     },
     /// The agent would refuse to work there: nobody said that the folder can be trusted.
     #[error("`{}` is not a trusted folder: {reason}", directory.display())]
@@ -88,6 +90,12 @@ pub enum JobError {
     /// Hooks are wanted, and nobody knows where the settings are.
     #[error("hooks are wanted, and there is no home to find them in")]
     NoHome,
+    /// Gemini CLI (0.61) reads its stdin to the end before it starts its sandbox, so that over ACP it would wait for ever.
+    #[error("Gemini CLI cannot use its sandbox over ACP, and {source_name} asks for it")]
+    SandboxOverAcp {
+        /// What asks for the sandbox.
+        source_name: &'static str,
+    },
     /// A prompt that is too long for stdin cannot be written to a file.
     #[error("cannot write the prompt to `{}`: {source}", path.display())]
     PromptFile {
@@ -109,6 +117,7 @@ impl JobError {
             | Self::Directory { .. } => Cause::BadInput,
             Self::Untrusted { .. } | Self::UntrustedHooks { .. } => Cause::UntrustedFolder,
             Self::HookFile { .. } | Self::NoHome => Cause::BadConfig,
+            Self::SandboxOverAcp { .. } => Cause::Sandbox,
             Self::PromptFile { .. } => Cause::Internal,
         }
     }
@@ -123,7 +132,10 @@ impl JobError {
         };
         let named = tried.iter().filter(is_worth_a_word);
         let named = named.map(|tried| format!("`{}`: {}", tried.path.display(), tried.refused));
-        let looked = format!("it was looked for in {} places", tried.len());
+        let looked = match tried.len() {
+            1 => "it was looked for there and nowhere else".to_owned(),
+            count => format!("it was looked for in {count} places"),
+        };
         named.chain([looked]).collect()
     }
 
@@ -159,9 +171,21 @@ impl JobError {
                 "correct it, or move it away; `lapidary hooks check` names what is wrong, and without `--hooks` no hook guards the agent"
                     .to_owned(),
             ),
+            Self::SandboxOverAcp { .. } => Some(
+                "`--transport stream-json` can use it, without rules, hooks of ours and questions; or leave the sandbox out"
+                    .to_owned(),
+            ),
             Self::NoHome => Some("set HOME, or GEMINI_CLI_HOME".to_owned()),
             Self::Record(_) | Self::Directory { .. } | Self::PromptFile { .. } => None,
         }
+    }
+}
+
+/// Why a directory cannot be worked in.
+fn unenterable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "it is no directory".to_owned(),
+        _ => format!("it cannot be entered: {error}"),
     }
 }
 

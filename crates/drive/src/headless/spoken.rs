@@ -262,6 +262,9 @@ impl Job {
     fn start_gemini(&self) -> Result<Started, JobError> {
         let found = detect::gemini(&self.environment)?;
         self.check_trust(&found)?;
+        if let Some(source_name) = self.sandbox_source() {
+            return Err(JobError::SandboxOverAcp { source_name });
+        }
         let spoken = gemini::prepare_acp(&Launch {
             config: &self.config,
             dir: &self.environment.dir,

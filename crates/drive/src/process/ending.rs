@@ -1,7 +1,7 @@
 //! How starting a process can fail, and how one can end.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -54,9 +54,7 @@ pub enum StartError {
 impl StartError {
     /// The same error means different things for the program and for the directory it runs in.
     pub(super) fn refused(command: &Command, source: io::Error) -> Self {
-        if let Err(error) = std::fs::read_dir(&command.directory)
-            && error.kind() != io::ErrorKind::PermissionDenied
-        {
+        if let Err(error) = enter(&command.directory) {
             return Self::Directory {
                 directory: command.directory.clone(),
                 source: error,
@@ -69,6 +67,16 @@ impl StartError {
             Self::Spawn { program, source }
         }
     }
+}
+
+/// Whether a program can run in a directory. It need not be able to list it.
+pub(crate) fn enter(directory: &Path) -> io::Result<()> {
+    if !std::fs::metadata(directory)?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    #[cfg(unix)]
+    rustix::fs::access(directory, rustix::fs::Access::EXEC_OK)?;
+    Ok(())
 }
 
 /// How a process ended.

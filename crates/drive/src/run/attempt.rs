@@ -4,16 +4,17 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lapidary_normalize::Ending;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
+use lapidary_normalize::{Ending, StderrOrder};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::RunEnd;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::ending::{AttemptError, cannot_record, disk_full, ending, recorded_end};
-use super::oversee::Overseer;
+use super::oversee::{Overseer, Watched};
 use super::request::{Request, Speech};
+use super::rest::RestLimit;
 use super::retry;
 use super::stop::Urgency;
 use super::translate::{Batch, Translator, now, stderr_tail};
@@ -118,6 +119,7 @@ impl Attempt<'_> {
         let request = self.request;
         let waiting = Waiting::default();
         let spent = Spent::new(request.budget);
+        let rest = RestLimit::default();
         recorder.describe(manifest)?;
         let input = recorder.input(&request.input)?;
         let stdio = Stdio::files(input, recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
@@ -132,6 +134,7 @@ impl Attempt<'_> {
             &waiting,
             &spent,
             self.batches,
+            &rest,
         )?;
         let watching = async {
             let (stops, must_end) = (self.stops, self.must_end);
@@ -144,9 +147,16 @@ impl Attempt<'_> {
                 stops,
                 must_end,
             )?;
-            let (ended, stopped) = overseer.watch().await;
+            let Watched {
+                ended,
+                stopped,
+                stall,
+            } = overseer.watch().await;
             let mut ending = ending(ended, stopped);
+            ending.setup = request.setup.clone();
+            ending.stall = stall.map(|stall| stall.read(&directory, StderrOrder::Live));
             ending.duration = Some(self.began.elapsed());
+            rest.set(&ending);
             // Whoever reads may take as long as they like; how the agent ended is known now.
             let over = Manifest {
                 end: Some(recorded_end(recorder.elapsed(), &ending, None)),
@@ -162,7 +172,8 @@ impl Attempt<'_> {
         if ending.stopped.is_none() && !normalizer.has_result() && is_full(&directory) {
             ending.stopped = Some(disk_full(&directory));
         }
-        if ending.stopped.is_none() && normalizer.has_result() {
+        // A run that has failed has its own cause.
+        if ending.stopped.is_none() && normalizer.judge(&ending).cause == Cause::EndTurn {
             match spent.judge(request.budget_unknown) {
                 Ok(remark) => ending.remarks.extend(remark),
                 Err(stopped) => ending.stopped = Some(stopped),

@@ -88,6 +88,7 @@ struct Headless<'a> {
 
 impl Effort for Headless<'_> {
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried {
+        self.normalizer.may_restart(number <= self.request.retries);
         let attempt = Attempt {
             request: self.request,
             number,
@@ -100,9 +101,7 @@ impl Effort for Headless<'_> {
     }
 
     fn start_over(&mut self, message: String, events: &mut Events) {
-        self.normalizer.restart(events);
-        self.normalizer
-            .note(DiagnosticKind::Retry, message, &now(), events);
+        self.normalizer.restart(message, &now(), events);
     }
 
     fn notice(&mut self, message: String, events: &mut Events) {

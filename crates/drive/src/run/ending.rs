@@ -47,10 +47,18 @@ impl AttemptError {
 pub(crate) fn cannot_record(error: &RecordError) -> Ending {
     let cause = match error {
         RecordError::Name { .. } | RecordError::Exists { .. } => Cause::BadInput,
-        RecordError::Write { .. } => Cause::Internal,
+        RecordError::Write { source, .. } if is_full_disk(source) => Cause::Internal,
+        RecordError::Write { .. } => Cause::BadInput, // the caller has named the directory, or can name another
     };
     let hint = "record elsewhere (--record-dir), or keep no recording (--no-record)";
     not_started(cause, with_sources(error), Some(hint))
+}
+
+fn is_full_disk(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 fn cannot_start(error: &StartError) -> Ending {

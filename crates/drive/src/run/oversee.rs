@@ -10,16 +10,25 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::request::{Request, Speech};
+use super::stall::StallPoint;
 use super::stop::{Urgency, wanted};
 use super::waiting::{Spent, Waiting};
 use crate::follow::{Due, Follower, Grown};
 use crate::patience::Patience;
 use crate::process::{Ended, Running};
-use crate::recording::{Recorder, STDOUT};
+use crate::recording::{Channel, Recorder, STDOUT};
 use crate::system::{is_full, read_at};
 
 /// A first line is looked for in pieces of this size.
 const PIECE: usize = 16 * 1024;
+
+/// What came of watching.
+pub(super) struct Watched {
+    pub(super) ended: Ended,
+    pub(super) stopped: Option<Stopped>,
+    /// Where the agent was stuck, if it was late.
+    pub(super) stall: Option<StallPoint>,
+}
 
 /// What watches over an attempt.
 pub(super) struct Overseer<'a> {
@@ -34,6 +43,9 @@ pub(super) struct Overseer<'a> {
     searched: Option<u64>,
     started: Instant,
     last_sign: Instant,
+    /// When stdout last grew, and how long stderr was then.
+    last_output: (Instant, u64),
+    stall: Option<StallPoint>,
     must_end: Option<Instant>,
     stops: watch::Receiver<Urgency>,
     asked: Urgency,
@@ -64,6 +76,8 @@ impl<'a> Overseer<'a> {
             searched: Some(0),
             started: now,
             last_sign: now,
+            last_output: (now, 0),
+            stall: None,
             must_end,
             stops,
             asked: Urgency::None,
@@ -74,7 +88,7 @@ impl<'a> Overseer<'a> {
     }
 
     /// Watches until the agent and everything that it started is gone.
-    pub(super) async fn watch(mut self) -> (Ended, Option<Stopped>) {
+    pub(super) async fn watch(mut self) -> Watched {
         let ended = loop {
             let deadline = self.deadline();
             // All of these can be cancelled without losing anything.
@@ -99,14 +113,21 @@ impl<'a> Overseer<'a> {
         };
         self.look().await;
         self.follower.finish();
-        (ended, self.stopped)
+        Watched {
+            ended,
+            stopped: self.stopped,
+            stall: self.stall,
+        }
     }
 
     /// How far have the files grown?
     async fn look(&mut self) {
         let recorder = &mut *self.recorder;
         let mut noted = Ok(());
+        let (mut has_output, mut complained) = (false, 0);
         let grown = self.follower.look(|channel, bytes| {
+            has_output |= channel == Channel::Out;
+            complained += if channel == Channel::Err { bytes } else { 0 };
             if noted.is_ok() {
                 noted = recorder.note(channel, bytes);
             }
@@ -115,6 +136,10 @@ impl<'a> Overseer<'a> {
             return;
         };
         self.last_sign = Instant::now();
+        if has_output {
+            // What came to both since the last look is in no order: it counts as written after the output.
+            self.last_output = (self.last_sign, grown.stderr - complained);
+        }
         self.look_for_first_line();
         if let Err(error) = noted {
             let message = format!("the run cannot be recorded any more: {error}");
@@ -181,6 +206,12 @@ impl<'a> Overseer<'a> {
         {
             return;
         }
+        let (last_output, stderr) = self.last_output;
+        self.stall = Some(StallPoint {
+            silence: last_output.elapsed(),
+            stderr,
+            has_progress: false, // the order is known
+        });
         let waiting = match self.searched {
             Some(_) if self.request.speech == Speech::Stream => "its first line".to_owned(),
             _ => self.waiting.describe(),

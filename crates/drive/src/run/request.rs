@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lapidary_normalize::Options;
+use lapidary_normalize::{AgentSetup, Options};
 
 use crate::agents::gemini::LogPlace;
 use crate::budget::{Budget, BudgetUnknown};
@@ -52,6 +52,8 @@ pub struct Request {
     pub safekeeping: Option<Safekeeping>,
     /// Where the agent logs its sessions, if it is Gemini CLI: what its output leaves out is there.
     pub session_logs: Option<LogPlace>,
+    /// How the agent is set up, for what is said about its end.
+    pub setup: AgentSetup,
 }
 
 /// What an agent writes to stdout.

@@ -6,11 +6,13 @@ use std::path::Path;
 use lapidary_normalize::gemini::output::Noise;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_vocab::Event;
+use lapidary_vocab::event::DiagnosticKind;
 use lapidary_wire::lines::{Line, LineBuffer};
 use tokio::sync::{mpsc, watch};
 
 use super::completion::Completion;
 use super::request::{Request, Speech};
+use super::rest::{RestLimit, Skipped};
 use super::waiting::{Spent, Waiting};
 use crate::follow::{CHUNK, Followed, Grown};
 use crate::recording::{STDERR, STDOUT};
@@ -30,6 +32,8 @@ pub struct Batch {
     pub stdout: Vec<u8>,
     /// The bytes that it wrote to stderr, if they were asked for.
     pub stderr: Vec<u8>,
+    /// What it wrote and nobody is told, because the run had to end. An event says so, too.
+    pub skipped: Skipped,
 }
 
 impl Batch {
@@ -51,6 +55,10 @@ pub(super) struct Translator<'a> {
     /// All of it, for an agent that writes one document.
     document: Vec<u8>,
     completion: Option<Completion>,
+    rest: &'a RestLimit,
+    /// What comes on stdout is not translated any more.
+    is_skipping: bool,
+    skipped: Skipped,
 }
 
 impl<'a> Translator<'a> {
@@ -61,6 +69,7 @@ impl<'a> Translator<'a> {
         waiting: &'a Waiting,
         spent: &'a Spent,
         batches: &'a mpsc::Sender<Batch>,
+        rest: &'a RestLimit,
     ) -> io::Result<Self> {
         Ok(Self {
             request,
@@ -76,6 +85,9 @@ impl<'a> Translator<'a> {
                 .session_logs
                 .clone()
                 .map(|place| Completion::new(place, directory)),
+            rest,
+            is_skipping: false,
+            skipped: Skipped::default(),
         })
     }
 
@@ -98,6 +110,10 @@ impl<'a> Translator<'a> {
 
     async fn read_stdout(&mut self, until: u64) -> io::Result<()> {
         while self.stdout.offset < until {
+            let left = until - self.stdout.offset;
+            if self.is_skipping || self.rest.is_over(|| left) {
+                return self.skip_stdout(until);
+            }
             let mut batch = Batch::default();
             let count = match self.request.speech {
                 Speech::Stream => self.stdout.read(self.lines.room(), until)?,
@@ -124,6 +140,25 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
+    /// Counts what is not translated any more, a line that has begun included.
+    fn skip_stdout(&mut self, until: u64) -> io::Result<()> {
+        let (mut lines, mut bytes) = (0, 0);
+        if !std::mem::replace(&mut self.is_skipping, true) {
+            lines += memchr::memchr_iter(b'\n', &self.document).count() as u64;
+            bytes += self.stdout.offset - self.lines.taken();
+        }
+        let mut last = b'\n';
+        let mut piece = vec![0; CHUNK];
+        while let count @ 1.. = self.stdout.read(&mut piece, until)? {
+            lines += memchr::memchr_iter(b'\n', &piece[..count]).count() as u64;
+            bytes += count as u64;
+            last = piece[count - 1];
+        }
+        self.lines = LineBuffer::midway(self.request.max_line);
+        self.skipped.add(lines + u64::from(last != b'\n'), bytes);
+        Ok(())
+    }
+
     async fn translate_lines(&mut self, events: &mut Vec<Event>) {
         let now = now();
         while let Some(line) = self.lines.next_line() {
@@ -138,6 +173,12 @@ impl<'a> Translator<'a> {
 
     async fn read_stderr(&mut self, until: u64) -> io::Result<()> {
         while self.request.with_bytes && self.stderr.offset < until {
+            let left = until - self.stderr.offset;
+            if self.rest.is_over(|| left) {
+                self.stderr.offset = until;
+                self.skipped.add(0, left);
+                break;
+            }
             let mut bytes = vec![0; CHUNK];
             let count = self.stderr.read(&mut bytes, until)?;
             if count == 0 {
@@ -156,6 +197,15 @@ impl<'a> Translator<'a> {
     /// The last line may lack its end, and a document is read when it is whole.
     async fn finish(&mut self) {
         let mut batch = Batch::default();
+        if !self.skipped.is_empty() {
+            batch.skipped = self.skipped;
+            let (kind, message) = (DiagnosticKind::Notice, self.skipped.to_string());
+            self.normalizer
+                .note(kind, message, &now(), &mut batch.events);
+        }
+        if self.is_skipping {
+            return self.send(batch).await; // the beginning of a line is none, nor is that of a document
+        }
         match self.request.speech {
             Speech::Stream => {
                 if let Some(line) = self.lines.last_line() {
@@ -193,7 +243,20 @@ pub(crate) fn stderr_tail(directory: &Path) -> String {
     String::from_utf8_lossy(&tail.unwrap_or_default()).into_owned()
 }
 
+/// The same, of what it wrote behind this length.
+pub(crate) fn stderr_tail_from(directory: &Path, from: u64) -> String {
+    let Ok(stderr) = Followed::open(&directory.join(STDERR)) else {
+        return String::new();
+    };
+    let length = directory.join(STDERR).metadata().map_or(0, |it| it.len());
+    let tail = stderr.tail(TAIL.min(length.saturating_sub(from)));
+    String::from_utf8_lossy(&tail).into_owned()
+}
+
 /// The time, as events carry it.
 pub(crate) fn now() -> String {
     format!("{:.3}", jiff::Timestamp::now())
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use lapidary_normalize::acp::AcpNormalizer;
-use lapidary_normalize::{Ending, Events};
-use lapidary_vocab::event::DiagnosticKind;
+use lapidary_normalize::{Ending, Events, Stall, StderrOrder};
+use lapidary_vocab::event::{DiagnosticKind, Provider};
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::Order;
 use super::answers::{self, answer_all};
@@ -27,13 +27,16 @@ use super::watcher::Watcher;
 use crate::acp::{
     Agent, Client, ConnectionError, Launch, Limits, Methods, Offered, Process, RequestError,
 };
-use crate::process::Ended;
+use crate::process::{Ended, Exit};
 use crate::recording::{self, Manifest, Recorder, STDOUT};
 use crate::run::attempt::{Tried, begin, manifest};
 use crate::run::course::{Effort, attempts, last};
 use crate::run::ending::{cannot_record, ending, recorded_end};
+use crate::run::rest::RestLimit;
+use crate::run::stall::StallPoint;
 use crate::run::stop::Urgency;
 use crate::run::{Batch, now, stderr_tail};
+use crate::signals;
 use crate::workspace::{self, Workspace};
 
 /// How long an agent has to answer anything but a prompt.
@@ -41,6 +44,12 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How long an agent has to end by itself once nobody speaks to it any more. Some never do.
 const BY_ITSELF: Duration = Duration::from_secs(2);
+
+/// The same, if the run was cancelled or took too long.
+const IN_A_HURRY: Duration = Duration::from_secs(1);
+
+/// So long an agent that has ended its turn is given to show that it died of it, before the hang-up makes any exit code possible.
+const LAST_BREATH: Duration = Duration::from_millis(50);
 
 /// What there is to do.
 pub(super) enum Script {
@@ -128,6 +137,8 @@ struct Talking<'a> {
 
 impl Effort for Talking<'_> {
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried {
+        let may_restart = number <= self.request.run.retries;
+        self.normalizer.may_restart(may_restart);
         let (ending, recording, has_spoken, has_output) = match begin(&self.request.run, number) {
             Ok(recorder) => self.record(recorder, must_end).await,
             Err(error) => (cannot_record(&error), None, false, false),
@@ -142,9 +153,7 @@ impl Effort for Talking<'_> {
     }
 
     fn start_over(&mut self, message: String, events: &mut Events) {
-        self.normalizer.restart(events);
-        self.normalizer
-            .note(DiagnosticKind::Retry, message, &now(), events);
+        self.normalizer.restart(message, &now(), events);
     }
 
     fn notice(&mut self, message: String, events: &mut Events) {
@@ -167,6 +176,7 @@ impl Talking<'_> {
         let (mut ending, has_spoken) = self.speak(recorder, &manifest, must_end).await;
         ending.duration = Some(self.began.elapsed());
         ending.stderr = stderr_tail(&directory);
+        ending.setup = self.request.run.setup.clone();
         let judged = self.normalizer.judge(&ending);
         manifest.end = Some(recorded_end(started.elapsed(), &ending, Some(&judged)));
         let stdout = std::fs::metadata(directory.join(STDOUT));
@@ -224,13 +234,23 @@ impl Talking<'_> {
         let course = Course {
             request,
             stage: Arc::clone(&stage),
-            halts: Halts::new(self.stops.clone(), request.run.timeouts, must_end),
+            halts: Halts::new(
+                self.stops.clone(),
+                request.run.timeouts,
+                must_end,
+                request.run.grace,
+            ),
             is_deaf: false,
+            process: agent.process.clone(),
+            directory: directory.clone(),
+            stall: None,
         };
         let bytes_of = request.run.with_bytes.then_some(directory.as_path());
         let logs = request.run.session_logs.clone();
         let completion = logs.map(|place| Completion::new(place, &directory));
-        let translation = Translation::new(agent.observer, said, bytes_of).completing(completion);
+        let rest = RestLimit::default();
+        let translation = Translation::new(agent.observer, said, bytes_of, &rest);
+        let translation = translation.completing(completion);
         let (over, is_over) = oneshot::channel();
         let talking = async {
             let comes_out = ComesOut {
@@ -239,6 +259,7 @@ impl Talking<'_> {
             };
             let ending = course.until_it_ends(&mut self.script, comes_out, &agent.process);
             let ending = Box::pin(ending).await;
+            rest.set(&ending);
             let _ = over.send(());
             ending
         };
@@ -316,6 +337,11 @@ pub(super) struct Course<'a> {
     pub(super) halts: Halts,
     /// The agent did not heed a cancel: there is no point in waiting for it to end by itself.
     pub(super) is_deaf: bool,
+    pub(super) process: Process,
+    /// The recording.
+    pub(super) directory: PathBuf,
+    /// Where the agent was stuck, if it was late.
+    pub(super) stall: Option<StallPoint>,
 }
 
 impl Course<'_> {
@@ -349,8 +375,39 @@ impl Course<'_> {
             never = after_tools => match never {},
         };
         stage.hooks_are_over(finished).await;
+        if done.is_ok() {
+            // An agent that dies as soon as it has answered is not yet known to be dead.
+            let _ = timeout(LAST_BREATH, process.gone()).await;
+        }
+        let is_gone = process.has_ended().is_some();
         let (ended, departure) = self.end(process).await;
-        ended_as(done, ended, departure)
+        let is_faulty = departure == Departure::ByItself && ended.is_some_and(died_of_a_fault);
+        let mut ending = ended_as(done, ended, departure);
+        if is_gone || is_faulty {
+            ending.departure = lapidary_normalize::Departure::OwnAccord;
+        }
+        ending.stall = self.stall.map(|stall| self.read_stall(stall));
+        ending
+    }
+
+    /// Notes where the agent is stuck, before it is told to end.
+    pub(super) fn note_stall(&mut self) {
+        let watcher = &self.stage.watcher;
+        self.stall = Some(StallPoint {
+            silence: watcher.last_sign().elapsed(),
+            stderr: self.process.complained_before(),
+            has_progress: watcher.has_progress(),
+        });
+    }
+
+    /// Gemini CLI holds its stderr back until it ends, over ACP.
+    fn read_stall(&self, stall: StallPoint) -> Stall {
+        let order = if self.request.provider == Provider::Gemini {
+            StderrOrder::Held
+        } else {
+            StderrOrder::Live
+        };
+        stall.read(&self.directory, order)
     }
 
     async fn errand(&mut self, errand: &Errand) -> Result<(), Broken> {
@@ -369,38 +426,65 @@ impl Course<'_> {
         step: impl Future<Output = Result<T, RequestError>>,
     ) -> Result<T, Broken> {
         let stage = Arc::clone(&self.stage);
-        tokio::select! {
+        let halt = tokio::select! {
             biased;
-            halt = self.halts.next(phase, &stage) => Err(halt.into()),
-            done = step => Ok(done?),
-        }
+            halt = self.halts.next(phase, &stage) => halt,
+            done = step => return Ok(done?),
+        };
+        self.note_stall();
+        Err(halt.into())
     }
 
     /// Ends the agent, its terminals too.
     async fn end(&mut self, process: &Process) -> (Option<Ended>, Departure) {
         self.stage.client.connection().hang_up();
-        let grace = self.request.run.grace;
-        let by_itself = if self.is_deaf {
-            Duration::ZERO
-        } else {
-            BY_ITSELF.min(grace)
-        };
-        let leaving = async {
-            match timeout(by_itself, process.gone()).await {
-                Ok(ended) => (ended, Departure::ByItself),
-                Err(_) => (process.end(Duration::ZERO, grace).await, Departure::Ordered),
-            }
-        };
-        // Who has written too much would go on to: there is no grace for that.
-        let last = self.stage.client.connection().ended();
-        let has_flooded = matches!(last, Some(ConnectionError::TooMuch { .. }));
-        let ended = tokio::select! {
-            ended = leaving, if !has_flooded => ended,
-            () = self.halts.at_once(), if !has_flooded => (process.kill().await, Departure::Ordered),
-            else => (process.kill().await, Departure::Ordered),
-        };
+        let ended = self.leave(process).await;
         self.stage.workspace.close().await;
         ended
+    }
+
+    /// In steps: it may end by itself, then it is asked to, then it is ended with everything that it started.
+    async fn leave(&mut self, process: &Process) -> (Option<Ended>, Departure) {
+        // An agent that has written too much would go on to: there is no grace for that.
+        let last = self.stage.client.connection().ended();
+        if matches!(last, Some(ConnectionError::TooMuch { .. })) {
+            return (process.kill().await, Departure::Ordered);
+        }
+        let by_itself = self.time_by_itself();
+        // All of these can be cancelled without losing anything.
+        tokio::select! {
+            biased;
+            ended = process.gone() => return (ended, Departure::ByItself),
+            () = self.is_hurried() => {}
+            () = sleep(by_itself) => {}
+        }
+        let left = self.halts.grace.left();
+        let ended = tokio::select! {
+            ended = process.end(Duration::ZERO, left) => ended,
+            () = self.halts.at_once() => process.kill().await,
+        };
+        (ended, Departure::Ordered)
+    }
+
+    /// How long it has once its stdin is closed.
+    fn time_by_itself(&self) -> Duration {
+        let grace = &self.halts.grace;
+        if self.is_deaf {
+            Duration::ZERO
+        } else if grace.is_running() {
+            IN_A_HURRY.min(grace.share())
+        } else {
+            BY_ITSELF.min(grace.share())
+        }
+    }
+
+    /// Waits for a reason not to wait any longer: the first one to end, or one to end at once. Can be cancelled.
+    async fn is_hurried(&mut self) {
+        if self.halts.grace.is_running() {
+            return self.halts.at_once().await;
+        }
+        let stage = Arc::clone(&self.stage);
+        self.halts.next(Phase::Waiting, &stage).await;
     }
 }
 
@@ -411,6 +495,15 @@ enum Departure {
     ByItself,
     /// It was told to.
     Ordered,
+}
+
+/// Whether a signal ended it that nobody sends to ask a process to end.
+fn died_of_a_fault(ended: Ended) -> bool {
+    const ASKING: [&str; 4] = ["SIGHUP", "SIGINT", "SIGPIPE", "SIGTERM"];
+    match ended.exit {
+        Some(Exit::Signal(number)) => !ASKING.contains(&signals::name(number).as_str()),
+        Some(Exit::Code(_)) | None => false,
+    }
 }
 
 /// What the agent does not take is an error, not a surprise.
@@ -448,3 +541,6 @@ fn ended_as(done: Result<(), Broken>, ended: Option<Ended>, departure: Departure
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ use lapidary_vocab::Cause;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
+use super::grace::GraceClock;
 use super::stage::Stage;
 use crate::run::Timeouts;
 use crate::run::ending::cancelled;
@@ -40,6 +41,8 @@ pub(super) struct Halts {
     timeouts: Timeouts,
     started: Instant,
     must_end: Option<Instant>,
+    /// Runs from the first reason on.
+    pub(super) grace: GraceClock,
 }
 
 enum Late {
@@ -53,6 +56,7 @@ impl Halts {
         stops: watch::Receiver<Urgency>,
         timeouts: Timeouts,
         must_end: Option<Instant>,
+        grace: Duration,
     ) -> Self {
         Self {
             stops,
@@ -60,11 +64,18 @@ impl Halts {
             timeouts,
             started: Instant::now(),
             must_end,
+            grace: GraceClock::new(grace),
         }
     }
 
-    /// The next reason. Can be cancelled.
+    /// The next reason. From then on the grace runs. Can be cancelled.
     pub(super) async fn next(&mut self, phase: Phase, stage: &Stage) -> Halt {
+        let halt = self.reason(phase, stage).await;
+        self.grace.start();
+        halt
+    }
+
+    async fn reason(&mut self, phase: Phase, stage: &Stage) -> Halt {
         loop {
             let deadline = self.deadline(phase, stage);
             // All of these can be cancelled without losing anything.

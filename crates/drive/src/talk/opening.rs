@@ -54,7 +54,7 @@ impl Course<'_> {
             Err(refusal) => refusal,
         };
         if refusal.code != Refusal::LOG_IN {
-            return Err(Broken::Told);
+            return Err(not_opened(opening, &refusal));
         }
         let Some(method) = self.request.auth_method.clone() else {
             return Err(log_in(&refusal.message.to_str(), &agent.auth_methods));
@@ -64,7 +64,9 @@ impl Course<'_> {
             Err(refusal) => refusal,
             Ok(_) => match self.try_to_open(opening, agent).await? {
                 Ok(opened) => return Ok(opened),
-                Err(refusal) if refusal.code != Refusal::LOG_IN => return Err(Broken::Told),
+                Err(refusal) if refusal.code != Refusal::LOG_IN => {
+                    return Err(not_opened(opening, &refusal));
+                }
                 Err(refusal) => refusal,
             },
         };
@@ -255,6 +257,24 @@ impl OwnedSetting {
 fn version_of(agent: &Initialized) -> Option<String> {
     let version = agent.whole.token().get("protocolVersion")?;
     Some(version.as_str().chars().take(40).collect())
+}
+
+/// The agent does not open the session. Of one that the caller has named, that is the caller's mistake as far as we know.
+fn not_opened(opening: &Opening, refusal: &Refusal) -> Broken {
+    match opening {
+        Opening::Again(id) => {
+            let data = refusal.data.as_ref().map(Json::token);
+            let details = data.and_then(|data| data.get("details")?.string());
+            let details = details.map(|details| format!(": {details}"));
+            let message = format!(
+                "the agent cannot open the session `{id}`: {refusal}{}",
+                details.unwrap_or_default()
+            );
+            let hint = "`lapidary sessions list` shows the sessions of Gemini CLI";
+            stopped(Cause::BadInput, message, Some(hint))
+        }
+        Opening::New | Opening::Latest => Broken::Told,
+    }
 }
 
 fn cannot(what: &str) -> Broken {

@@ -144,6 +144,7 @@ impl Course<'_> {
             tokio::select! {
                 biased;
                 halt = self.halts.next(phase, &desk.hands.stage) => {
+                    self.note_stall();
                     self.wind_down(desk, &halt).await;
                     return Err(halt.into());
                 }
@@ -182,7 +183,7 @@ impl Course<'_> {
         let time = if halt.is_urgent {
             Duration::ZERO
         } else {
-            self.request.run.grace
+            self.halts.grace.share()
         };
         tokio::select! {
             () = desk.settle(time) => {}

@@ -272,10 +272,11 @@ impl Course<'_> {
         }
         // Whoever waits for a tool's hooks might have no time left for a session's.
         let ends = async { tokio::join!(stage.tools_are_done(None), ends) };
+        let time = self.halts.grace.share();
         tokio::select! {
             biased;
             () = self.halts.at_once() => {}
-            _ = timeout(self.request.run.grace, ends) => {}
+            _ = timeout(time, ends) => {}
         }
     }
 }

@@ -21,7 +21,8 @@ use super::completion::{Added, Completion};
 use crate::acp::{Noise, Observed, Observer, Received, Traffic, What};
 use crate::follow::{CHUNK, Followed};
 use crate::recording::STDERR;
-use crate::run::{Batch, now};
+use crate::run::rest::RestLimit;
+use crate::run::{Batch, Skipped, now};
 
 /// So many lines make a batch, if they are there.
 const LINES: usize = 512;
@@ -120,7 +121,7 @@ impl Say {
 }
 
 /// Translates one connection.
-pub(super) struct Translation {
+pub(super) struct Translation<'a> {
     observer: Observer,
     said: Sayings,
     /// The agent's complaints, if somebody wants its bytes.
@@ -133,11 +134,18 @@ pub(super) struct Translation {
     clock: Clock,
     /// What completes the calls of Gemini CLI.
     completion: Option<Completion>,
+    rest: &'a RestLimit,
+    skipped: Skipped,
 }
 
-impl Translation {
+impl<'a> Translation<'a> {
     /// A translation; with bytes, if there is a recording to take them from.
-    pub(super) fn new(observer: Observer, said: Sayings, bytes_of: Option<&Path>) -> Self {
+    pub(super) fn new(
+        observer: Observer,
+        said: Sayings,
+        bytes_of: Option<&Path>,
+        rest: &'a RestLimit,
+    ) -> Self {
         let stderr = bytes_of.map(|recording| Followed::open(&recording.join(STDERR)));
         Self {
             observer,
@@ -148,6 +156,8 @@ impl Translation {
             next: 0,
             clock: Clock::default(),
             completion: None,
+            rest,
+            skipped: Skipped::default(),
         }
     }
 
@@ -167,6 +177,12 @@ impl Translation {
         complaints.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut is_connected, mut goes_on) = (true, true);
         while is_connected || goes_on {
+            if is_connected && self.rest.is_over(|| self.observer.backlog()) {
+                let (lines, bytes) = self.observer.skip_rest().await;
+                self.skipped.add(lines, bytes);
+                is_connected = false;
+                continue;
+            }
             let mut into = Into {
                 normalizer,
                 batch: Batch::default(),
@@ -196,6 +212,11 @@ impl Translation {
         let left_out = self.said.notes.left_out.load(Ordering::Relaxed);
         if left_out > 0 {
             let message = format!("{left_out} more notes of this kind were left out");
+            into.note(DiagnosticKind::Notice, message, &now());
+        }
+        if !self.skipped.is_empty() {
+            into.batch.skipped = self.skipped;
+            let message = self.skipped.to_string();
             into.note(DiagnosticKind::Notice, message, &now());
         }
         send(into.batch, batches).await;
@@ -287,6 +308,11 @@ impl Translation {
     async fn rest_of_complaints(&mut self, batches: &mpsc::Sender<Batch>) {
         let end = self.stderr.as_ref().map_or(0, Followed::length);
         while !batches.is_closed() {
+            let offset = self.stderr.as_ref().map_or(end, |stderr| stderr.offset);
+            let left = end.saturating_sub(offset);
+            if self.rest.is_over(|| left) {
+                return self.skipped.add(0, left);
+            }
             let mut batch = Batch::default();
             self.complaints(&mut batch, end);
             if batch.is_empty() {
@@ -404,7 +430,9 @@ mod tests {
             Limits::default(),
         );
         let (_say, said) = Say::channel();
-        let translation = Translation::new(connected.observer, said, Some(recording.path()));
+        let rest = RestLimit::default();
+        let recorded = Some(recording.path());
+        let translation = Translation::new(connected.observer, said, recorded, &rest);
         let (batches, mut told) = mpsc::channel(1);
         let (over, is_over) = oneshot::channel();
         over.send(()).unwrap();
@@ -430,5 +458,59 @@ mod tests {
         let complaints: Vec<u8> = (0..5_000_000_u32).map(|at| (at % 251) as u8).collect();
         assert!(told_of(&complaints).await == complaints);
         assert_eq!(told_of(b"").await, b"");
+    }
+
+    /// Translates what an agent said that is gone. Returns how many lines were told, and what was skipped.
+    async fn translated(said: Vec<u8>, rest: &RestLimit) -> (u64, Skipped) {
+        let connected = connect(
+            (std::io::Cursor::new(said), tokio::io::sink()),
+            Methods::of([""; 0]),
+            Limits {
+                unseen_bytes: usize::MAX,
+                ..Limits::default()
+            },
+        );
+        let (_say, sayings) = Say::channel();
+        let translation = Translation::new(connected.observer, sayings, None, rest);
+        let (batches, mut told) = mpsc::channel(1);
+        let (over, is_over) = oneshot::channel();
+        over.send(()).unwrap();
+        let following = async move {
+            let mut normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
+            translation.follow(&mut normalizer, &batches, is_over).await;
+        };
+        let reading = async {
+            let (mut lines, mut skipped) = (0, Skipped::default());
+            while let Some(batch) = told.recv().await {
+                skipped.add(batch.skipped.lines, batch.skipped.bytes);
+                let is_noise = |event: &&lapidary_vocab::Event| matches!(&event.body, Body::Diagnostic(it) if it.kind == DiagnosticKind::Noise);
+                lines += batch.events.iter().filter(is_noise).count() as u64;
+            }
+            (lines, skipped)
+        };
+        tokio::join!(following, reading).1
+    }
+
+    #[tokio::test]
+    async fn a_flood_that_is_left_when_the_run_had_to_end_is_counted_and_not_told() {
+        let flood = b"y\n".repeat(200_000);
+        let (told, skipped) = translated(flood, &RestLimit::passed()).await;
+        assert_eq!(told + skipped.lines, 200_000);
+        assert_eq!(
+            skipped.bytes, skipped.lines,
+            "one byte each, without its end"
+        );
+        assert!(told < 100_000, "{told} lines were waited for");
+    }
+
+    #[tokio::test]
+    async fn little_is_told_however_late_and_all_of_a_run_that_ends_by_itself() {
+        let nothing = Skipped::default();
+        let little = b"y\n".repeat(1000);
+        let told = translated(little, &RestLimit::passed()).await;
+        assert_eq!(told, (1000, nothing));
+        let flood = b"y\n".repeat(200_000);
+        let told = translated(flood, &RestLimit::default()).await;
+        assert_eq!(told, (200_000, nothing));
     }
 }

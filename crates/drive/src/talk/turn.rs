@@ -31,13 +31,15 @@ impl Course<'_> {
             halt = self.halts.next(Phase::Turn, &stage) => halt,
             halt = stage.stopped(session) => halt,
         };
+        self.note_stall();
         if !halt.is_urgent {
             if stage.stop_of(session).is_none() {
                 stage.cancel(session); // a hook has done so already
             }
-            let grace = self.request.run.grace;
+            self.halts.grace.start(); // a hook's reason to stop is one too
+            let time = self.halts.grace.share();
             tokio::select! {
-                late = timeout(grace, answered) => self.is_deaf = late.is_err(),
+                late = timeout(time, answered) => self.is_deaf = late.is_err(),
                 () = self.halts.at_once() => {}
             }
         }

@@ -222,6 +222,11 @@ impl Watcher {
         self.state().has_spoken
     }
 
+    /// Whether the agent has said or done anything since the newest prompt.
+    pub(super) fn has_progress(&self) -> bool {
+        self.state().normalizer.has_spoken()
+    }
+
     /// Waits until more was used up than may be. Can be cancelled.
     pub(super) async fn exceeded(&self) -> Exceeded {
         loop {

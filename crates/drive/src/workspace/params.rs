@@ -107,7 +107,13 @@ fn text<'a>(key: &str, value: Token<'a>) -> Result<Cow<'a, str>, Refusal> {
             value.kind().described()
         ))
     };
-    value.string().ok_or_else(wrong)
+    let text = value.string().ok_or_else(wrong)?;
+    if value.has_lone_surrogate() {
+        return Err(bad(format!(
+            "`{key}` has a lone surrogate, which UTF-8 cannot hold"
+        )));
+    }
+    Ok(text)
 }
 
 /// Text for the system, where a NUL would end it.

@@ -72,7 +72,7 @@ fn tokens_of_steps_and_turns_are_counted_once() {
         ended(&json!({"usage": {"totalTokens": 5, "inputTokens": 1}})),
     ];
     check("tokens=115", &steps, None, &[]);
-    let said = "the budget of tokens=114 is exceeded: 115 so far";
+    let said = "the budget of tokens=114 is exceeded: 115 so far (the agent reports its tokens only at the end of a turn)";
     check("tokens=114", &steps, Some((3, said)), &[]);
     let said = "the budget of tokens=99 is exceeded: 100 so far";
     check("tokens=99", &steps, Some((1, said)), &[]);
@@ -129,6 +129,25 @@ fn money_is_the_sessions_so_far_or_adds_up_by_turns() {
     let mut euros = cost(5.0);
     euros["extensions"]["acp.cost"]["currency"] = "EUR".into();
     check("cost=1", &[euros, ended(&json!({}))], None, &["cost"]);
+}
+
+#[test]
+fn money_that_is_not_reported_is_priced_by_model() {
+    let turn = |model: &str| {
+        let used =
+            json!({"inputTokens": 1_000_000, "outputTokens": 100_000, "totalTokens": 1_200_000});
+        ended(&json!({"modelUsage": {model: used}, "usage": {"totalTokens": 1_200_000}}))
+    };
+    // 0.3 for what was read, 2.5 a million for what was written and thought.
+    let said = "the budget of cost=0.5 is exceeded: 0.8 so far (the agent reports no cost: tokens by Lapidary's price table)";
+    check(
+        "cost=0.5",
+        &[turn("gemini-2.5-flash")],
+        Some((0, said)),
+        &[],
+    );
+    check("cost=1", &[turn("gemini-2.5-flash")], None, &[]);
+    check("cost=0.5", &[turn("no-such-model")], None, &["cost"]);
 }
 
 /// What a conversation spends, as both sides put it on the wire.

@@ -116,23 +116,30 @@ fn the_variable_comes_before_path_and_path_before_common_places() {
     assert_eq!(machine.found(), expected);
 }
 
-/// U32
+/// U32, which goes on to PATH: the program that runs then is not the one that was named.
 #[test]
-fn a_variable_that_names_nothing_is_passed_over_and_told() {
+fn a_variable_that_names_no_program_is_an_error_that_says_why() {
     let mut machine = Machine::new();
     machine.set_path(&["bin"]);
     let program = machine.program("bin/gemini");
     machine.set_variable(Path::new("not/there"));
-    let found = machine.found();
-    let passed_over = Tried {
+    let missing = gemini(&machine.environment).unwrap_err();
+    let named = Tried {
         path: machine.at("work/not/there"),
         how: How::Variable(GEMINI_CLI_PATH),
         refused: Refusal::Missing,
     };
-    assert_eq!(found.passed_over(), Some(&passed_over));
-    assert_eq!((found.path, found.how), (program, How::Path));
+    assert_eq!(
+        missing.to_string(),
+        format!(
+            "cannot use `{}`, which GEMINI_CLI_PATH names as Gemini CLI: no such file",
+            named.path.display()
+        )
+    );
+    assert!(missing.hint().starts_with("correct GEMINI_CLI_PATH"));
+    assert_eq!(missing.tried, [named]);
     machine.set_variable(Path::new(""));
-    assert_eq!(machine.found().passed_over(), None);
+    assert_eq!(machine.found().path, program);
 }
 
 /// P9

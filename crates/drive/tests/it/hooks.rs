@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use lapidary_drive::hooks::{Fired, Surroundings, fire};
 use lapidary_drive::process::marked;
 use lapidary_home::hooks::{Event, Hook, Order, Plan, Source};
+use lapidary_testkit::patience::HANG;
 use lapidary_wire::gemini::hooks::{Details, Input, ToolCall};
 use serde_json::json;
 use tempfile::TempDir;
@@ -98,7 +99,7 @@ impl Scene {
 
     /// Waits until there are some.
     async fn until_alive(&self, least: usize) {
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + HANG;
         while self.alive() < least {
             assert!(Instant::now() < deadline, "they do not start");
             tokio::time::sleep(Duration::from_millis(5)).await;

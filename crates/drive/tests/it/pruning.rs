@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use lapidary_drive::recording::{Channel, Limits, Recorder, STDOUT, TIMING, prune};
+use lapidary_testkit::patience::HANG;
 use tempfile::TempDir;
 
 const DAY: Duration = Duration::from_hours(24);
@@ -21,7 +22,7 @@ fn old(root: &Path, name: &str, size: usize, age: Duration, now: SystemTime) {
 
 /// Waits until nobody holds a recording: a process that another test is just starting has a copy of what was open here, for a moment.
 fn released(recording: &Path) {
-    let last = Instant::now() + Duration::from_secs(5);
+    let last = Instant::now() + HANG;
     let timing = File::open(recording.join(TIMING)).unwrap();
     while timing.try_lock().is_err() {
         assert!(Instant::now() < last, "it is held");

@@ -183,10 +183,8 @@ mod tests {
             r"^((a+)+\2)+$",
         ];
         for pattern in patterns {
-            let start = std::time::Instant::now();
-            let found = search(pattern, &name);
-            assert!(matches!(found, Found::Unknown(_)), "{pattern}: {found:?}");
-            assert!(start.elapsed().as_secs() < 2, "{pattern}");
+            let given_up = Found::Unknown("it takes too many steps");
+            assert_eq!(search(pattern, &name), given_up, "{pattern}");
         }
         assert_eq!(search("^(a+)+$", &name), Found::Certain(false));
     }

@@ -10,6 +10,7 @@ use super::line::Current;
 use super::peers::{self, Asked};
 use super::{AcpNormalizer, Direction, turn};
 use crate::gemini::stream::shortened;
+use crate::verdict::INITIALIZE_REFUSED;
 use crate::{Events, own};
 
 impl AcpNormalizer {
@@ -90,7 +91,13 @@ impl AcpNormalizer {
                 let message = self.say_error(error, current, out);
                 // Without a prompt this is all that the run comes to.
                 if self.last_prompt.is_none() {
-                    self.verdict.result(turn::reported(error, &message));
+                    let mut reported = turn::reported(error, &message);
+                    if asked.method == "initialize" {
+                        let name = reported.error_type.take();
+                        let name = name.unwrap_or_else(|| INITIALIZE_REFUSED.to_owned());
+                        reported.error_type = Some(name);
+                    }
+                    self.verdict.result(reported);
                 }
             }
             _ => {

@@ -41,6 +41,7 @@ impl AcpNormalizer {
     /// The agent has said who it is.
     pub(super) fn introduced(&mut self, said: &Initialized<'_>) {
         self.handshake.keep(said);
+        self.verdict.greeted();
         let name = said.agent_info.and_then(|info| info.get("name")?.string());
         if self.stamp.provider == Provider::Acp
             && let Some(family) = name.and_then(|name| family(&name))

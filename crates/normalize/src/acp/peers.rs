@@ -12,6 +12,7 @@ use super::terminals::{self, CREATE};
 use super::updates::Summary;
 use super::usage::Steps;
 use super::{AcpNormalizer, Direction, content, is_known, session_of, shown};
+use crate::verdict::Activity;
 use crate::{Events, Verdict, own};
 
 /// How many sessions are told apart. Real connections have one.
@@ -142,8 +143,11 @@ impl AcpNormalizer {
     ) {
         self.end_block(out);
         self.belongs_to(session_of(params));
-        self.verdict.answered(true);
         let name = shown(method);
+        if name == "initialize" {
+            self.verdict.echoed();
+        }
+        self.verdict.did(Activity::Call);
         current.about = format!("the agent asks `{name}`");
         let field = |name| params.and_then(|params| params.get(name));
         let mut wish = Wish::of(id, Text::from(name.clone()));
@@ -236,7 +240,7 @@ impl AcpNormalizer {
     ) {
         // What the last turn said about its end no longer counts.
         self.verdict = Verdict::over_acp(&self.stamp.provider);
-        self.verdict.answered(false);
+        self.verdict.prompted();
         self.last_turn = None;
         self.has_spoken = false;
         self.last_prompt = Some(key);

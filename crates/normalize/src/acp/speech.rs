@@ -13,7 +13,9 @@ use lapidary_wire::acp::update::{Chunk, PlainChunk};
 
 use super::line::{Current, Extra};
 use super::{AcpNormalizer, content, usage};
+use crate::joined::JoinedText;
 use crate::raw::Raw;
+use crate::verdict::Activity;
 use crate::{Deltas, Events, own};
 
 /// What is being said.
@@ -21,8 +23,7 @@ use crate::{Deltas, Events, own};
 pub(super) struct Speech {
     message: Option<Message>,
     /// The block that is being joined, unless deltas are passed on alone.
-    pieces: Vec<Piece>,
-    since: Option<Text>,
+    joined: Option<JoinedBlock>,
     /// The newest messages that were streamed and have an id.
     streamed: VecDeque<Text>,
 }
@@ -56,11 +57,11 @@ struct Message {
     is_plain: bool,
 }
 
-/// A chunk that is to be joined with others.
+/// A block whose chunks are told together.
 #[derive(Debug)]
-struct Piece {
-    text: Text,
-    raw: Option<Raw>,
+struct JoinedBlock {
+    text: JoinedText,
+    /// Those of its first chunk.
     tags: Vec<&'static str>,
 }
 
@@ -84,6 +85,9 @@ impl AcpNormalizer {
             return false;
         }
         let index = message.blocks - 1;
+        if !chunk.text.is("") {
+            self.verdict.did(Activity::Words);
+        }
         let words = Text::from_token(SharedToken::of(text, chunk.text));
         let mut raw = self.stamp.keep_raw.then(|| Raw::line(text, chunk.whole));
         let body = delta(StreamDeltaKind::Text, Some(words), Some(index));
@@ -133,15 +137,14 @@ impl AcpNormalizer {
     ) {
         let index = self.speech.message.as_ref().map(|open| open.blocks - 1);
         if self.deltas != Deltas::Only {
-            if self.speech.pieces.is_empty() {
-                self.speech.since.clone_from(&self.stamp.timestamp);
-            }
-            let carries = self.deltas == Deltas::Final && self.stamp.keep_raw && extra.is_empty();
-            self.speech.pieces.push(Piece {
-                text: words.clone(),
-                raw: carries.then(|| current.raw.take()).flatten(),
+            let since = self.stamp.timestamp.as_ref();
+            let block = self.speech.joined.get_or_insert_with(|| JoinedBlock {
+                text: JoinedText::since(since),
                 tags: current.tags.clone(),
             });
+            let carries = self.deltas == Deltas::Final && self.stamp.keep_raw && extra.is_empty();
+            let line = carries.then(|| current.raw.take()).flatten();
+            block.text.push(&words, line);
             current.is_told |= self.deltas == Deltas::Final;
         }
         if self.deltas != Deltas::Final {
@@ -230,19 +233,14 @@ impl AcpNormalizer {
 
     /// The block that was being joined.
     fn flush(&mut self, kind: &StreamDeltaKind, out: &mut Events) {
-        let pieces = std::mem::take(&mut self.speech.pieces);
-        let Some(first) = pieces.first() else {
+        let Some(JoinedBlock { text, tags }) = self.speech.joined.take() else {
             return;
         };
-        let tags = first.tags.clone();
-        let texts: Vec<_> = pieces.iter().map(|piece| piece.text.clone()).collect();
-        let raws: Vec<_> = pieces.into_iter().filter_map(|piece| piece.raw).collect();
-        let words = Text::concat(&texts);
-        if words.is_empty() && raws.is_empty() {
+        if text.is_empty() {
             return;
         }
-        let mut raw = (!raws.is_empty()).then(|| Raw::array(raws));
-        let now = std::mem::replace(&mut self.stamp.timestamp, self.speech.since.take());
+        let (words, mut raw, since) = text.finish();
+        let now = std::mem::replace(&mut self.stamp.timestamp, since);
         let mut event = self.stamp.event(whole(kind, words), &mut raw);
         for tag in tags {
             event

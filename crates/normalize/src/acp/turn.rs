@@ -8,6 +8,7 @@ use lapidary_wire::acp::results::Prompted;
 use super::line::{Current, Extra};
 use super::{AcpNormalizer, usage};
 use crate::gemini::session_log::{self, LoggedTurn};
+use crate::held::HeldTurn;
 use crate::{Events, Reported, own};
 
 /// What the protocol's codes are called, as far as they tell what went wrong. `-32603` tells nothing.
@@ -63,6 +64,7 @@ impl AcpNormalizer {
         self.account(prompted, &mut turn, &mut extra, current);
         let mut reported = Reported {
             status: word.into_owned(),
+            is_unasked: turn.usage.as_ref().is_some_and(usage::is_nothing),
             ..Reported::default()
         };
         if let Some(logged) = logged {
@@ -127,7 +129,16 @@ impl AcpNormalizer {
             ..TurnComplete::default()
         };
         let extra = vec![("acp.error", current.json(error))];
-        self.tell(Body::TurnComplete(Box::new(turn)), extra, current, out);
+        let body = Body::TurnComplete(Box::new(turn));
+        if self.holds_failure {
+            let extra = extra
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value));
+            let held = HeldTurn::new(body, current.raw.take(), extra.collect(), &self.stamp);
+            self.held = Some(held);
+        } else {
+            self.tell(body, extra, current, out);
+        }
         self.turn_is_over();
     }
 
@@ -195,6 +206,7 @@ pub(super) fn reported(error: Token<'_>, message: &Text) -> Reported {
         error_type: name,
         message: Some(message.clone()),
         code: code.and_then(Token::u64),
+        is_unasked: false,
     }
 }
 

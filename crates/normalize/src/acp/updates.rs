@@ -12,6 +12,7 @@ use lapidary_wire::acp::update::{Chunk, Compaction, Notice, SessionUpdate, Updat
 use super::calls::Moment;
 use super::line::Current;
 use super::{AcpNormalizer, content, shown, usage};
+use crate::verdict::Activity;
 use crate::{Events, own};
 
 /// True for what can be a piece of a conversation's history.
@@ -38,6 +39,25 @@ pub(super) fn is_history(update: &Update<'_>) -> bool {
 /// True for what an agent says or does, and the user does not.
 pub(super) fn is_work(update: &Update<'_>) -> bool {
     is_history(update) && !matches!(update, Update::UserMessageChunk(_) | Update::UserMessage(_))
+}
+
+/// What kind of work an update is. A chunk without text is none.
+pub(super) fn activity(update: &Update<'_>) -> Option<Activity> {
+    Some(match update {
+        Update::AgentMessageChunk(chunk) => {
+            let words = chunk.content.and_then(content::text);
+            if words.is_some_and(|words| words.is("")) {
+                return None;
+            }
+            Activity::Words
+        }
+        Update::AgentMessage(_) => Activity::Words,
+        Update::AgentThoughtChunk(_) | Update::AgentThought(_) => Activity::Thought,
+        Update::ToolCall(_) | Update::ToolCallUpdate(_) | Update::ToolCallContentChunk { .. } => {
+            Activity::Call
+        }
+        _ => Activity::Other,
+    })
 }
 
 impl AcpNormalizer {

@@ -46,6 +46,17 @@ impl Steps {
     }
 }
 
+/// True if tokens were counted, and there are none.
+pub(super) fn is_nothing(usage: &TokenUsage) -> bool {
+    let counts = [
+        &usage.input_tokens,
+        &usage.output_tokens,
+        &usage.total_tokens,
+    ];
+    let mut counts = counts.into_iter().flatten().peekable();
+    counts.peek().is_some() && counts.all(|count| count.u64() == Some(0))
+}
+
 const INPUT: &[&str] = &["inputTokens", "input_tokens"];
 const OUTPUT: &[&str] = &["outputTokens", "output_tokens"];
 const TOTAL: &[&str] = &["totalTokens", "total_tokens"];

@@ -144,6 +144,7 @@ impl Output<'_> {
             error_type,
             message: message.clone(),
             code: error.and_then(|error| error.get("code")?.u64()),
+            is_unasked: false,
         });
         let mut turn = TurnComplete {
             is_error: error.is_some(),

@@ -5,6 +5,7 @@ mod odd;
 
 pub(crate) use odd::{MOST_REPORTED, shortened};
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lapidary_json::{Kind, SharedToken, Token};
@@ -27,6 +28,8 @@ use super::output::{Noise, Output};
 use super::session_log::{self, LoggedCall, LoggedCalls};
 use super::turn;
 use crate::completions::CallSummary;
+use crate::held::HeldTurn;
+use crate::joined::JoinedText;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
@@ -38,8 +41,7 @@ pub struct StreamNormalizer {
     stamp: Stamp,
     deltas: Deltas,
     /// The answer that is being joined, unless deltas are passed on alone.
-    pending: Vec<Piece>,
-    pending_since: Option<Text>,
+    joined: Option<JoinedAnswer>,
     /// What calls do, until their results come.
     calls: Pending<CallSummary>,
     verdict: Verdict,
@@ -49,14 +51,15 @@ pub struct StreamNormalizer {
     /// What the session log has of calls that are under way.
     logged: LoggedCalls,
     directory: Option<Arc<str>>,
+    holds_failure: bool,
+    held: Option<HeldTurn>,
 }
 
-/// A chunk that is to be joined with others.
+/// An answer whose chunks are told together.
 #[derive(Debug)]
-struct Piece {
-    text: Text,
-    raw: Option<Raw>,
-    extensions: Vec<(String, Json)>,
+struct JoinedAnswer {
+    text: JoinedText,
+    extensions: BTreeMap<String, Json>,
 }
 
 impl StreamNormalizer {
@@ -65,14 +68,15 @@ impl StreamNormalizer {
         Self {
             stamp: Stamp::new(options, Provider::Gemini),
             deltas: options.deltas,
-            pending: Vec::new(),
-            pending_since: None,
+            joined: None,
             calls: Pending::default(),
             verdict: Verdict::default(),
             has_spoken: false,
             reported: Reported::default(),
             logged: LoggedCalls::default(),
             directory: options.directory.clone(),
+            holds_failure: false,
+            held: None,
         }
     }
 
@@ -137,9 +141,22 @@ impl StreamNormalizer {
         self.verdict.has_result()
     }
 
+    /// Whether another attempt may follow this one. Then the end of a turn that failed is held back until that is known.
+    pub fn may_restart(&mut self, may: bool) {
+        self.holds_failure = may;
+    }
+
     /// The agent is started once more within the same run: what the last attempt said about its end no longer counts.
-    pub fn restart(&mut self, out: &mut Events) {
+    pub fn restart(&mut self, message: String, now: &str, out: &mut Events) {
         self.flush(out);
+        self.arrived(None, Some(now));
+        match self.held.take() {
+            Some(held) => out.push(held.superseded(message, &mut self.stamp)),
+            None => {
+                let kind = DiagnosticKind::Retry;
+                self.stamp.diagnostic(kind, message, &mut None, out);
+            }
+        }
         self.calls = Pending::default();
         self.logged = LoggedCalls::default();
         self.verdict = Verdict::default();
@@ -149,6 +166,9 @@ impl StreamNormalizer {
     /// Ends the stream: joined text that is still held back, then the one `run_end`.
     pub fn finish(mut self, ending: &Ending, out: &mut Events) {
         self.flush(out);
+        if let Some(held) = self.held.take() {
+            out.push(held.told(&mut self.stamp));
+        }
         self.arrived(None, ending.at.as_deref());
         let end = self.verdict.judge(ending);
         out.push(self.stamp.event(Body::RunEnd(end), &mut None));
@@ -215,6 +235,11 @@ impl StreamNormalizer {
     /// A line of a known type.
     fn known(&mut self, line: &StreamLine<'_>, current: &mut Current<'_>, out: &mut Events) {
         match self.translate(line, current, out) {
+            Ok(Some(body)) if self.holds_failure && HeldTurn::is_due(&body) => {
+                let extensions = std::mem::take(&mut current.extensions);
+                let held = HeldTurn::new(body, current.raw.take(), extensions, &self.stamp);
+                self.held = Some(held);
+            }
             Ok(Some(body)) => out.push(self.first_event(body, current)),
             Ok(None) => {}
             Err(flaw) => {
@@ -307,16 +332,17 @@ impl StreamNormalizer {
     /// A chunk of an answer: passed on, kept for joining, or both.
     fn chunk(&mut self, text: Text, current: &mut Current<'_>) -> Option<Body> {
         if self.deltas != Deltas::Only {
-            if self.pending.is_empty() {
-                self.pending_since.clone_from(&self.stamp.timestamp);
-            }
-            let is_joined = self.deltas == Deltas::Final;
-            let carries = is_joined && self.stamp.keep_raw;
-            self.pending.push(Piece {
-                text: text.clone(),
-                raw: carries.then(|| current.raw.take()).flatten(),
-                extensions: current.extensions.clone(),
+            let since = self.stamp.timestamp.as_ref();
+            let answer = self.joined.get_or_insert_with(|| JoinedAnswer {
+                text: JoinedText::since(since),
+                extensions: BTreeMap::new(),
             });
+            let carries = self.deltas == Deltas::Final && self.stamp.keep_raw;
+            let line = carries.then(|| current.raw.take()).flatten();
+            answer.text.push(&text, line);
+            let extensions = current.extensions.iter();
+            let extensions = extensions.map(|(key, value)| (key.clone(), value.detached()));
+            answer.extensions.extend(extensions);
         }
         if self.deltas == Deltas::Final {
             return None;
@@ -326,20 +352,12 @@ impl StreamNormalizer {
 
     /// The answer that was being joined is complete.
     fn flush(&mut self, out: &mut Events) {
-        if self.pending.is_empty() {
+        let Some(JoinedAnswer { text, extensions }) = self.joined.take() else {
             return;
-        }
-        let chunks = std::mem::take(&mut self.pending);
-        let texts: Vec<_> = chunks.iter().map(|chunk| chunk.text.clone()).collect();
-        let mut raws = Vec::new();
-        let mut extensions = Vec::new();
-        for chunk in chunks {
-            raws.extend(chunk.raw);
-            extensions.extend(chunk.extensions);
-        }
-        let mut raw = (!raws.is_empty()).then(|| Raw::array(raws));
-        let now = std::mem::replace(&mut self.stamp.timestamp, self.pending_since.take());
-        let mut event = self.stamp.event(whole_text(Text::concat(&texts)), &mut raw);
+        };
+        let (words, mut raw, since) = text.finish();
+        let now = std::mem::replace(&mut self.stamp.timestamp, since);
+        let mut event = self.stamp.event(whole_text(words), &mut raw);
         event.base.extensions.extend(extensions);
         out.push(event);
         self.stamp.timestamp = now;
@@ -454,7 +472,7 @@ impl StreamNormalizer {
             status: status.to_string(),
             error_type,
             message: message.clone(),
-            code: None,
+            ..verdict::Reported::default()
         });
         let mut turn = TurnComplete {
             is_error: status != *"success",

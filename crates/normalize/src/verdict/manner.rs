@@ -2,7 +2,9 @@
 
 use lapidary_vocab::Cause;
 
-use super::Ending;
+use super::hints::{of_any_agent, of_turn_limit};
+use super::words::fatal_error;
+use super::{Ending, ended};
 
 /// How the agent was run, and which it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,14 +17,22 @@ pub(super) enum Manner {
 }
 
 impl Manner {
+    /// True if the agent is Gemini CLI.
+    pub(super) fn is_gemini(self) -> bool {
+        !matches!(self, Self::Acp { is_gemini: false })
+    }
+
     /// What the user can do. What we refused ourselves is not the agent's to explain, unless it is not there at all.
     pub(super) fn hint(self, cause: &Cause, ending: &Ending) -> Option<String> {
         let is_ours = ending.stopped.is_some() && *cause != Cause::AgentMissing;
-        let hint = match self {
-            Self::Headless | Self::Acp { is_gemini: true } => cause.hint(),
-            Self::Acp { is_gemini: false } => general_hint(cause),
-        };
-        hint.filter(|_| !is_ours).map(str::to_owned)
+        let setup = &ending.setup;
+        match cause {
+            _ if is_ours => None,
+            cause if !self.is_gemini() => of_any_agent(cause).map(str::to_owned),
+            Cause::AuthRequired if setup.sign_in_hint.is_some() => setup.sign_in_hint.clone(),
+            Cause::MaxTurns => Some(of_turn_limit(setup.turn_limit)),
+            cause => cause.hint().map(str::to_owned),
+        }
     }
 
     /// What is to be said when only the process's end and stderr speak.
@@ -34,44 +44,31 @@ impl Manner {
     }
 }
 
-/// What helps whichever agent it is.
-fn general_hint(cause: &Cause) -> Option<&'static str> {
-    match cause {
-        Cause::AuthRequired => {
-            Some("sign in with the agent's own command, or put its API key into the environment")
-        }
-        Cause::AgentMissing => Some("install it, or give the command that starts it"),
-        Cause::UntrustedFolder | Cause::MaxTurns | Cause::BadConfig => None,
-        cause => cause.hint(),
-    }
-}
-
 /// In the words of the provider's specification.
 fn of_gemini(cause: &Cause, ending: &Ending) -> Option<String> {
     let stderr = ending.stderr.trim();
     let code = ending.exit_code.filter(|code| *code != 0)?;
     Some(match cause {
-        Cause::AuthRequired => {
-            format!("Gemini CLI authentication error. Run: gemini auth login\n{stderr}")
-                .trim_end()
-                .to_owned()
-        }
+        // The specification goes on with `Run: gemini auth login`, which Gemini CLI 0.61 does not have: the hint says what helps.
+        Cause::AuthRequired => format!("Gemini CLI authentication error.\n{stderr}")
+            .trim_end()
+            .to_owned(),
         Cause::AgentMissing => {
             "Gemini CLI not found. Install from: https://github.com/google-gemini/gemini-cli"
                 .to_owned()
         }
         Cause::AgentCrashed if stderr.is_empty() => format!("Gemini CLI failed (exit {code})"),
         _ if stderr.is_empty() => return None,
+        Cause::Sandbox => match fatal_error(stderr) {
+            Some(error) => error.sentence.to_owned(),
+            None => format!("Gemini CLI failed (exit {code}): {stderr}"),
+        },
         _ => format!("Gemini CLI failed (exit {code}): {stderr}"),
     })
 }
 
 fn of_anyone(ending: &Ending) -> Option<String> {
-    let how = match (&ending.signal, ending.exit_code) {
-        (Some(signal), _) => format!("the agent was ended by {signal} before it answered"),
-        (None, Some(code)) => format!("the agent exited with code {code} before it answered"),
-        (None, None) => return None,
-    };
+    let how = format!("{} before it answered", ended(ending)?);
     let stderr = ending.stderr.trim();
     Some(if stderr.is_empty() {
         how

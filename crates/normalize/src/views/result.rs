@@ -91,6 +91,10 @@ impl ResultFold {
                 hint: end.hint.clone(),
             })
         });
+        let mut warnings = self.warnings;
+        if let Some(end) = &self.end {
+            warnings.extend(end.warnings.iter().cloned().map(Text::from));
+        }
         RunResult {
             schema: SCHEMA.into(),
             success: cause == Cause::EndTurn,
@@ -110,7 +114,7 @@ impl ResultFold {
             files: Files(self.files),
             usage: self.turn.usage,
             error,
-            warnings: self.warnings,
+            warnings,
             diagnostics: self.diagnostics,
         }
     }

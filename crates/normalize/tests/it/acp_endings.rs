@@ -1,7 +1,7 @@
 //! How a run over ACP is judged: by the agent's own word first, and by its process only where there is none.
 
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
-use lapidary_normalize::{Ending, Options};
+use lapidary_normalize::{Departure, Ending, LoggedAnswer, Options, TurnLimit};
 use lapidary_vocab::event::{CommandResult, Provider, RunEnd};
 use lapidary_vocab::{Body, Cause, Text};
 use lapidary_wire::lines::Line;
@@ -205,7 +205,7 @@ fn a_turn_without_a_word_or_a_deed_is_no_success() {
     let commands =
         acp_update(r#"{"sessionUpdate":"available_commands_update","availableCommands":[]}"#);
     let reads = r#"<{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/a"}}"#;
-    let says = says("Hi");
+    let (says, silence) = (says("Hi"), says(""));
     for (lines, cause) in [
         (&[ACP_PROMPT, END_TURN][..], Cause::EmptyResponse),
         (&[ACP_PROMPT, &commands, END_TURN], Cause::EmptyResponse),
@@ -216,7 +216,9 @@ fn a_turn_without_a_word_or_a_deed_is_no_success() {
         ),
         (&[ACP_PROMPT, &says, END_TURN], Cause::EndTurn),
         (&[ACP_PROMPT, END_TURN, &says], Cause::EndTurn), // some speak late
-        (&[ACP_PROMPT, &thought, END_TURN], Cause::EndTurn),
+        (&[ACP_PROMPT, &thought, END_TURN], Cause::EmptyResponse),
+        (&[ACP_PROMPT, &silence, END_TURN], Cause::EmptyResponse),
+        (&[ACP_PROMPT, &silence, &says, END_TURN], Cause::EndTurn),
         (&[ACP_PROMPT, &call, END_TURN], Cause::EndTurn),
         (&[ACP_PROMPT, reads, END_TURN], Cause::EndTurn),
     ] {
@@ -226,7 +228,12 @@ fn a_turn_without_a_word_or_a_deed_is_no_success() {
         assert_eq!(end.cause, cause, "{lines:?}");
         if cause == Cause::EmptyResponse {
             let message = end.message.unwrap();
-            assert!(message.to_str().contains("said nothing"), "{message}");
+            let words = if lines.contains(&thought.as_str()) {
+                "only thought"
+            } else {
+                "said nothing"
+            };
+            assert!(message.to_str().contains(words), "{message}");
             assert_eq!(end.hint.as_deref(), Some("often transient: try again"));
         }
     }
@@ -249,4 +256,167 @@ fn an_event_of_ours_has_its_place() {
     assert_eq!(events[1].base.session_id, None);
     assert_eq!(events[0].base.seq, 1);
     assert_eq!(events[0].base.timestamp.as_ref().unwrap(), now);
+}
+
+#[test]
+fn a_turn_that_ends_in_a_call_is_completed_with_a_warning() {
+    let call = acp_update(
+        r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"completed"}"#,
+    );
+    let says = says("Hi");
+    for (lines, warns) in [
+        (&[ACP_PROMPT, &call, END_TURN][..], true),
+        (&[ACP_PROMPT, &says, &call, END_TURN], true),
+        (&[ACP_PROMPT, &call, &says, END_TURN], false),
+        (&[ACP_PROMPT, &call, END_TURN, &says], false), // some speak late
+        (&[ACP_PROMPT, &says, END_TURN], false),
+    ] {
+        let end = judged(Provider::Acp, lines, &exited(0));
+        assert_eq!(end.cause, Cause::EndTurn, "{lines:?}");
+        assert_eq!(!end.warnings.is_empty(), warns, "{lines:?}");
+    }
+}
+
+/// The seam for agents whose own log tells more than the protocol.
+#[test]
+fn an_answer_that_the_agents_log_lacks_takes_back_a_success() {
+    let call = acp_update(
+        r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"completed"}"#,
+    );
+    for (logged, cause, warnings) in [
+        (LoggedAnswer::Unknown, Cause::EndTurn, 1),
+        (LoggedAnswer::Present, Cause::EndTurn, 0),
+        (LoggedAnswer::Missing, Cause::EmptyResponse, 0),
+    ] {
+        let mut normalizer = heard(Provider::Gemini, &[ACP_PROMPT, &call, END_TURN]);
+        normalizer.logged_answer(logged);
+        let end = normalizer.judge(&exited(0));
+        assert_eq!((&end.cause, end.warnings.len()), (&cause, warnings));
+    }
+}
+
+#[test]
+fn an_agent_that_dies_by_itself_after_its_turn_has_crashed() {
+    let says = says("Hi");
+    let lines = [ACP_PROMPT, &says, END_TURN];
+    let alone = |ending: Ending| Ending {
+        departure: Departure::OwnAccord,
+        ..ending
+    };
+    let killed = Ending {
+        signal: Some("SIGSEGV".to_owned()),
+        ..Ending::default()
+    };
+    for (ending, cause) in [
+        (exited(3), Cause::EndTurn), // it may be how it answers a hang-up
+        (alone(exited(3)), Cause::AgentCrashed),
+        (alone(exited(0)), Cause::EndTurn),
+        (alone(killed.clone()), Cause::AgentCrashed),
+        (killed, Cause::EndTurn),
+    ] {
+        let end = judged(Provider::Acp, &lines, &ending);
+        assert_eq!(end.cause, cause, "{ending:?}");
+    }
+    let end = judged(Provider::Acp, &lines, &alone(exited(3)));
+    let message = "the agent exited with code 3 after it had ended its turn";
+    assert_eq!(end.message.unwrap().to_str(), message);
+}
+
+#[test]
+fn one_stop_reason_of_gemini_means_two_things() {
+    let says = says("Hi");
+    let ended = r#"<{"jsonrpc":"2.0","id":3,"result":{"stopReason":"max_turn_requests"}}"#;
+    let lines = [ACP_PROMPT, &says, ended];
+    for (family, turn_limit, cause) in [
+        (Provider::Gemini, TurnLimit::Unlimited, Cause::LoopDetected),
+        (Provider::Gemini, TurnLimit::Turns(5), Cause::MaxTurns),
+        (Provider::Gemini, TurnLimit::Unknown, Cause::MaxTurns),
+        (Provider::Acp, TurnLimit::Unlimited, Cause::MaxTurns),
+    ] {
+        let mut ending = exited(0);
+        ending.setup.turn_limit = turn_limit;
+        let end = judged(family.clone(), &lines, &ending);
+        assert_eq!(end.cause, cause, "{family:?} {turn_limit:?}");
+    }
+}
+
+#[test]
+fn a_program_that_does_not_speak_acp_is_told_so() {
+    let echo = ["<hello", "<there"];
+    let cat = [
+        INITIALIZE,
+        r#"<{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#,
+        r#">{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"method not found"}}"#,
+        r#"<{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"method not found"}}"#,
+    ];
+    for (lines, message) in [
+        (
+            &echo[..],
+            "the agent does not speak ACP: it printed `hello`",
+        ),
+        (
+            &cat,
+            "the agent does not speak ACP: it sends our own lines back",
+        ),
+    ] {
+        let end = judged(Provider::Acp, lines, &exited(0));
+        assert_eq!(end.cause, Cause::ProtocolError, "{lines:?}");
+        assert_eq!(end.message.unwrap().to_str(), message);
+        assert!(end.hint.unwrap().contains("--acp"));
+    }
+    // An agent that greets us may print what it likes.
+    let greeted = [
+        INITIALIZE,
+        r#"<{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}"#,
+        "<hello",
+    ];
+    let end = judged(Provider::Acp, &greeted, &exited(0));
+    assert_eq!(end.cause, Cause::NoResult);
+}
+
+#[test]
+fn an_error_that_answers_the_greeting_is_not_the_models() {
+    let refused = |error: &str| {
+        let lines = [
+            INITIALIZE.to_owned(),
+            format!(r#"<{{"jsonrpc":"2.0","id":0,"error":{error}}}"#),
+        ];
+        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+        judged(Provider::Acp, &lines, &exited(0)).cause
+    };
+    for (error, cause) in [
+        (
+            r#"{"code":-32603,"message":"Internal error"}"#,
+            Cause::ProtocolError,
+        ),
+        (
+            r#"{"code":-32603,"message":"Please authenticate first"}"#,
+            Cause::AuthRequired,
+        ),
+        (r#"{"code":-32000,"message":"no"}"#, Cause::AuthRequired),
+    ] {
+        assert_eq!(refused(error), cause, "{error}");
+    }
+}
+
+#[test]
+fn a_cancellation_that_nobody_asked_for_is_told_as_the_agents() {
+    let cancelled = r#"<{"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#;
+    let cancel = r#">{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}"#;
+    let alone = judged(Provider::Acp, &[ACP_PROMPT, cancelled], &exited(0));
+    assert_eq!(alone.cause, Cause::CancelledByClient);
+    let words = alone.message.unwrap();
+    assert!(words.to_str().contains("nobody had asked"), "{words}");
+    let asked = judged(Provider::Acp, &[ACP_PROMPT, cancel, cancelled], &exited(0));
+    assert_eq!(asked.message.unwrap().to_str(), "the run was cancelled");
+}
+
+/// Gemini CLI 0.61, given a prompt of 9 MB.
+#[test]
+fn a_limit_of_tokens_before_any_model_was_asked_is_the_prompts() {
+    let ended = r#"<{"jsonrpc":"2.0","id":3,"result":{"stopReason":"max_tokens","_meta":{"quota":{"token_count":{"input_tokens":0,"output_tokens":0},"model_usage":[]}}}}"#;
+    let end = judged(Provider::Gemini, &[ACP_PROMPT, ended], &exited(0));
+    assert_eq!(end.cause, Cause::MaxTokens);
+    let words = end.message.unwrap();
+    assert!(words.to_str().contains("no model was asked"), "{words}");
 }

@@ -1,8 +1,8 @@
 //! How a run ended: every exit code, every word, and what happens when the two disagree.
 
-use lapidary_normalize::{Ending, Reported, Verdict};
-use lapidary_vocab::Text;
+use lapidary_normalize::{Ending, Reported, Stall, Stopped, Verdict};
 use lapidary_vocab::event::RunEnd;
+use lapidary_vocab::{Cause, Text};
 use serde_json::{Value, json};
 
 use crate::support::{INIT, SUCCESS, body, capture, exit, json_output, options, translate};
@@ -308,6 +308,12 @@ fn a_failure_that_can_be_mended_says_how() {
         ),
         (53, Some("raise `model.maxSessionTurns` in settings.json")),
         (
+            44,
+            Some(
+                "is the sandbox image there? GEMINI_SANDBOX_IMAGE names another; without --sandbox none is needed",
+            ),
+        ),
+        (
             127,
             Some("install it with `npm install -g @google/gemini-cli`"),
         ),
@@ -340,6 +346,7 @@ fn a_verdict_can_be_asked_for_without_a_stream() {
             "it reported: half way".to_owned(),
         ],
         hint: None,
+        warnings: Vec::new(),
     };
     assert_eq!(verdict.judge(&exit(1)), expected);
 }
@@ -468,4 +475,176 @@ fn a_success_that_asked_no_model_and_said_nothing_is_none() {
             .unwrap()
             .contains("larger than the model can take")
     );
+}
+
+#[test]
+fn a_process_that_dies_of_a_missing_sign_in_says_so_in_many_words() {
+    for (stderr, cause) in [
+        ("OAuth token expired", "auth_required"),
+        ("Please authenticate first", "auth_required"),
+        ("You are not authenticated.", "auth_required"),
+        ("Error authenticating: invalid_grant", "auth_required"),
+        ("auth_error: bad", "auth_required"),
+        ("re-login needed", "auth_required"),
+        ("FatalAuthenticationError: no", "auth_required"),
+        ("no auth", "auth_required"),
+        ("the author is unknown", "agent_crashed"),
+        ("authored by the authority", "agent_crashed"),
+        ("at /src/auth/login.js:3", "agent_crashed"),
+        ("blogin", "agent_crashed"),
+    ] {
+        let ending = Ending {
+            stderr: stderr.to_owned(),
+            ..exit(1)
+        };
+        check(&[INIT], &ending, "failed", cause);
+    }
+}
+
+#[test]
+fn a_sign_in_is_named_by_what_is_there() {
+    let mut ending = Ending {
+        stderr: "Please authenticate first".to_owned(),
+        ..exit(1)
+    };
+    let told = end(&[], &ending);
+    assert_eq!(
+        told["message"],
+        "Gemini CLI authentication error.\nPlease authenticate first"
+    );
+    let hint = "run `gemini` once and sign in, or set GEMINI_API_KEY";
+    assert_eq!(told["hint"], hint);
+    ending.setup.sign_in_hint = Some("a key is set".to_owned());
+    assert_eq!(end(&[], &ending)["hint"], "a key is set");
+}
+
+#[test]
+fn a_sandbox_that_fails_is_known_by_the_name_of_the_error() {
+    let ending = Ending {
+        stderr: "Fatal error: Failed to relaunch the CLI process.\nFatalSandboxError: Sandbox image 'x' is missing.\n    at y".to_owned(),
+        ..exit(1)
+    };
+    let told = end(&[], &ending);
+    assert_eq!(told["cause"], "sandbox");
+    assert_eq!(told["message"], "Sandbox image 'x' is missing.");
+}
+
+/// The sentences of Gemini CLI 0.61 for answers that it cannot use.
+#[test]
+fn an_answer_that_was_blocked_is_a_refusal_and_others_are_empty_or_cut() {
+    let failed = r#"{"type":"result","status":"error","stats":{}}"#;
+    for (message, outcome, cause) in [
+        (
+            "The model response was blocked due to safety settings.",
+            "refused",
+            "refusal",
+        ),
+        (
+            "The model response was blocked due to recitation/copyright filters.",
+            "refused",
+            "refusal",
+        ),
+        (
+            "The model response was blocked due to other policy settings.",
+            "refused",
+            "refusal",
+        ),
+        (
+            "The model returned an empty text response. If your context window is near capacity, try using /compress.",
+            "failed",
+            "empty_response",
+        ),
+        (
+            "The model returned reasoning thoughts but no final response text. If your context window is near capacity, try using /compress.",
+            "failed",
+            "empty_response",
+        ),
+        (
+            "The model returned an empty response with no text or thoughts. This may be a transient API issue; please try again.",
+            "failed",
+            "empty_response",
+        ),
+        (
+            "Model response was truncated because it exceeded the token limit. Try using /compress to free up context space.",
+            "failed",
+            "max_tokens",
+        ),
+    ] {
+        check(
+            &[&notice("error", message), failed],
+            &exit(0),
+            outcome,
+            cause,
+        );
+        check(
+            &[&error("INVALID_STREAM", message)],
+            &exit(0),
+            outcome,
+            cause,
+        );
+    }
+}
+
+#[test]
+fn an_error_of_the_api_says_what_helps() {
+    for (message, hint) in [
+        (
+            "[API Error: models/no-such-model is not found for API version v1beta, or is not supported for generateContent.]",
+            "name of the model",
+        ),
+        (
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            "shorten the prompt",
+        ),
+        (
+            "exception TypeError: fetch failed sending request",
+            "network",
+        ),
+        ("got status 503", "try again later"),
+    ] {
+        let told = end(&[&error("unknown", message)], &exit(1));
+        assert_eq!(told["cause"], "api_error", "{message}");
+        let said = told["hint"].as_str().unwrap_or_default();
+        assert!(said.contains(hint), "{message}: {said}");
+    }
+    let told = end(&[&error("unknown", "terminated")], &exit(1));
+    assert!(told.get("hint").is_none());
+}
+
+#[test]
+fn a_timeout_while_the_agent_retries_is_told_as_what_it_retries() {
+    let stopped = |cause| Stopped {
+        cause,
+        message: "the run took longer than 60 s, and was waiting for the model".to_owned(),
+        hint: Some("`timeout` (--timeout) gives it more time".to_owned()),
+    };
+    let stall = Stall {
+        stderr: "Attempt 4 failed: Slow down.. Retrying after 30428ms...".to_owned(),
+        ..Stall::default()
+    };
+    let late = Ending {
+        stopped: Some(stopped(Cause::TimeoutTotal)),
+        stall: Some(stall.clone()),
+        ..exit(0)
+    };
+    let told = end(&[INIT], &late);
+    assert_eq!(told["cause"], "quota_retryable");
+    assert_eq!(
+        told["message"],
+        "the run took longer than 60 s, and was waiting for the model: the model's API answered 429 (rate limit), and the agent kept trying (attempt 4)"
+    );
+    assert!(told["hint"].as_str().unwrap().contains("try again"));
+    let evidence = told["evidence"].to_string();
+    assert!(
+        evidence.contains("Attempt 4 failed: Slow down."),
+        "{evidence}"
+    );
+    assert!(evidence.contains("timeout_total"), "{evidence}");
+    // A run that the user cancels is cancelled, whatever the agent was doing.
+    let cancelled = Ending {
+        stopped: Some(stopped(Cause::CancelledByClient)),
+        stall: Some(stall),
+        ..exit(0)
+    };
+    assert_eq!(end(&[INIT], &cancelled)["cause"], "cancelled_by_client");
 }

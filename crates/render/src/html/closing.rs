@@ -39,11 +39,18 @@ fn verdict(end: &RunEnd) -> String {
             escape(hint)
         )
     });
+    let warnings = end.warnings.iter().map(|warning| {
+        format!(
+            "<p class=\"hint\"><strong>Warning:</strong> {}</p>\n",
+            escape(warning)
+        )
+    });
     let why = (end.outcome != Outcome::Completed).then(|| reasons(end));
     format!(
-        "<section class=\"verdict\">\n<h2>How it ended {}</h2>\n{}{}</section>\n",
+        "<section class=\"verdict\">\n<h2>How it ended {}</h2>\n{}{}{}</section>\n",
         badge(end),
         why.unwrap_or_default(),
+        warnings.collect::<String>(),
         hint.unwrap_or_default()
     )
 }

@@ -54,6 +54,9 @@ impl Narrator {
             self.tell_marked(Sort::Closing, "│ ", Ink::Faint, evidence);
         }
         self.name_files();
+        for warning in &end.warnings {
+            self.tell_marked(Sort::Closing, "! warning: ", Ink::Plain, warning);
+        }
         if let Some(hint) = &end.hint {
             self.tell_marked(Sort::Closing, "hint: ", Ink::Plain, hint);
         }

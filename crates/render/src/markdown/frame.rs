@@ -49,6 +49,8 @@ pub(super) fn footer(transcript: &Transcript) -> String {
         "---".to_owned(),
         verdict(transcript.end.as_ref(), &totals.facts()),
     ];
+    let warnings = transcript.end.iter().flat_map(|end| &end.warnings);
+    blocks.extend(warnings.map(|warning| format!("Warning: {}", escape(warning))));
     let models = totals.models.iter();
     blocks.extend(models.map(|(model, tokens)| {
         format!("{} {}", code(model), tokens.in_words().unwrap_or_default())

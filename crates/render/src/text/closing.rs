@@ -54,6 +54,9 @@ impl TextRenderer {
         for evidence in end.evidence.iter().filter(|_| !is_good) {
             self.pen.hanging("  ", Ink::Faint, evidence, out)?;
         }
+        for warning in &end.warnings {
+            self.pen.hanging("! warning: ", Ink::Plain, warning, out)?;
+        }
         match &end.hint {
             Some(hint) => self.pen.hanging("  hint: ", Ink::Plain, hint, out),
             None => Ok(()),

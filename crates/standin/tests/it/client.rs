@@ -2,13 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use lapidary_standin::api::{FakeApi, Script};
+use lapidary_testkit::patience::HANG;
 use serde_json::{Value, json};
-
-/// No answer of these tests takes longer, unless it never comes.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) const STREAM: &str = "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse";
 pub(crate) const GENERATE: &str = "/v1beta/models/gemini-2.5-flash:generateContent";
@@ -77,8 +74,8 @@ pub(crate) fn send(api: &FakeApi, request: &str) -> Answer {
 pub(crate) fn connect(api: &FakeApi) -> TcpStream {
     let url = api.base_url();
     let stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(HANG)).unwrap();
+    stream.set_write_timeout(Some(HANG)).unwrap();
     stream
 }
 

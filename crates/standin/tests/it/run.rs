@@ -7,10 +7,8 @@ use std::time::{Duration, Instant};
 
 use lapidary_standin::api::FakeApi;
 use lapidary_testkit::gemini::{Version, World};
+use lapidary_testkit::patience::HANG;
 use serde_json::Value;
-
-/// No run takes longer, on the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A run of the CLI, which does not outlive its test.
 pub(crate) struct Run<'a> {
@@ -34,7 +32,7 @@ impl<'a> Run<'a> {
         Self {
             child,
             world,
-            deadline: Instant::now() + PATIENCE,
+            deadline: Instant::now() + HANG,
         }
     }
 

@@ -3,7 +3,6 @@
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use lapidary_testkit::{fuzz, mutate};
 
@@ -15,8 +14,8 @@ const TARGETS: [(&str, Target); 3] = [
     ("translate", fuzz::translate),
 ];
 
-/// How long random inputs are tried, all targets together.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How many random inputs are tried on each target.
+const INPUTS: u64 = 1_000;
 
 #[test]
 fn every_seed_passes_every_target() {
@@ -44,17 +43,12 @@ fn random_inputs_pass_every_target() {
         .chain(&files(&root().join("fuzz/seeds")))
         .map(|path| fs::read(path).unwrap())
         .collect();
-    let started = Instant::now();
-    let mut seed = 0;
-    while started.elapsed() < PATIENCE {
+    for seed in 0..INPUTS {
         let input = mutate::case(seed, &corpus);
         for (name, target) in TARGETS {
             attempt(name, target, &input, &format!("seed {seed}"));
         }
-        seed += 1;
     }
-    println!("{seed} inputs");
-    assert!(seed > 10, "{seed} inputs are hardly any");
 }
 
 #[test]

@@ -430,6 +430,9 @@ pub struct RunEnd {
     /// What the user can do about it. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// What the outcome alone does not tell, such as a turn that ended well without a last word. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// Something we could not translate, or that someone who integrates the agent should know. It carries its line in `raw`.

@@ -275,6 +275,7 @@ pub(crate) fn events() -> Vec<Event> {
             message: some("out of memory"),
             evidence: vec!["exit status 137".to_owned()],
             hint: Some("give it more memory".to_owned()),
+            warnings: vec!["the turn ended with a tool call".to_owned()],
         }),
         Body::Diagnostic(Diagnostic {
             kind: DiagnosticKind::MalformedLine,

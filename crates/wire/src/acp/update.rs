@@ -312,6 +312,16 @@ pub struct PlainChunk<'a> {
     pub text: Token<'a>,
 }
 
+/// The mode that Gemini CLI (0.61) announces in a chunk of text, which is no part of an answer: `[MODE_UPDATE] plan`.
+#[inline]
+pub fn announced_mode(text: Token<'_>) -> Option<&'static str> {
+    let word = text.as_str().strip_prefix("\"[MODE_UPDATE] ")?;
+    let word = word.strip_suffix('"')?;
+    ["default", "autoEdit", "yolo", "plan"]
+        .into_iter()
+        .find(|mode| *mode == word)
+}
+
 /// Reads a line that is a chunk of an answer in the usual spelling, which is nearly every line of a long answer. Comparing is
 /// several times cheaper than parsing; whatever is spelt in another way is left to [`super::envelope::parse`].
 #[inline]
@@ -324,6 +334,9 @@ pub fn plain_chunk(line: &str) -> Option<PlainChunk<'_>> {
             "}}}}",
         ],
     )?;
+    if announced_mode(text).is_some() {
+        return None;
+    }
     Some(PlainChunk {
         whole,
         session_id,

@@ -17,11 +17,11 @@ Examples:
   lapidary run --agent claude --allow 'execute:cargo test*' 'fix the failing test'
   lapidary run --agent 'npx -y my-agent --acp' --budget tokens=50000 'tidy up'
   lapidary run --format result --timeout 300 --prompt-file task.md | jq .response
-  git diff | lapidary run --format events - > review.jsonl
+  git diff | lapidary run --format events 'review this' > review.jsonl
   lapidary run --resume latest 'and now the documentation'
 
-GEMINI_CLI_PATH names the Gemini CLI to run; without it PATH and the usual places are \
-searched. LAPIDARY_STATE_DIR is where recordings are kept.
+GEMINI_CLI_PATH names the Gemini CLI to run, and no other is run then; without it PATH and \
+the usual places are searched. LAPIDARY_STATE_DIR is where recordings are kept.
 
 Settings come from flags, then from `lapidary.toml` in the project, then from the user's own \
 in $XDG_CONFIG_HOME/lapidary. A project's file can choose and narrow, but grants nothing.
@@ -37,7 +37,8 @@ Exit codes:
   12  folder not trusted              18  refused
                                       130 cancelled")]
 pub(crate) struct Args {
-    /// What the agent is to do; `-` or nothing reads it from stdin. Put `--` before one that begins with a hyphen
+    /// What the agent is to do; `-` or nothing reads it from stdin. Put `--` before one that begins with a hyphen. Beside a prompt,
+    /// data on stdin is put before it: the first byte may take 2 seconds, all of it 60; a terminal is not read
     #[arg(value_name = "PROMPT")]
     pub(super) prompt: Option<String>,
     /// Continue a session: `latest`, its number or its id

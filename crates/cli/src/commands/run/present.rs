@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal as _, Stderr, Write as _};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::run::{Batch, Run};
+use lapidary::drive::run::{Batch, Run, Skipped};
 use lapidary::vocab::event::{DiagnosticKind, RunEnd};
 use lapidary::vocab::{Body, Cause, Event};
 use tokio::sync::watch;
@@ -47,6 +47,7 @@ pub(super) fn present(
         end: None,
         failure: None,
         too_long: 0,
+        skipped: None,
         stderr: Harmless::new(io::stderr(), io::stderr().is_terminal()),
         asking,
         is_asking: false,
@@ -65,6 +66,8 @@ struct Presented {
     failure: Option<Failure>,
     /// How many lines were too long to be translated whole.
     too_long: usize,
+    /// What was not translated, because the run had to end.
+    skipped: Option<Skipped>,
     /// Where the agent's complaints go, if they are wanted.
     stderr: Harmless<Stderr>,
     /// Who is asked, if somebody is there.
@@ -103,6 +106,9 @@ impl Presented {
 
     fn take(&mut self, batch: Batch, out: &mut Printer) -> Result<(), Failure> {
         self.remember(&batch.events);
+        if batch.skipped != Skipped::default() {
+            self.skipped = Some(batch.skipped);
+        }
         // There is nobody left to tell if it cannot be printed.
         let _ = self.stderr.write_all(&batch.stderr);
         match &mut self.face {
@@ -197,12 +203,21 @@ impl Presented {
                 self.too_long
             ));
         }
+        // Text has said so already.
+        if let Some(skipped) = self.skipped.filter(|_| self.format != Format::Text) {
+            complain(&format!("warning: {skipped}"));
+        }
         let Some(end) = &self.end else {
             return Err(Failure::internal(anyhow!("the run ended without a word")));
         };
         // Text says it itself.
-        if self.format != Format::Text && end.cause != Cause::EndTurn {
-            explain(end);
+        if self.format != Format::Text {
+            for warning in &end.warnings {
+                complain(&format!("warning: {warning}"));
+            }
+            if end.cause != Cause::EndTurn {
+                explain(end);
+            }
         }
         Ok(Exit::of(&end.cause))
     }

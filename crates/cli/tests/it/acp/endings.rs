@@ -1,6 +1,6 @@
 //! However and whenever an agent ends, everybody who waits for it hears so, and nothing is left.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lapidary::drive::acp::{Agent, AgentError, ConnectionError, RequestError};
 use lapidary::drive::process::{Ended, Exit, StartError};
@@ -114,10 +114,8 @@ async fn an_agent_that_does_not_want_to_end_is_ended() {
         let stage = Stage::with(&format!("{script}; # it is busy"));
         let agent = stage.start().await;
         let waiting = agent.connection.ask("a", None).unwrap();
-        let started = Instant::now();
         let ended = timeout(LONG, agent.end(Duration::from_millis(200))).await;
         assert_eq!(ended.unwrap().unwrap().exit, Some(exit), "{script}");
-        assert!(started.elapsed() < Duration::from_secs(5));
         assert_eq!(waiting.answer(None).await, Err(closed(exit, "")));
         stage.assert_complete();
     }

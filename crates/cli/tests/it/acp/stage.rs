@@ -2,17 +2,14 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use lapidary::drive::acp::{Agent, Answer, ConnectionError, Launch, Limits, Methods, RequestError};
 use lapidary::drive::process::{Command, Exit, Supervisor};
 use lapidary::drive::recording::{Channel, Recorder, Timing};
+pub(super) use lapidary_testkit::patience::HANG as LONG;
 use tokio::time::timeout;
 
 use crate::run::world::World;
-
-/// Nothing in here takes this long, unless it hangs.
-pub(super) const LONG: Duration = Duration::from_secs(30);
 
 pub(super) struct Stage {
     pub(super) world: World,

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::run::world::{MARK, Mark};
 
 /// No turn takes longer, on the slowest machine.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = lapidary_testkit::patience::HANG;
 /// What an agent has to end by itself.
 const GRACE: Duration = Duration::from_secs(3);
 

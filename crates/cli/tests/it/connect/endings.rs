@@ -1,12 +1,10 @@
 //! The end, whoever brings it about: each command has its result, and the one `run_end` is last.
 
-use std::time::Instant;
-
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
 
-use super::peer::{Peer, SOON};
+use super::peer::Peer;
 
 #[test]
 fn an_agent_that_dies_fails_all_that_is_under_way() {
@@ -73,7 +71,6 @@ fn a_signal_ends_it_though_stdin_stays_open() {
         let mut peer = Peer::with("", &["--grace", "0.3"]);
         let id = peer.prompt(prompt);
         peer.hears("a");
-        let started = Instant::now();
         kill(
             Pid::from_raw(peer.child.id().try_into().unwrap()),
             Signal::SIGTERM,
@@ -82,7 +79,6 @@ fn a_signal_ends_it_though_stdin_stays_open() {
         let result = peer.result(&id);
         assert_eq!(result["isError"] == true, expected, "{result}");
         assert_eq!(peer.end().cause(), ("cancelled_by_client", Some(130)));
-        assert!(started.elapsed() < SOON);
     }
 }
 

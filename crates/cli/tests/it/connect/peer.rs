@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{LazyLock, mpsc};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jsonschema::Validator;
 use lapidary::vocab::schema::Published;
@@ -268,5 +268,3 @@ impl Over {
         deltas.collect()
     }
 }
-
-pub(super) const SOON: Duration = Duration::from_secs(10);

@@ -42,11 +42,41 @@ fn what_is_denied_is_denied_with_a_word() {
 }
 
 #[test]
-fn an_option_can_be_named_and_one_that_is_not_offered_counts_for_nothing() {
+fn an_option_can_be_named() {
     let named = asked(json!({"allowed": true, "updatedInput": {"optionId": "maybe"}}));
     assert_eq!(named.words(), "[maybe: the user allowed it]");
-    let unknown = asked(json!({"allowed": false, "updatedInput": {"optionId": "root"}}));
-    assert_eq!(unknown.words(), "[no: the user denied it]");
+}
+
+#[test]
+fn an_option_that_is_not_offered_is_an_error_and_the_question_stays() {
+    let mut peer = Peer::new();
+    let prompt = peer.prompt("ask edit notes.txt 7; write two 8");
+    peer.event("permission_request");
+    for allowed in [true, false] {
+        for (option, wrong) in [
+            (json!("root"), "the request has no option `root`"),
+            (json!(1), "`optionId` has to be text"),
+        ] {
+            let response =
+                json!({"requestId": "7", "allowed": allowed, "updatedInput": {"optionId": option}});
+            assert_eq!(peer.cannot("permission_response", response), wrong);
+        }
+    }
+    let response = json!({"requestId": "7", "allowed": false});
+    peer.does("permission_response", response);
+    // A file offers no options at all.
+    peer.event("permission_request");
+    let response = json!({"requestId": "8", "allowed": true, "updatedInput": {"optionId": "yes"}});
+    let refused = peer.cannot("permission_response", response);
+    assert_eq!(refused, "the request has no option `yes`");
+    let response = json!({"requestId": "8", "allowed": false});
+    peer.does("permission_response", response);
+    peer.done(&prompt);
+    assert!(
+        peer.finish()
+            .words()
+            .starts_with("[no: the user denied it]")
+    );
 }
 
 #[test]

@@ -5,7 +5,6 @@ mod hostile;
 mod peers;
 
 use std::process::Stdio;
-use std::time::Duration;
 
 use lapidary::vocab::Checkup;
 use serde_json::Value;
@@ -105,6 +104,3 @@ fn real(args: &[&str], environment: Vec<(std::ffi::OsString, std::ffi::OsString)
     command.env_clear().envs(environment);
     visited(command)
 }
-
-/// Longer than any of it may take.
-const LONG: Duration = Duration::from_mins(1);

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use lapidary::vocab::schema::Published;
 use nix::sys::signal::Signal;
@@ -287,9 +286,7 @@ fn interrupted_by(signal: Signal) {
     world.wait_for("project/begun");
     let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
     nix::sys::signal::kill(pid, signal).unwrap();
-    let began = Instant::now();
     let status = child.wait().unwrap();
-    assert!(began.elapsed() < Duration::from_secs(5));
     assert_eq!(status.code(), Some(130));
     world.assert_nothing_is_left();
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::world::{Real, outline};
 use crate::run::world::Told;
-use crate::support::{ended, lines_of};
+use crate::support::{DEADLINE, ended, lines_of};
 
 /// A run over ACP.
 fn spoken(real: &Real, args: &[&str]) -> Told {
@@ -55,7 +55,7 @@ fn interrupted_at(words: &str, real: &Real, mut command: Command) -> Told {
         .stdin(Stdio::null())
         .stdout(File::create(&stdout).unwrap());
     let child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let last = Instant::now() + Duration::from_mins(1);
+    let last = Instant::now() + DEADLINE;
     while !fs::read_to_string(&stdout).unwrap().contains(words) {
         assert!(Instant::now() < last, "it never said `{words}`");
         thread::sleep(Duration::from_millis(20));
@@ -284,7 +284,7 @@ fn a_permission_that_nobody_has_given_is_cancelled_with_its_turn() {
     give(json!({"command": "send_message", "text": "go"}));
     let mut until = |name: &str| {
         while events.last().is_none_or(|event| event["event"] != name) {
-            let line = lines.recv_timeout(Duration::from_mins(1)).unwrap();
+            let line = lines.recv_timeout(DEADLINE).unwrap();
             events.push(serde_json::from_str(&line).unwrap());
         }
     };

@@ -52,7 +52,7 @@ fn a_quota_that_is_used_up_is_told_apart() {
 )]
 fn a_key_that_is_not_valid_and_no_way_to_sign_in() {
     let told = Real::new(V0_61_0, Script::new().stream(ApiError::invalid_key())).run(&["go"]);
-    check(&told, "auth_required", 11, "sign in");
+    check(&told, "auth_required", 11, "a key is set");
     assert_eq!(told.end()["agentExitCode"], 144);
 
     let nobody = json!({"security": {"auth": {"selectedType": Value::Null}}});
@@ -65,7 +65,7 @@ fn a_key_that_is_not_valid_and_no_way_to_sign_in() {
     check(&told, "auth_required", 11, "sign in");
     assert!(
         told.message()
-            .starts_with("Gemini CLI authentication error. Run: gemini auth login\n"),
+            .starts_with("Gemini CLI authentication error.\n"),
         "{}",
         told.message()
     );
@@ -157,4 +157,61 @@ fn a_loop_is_no_success() {
     let told = Real::new(V0_61_0, script).run(&["--yolo", "go"]);
     assert_eq!(told.verdict(), ("loop_detected", Some(17)), "{told:?}");
     assert_eq!(told.end()["agentExitCode"], 0);
+}
+
+const ACP: &[&str] = &["--transport", "acp"];
+const STREAM: &[&str] = &["--transport", "stream-json"];
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_loop_over_acp_is_told_apart_from_a_limit_of_turns() {
+    let call = Turn::call("list_directory", json!({"dir_path": "."}));
+    let script = Script::new().stream(call).after(After::Repeat);
+    let told = Real::new(V0_61_0, script.clone()).run(&[ACP, &["--yolo", "go"]].concat());
+    check(&told, "loop_detected", 17, "disableLoopDetection");
+    let limit = json!({"model": {"maxSessionTurns": 1}});
+    let real = Real::with_settings(V0_61_0, script, &limit);
+    let told = real.run(&[ACP, &["--yolo", "go"]].concat());
+    check(&told, "max_turns", 17, "`model.maxSessionTurns` (1)");
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_rate_limit_that_lasts_is_one_when_our_time_is_up() {
+    let script = Script::new()
+        .stream(ApiError::rate_limited(Duration::from_mins(1)))
+        .after(After::Repeat);
+    for transport in [ACP, STREAM] {
+        let real = Real::new(V0_61_0, script.clone());
+        let told = real.run(&[transport, &["--timeout", "12", "go"]].concat());
+        check(&told, "quota_retryable", 16, "try again");
+        let evidence = told.end()["evidence"].to_string();
+        assert!(evidence.contains("Attempt 1 failed"), "{evidence}");
+    }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn an_answer_that_was_blocked_and_a_sandbox_that_is_not_there() {
+    let blocked = Script::new()
+        .stream(Turn::text("").finish("SAFETY"))
+        .after(After::Repeat);
+    let told = Real::new(V0_61_0, blocked).run(&[STREAM, &["go"]].concat());
+    check(&told, "refusal", 18, "rephrase");
+
+    let real = Real::new(V0_61_0, Script::new());
+    let mut command = real.lapidary(&[STREAM, &["go"]].concat());
+    command.env("GEMINI_SANDBOX", "lxc"); // it is not installed, and nothing is pulled for it
+    let told = Told::by(command);
+    check(&told, "sandbox", 13, "sandbox");
+    assert!(told.message().contains("lxc"), "{}", told.message());
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::world::Real;
 use crate::run::world::Told;
-use crate::support::ended;
+use crate::support::{DEADLINE, ended};
 
 /// A run whose shell tool sleeps, with a child that sleeps too.
 fn in_a_tool(version: Version, args: &[&str]) -> (Real, Child) {
@@ -30,7 +30,7 @@ fn in_a_tool(version: Version, args: &[&str]) -> (Real, Child) {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let child = command.spawn().unwrap();
-    let last = Instant::now() + Duration::from_mins(1);
+    let last = Instant::now() + DEADLINE;
     while pid_of(&real, "sleep 612").is_none() || pid_of(&real, "sleep 611").is_none() {
         assert!(
             Instant::now() < last,
@@ -60,9 +60,8 @@ fn send(pid: i32, signal: Signal) {
 fn cancelled() {
     for version in [V0_24_0, V0_61_0] {
         let (real, child) = in_a_tool(version, &[]);
-        let asked = Instant::now();
         send(child.id().cast_signed(), Signal::SIGINT);
-        let told = Told::of(ended(child), asked.elapsed());
+        let told = Told::of(ended(child), Duration::ZERO);
         real.assert_nothing_is_left();
         assert_eq!(
             told.verdict(),
@@ -70,8 +69,6 @@ fn cancelled() {
             "{told:?}"
         );
         assert_eq!(told.count("tool_invocation"), 1);
-        // It ends by itself; how long that takes is its own affair, within the grace.
-        assert!(told.took < Duration::from_secs(6), "{:?}", told.took);
     }
 }
 
@@ -100,15 +97,9 @@ fn silent_for_too_long() {
 )]
 fn we_are_killed() {
     let (real, child) = in_a_tool(V0_61_0, &[]);
-    let killed = Instant::now();
     send(child.id().cast_signed(), Signal::SIGKILL);
     ended(child);
     real.assert_nothing_is_left();
-    assert!(
-        killed.elapsed() < Duration::from_secs(3),
-        "{:?}",
-        killed.elapsed()
-    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::talk::{Client, Renumbered, records, transcripts};
-use crate::support::{DEADLINE, lapidary, root};
+use crate::support::{lapidary, root};
 
 #[test]
 fn whatever_was_said_is_said_again_in_its_order_to_a_client_with_other_ids() {
@@ -336,7 +336,6 @@ fn pauses_are_counted_from_what_was_waited_for() {
     }
     for (took, least) in took.into_iter().zip([200, 200, 400]) {
         assert!(took >= Duration::from_millis(least), "{took:?}, {least}");
-        assert!(took < DEADLINE / 2, "{took:?}, {least}");
     }
     client.ended_well();
 }

@@ -38,19 +38,27 @@ fn the_agent_is_missing() {
 }
 
 #[test]
-fn a_file_that_may_not_be_executed_is_named() {
+fn a_program_that_is_named_and_cannot_be_used_is_an_error_and_no_other_one_is_run() {
     let world = World::with_agent(FINE);
+    let other = world.path("bin/gemini");
+    fs::create_dir(world.path("bin")).unwrap();
+    fs::copy(world.path("gemini"), &other).unwrap();
     fs::set_permissions(world.path("gemini"), fs::Permissions::from_mode(0o644)).unwrap();
-    let mut command = world.lapidary(&["run", "go"]);
-    command.env("PATH", world.path("nowhere"));
-    let told = Told::by(command);
-    check(&told, "agent_missing", 10, "Gemini CLI not found");
-    let evidence = told.end()["evidence"].to_string();
-    let named = format!("`{}`: ", world.path("gemini").display());
-    assert!(
-        evidence.contains(&named) && evidence.contains("execut"),
-        "{evidence}"
-    );
+    for (name, why) in [("gemini", "not executable"), ("nowhere", "no such file")] {
+        let mut command = world.lapidary(&["run", "go"]);
+        let path = std::env::var("PATH").unwrap();
+        command
+            .env("GEMINI_CLI_PATH", world.path(name))
+            .env("PATH", format!("{}:{path}", world.path("bin").display()));
+        let told = Told::by(command);
+        let path = world.path(name);
+        let message = format!(
+            "cannot use `{}`, which GEMINI_CLI_PATH names as Gemini CLI: {why}",
+            path.display()
+        );
+        check(&told, "agent_missing", 10, &message);
+        assert!(told.stderr.contains("hint: correct GEMINI_CLI_PATH"));
+    }
 }
 
 #[test]
@@ -106,6 +114,34 @@ fn a_name_need_not_be_utf_8() {
 fn there_is_no_such_directory() {
     let told = World::with_agent(FINE).run(&["-C", "nowhere", "go"]);
     check(&told, "bad_input", 13, "it is no directory");
+}
+
+#[test]
+fn a_directory_that_cannot_be_entered_is_named() {
+    let world = World::with_agent(FINE);
+    let closed = world.path("project/closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    for transport in ["stream-json", "acp"] {
+        let wanted = world.lapidary(&[]);
+        let mut command = program("unshare"); // root could enter it
+        command
+            .args(["--user", env!("CARGO_BIN_EXE_lapidary"), "run"])
+            .args(["--transport", transport, "-C", "closed", "go"])
+            .current_dir(world.path("project"));
+        command.envs(
+            wanted
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+        let told = Told::by(command);
+        let words = format!(
+            "cannot work in `{}`: it cannot be entered",
+            closed.display()
+        );
+        check(&told, "bad_input", 13, &words);
+    }
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
 }
 
 #[test]
@@ -182,7 +218,7 @@ fn nothing_can_be_recorded() {
     let world = World::with_agent(FINE);
     fs::write(world.path("state"), "a file").unwrap();
     let told = world.run(&["go"]);
-    check(&told, "internal", 1, "cannot record in");
+    check(&told, "bad_input", 13, "cannot record in");
     assert!(
         told.stderr
             .contains("hint: record elsewhere (--record-dir), or keep no recording (--no-record)")
@@ -191,6 +227,8 @@ fn nothing_can_be_recorded() {
     let mut command = world.lapidary(&["run", "--no-record", "go"]);
     command.env("TMPDIR", world.path("tmp"));
     assert_eq!(Told::by(command).code, Some(0));
+    let told = world.run(&["--record-dir", "/proc/x", "go"]);
+    check(&told, "bad_input", 13, "cannot record in `/proc/x/");
 }
 
 #[test]
@@ -318,4 +356,20 @@ fn a_full_disk_ends_the_run() {
     world.assert_nothing_is_left();
     let mode = fs::metadata(&small).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o755, "the mount went with its namespace");
+}
+
+/// Gemini CLI reads its stdin to the end before it starts a sandbox: over ACP it would wait for ever.
+#[test]
+fn a_sandbox_over_acp_is_refused_at_once() {
+    let world = World::with_agent(FINE);
+    let args = ["--transport", "acp", "--sandbox", "go"];
+    check(&world.run(&args), "sandbox", 13, "--sandbox asks for it");
+    let mut command = world.lapidary(&["run", "--transport", "acp", "go"]);
+    command.env("GEMINI_SANDBOX", "docker");
+    check(
+        &Told::by(command),
+        "sandbox",
+        13,
+        "GEMINI_SANDBOX asks for it",
+    );
 }

@@ -4,11 +4,12 @@ use std::io::Read as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use lapidary_testkit::patience::wait_until;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::world::{Told, World};
-use crate::support::ended;
+use crate::support::{DEADLINE, ended};
 
 const WAITS: &str = "init; say a; call c1 run_shell_command; touch ../ready; exec sleep 600";
 const STUBBORN: &str = "trap '' TERM INT HUP; init; touch ../ready; while :; do sleep 600; done";
@@ -100,14 +101,17 @@ fn a_document_has_no_first_line_to_wait_for() {
     assert!(told.stdout.contains("the idle timeout does not apply"));
 }
 
+/// A grace in seconds that a test does not live to see the end of.
+const NEVER_OVER: &str = "3600";
+
 #[test]
-fn a_run_is_cancelled_within_a_second_if_the_agent_obeys() {
+fn a_run_is_cancelled_before_its_grace_is_over_if_the_agent_obeys() {
     for by in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let world = World::with_agent(WAITS);
-        let child = at_work(&world, &[]);
+        let child = at_work(&world, &["--grace", NEVER_OVER]);
         let told = ended_by(&world, child, by);
         assert_eq!(told.verdict(), ("cancelled_by_client", Some(130)));
-        assert!(told.took < Duration::from_secs(1), "{told:?}");
+        assert_eq!(told.end()["signal"], "SIGTERM");
     }
 }
 
@@ -119,7 +123,6 @@ fn an_agent_that_does_not_obey_has_its_grace_and_no_more() {
     assert_eq!(told.verdict(), ("cancelled_by_client", Some(130)));
     assert_eq!(told.end()["signal"], "SIGKILL");
     assert!(told.took > Duration::from_millis(450), "{told:?}");
-    assert!(told.took < Duration::from_millis(1500), "{told:?}");
 }
 
 #[test]
@@ -127,13 +130,12 @@ fn a_second_ctrl_c_does_not_wait_for_the_grace() {
     let world = World::with_agent(
         "trap 'touch ../asked' TERM; init; touch ../ready; while :; do sleep 600 & wait; done",
     );
-    let child = at_work(&world, &["--grace", "60"]);
+    let child = at_work(&world, &["--grace", NEVER_OVER]);
     signal(&child, Signal::SIGINT);
     // The two must not melt into one.
     world.wait_for("asked");
     let told = ended_by(&world, child, Signal::SIGINT);
     assert_eq!(told.verdict(), ("cancelled_by_client", Some(130)));
-    assert!(told.took < Duration::from_secs(1), "{told:?}");
 }
 
 #[test]
@@ -200,7 +202,7 @@ fn who_wants_a_run_to_end_at_once_gets_a_run_end_all_the_same() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let child = command.spawn().unwrap();
-        let last = Instant::now() + Duration::from_secs(20);
+        let last = Instant::now() + DEADLINE;
         while !listens_or_works(&child) {
             assert!(Instant::now() < last, "it never began");
         }
@@ -220,10 +222,7 @@ fn who_waits_for_a_prompt_can_be_told_to_end() {
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let prompt_to_come = child.stdin.take();
-    let last = Instant::now() + Duration::from_secs(20);
-    while !listens_or_works(&child) {
-        assert!(Instant::now() < last, "it never began");
-    }
+    wait_until("it has begun", || listens_or_works(&child));
     signal(&child, Signal::SIGINT);
     assert_eq!(ended(child).status.code(), Some(130));
     drop(prompt_to_come);
@@ -237,15 +236,8 @@ fn deadlines_are_kept_while_nobody_reads() {
     let mut child = at_work(&world, &["--timeout", "3"]);
     let mut stdout = child.stdout.take().unwrap();
     // Nobody has read a byte, and the pipe is full long since. The agent is gone all the same.
-    let last = Instant::now() + Duration::from_secs(10);
-    while world
-        .processes()
-        .iter()
-        .any(|(_, line)| line.contains("sleep 600"))
-    {
-        assert!(Instant::now() < last, "the agent outlived its deadline");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let works = |(_, line): &(i32, String)| line.contains("sleep 600");
+    wait_until("the agent is gone", || !world.processes().iter().any(works));
     let mut text = String::new();
     stdout.read_to_string(&mut text).unwrap();
     assert_eq!(ended(child).status.code(), Some(14));
@@ -309,7 +301,6 @@ fn who_presses_ctrl_c_twice_gets_away_even_if_nobody_reads() {
     std::thread::sleep(Duration::from_millis(100));
     let told = ended_by(&world, child, Signal::SIGINT);
     assert_eq!(told.code, Some(130));
-    assert!(told.took < Duration::from_secs(5), "{:?}", told.took);
     let manifest = std::fs::read_to_string(world.recording().join("run.json")).unwrap();
     assert!(
         manifest.contains("\"durationMs\""),

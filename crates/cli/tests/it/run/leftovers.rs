@@ -68,11 +68,9 @@ fn nothing_is_left_when_the_run_is_cancelled() {
 fn nothing_is_left_when_we_are_killed() {
     let world = World::with_agent(FAMILY);
     let child = started(&world);
-    let killed = Instant::now();
     send(child.id().cast_signed(), Signal::SIGKILL);
     ended(child);
     world.assert_nothing_is_left();
-    assert!(killed.elapsed() < Duration::from_secs(3));
     // What the agent had written is not lost with us.
     let stdout = std::fs::read_to_string(world.recording().join("stdout")).unwrap();
     assert_eq!(stdout.lines().count(), 2);

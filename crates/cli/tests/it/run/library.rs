@@ -19,6 +19,7 @@ use lapidary::vocab::event::Provider as Family;
 use lapidary::vocab::{Body, Cause, RuntimeEvent};
 
 use super::world::World;
+use crate::support::DEADLINE;
 
 /// Writes down what it is given, and answers.
 const NOTES: &str = r#"
@@ -149,11 +150,11 @@ fn a_provider_fails_in_the_words_of_its_specification() {
         ),
         (
             "echo 'no auth' >&2; exit 1",
-            "Gemini CLI authentication error. Run: gemini auth login\nno auth",
+            "Gemini CLI authentication error. Run `gemini` once and sign in, or set GEMINI_API_KEY\nno auth",
         ),
         (
             "exit 41",
-            "Gemini CLI authentication error. Run: gemini auth login\n",
+            "Gemini CLI authentication error. Run `gemini` once and sign in, or set GEMINI_API_KEY\n",
         ),
         (
             "exit 127",
@@ -289,11 +290,9 @@ fn a_run_can_be_stopped_from_elsewhere() {
     let mut run = job(&world, "x").start();
     let stopper = run.stopper();
     world.wait_for("ready");
-    let asked = Instant::now();
     stopper.kill();
     let last = std::iter::from_fn(|| run.blocking_next()).last().unwrap();
     assert!(matches!(last.body, Body::RunEnd(end) if end.cause == Cause::CancelledByClient));
-    assert!(asked.elapsed() < Duration::from_secs(1));
     world.assert_nothing_is_left();
 }
 
@@ -332,7 +331,7 @@ fn a_turn_that_is_over_does_not_end_the_next_one() {
 
 /// Says something as soon as the last turn is over.
 fn next_turn(chat: &mut Chat, prompt: &str) -> Turn {
-    let last = Instant::now() + Duration::from_secs(20);
+    let last = Instant::now() + DEADLINE;
     loop {
         match chat.send(prompt) {
             Ok(turn) => return turn,

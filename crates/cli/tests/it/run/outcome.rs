@@ -45,15 +45,11 @@ fn what_it_complained_about_is_the_message() {
 fn an_authentication_error_says_how_to_sign_in() {
     let told = World::with_agent("echo 'Please configure auth first.' >&2; exit 1").run(&["go"]);
     assert_eq!(told.verdict(), ("auth_required", Some(11)));
-    let words =
-        "Gemini CLI authentication error. Run: gemini auth login\nPlease configure auth first.";
+    let words = "Gemini CLI authentication error.\nPlease configure auth first.";
     assert_eq!(told.message(), words);
     assert!(told.end()["hint"].as_str().unwrap().contains("sign in"));
     let told = World::with_agent("exit 41").run(&["go"]);
-    assert_eq!(
-        told.message(),
-        "Gemini CLI authentication error. Run: gemini auth login"
-    );
+    assert_eq!(told.message(), "Gemini CLI authentication error.");
 }
 
 #[test]
@@ -118,6 +114,36 @@ fn a_start_that_failed_is_tried_again_if_that_was_asked_for() {
 }
 
 #[test]
+fn a_prompt_that_is_tried_again_has_one_end() {
+    let quota = "failure ApiError 'Quota exceeded. Please retry in 0.01s.'; exit 173";
+    let again =
+        format!("init; if [ ! -e ../tried ]; then touch ../tried; {quota}; fi; say a; success");
+    let told = World::with_agent(&again).run(&["--retries", "1", "go"]);
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+    assert_eq!(told.count("turn_complete"), 1);
+    let retry = told
+        .events
+        .iter()
+        .find(|event| event["kind"] == "retry")
+        .unwrap();
+    let message = retry["message"].as_str().unwrap();
+    assert!(
+        message.ends_with("the next one starts in 0.01 s"),
+        "{message}"
+    );
+    assert_eq!(retry["raw"]["type"], "result", "its line is not lost");
+    // The last attempt's end is the prompt's.
+    let told = World::with_agent(&format!("init; {quota}")).run(&["--retries", "1", "go"]);
+    assert_eq!(told.verdict(), ("quota_retryable", Some(16)), "{told:?}");
+    assert_eq!(told.count("turn_complete"), 1);
+    let numbers = told
+        .events
+        .iter()
+        .map(|event| event["seq"].as_u64().unwrap());
+    assert!(numbers.eq(0..told.events.len() as u64));
+}
+
+#[test]
 fn nothing_is_tried_again_once_something_was_done() {
     let cases: [(&str, &[&str]); 6] = [
         ("call c1 write_file", &[]),
@@ -167,4 +193,30 @@ fn a_stream_without_a_result_is_an_error() {
 fn the_agents_input_has_an_end() {
     let world = World::with_agent("cat > /dev/null; init; say a; success");
     assert_eq!(world.run(&["go"]).verdict(), ("end_turn", Some(0)));
+}
+
+#[test]
+fn a_timeout_names_what_the_agent_was_retrying() {
+    for (stderr, verdict, words) in [
+        (
+            "Attempt 3 failed with status 503. Retrying with backoff...",
+            ("api_error", Some(1)),
+            "the model's API answered 503",
+        ),
+        (
+            "Attempt 2 failed: Slow down.. Retrying after 32857ms...",
+            ("quota_retryable", Some(16)),
+            "the model's API answered 429",
+        ),
+        (
+            "something else",
+            ("timeout_total", Some(14)),
+            "was waiting for the model",
+        ),
+    ] {
+        let script = format!("init; echo '{stderr}' >&2; exec sleep 600");
+        let told = World::with_agent(&script).run(&["--timeout", "1", "--grace", "0.3", "go"]);
+        assert_eq!(told.verdict(), verdict, "{stderr}");
+        assert!(told.message().contains(words), "{}", told.message());
+    }
 }

@@ -101,6 +101,28 @@ fn a_prompt_that_is_not_utf_8_is_refused() {
 }
 
 #[test]
+fn data_on_stdin_comes_before_the_prompt_as_with_gemini_cli() {
+    let world = World::with_agent(NOTES);
+    let command = world.lapidary(&["run", "--transport", "stream-json", "review this"]);
+    let told = fed(command, b"a diff\n");
+    assert_eq!(told.verdict(), ("end_turn", Some(0)));
+    assert_eq!(
+        fs::read_to_string(world.path("stdin")).unwrap(),
+        "a diff\n\n\nreview this"
+    );
+    let command = world.lapidary(&["run", "--transport", "stream-json", "review this"]);
+    let told = fed(command, b"");
+    assert_eq!(told.verdict(), ("end_turn", Some(0)));
+    assert_eq!(
+        fs::read_to_string(world.path("stdin")).unwrap(),
+        "review this"
+    );
+    let command = world.lapidary(&["run", "review this"]);
+    let told = fed(command, b"caf\xe9");
+    assert_eq!(told.verdict(), ("bad_input", Some(13)));
+}
+
+#[test]
 fn a_file_that_is_not_there_is_named() {
     let told = World::with_agent(NOTES).run(&["--prompt-file", "nowhere.md"]);
     assert_eq!(told.verdict(), ("bad_input", Some(13)));

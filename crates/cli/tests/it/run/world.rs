@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use lapidary::drive::Host;
 use lapidary::drive::process::Supervisor;
 use lapidary::drive::run::Records;
+use lapidary_testkit::patience::wait_until;
 use serde_json::Value;
 
-use crate::support::{ended, lapidary, output};
+use crate::support::{DEADLINE, ended, lapidary, output};
 
 /// Every process of a world carries this variable.
 pub(crate) const MARK: &str = "LAPIDARY_TEST_WORLD";
@@ -119,11 +120,7 @@ impl World {
 
     /// Waits until the agent has made a file.
     pub(crate) fn wait_for(&self, name: &str) {
-        let last = Instant::now() + Duration::from_secs(20);
-        while !self.path(name).exists() {
-            assert!(Instant::now() < last, "`{name}` never came");
-            thread::sleep(Duration::from_millis(2));
-        }
+        wait_until(name, || self.path(name).exists());
     }
 
     /// The recording of the only run so far.
@@ -149,15 +146,22 @@ impl Mark {
         &self.0
     }
 
-    /// Asserts that nothing that carries it runs any more. A process that was killed may take a moment to vanish.
+    /// Asserts that nothing that carries it runs any more. As long as a supervisor of ours is there it is at work, and a process
+    /// that was killed may wait for its turn to die; what two looks in a row find besides is left over.
     pub(crate) fn assert_nothing_is_left(&self) {
-        let last = Instant::now() + Duration::from_secs(2);
+        let (mut before, last) = (Vec::new(), Instant::now() + DEADLINE);
         loop {
-            let left = self.processes();
-            if left.is_empty() {
+            let all = self.processes();
+            if all.is_empty() {
                 return;
             }
-            assert!(Instant::now() < last, "still there: {left:?}");
+            assert!(Instant::now() < last, "still there: {all:?}");
+            let is_supervised = all.iter().any(|(_, line)| is_ours(line));
+            let mut left = all;
+            left.retain(|(pid, _)| !is_supervised && !is_killed(*pid));
+            let is_left = left.iter().any(|it| before.contains(it));
+            assert!(!is_left, "left over: {left:?}, {before:?}");
+            before = left;
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -185,6 +189,24 @@ impl Mark {
         }
         found
     }
+}
+
+/// True for the command line of a process that runs our own program.
+fn is_ours(line: &str) -> bool {
+    line.starts_with(env!("CARGO_BIN_EXE_lapidary"))
+}
+
+/// True for a process that was killed and has not died yet.
+fn is_killed(pid: i32) -> bool {
+    const SIGKILL: u64 = 1 << (9 - 1);
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let pending = status.lines().filter_map(|line| {
+        let line = line
+            .strip_prefix("SigPnd:")
+            .or(line.strip_prefix("ShdPnd:"))?;
+        u64::from_str_radix(line.trim(), 16).ok()
+    });
+    status.is_empty() || pending.fold(0, |all, some| all | some) & SIGKILL != 0
 }
 
 /// What a run printed and how it ended.

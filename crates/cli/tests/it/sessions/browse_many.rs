@@ -1,7 +1,7 @@
 //! Five thousand sessions, and no pause.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::browse::Home;
 use super::pty::Pty;
@@ -45,7 +45,6 @@ fn five_thousand_sessions_are_moved_through_and_searched_without_a_pause() {
     pty.wait_for("5000 sessions · newest first");
     pty.settle();
     let (cpu_before, read_before) = (cpu(pty.pid), read_so_far(pty.pid));
-    let started = Instant::now();
     for row in 1..=200 {
         pty.type_in("j");
         let number = COUNT - row;
@@ -53,14 +52,12 @@ fn five_thousand_sessions_are_moved_through_and_searched_without_a_pause() {
             screen.contains(&format!("> {number} "))
         });
     }
-    let took = started.elapsed();
     pty.settle();
     let (cpu, read) = (
         cpu(pty.pid).saturating_sub(cpu_before),
         read_so_far(pty.pid) - read_before,
     );
     // Much more than it takes, but less than reading a list of 5,000 files for each key would.
-    assert!(took < Duration::from_secs(10), "{took:?} for 200 keys");
     assert!(cpu < Duration::from_secs(6), "{cpu:?} of CPU for 200 keys");
     assert!(
         read < 2_000_000,
@@ -103,10 +100,8 @@ fn idle(pty: &mut Pty) {
 #[test]
 fn it_can_be_left_before_the_list_is_read() {
     let home = many();
-    let started = Instant::now();
     let mut pty = home.browse();
     pty.wait_for("Sessions");
     pty.type_in("q");
     assert_eq!(pty.ended().code, 0);
-    assert!(started.elapsed() < Duration::from_secs(10));
 }

@@ -1,5 +1,6 @@
 //! A program on a pseudo-terminal that can be typed at and looked at while it runs.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::num::NonZeroU16;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -105,12 +106,15 @@ impl Pty {
         self.wait(text, |screen| screen.contains(text))
     }
 
-    /// Waits until nothing new has been shown for a while.
+    /// Waits until nothing new has been shown for a while, and neither the program nor what shows it waits for its turn to work.
     pub(crate) fn settle(&mut self) -> String {
-        while let Ok(bytes) = self.shown.recv_timeout(Duration::from_millis(400)) {
-            self.take(&bytes);
+        loop {
+            match self.shown.recv_timeout(Duration::from_millis(400)) {
+                Ok(bytes) => self.take(&bytes),
+                Err(_) if is_at_work(self.pid) || is_at_work(self.child.id()) => {}
+                Err(_) => return self.screen(),
+            }
         }
-        self.screen()
     }
 
     /// Waits until the program has ended by itself.
@@ -126,6 +130,7 @@ impl Pty {
         }
     }
 
+    /// What is on the screen.
     pub(crate) fn screen(&mut self) -> String {
         while let Ok(bytes) = self.shown.try_recv() {
             self.take(&bytes);
@@ -150,6 +155,16 @@ impl Drop for Pty {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// True if a thread of the process runs, or would if it were its turn.
+fn is_at_work(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    threads.into_iter().flatten().flatten().any(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        let state = stat.rsplit(") ").next().unwrap_or_default();
+        state.starts_with(['R', 'D'])
+    })
 }
 
 fn parser(columns: u16, rows: u16) -> vt100::Parser {

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use lapidary_testkit::recorded::{self, Recorded};
 use serde_json::Value;
 
+use super::pty::Pty;
 use super::{object, sessions, variables};
-use crate::support::Ran;
-use crate::usage::on_a_terminal;
+use crate::support::{Ran, lapidary};
 
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const OTHER: &str = "bbbbbbbb-0000-4000-8000-000000000002";
@@ -425,23 +425,16 @@ fn who_waits_on_a_terminal_is_told_what_for() {
     fs::create_dir_all(state.join("vault")).unwrap();
     let lock = fs::File::create(state.join("vault/lock")).unwrap();
     lock.lock().unwrap();
-    let release = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(1200));
-        drop(lock);
-    });
     let project = home.project();
-    let args = ["sessions", "vault", "add", "-C", project.to_str().unwrap()];
-    let env = variables(&home);
-    let env: Vec<_> = env
-        .iter()
-        .map(|(name, value)| (*name, value.as_str()))
-        .collect();
-    let (shown, code) = on_a_terminal(&args, &env, b"");
-    release.join().unwrap();
-    assert_eq!(code, Some(0), "{shown}");
-    let (waiting, rest) = shown.split_once("\r\u{1b}[K").unwrap();
-    assert!(waiting.starts_with("\rcopying sessions, 0 s"), "{shown:?}");
-    assert!(rest.ends_with("2 files, 1.3 kB, 2 new\r\n"), "{shown:?}");
+    let mut command = lapidary(["sessions", "vault", "add", "-C", project.to_str().unwrap()]);
+    command.envs(variables(&home));
+    let mut pty = Pty::spawn(&command, (80, 24));
+    pty.wait_for("copying sessions, ");
+    drop(lock);
+    assert_eq!(pty.ended().code, 0);
+    let screen = pty.screen();
+    assert!(screen.ends_with("2 files, 1.3 kB, 2 new"), "{screen:?}");
+    assert!(!screen.contains("copying sessions"), "{screen:?}");
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use crate::run::world::{MARK, Mark};
 
@@ -229,17 +228,11 @@ fn an_address_that_does_not_answer_is_given_up_in_time() {
     // Somebody listens and never says anything.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/x.git", listener.local_addr().unwrap());
-    let started = Instant::now();
     let mark = Mark::fresh();
     let mut command = stage.command(&["install", &url, "--timeout", "1", "--consent"]);
     command.env(MARK, mark.value());
     let ran = ran(command);
     mark.assert_nothing_is_left();
-    assert!(
-        started.elapsed() < Duration::from_secs(6),
-        "{:?}",
-        started.elapsed()
-    );
     assert_eq!(ran.code, Some(14), "{ran:?}");
     assert!(
         ran.stderr.contains("was not cloned within 1 seconds"),

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::process::Stdio;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::scene::{Played, Row, command, ends, play, row, staged};
 use crate::run::world::Told;
@@ -145,10 +145,8 @@ fn a_reader_who_leaves_ends_the_run() {
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdout = child.stdout.take().unwrap();
-    let started = Instant::now();
     stdout.read_exact(&mut [0; 1000]).unwrap();
     drop(stdout);
     assert_eq!(ended(child).status.code(), Some(130));
-    assert!(started.elapsed() < Duration::from_secs(10));
     world.assert_nothing_is_left();
 }

@@ -1,7 +1,6 @@
 //! What real agents once said, garbled, and said again by one that minds nobody.
 
 use std::fs;
-use std::time::Duration;
 
 use lapidary_testkit::mutate::Rng;
 use serde_json::Value;
@@ -84,7 +83,6 @@ fn check(said: &[Vec<String>], seed: usize) {
     let told = Told::by(command(&world, &args));
     told.end();
     assert!(told.code.is_some(), "{told:?}");
-    assert!(told.took < Duration::from_secs(20), "{told:?}");
     Played { world, told }.assert_complete();
 }
 

@@ -33,7 +33,7 @@ const ROWS: &[Row] = &[
     row(
         "answers with an error",
         r#"refuse(hear("initialize"), -32603, "no model")"#,
-        ("api_error", 1),
+        ("protocol_error", 15),
         |played| assert_eq!(played.told.message(), "no model"),
     ),
     row(
@@ -150,6 +150,18 @@ while True:
         |played| assert_eq!(played.times("session/list"), 50),
     )
     .with(&["--resume", "latest"]),
+    row(
+        "knows no such session",
+        r#"
+hello(agentCapabilities={"loadSession": True})
+refuse(hear("session/load"), -32603, "Internal error", data={"details": "No previous sessions found"})"#,
+        ("bad_input", 13),
+        |played| {
+            let message = played.told.message();
+            assert!(message.contains("`nowhere`"), "{message}");
+        },
+    )
+    .with(&["--resume", "nowhere"]),
 ];
 
 #[test]
@@ -266,7 +278,25 @@ fn somebody_has_to_log_in() {
     play(&rows);
 }
 
-const RETRIES: &[Row] = &[row(
+const RETRIES: &[Row] = &[
+    row(
+        "is told to wait before it has said a word",
+        r#"
+open("../starts", "a").write("x")
+p = prompted()
+if os.path.getsize("../starts") < 3: refuse(p, 429, "Quota exceeded. Please retry in 0.01s."); hear()
+done(p)"#,
+        ("end_turn", 0),
+        |played| {
+            let retries = played.diagnostics("retry");
+            assert_eq!(retries.len(), 2);
+            let pause = "the next one starts in 0.01 s";
+            assert!(retries.iter().all(|it| it.to_string().contains(pause)), "{retries:?}");
+            assert_eq!(played.told.count("turn_complete"), 1);
+        },
+    )
+    .with(&["--retries", "2"]),
+    row(
     "crashes twice before its first word",
     r#"
 open("../starts", "a").write("x")
@@ -275,7 +305,8 @@ done(prompted())"#,
     ("end_turn", 0),
     |played| assert_eq!(played.diagnostics("retry").len(), 2),
 )
-.with(&["--retries", "2"])];
+.with(&["--retries", "2"]),
+];
 
 #[test]
 fn what_crashed_before_its_first_word_is_started_again() {

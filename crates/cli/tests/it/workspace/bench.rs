@@ -7,13 +7,11 @@ use lapidary::drive::acp::Refusal;
 use lapidary::drive::process::Supervisor;
 use lapidary::drive::workspace::{Setup, Workspace};
 use lapidary::vocab::Json;
+pub(super) use lapidary_testkit::patience::HANG as LONG;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::run::world::{MARK, Mark};
-
-/// Nothing in here takes this long, unless it hangs.
-pub(super) const LONG: Duration = Duration::from_secs(30);
 
 pub(super) struct Bench {
     pub(super) directory: tempfile::TempDir,

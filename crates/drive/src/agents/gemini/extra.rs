@@ -71,6 +71,15 @@ pub(crate) fn skips_trust(args: &[OsString]) -> bool {
     })
 }
 
+/// Whether the user's own arguments ask for the sandbox.
+pub(crate) fn asks_for_sandbox(args: &[OsString]) -> bool {
+    args.iter().any(|arg| {
+        let arg = arg.to_string_lossy();
+        let (name, value) = arg.split_once('=').unwrap_or((&arg, "true"));
+        is(&kebab(name), "-s", &["--sandbox"]) && value != "false"
+    })
+}
+
 /// The CLI takes `--outputFormat` for `--output-format`.
 fn kebab(name: &str) -> String {
     if !name.starts_with("--") {

@@ -11,19 +11,23 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 use super::sweep::{self, Target};
 use crate::process::{Command, Exit};
 
-/// Those that will not die are struck for so long.
-const PATIENCE: Duration = Duration::from_millis(60);
+/// How often processes are struck before they are said to be immortal. A number and not a time: where the machine is busy, a process
+/// that was killed waits for its turn to die as long as we do for ours to look.
+const STRIKES: u32 = 20;
 
-/// How often.
-const STRIKE: Duration = Duration::from_millis(3);
+/// The pause between two strikes.
+const PAUSE: Duration = Duration::from_millis(3);
 
-/// A program that was killed is buried in this time, or never.
-const BURIAL: Duration = Duration::from_millis(20);
+/// How long a program that was killed is waited for when processes of it would not die: it may be one of them.
+const IMMORTAL_WAIT: Duration = Duration::from_millis(20);
+
+/// How long it is waited for otherwise. It is dead already, unless the system hides it from us.
+const HIDDEN_WAIT: Duration = Duration::from_secs(2);
 
 /// The program. Dropping it before it is over kills it, and everything that it started.
 #[derive(Debug)]
@@ -82,14 +86,21 @@ impl Alone {
 
     /// Kills it and everything that it started. Returns how the program ended, and how many would not.
     pub(in crate::process) async fn end(&mut self) -> (Option<Exit>, u32) {
-        let last = Instant::now() + PATIENCE;
         let mut left = self.strike().await;
-        while left > 0 && Instant::now() < last {
-            sleep(STRIKE).await;
+        for _ in 1..STRIKES {
+            if left == 0 {
+                break;
+            }
+            sleep(PAUSE).await;
             left = self.strike().await;
         }
         self.mark = None;
-        let exit = timeout(BURIAL, self.wait()).await.ok().flatten();
+        let patience = if left == 0 {
+            HIDDEN_WAIT
+        } else {
+            IMMORTAL_WAIT
+        };
+        let exit = timeout(patience, self.wait()).await.ok().flatten();
         (exit, left)
     }
 

@@ -97,10 +97,17 @@ impl Desk {
 
     fn answer(&mut self, place: usize, early: &Early) -> Outcome {
         let response = &early.response;
-        let chosen = response.updated_input.as_ref();
-        let chosen = chosen.and_then(|input| input.token().get("optionId")?.string());
         if let Some(question) = self.questions.get(place) {
             early.label.is_about(&question.session_id.to_str());
+        }
+        let input = response.updated_input.as_ref();
+        let chosen = input.and_then(|input| input.token().get("optionId")?.non_null());
+        let chosen = chosen.map(|option| {
+            let text = option.string().map(std::borrow::Cow::into_owned);
+            text.ok_or_else(|| Failed::from("`optionId` has to be text"))
+        });
+        let chosen = chosen.transpose()?;
+        if let Some(question) = self.questions.get(place) {
             agrees(
                 question.options.as_ref(),
                 chosen.as_deref(),
@@ -111,7 +118,7 @@ impl Desk {
         let question = self.questions.remove(place).ok_or_else(late)?;
         let reply = Reply {
             allowed: response.allowed,
-            option_id: chosen.map(std::borrow::Cow::into_owned),
+            option_id: chosen,
             reason: response.message.as_ref().map(ToString::to_string),
             by: DecidedBy::Peer,
         };
@@ -143,16 +150,17 @@ impl Desk {
     }
 }
 
-/// An option says itself whether it allows: one that says the opposite of the answer it is named in must not be chosen. What one of
-/// an unknown kind says is the agent's secret.
+/// An option that is named has to be one of the request's, and says itself whether it allows: one that says the opposite of the answer
+/// it is named in must not be chosen. What one of an unknown kind says is the agent's secret.
 fn agrees(options: Option<&Json>, named: Option<&str>, allowed: bool) -> Result<(), Failed> {
-    let mut options = options.into_iter().flat_map(|it| it.token().elements());
-    let is_named = |option: &Token<'_>| {
-        let id = option.get("optionId");
-        named.is_some_and(|named| id.is_some_and(|id| id.is(named)))
+    let Some(named) = named else {
+        return Ok(());
     };
+    let mut options = options.into_iter().flat_map(|it| it.token().elements());
+    let is_named = |option: &Token<'_>| option.get("optionId").is_some_and(|id| id.is(named));
     let Some(option) = options.find(is_named) else {
-        return Ok(()); // it counts for nothing
+        let named: String = named.chars().take(40).collect();
+        return Err(format!("the request has no option `{named}`").into());
     };
     let kind = option.get("kind").and_then(Token::string);
     let kind = kind.unwrap_or_default();

@@ -1,18 +1,14 @@
 //! An agent in memory.
 
-use std::time::Duration;
-
 use lapidary_drive::acp::{
     Asked, Connected, Limits, Methods, Observed, Observer, Received, Traffic, What, connect,
 };
+pub(super) use lapidary_testkit::patience::HANG as LONG;
 use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
     duplex, split,
 };
 use tokio::time::timeout;
-
-/// Nothing in here takes this long, unless it hangs.
-pub(super) const LONG: Duration = Duration::from_secs(20);
 
 /// The agent's side of a connection.
 pub(super) struct Peer {

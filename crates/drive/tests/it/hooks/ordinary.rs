@@ -1,6 +1,6 @@
 //! Hooks that behave.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lapidary_drive::hooks::{Effect, HookError};
 use lapidary_drive::process::Exit;
@@ -211,10 +211,8 @@ async fn a_project_that_is_not_trusted_runs_nothing() {
 #[tokio::test]
 async fn what_it_leaves_behind_on_purpose_stays() {
     let scene = Scene::new();
-    let began = Instant::now();
-    let left = hook("sleep 30 >/dev/null 2>&1 </dev/null & echo $!");
+    let left = hook("sleep 600 >/dev/null 2>&1 </dev/null & echo $!");
     let fired = scene.fire(vec![left]).await;
-    assert!(began.elapsed() < Duration::from_secs(20));
     let pid: i32 = fired.runs[0].stdout.text().trim().parse().unwrap();
     // Long enough to die, had it been killed.
     tokio::time::sleep(Duration::from_millis(50)).await;

@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use lapidary_testkit::patience::HANG;
 use lapidary_vocab::Json;
 use serde_json::json;
 
 use super::desk::{Desk, SECRET};
 
-/// Without care for links, what is outside is reached in a tenth of this.
-const LONG_ENOUGH: Duration = Duration::from_secs(1);
+/// Without care for links, what is outside is reached in a tenth of so many tries.
+const TRIES: u32 = 500;
 
 /// Somebody who swaps what is at a path until told to stop: a folder of ours, or a link to the one outside.
 struct Swapper {
@@ -64,13 +65,13 @@ struct Score {
     refused: u32,
 }
 
-/// Reads and writes there for as long as is enough, and until everything has happened: disks can be slow.
-async fn dare(desk: &Desk, name: &str) -> Score {
+/// Reads and writes there often enough, and until everything has happened: disks can be slow.
+async fn dare(desk: &Desk, name: &str, is_all: impl Fn(&Score) -> bool) -> Score {
     let mut score = Score::default();
     let started = Instant::now();
-    while started.elapsed() < LONG_ENOUGH
-        || (score.written == 0 || score.refused == 0) && started.elapsed() < 30 * LONG_ENOUGH
-    {
+    let mut tries = 0;
+    while (tries < TRIES || !is_all(&score)) && started.elapsed() < HANG {
+        tries += 1;
         if let Ok(text) = desk.read(name).await {
             assert!(!text.contains(SECRET), "it read what is outside");
             score.read += u32::from(!text.is_empty());
@@ -91,7 +92,8 @@ async fn a_folder_that_becomes_a_link_leads_nowhere() {
         let _ = fs::write(path.join("secret"), "inside");
     };
     let swapper = Swapper::at(&desk, folder, "outside");
-    let score = dare(&desk, "root/spot/secret").await;
+    let is_all = |it: &Score| it.read > 0 && it.written > 0 && it.refused > 0;
+    let score = dare(&desk, "root/spot/secret", is_all).await;
     let swaps = swapper.stop();
     desk.assert_outside_is_untouched();
     let &Score {
@@ -110,7 +112,8 @@ async fn a_file_that_becomes_a_link_leads_nowhere() {
     let desk = Desk::new();
     let file = |path: &PathBuf| drop(fs::write(path, "inside"));
     let swapper = Swapper::at(&desk, file, "outside/secret");
-    let score = dare(&desk, "root/spot").await;
+    let is_all = |it: &Score| it.written > 0 && it.refused > 0;
+    let score = dare(&desk, "root/spot", is_all).await;
     let swaps = swapper.stop();
     desk.assert_outside_is_untouched();
     assert!(
@@ -124,7 +127,8 @@ async fn a_file_that_becomes_a_folder_stays_one_and_nothing_half_done_is_left() 
     let desk = Desk::new();
     let folder = |path: &PathBuf| drop(fs::create_dir(path));
     let swapper = Swapper::at(&desk, folder, "outside/secret");
-    let score = dare(&desk, "root/spot").await;
+    let is_all = |it: &Score| it.written > 0 && it.refused > 0;
+    let score = dare(&desk, "root/spot", is_all).await;
     let swaps = swapper.stop();
     desk.assert_outside_is_untouched();
     assert!(

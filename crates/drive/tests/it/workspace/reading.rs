@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::os::unix::net::UnixListener;
-use std::time::Duration;
 
 use lapidary_drive::acp::Refusal;
 use lapidary_drive::workspace::Missing;
+use lapidary_testkit::patience::HANG;
 use proptest::prelude::*;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
@@ -132,9 +132,9 @@ async fn only_files_are_read_and_nothing_waits() {
         "root/file/",
         "root/file/below",
     ] {
-        let answer = timeout(Duration::from_secs(10), desk.read(name)).await;
+        let answer = timeout(HANG, desk.read(name)).await;
         answer.expect("it waits").expect_err(name);
-        let answer = timeout(Duration::from_secs(10), desk.write(name, "x")).await;
+        let answer = timeout(HANG, desk.write(name, "x")).await;
         answer.expect("it waits").expect_err(name);
     }
     assert_eq!(fs::read_to_string(desk.path("root/file")).unwrap(), "");

@@ -22,6 +22,25 @@ async fn a_file_is_made_with_the_folders_that_it_needs() {
 }
 
 #[tokio::test]
+async fn text_that_utf_8_cannot_hold_is_refused_and_not_changed() {
+    let desk = Desk::new();
+    for content in [r#""a\ud83d""#, r#""\ude00b""#, r#""\ud83d\ud83d\ude00""#] {
+        let params = format!(
+            r#"{{"sessionId":"s","path":"{}","content":{content}}}"#,
+            desk.text("root/file")
+        );
+        let params = serde_json::from_str(&params).unwrap();
+        let refused = desk.workspace.serve("fs/write_text_file", &params).await;
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.code, Refusal::BAD_PARAMS);
+        let message = refused.message.to_str();
+        assert!(message.contains("lone surrogate"), "{message}");
+        assert!(!desk.path("root/file").exists());
+    }
+    desk.write("root/file", "\u{1F600}").await.unwrap();
+}
+
+#[tokio::test]
 async fn a_file_that_is_replaced_keeps_its_mode() {
     let desk = Desk::new();
     let script = desk.path("root/script");

@@ -5,6 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use lapidary_home::hooks::check::{Finding, Severity, Surroundings, check};
+use lapidary_testkit::patience::HANG;
+use lapidary_testkit::work::{assert_linear, cost};
 
 use super::{USER, WORKSPACE, trusted};
 use crate::machine::Machine;
@@ -453,10 +455,7 @@ fn what_stands_behind_megabytes_of_one_line_has_its_place() {
     let unknown: Vec<String> = (100..900).map(|it| format!("\"X{it}\": []")).collect();
     let before = format!("{{\"other\": \"{}\", \"hooks\": {{", "é".repeat(LETTERS));
     let settings = format!("{before}{}}}}}", unknown.join(","));
-    let machine = trusted().file(WORKSPACE, &settings);
-    let start = std::time::Instant::now();
-    let findings = findings(&machine);
-    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    let findings = findings(&trusted().file(WORKSPACE, &settings));
     assert_eq!(findings.len(), 800);
     for (at, finding) in findings.iter().enumerate() {
         let place = finding.place.unwrap();
@@ -465,24 +464,37 @@ fn what_stands_behind_megabytes_of_one_line_has_its_place() {
     }
 }
 
+/// Counting from the start of the line for each finding would be quadratic.
 #[test]
-fn thousands_of_hooks_are_looked_at_in_bounded_time() {
+fn the_places_of_many_findings_on_one_line_cost_no_more_than_the_line() {
+    assert_linear(100, |count| {
+        let unknown: Vec<String> = (0..count).map(|it| format!("\"é{it}\": []")).collect();
+        let letters = "é".repeat(count * 300);
+        let settings = format!(
+            "{{\"o\": \"{letters}\", \"hooks\": {{{}}}}}",
+            unknown.join(",")
+        );
+        let machine = trusted().file(WORKSPACE, &settings);
+        cost(|| assert_eq!(findings(&machine).len(), count))
+    });
+}
+
+fn with_hooks_and_unknown_events(hooks: usize, unknown: usize) -> Machine {
     let one = r#"{"type": "command", "command": "C", "timeout": 5}"#;
-    let hooks: Vec<String> = (0..10_000)
-        .map(|number| one.replace('C', &format!("true {number}")))
-        .collect();
-    let unknown: Vec<String> = (0..500)
-        .map(|number| format!("\"X{number}\": []"))
-        .collect();
+    let hooks = (0..hooks).map(|number| one.replace('C', &format!("true {number}")));
+    let unknown = (0..unknown).map(|number| format!("\"X{number}\": []"));
+    let (hooks, unknown): (Vec<String>, Vec<String>) = (hooks.collect(), unknown.collect());
     let settings = format!(
         "{{\"hooks\": {{\"BeforeTool\": [{{\"matcher\": \"Bash\", \"hooks\": [{}]}}], {}}}}}",
         hooks.join(","),
         unknown.join(",")
     );
-    let machine = trusted().file(WORKSPACE, &settings);
-    let start = std::time::Instant::now();
-    let findings = findings(&machine);
-    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    trusted().file(WORKSPACE, &settings)
+}
+
+#[test]
+fn thousands_of_hooks_are_looked_at_and_the_first_findings_told() {
+    let findings = findings(&with_hooks_and_unknown_events(10_000, 500));
     assert_eq!(findings.len(), 1001);
     let last = findings.last().unwrap();
     assert_eq!(last.sentence, "there are 19002 more findings");
@@ -491,6 +503,14 @@ fn thousands_of_hooks_are_looked_at_in_bounded_time() {
         Severity::Error,
         "an error among the rest is one"
     );
+}
+
+#[test]
+fn many_hooks_cost_no_more_than_each_of_them() {
+    assert_linear(300, |count| {
+        let machine = with_hooks_and_unknown_events(count, count / 20);
+        cost(|| findings(&machine))
+    });
 }
 
 #[test]
@@ -584,7 +604,7 @@ fn a_pipe_is_no_script_and_is_not_waited_for() {
         );
         let (tell, hear) = std::sync::mpsc::channel();
         std::thread::spawn(move || tell.send(told(&machine)));
-        let told = hear.recv_timeout(std::time::Duration::from_secs(10));
+        let told = hear.recv_timeout(HANG);
         assert_eq!(told.as_deref().unwrap(), expected, "{command}");
     }
 }
@@ -592,20 +612,18 @@ fn a_pipe_is_no_script_and_is_not_waited_for() {
 #[test]
 fn a_matcher_of_any_length_is_looked_at_in_bounded_time() {
     for word in ["a|", "nothing_like_it|", "Bash|"] {
-        let matcher = word.repeat(400_000 / word.len()) + "glob";
-        let settings = format!(
-            "{{\"hooks\": {{\"BeforeTool\": [{}]}}}}",
-            hook(&matcher, "true")
-        );
-        let machine = trusted().file(WORKSPACE, &settings);
-        let start = std::time::Instant::now();
-        let findings = findings(&machine);
-        assert!(
-            start.elapsed().as_millis() < 1500,
-            "{word}: {:?}",
-            start.elapsed()
-        );
-        assert!(findings.iter().all(|it| it.sentence.len() < 400), "{word}");
+        assert_linear(50_000, |length| {
+            let matcher = word.repeat(length / word.len()) + "glob";
+            let settings = format!(
+                "{{\"hooks\": {{\"BeforeTool\": [{}]}}}}",
+                hook(&matcher, "true")
+            );
+            let machine = trusted().file(WORKSPACE, &settings);
+            cost(|| {
+                let findings = findings(&machine);
+                assert!(findings.iter().all(|it| it.sentence.len() < 400), "{word}");
+            })
+        });
     }
 }
 

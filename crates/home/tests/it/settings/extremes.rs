@@ -6,6 +6,7 @@ use std::thread;
 use lapidary_home::settings::{Changed, EditError, edit};
 use lapidary_home::trust::{Doubt, Trust};
 use lapidary_home::{ReadError, Verdict};
+use lapidary_testkit::work::{assert_linear, cost};
 use serde_json::{Value, json};
 
 use super::{USER, WORKSPACE, trusted};
@@ -180,16 +181,6 @@ fn what_cannot_be_reached_is_missing_for_gemini_cli_and_what_is_a_pipe_is_not_wa
     assert_eq!(verdict(&machine), Verdict::Refuses);
 }
 
-/// How long this thread has worked, whatever others did meanwhile.
-#[cfg(target_os = "linux")]
-fn worked() -> std::time::Duration {
-    use nix::sys::resource::{UsageWho, getrusage};
-    use nix::sys::time::TimeValLike as _;
-    let used = getrusage(UsageWho::RUSAGE_THREAD).unwrap();
-    let sum = used.user_time() + used.system_time();
-    std::time::Duration::from_micros(sum.num_microseconds().try_into().unwrap())
-}
-
 /// Wrong keys and wrong items, all on one line that is not ASCII: what is the slowest for who counts from the start.
 #[cfg(target_os = "linux")]
 fn wrong(count: usize) -> String {
@@ -200,18 +191,28 @@ fn wrong(count: usize) -> String {
     format!("{{\"skills\": {{\"disabled\": [{items}]}}, \"mcpServers\": {{{keys}}}}}")
 }
 
+/// Counting from the start for each of them would be quadratic.
 #[cfg(target_os = "linux")]
 #[test]
-fn ten_times_as_many_mistakes_take_ten_times_as_long() {
-    let time = |count: usize| {
+fn many_mistakes_cost_no_more_than_each_of_them() {
+    assert_linear(3_000, |count| {
         let machine = Machine::new().file(USER, &wrong(count));
-        let before = worked();
+        cost(|| assert_eq!(machine.setup().notices.len(), 2 * count))
+    });
+}
+
+/// Taking it off item by item would be quadratic.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_that_is_on_a_list_many_times_is_taken_off_at_once() {
+    assert_linear(1_000, |count| {
+        let settings = json!({ "skills": { "disabled": vec!["one"; count] } });
+        let machine = Machine::new().file(USER, &settings.to_string());
         let setup = machine.setup();
-        let took = worked().saturating_sub(before);
-        assert_eq!(setup.notices.len(), 2 * count);
-        took
-    };
-    let (few, many) = (time(3_000), time(30_000));
-    // Counting from the start for each would make it a hundred times.
-    assert!(many < 20 * few, "{few:?} {many:?}");
+        let spent = cost(|| lapidary_home::skills::enable(&setup, "one").unwrap());
+        let after: Value =
+            serde_json::from_str(&fs::read_to_string(machine.path(USER)).unwrap()).unwrap();
+        assert_eq!(after["skills"]["disabled"], json!([]));
+        spent
+    });
 }

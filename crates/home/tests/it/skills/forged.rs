@@ -3,10 +3,10 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use lapidary_home::mark::{self, Held};
 use lapidary_home::skills::{PackageError, Recovered};
+use lapidary_testkit::patience::HANG;
 use serde_json::json;
 
 use super::installing::{names, package};
@@ -158,7 +158,7 @@ fn a_file_that_never_ends_is_refused_at_once() {
         let refused = found.refused.iter().map(|it| it.why.to_string());
         let _ = done.send((found.skills.len(), refused.collect::<Vec<_>>()));
     });
-    let (count, refused) = waits.recv_timeout(Duration::from_secs(10)).unwrap();
+    let (count, refused) = waits.recv_timeout(HANG).unwrap();
     assert_eq!((count, refused.len()), (1, 1), "{refused:?}");
     // Only a superuser may open it at all.
     let words = ["would have to be waited for", "cannot be read"];

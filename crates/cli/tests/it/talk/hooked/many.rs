@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{DONE, Played, hook, play, write_hooks};
 use crate::run::world::Told;
+use crate::support::DEADLINE;
 use crate::talk::scene::{command, staged};
 
 impl Played {
@@ -77,7 +78,7 @@ for id in ["a", "b"]:
     update("tool_call_update", toolCallId=id, status="completed")
 done(p)
 "#;
-    let played = play(&hooks, scene, &["--timeout", "20"], DONE);
+    let played = play(&hooks, scene, &[], DONE);
     assert_eq!(played.runs().len(), 2);
 }
 
@@ -117,7 +118,7 @@ fn no_more_than_64_run_at_once_and_all_of_them_run() {
     };
     let told = thread::scope(|scope| {
         let told = scope.spawn(|| Told::by(command(&world, &["--hooks"])));
-        let last = Instant::now() + Duration::from_secs(20);
+        let last = Instant::now() + DEADLINE;
         while begun() < 64 && Instant::now() < last {
             thread::sleep(Duration::from_millis(5));
         }
@@ -154,7 +155,7 @@ done(p)
     });
     let after: Vec<_> = after.collect();
     let hooks = json!({"BeforeTool": [hook("exit 2")], "AfterTool": [{"hooks": after}]});
-    let played = play(&hooks, scene, &["--yolo", "--timeout", "20"], DONE);
+    let played = play(&hooks, scene, &["--yolo"], DONE);
     assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
     assert_eq!(played.runs().len(), 81);
 }
@@ -192,7 +193,7 @@ done(p)
     };
     let told = thread::scope(|scope| {
         let told = scope.spawn(|| Told::by(command(&world, &["--hooks", "--yolo"])));
-        let last = Instant::now() + Duration::from_secs(20);
+        let last = Instant::now() + DEADLINE;
         while begun() < 2 * at_once && Instant::now() < last {
             thread::sleep(Duration::from_millis(5));
         }

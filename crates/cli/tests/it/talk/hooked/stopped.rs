@@ -1,7 +1,5 @@
 //! Hooks that want everything to stop: how it ends says which of them, and why.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::{hook, play};
@@ -52,5 +50,4 @@ hear("session/cancel"); done(p, "cancelled")
 "#;
     let played = play(&hooks, scene, &["--yolo"], DENIED);
     assert!(played.world.path("project/audited").exists());
-    assert!(played.told.took < Duration::from_secs(10));
 }

@@ -1,0 +1,162 @@
+//! What comes on stdin: the prompt itself, or data that belongs to a prompt given as argument.
+//!
+//! Gemini CLI (0.24 and 0.61) puts the data, an empty line and the prompt into one message. It waits 500 ms for the first byte, counted
+//! from the end of its own start, which takes one to two seconds; then it reads to the end, however long that takes.
+
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, anyhow};
+
+use crate::failure::Failure;
+use crate::printer::complain;
+use crate::system;
+
+/// The most bytes that are read from stdin.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// How long the first byte of data beside a prompt may take. A stdin that some CI passes on never closes and never says anything.
+const FIRST_BYTE: Duration = Duration::from_secs(2);
+
+/// How long all of the data may take once there is some. Less than all of it would be another prompt than was meant.
+const ALL_BYTES: Duration = Duration::from_mins(1);
+
+const WITHOUT: &str = "lapidary run 'PROMPT' < /dev/null keeps stdin out of the prompt";
+
+/// The prompt that stdin is, to its end.
+pub(super) fn whole() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let read = io::stdin()
+        .lock()
+        .take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes);
+    read.context("cannot read the prompt from stdin")
+        .map_err(Failure::bad_input)?;
+    text(bytes)
+}
+
+/// The data for a prompt that was given as argument. None if stdin is a terminal, or has nothing.
+pub(super) fn beside_prompt() -> Result<Option<String>, Failure> {
+    if io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    let Ok(stdin) = system::stdin() else {
+        return Ok(None);
+    };
+    match data(&stdin, FIRST_BYTE, ALL_BYTES) {
+        Ok(Data::Read(bytes)) => Ok(Some(text(bytes)?).filter(|text| !text.is_empty())),
+        Ok(Data::Silent) => {
+            let time = FIRST_BYTE.as_secs();
+            complain(&format!(
+                "note: nothing came on stdin in {time} s: the prompt goes without it"
+            ));
+            Ok(None)
+        }
+        Ok(Data::Endless) => {
+            let time = ALL_BYTES.as_secs();
+            let error = anyhow!("the data on stdin has not ended in {time} s");
+            Err(Failure::bad_input(error).with_hint(WITHOUT))
+        }
+        Err(error) => {
+            let error = anyhow!(error).context("cannot read the data on stdin");
+            Err(Failure::bad_input(error).with_hint(WITHOUT))
+        }
+    }
+}
+
+/// The data, an empty line, the prompt.
+pub(super) fn joined(data: Option<&str>, prompt: &str) -> String {
+    match data {
+        Some(data) => format!("{data}\n\n{prompt}"),
+        None => prompt.to_owned(),
+    }
+}
+
+/// What was found on stdin.
+#[derive(Debug, PartialEq, Eq)]
+enum Data {
+    /// All of it, at most one byte more than may be.
+    Read(Vec<u8>),
+    /// No byte came, and no end either.
+    Silent,
+    /// Some bytes came, but no end.
+    Endless,
+}
+
+fn data(mut stdin: &File, first: Duration, all: Duration) -> io::Result<Data> {
+    let mut bytes = Vec::new();
+    if !system::is_readable(stdin, first)? {
+        return Ok(Data::Silent);
+    }
+    let end = Instant::now() + all;
+    let mut chunk = vec![0; 64 * 1024];
+    while bytes.len() as u64 <= MOST_BYTES {
+        if !system::is_readable(stdin, end.saturating_duration_since(Instant::now()))? {
+            return Ok(Data::Endless);
+        }
+        match stdin.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => bytes.extend_from_slice(&chunk[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Data::Read(bytes))
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, Failure> {
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Failure::bad_input(anyhow!(
+            "the prompt on stdin goes on behind 1 GiB"
+        )));
+    }
+    let text = String::from_utf8(bytes).context("the prompt on stdin is not UTF-8");
+    text.map_err(Failure::bad_input)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Write as _;
+    use std::os::fd::OwnedFd;
+
+    use super::*;
+
+    /// So long that it is never over while a test runs.
+    const LONG: Duration = Duration::from_hours(1);
+
+    fn pipe() -> (File, io::PipeWriter) {
+        let (reader, writer) = io::pipe().unwrap();
+        (File::from(OwnedFd::from(reader)), writer)
+    }
+
+    #[test]
+    fn a_pipe_that_stays_silent_is_not_waited_for() {
+        let (reader, _open) = pipe();
+        let found = data(&reader, Duration::ZERO, LONG).unwrap();
+        assert_eq!(found, Data::Silent);
+    }
+
+    #[test]
+    fn data_that_does_not_end_is_not_a_prompt() {
+        let (reader, mut open) = pipe();
+        open.write_all(b"half of it").unwrap();
+        let found = data(&reader, LONG, Duration::from_millis(1)).unwrap();
+        assert_eq!(found, Data::Endless);
+    }
+
+    #[test]
+    fn data_is_read_to_its_end() {
+        let (reader, mut writer) = pipe();
+        let sent = vec![b'x'; 1 << 20];
+        let expected = sent.clone();
+        let writing = std::thread::spawn(move || writer.write_all(&sent));
+        assert_eq!(data(&reader, LONG, LONG).unwrap(), Data::Read(expected));
+        writing.join().unwrap().unwrap();
+        let (reader, writer) = pipe();
+        drop(writer);
+        assert_eq!(data(&reader, LONG, LONG).unwrap(), Data::Read(Vec::new()));
+        let null = File::open("/dev/null").unwrap();
+        assert_eq!(data(&null, LONG, LONG).unwrap(), Data::Read(Vec::new()));
+    }
+}

@@ -1,0 +1,132 @@
+//! How Gemini CLI is set up in the workspace of a job: hints become exact by it, and what it cannot do over ACP is refused at once.
+
+use std::ffi::OsStr;
+
+use lapidary_home::auth::Auth;
+use lapidary_home::settings::{Settings, Workspace};
+use lapidary_home::trust::Trust;
+use lapidary_home::{GeminiHome, Vars};
+use lapidary_normalize::{AgentSetup, TurnLimit};
+use lapidary_vocab::event::Provider;
+use serde_json::Value;
+
+use super::{Agent, Job};
+use crate::agents::gemini;
+
+/// The settings that count for a job.
+struct Counting {
+    home: GeminiHome,
+    settings: Settings,
+    workspace: Workspace,
+}
+
+impl Job {
+    /// How the agent is set up. Only Gemini CLI's settings are known.
+    pub(super) fn agent_setup(&self) -> AgentSetup {
+        let Some(counting) = self.counting() else {
+            return AgentSetup::default();
+        };
+        AgentSetup {
+            sign_in_hint: self.sign_in_hint(&counting),
+            turn_limit: counting.turn_limit(),
+        }
+    }
+
+    /// What asks for Gemini CLI's sandbox, if anything does.
+    pub(super) fn sandbox_source(&self) -> Option<&'static str> {
+        if self.variable("SANDBOX").is_some() {
+            return None; // the CLI is inside one already
+        }
+        if self.config.sandbox == Some(true) || gemini::asks_for_sandbox(&self.extra_args) {
+            return Some("--sandbox");
+        }
+        let is_off = |value: &str| matches!(value.trim(), "" | "0" | "false");
+        if let Some(value) = self.variable("GEMINI_SANDBOX") {
+            return (!is_off(&value.to_lowercase())).then_some("GEMINI_SANDBOX");
+        }
+        let counting = self.counting()?;
+        let asked = counting.get(&["tools", "sandbox"])?;
+        let is_asked = match asked {
+            Value::Bool(is_on) => *is_on,
+            Value::String(command) => !is_off(command),
+            Value::Object(object) => object.get("enabled") == Some(&Value::Bool(true)),
+            _ => false,
+        };
+        is_asked.then_some("`tools.sandbox` in settings.json")
+    }
+
+    /// A variable of the caller's that says something.
+    fn variable(&self, name: &str) -> Option<String> {
+        let value = self.environment.vars.get(OsStr::new(name))?;
+        let value = value.to_string_lossy().into_owned();
+        Some(value).filter(|value| !value.trim().is_empty())
+    }
+
+    fn counting(&self) -> Option<Counting> {
+        let is_gemini = match &self.agent {
+            Agent::Gemini => true,
+            Agent::Acp(agent) => agent.provider == Provider::Gemini,
+            Agent::Standin { .. } => false,
+        };
+        let environment = self.environment_of_agent();
+        let vars = Vars::new(&environment.vars);
+        let home = GeminiHome::from_vars(vars, environment.home.as_deref());
+        let home = home.filter(|_| is_gemini)?;
+        let directory = self.config.working_dir_in(&self.environment.dir);
+        let workspace = match self.config.trust_workspace {
+            Some(true) => Workspace::Counts,
+            _ => Trust::of(&directory, &home, vars).workspace(),
+        };
+        Some(Counting {
+            settings: Settings::read(&home, &directory),
+            home,
+            workspace,
+        })
+    }
+
+    /// What helps if the API does not let the agent in, although something is there to sign in with.
+    fn sign_in_hint(&self, counting: &Counting) -> Option<String> {
+        let environment = self.environment_of_agent();
+        let vars = Vars::new(&environment.vars);
+        let directory = self.config.working_dir_in(&self.environment.dir);
+        let Counting {
+            home,
+            settings,
+            workspace,
+        } = counting;
+        let hint = match Auth::of(&directory, home, vars, settings, *workspace) {
+            Auth::Ready { method, .. } if method == "oauth-personal" => {
+                "run `gemini` and sign in again"
+            }
+            Auth::Ready { .. } if self.variable("GOOGLE_GEMINI_BASE_URL").is_some() => {
+                "a key is set: check that it is valid, and that GOOGLE_GEMINI_BASE_URL is the address that it is for"
+            }
+            Auth::Ready { .. } => {
+                "a key or an account is set: check that it is valid and may use this model"
+            }
+            Auth::Unusable { method, .. } if method == "gateway" => {
+                "GOOGLE_GEMINI_BASE_URL is set, so Gemini CLI wants a gateway: set `security.auth.selectedType` in settings.json to `gemini-api-key`, or unset it"
+            }
+            Auth::Unusable { .. } => {
+                "choose another way in `security.auth.selectedType` of settings.json, or sign in with `gemini`"
+            }
+            Auth::Doubtful { .. } | Auth::None => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+impl Counting {
+    fn get(&self, keys: &[&str]) -> Option<&Value> {
+        self.settings.get(keys, self.workspace)
+    }
+
+    /// Negative numbers, and the default, are no limit.
+    fn turn_limit(&self) -> TurnLimit {
+        let limit = self.get(&["model", "maxSessionTurns"]);
+        match limit.and_then(Value::as_u64) {
+            Some(turns) => TurnLimit::Turns(turns),
+            None => TurnLimit::Unlimited,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! A request for tests that start nothing.
+
+use lapidary_normalize::{AgentSetup, Options};
+
+use super::{Records, Request, Speech, Timeouts};
+use crate::budget::{Budget, BudgetUnknown};
+use crate::process::{Command, Supervisor};
+
+pub(crate) fn request() -> Request {
+    Request {
+        run: "r".to_owned(),
+        agent: "fake".to_owned(),
+        command: Command::new("/bin/false", "/"),
+        input: Vec::new(),
+        speech: Speech::Stream,
+        supervisor: Supervisor::at("/bin/false"),
+        timeouts: Timeouts::default(),
+        grace: std::time::Duration::ZERO,
+        retries: 0,
+        budget: Budget::default(),
+        budget_unknown: BudgetUnknown::default(),
+        records: Records::below("/"),
+        options: Options::new("r"),
+        notices: Vec::new(),
+        with_bytes: false,
+        max_line: 1024,
+        prompt_directory: None,
+        safekeeping: None,
+        setup: AgentSetup::default(),
+    }
+}

@@ -1,0 +1,83 @@
+use lapidary_normalize::Options;
+use lapidary_vocab::Body;
+
+use super::*;
+use crate::budget::Budget;
+use crate::run::testing;
+
+/// Translates what an agent wrote that is gone. Returns how many lines were told, and what was skipped.
+async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join(STDOUT), stdout).unwrap();
+    std::fs::write(directory.path().join(STDERR), b"").unwrap();
+    let request = testing::request();
+    let mut normalizer = StreamNormalizer::new(&Options::new("r"));
+    let (waiting, spent) = (Waiting::default(), Spent::new(Budget::default()));
+    let (batches, mut told) = mpsc::channel(1);
+    let (_grows, grown) = watch::channel(Grown {
+        stdout: stdout.len() as u64,
+        stderr: 0,
+        is_over: true,
+    });
+    let following = async {
+        let translator = Translator::new(
+            &request,
+            directory.path(),
+            &mut normalizer,
+            &waiting,
+            &spent,
+            &batches,
+            rest,
+        );
+        translator.unwrap().follow(grown).await.unwrap();
+        drop(batches);
+    };
+    let reading = async {
+        let (mut lines, mut skipped, mut notices) = (0, Skipped::default(), Vec::new());
+        while let Some(batch) = told.recv().await {
+            skipped.add(batch.skipped.lines, batch.skipped.bytes);
+            for event in batch.events {
+                match event.body {
+                    Body::Diagnostic(it) if it.kind == DiagnosticKind::Noise => lines += 1,
+                    Body::Diagnostic(it) => notices.push(it.message.to_string()),
+                    body => panic!("{body:?}"),
+                }
+            }
+        }
+        let expected: Vec<_> = (!skipped.is_empty())
+            .then(|| skipped.to_string())
+            .into_iter()
+            .collect();
+        assert_eq!(notices, expected, "it is said once");
+        (lines, skipped)
+    };
+    tokio::join!(following, reading).1
+}
+
+#[tokio::test]
+async fn a_flood_that_is_left_when_the_run_had_to_end_is_counted_and_not_told() {
+    let flood = b"y\n".repeat(200_000);
+    let (told, skipped) = translated(&flood, &RestLimit::passed()).await;
+    assert_eq!((told as u64 + skipped.lines), 200_000);
+    assert_eq!(skipped.bytes, skipped.lines * 2);
+    assert_eq!(told, 0, "none of it was to be waited for");
+    let mut broken_off = flood.clone();
+    broken_off.push(b'y');
+    let (_, skipped) = translated(&broken_off, &RestLimit::passed()).await;
+    assert_eq!((skipped.lines, skipped.bytes), (200_001, 400_001));
+}
+
+#[tokio::test]
+async fn little_is_told_however_late_and_all_of_a_run_that_ends_by_itself() {
+    let little = b"y\n".repeat(1000);
+    let nothing = Skipped::default();
+    assert_eq!(
+        translated(&little, &RestLimit::passed()).await,
+        (1000, nothing)
+    );
+    let flood = b"y\n".repeat(200_000);
+    assert_eq!(
+        translated(&flood, &RestLimit::default()).await,
+        (200_000, nothing)
+    );
+}

@@ -1,0 +1,54 @@
+//! What an agent did in its turn over ACP: a turn that ends well may still hold no answer.
+
+/// One thing that an agent did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// Words of an answer.
+    Words,
+    /// A thought. The user asked for none.
+    Thought,
+    /// A call of a tool, or a request to the client.
+    Call,
+    /// Something else that is work, such as a plan.
+    Other,
+}
+
+/// What was seen since the prompt.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct TurnActivity {
+    has_thoughts: bool,
+    has_work: bool,
+    /// A call came after the last words.
+    ends_in_call: bool,
+}
+
+impl TurnActivity {
+    pub(super) fn note(&mut self, activity: Activity) {
+        match activity {
+            Activity::Thought => self.has_thoughts = true,
+            Activity::Words => {
+                self.has_work = true;
+                self.ends_in_call = false;
+            }
+            Activity::Call => {
+                self.has_work = true;
+                self.ends_in_call = true;
+            }
+            Activity::Other => self.has_work = true,
+        }
+    }
+
+    /// Nothing was said and nothing was done. Thoughts alone are no answer.
+    pub(super) fn is_empty(self) -> bool {
+        !self.has_work
+    }
+
+    pub(super) fn has_only_thoughts(self) -> bool {
+        self.is_empty() && self.has_thoughts
+    }
+
+    /// Nothing was said after the last call.
+    pub(super) fn ends_in_call(self) -> bool {
+        self.ends_in_call
+    }
+}

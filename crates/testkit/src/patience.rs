@@ -1,0 +1,49 @@
+//! Waiting in tests: for what comes, however busy the machine is.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Ends a test that waits for what never comes. It says nothing about speed: it is longer than anything takes on a machine that does
+/// other work as well, and shorter than anybody waits for a test run that hangs.
+pub const HANG: Duration = Duration::from_mins(5);
+
+/// Waits until something is so.
+///
+/// # Panics
+/// If it never is.
+#[track_caller]
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < HANG, "never: {what}");
+        sleep(Duration::from_millis(2));
+    }
+}
+
+/// Tries something with a deadline that has to be long enough for what comes before it and short enough for the test: with twice the
+/// time whenever `attempt` says that the machine was too busy, by returning nothing.
+///
+/// # Panics
+/// If no time is long enough.
+#[track_caller]
+pub fn with_enough_time<T>(seconds: f64, mut attempt: impl FnMut(f64) -> Option<T>) -> T {
+    let times = std::iter::successors(Some(seconds), |seconds| Some(seconds * 2.0));
+    let mut times = times.take_while(|seconds| *seconds < HANG.as_secs_f64());
+    let found = times.find_map(|seconds| attempt(seconds));
+    found.expect("some time is long enough")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_doubled_until_it_is_enough() {
+        let mut tried = Vec::new();
+        let found = with_enough_time(0.5, |seconds| {
+            tried.push(seconds);
+            (seconds > 1.5).then_some("here")
+        });
+        assert_eq!((found, tried), ("here", vec![0.5, 1.0, 2.0]));
+    }
+}
