@@ -27,10 +27,10 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(flags.bits().cast_signed());
     let file = options.open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("it is no regular file")),
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
     }
+    Ok(file)
 }
 
 /// Reads from that place on, wherever the file was read before.

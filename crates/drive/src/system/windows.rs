@@ -19,10 +19,10 @@ pub(crate) fn private_file_options() -> OpenOptions {
 
 /// Opens a regular file to read it, and follows no link.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
-    match path.symlink_metadata()?.is_file() {
-        true => File::open(path),
-        false => Err(io::Error::other("it is no regular file")),
+    if !path.symlink_metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
     }
+    File::open(path)
 }
 
 /// Makes directories, which inherit their access lists as files do.

@@ -281,9 +281,8 @@ impl Call {
         let response = logged.and_then(|logged| logged.response);
         extra.extend(response.map(|it| (session_log::RESPONSE, Json::from_value(&it))));
         let mut derived = Vec::new();
-        if let Some(diff) = logged.and_then(|logged| logged.diff.as_ref())
-            && add_diff(&mut blocks, diff)
-        {
+        if let Some(diff) = logged.and_then(|logged| logged.diff.as_ref()) {
+            add_diff(&mut blocks, diff);
             derived.push("content");
         }
         let output = match (own, in_log) {
@@ -476,8 +475,8 @@ fn name_in(meta: Token<'_>) -> Option<Token<'_>> {
     own::string(claude.or_else(|| meta.get("toolName")))
 }
 
-/// Adds a diff of the session log: as the unified form of the agent's own, else as a block. True if that is new.
-fn add_diff(blocks: &mut Vec<ContentBlock>, logged: &DiffBlock) -> bool {
+/// Adds a diff of the session log: as the unified form of the agent's own, else as a block.
+fn add_diff(blocks: &mut Vec<ContentBlock>, logged: &DiffBlock) {
     let own = blocks.iter_mut().find_map(|block| match block {
         ContentBlock::Diff(own) if own.path == logged.path => Some(own),
         _ => None,
@@ -486,7 +485,6 @@ fn add_diff(blocks: &mut Vec<ContentBlock>, logged: &DiffBlock) -> bool {
         Some(own) => own.unified.clone_from(&logged.unified),
         None => blocks.push(ContentBlock::Diff(logged.clone())),
     }
-    true
 }
 
 /// The texts of a tool's content, as its output.
