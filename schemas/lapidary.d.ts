@@ -1006,7 +1006,7 @@ export interface ToolCallRequested extends RuntimeEventBase {
 /** A unified diff was found in a tool's output. */
 export interface TurnDiffUpdated extends RuntimeEventBase {
   event: "turn_diff_updated";
-  /** The unified diff: of the files before and after, where the agent has told them; else cut from the output of a tool. */
+  /** The unified diff. Upstream or derived from the files before and after, where the agent has told them; else derived: cut from the output of a tool. */
   diff: string;
   /** True if it was cut from the output of a tool, so that it may be something else. Derived. */
   derived: boolean;
