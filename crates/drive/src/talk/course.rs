@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::Order;
 use super::answers::{self, answer_all};
 use super::asking::{Attendant, Question};
+use super::completion::Completion;
 use super::elicitations::Elicitations;
 use super::ending::{Broken, stopped};
 use super::halts::{Halts, Phase};
@@ -246,8 +247,11 @@ impl Talking<'_> {
             stall: None,
         };
         let bytes_of = request.run.with_bytes.then_some(directory.as_path());
+        let logs = request.run.session_logs.clone();
+        let completion = logs.map(|place| Completion::new(place, &directory));
         let rest = RestLimit::default();
         let translation = Translation::new(agent.observer, said, bytes_of, &rest);
+        let translation = translation.completing(completion);
         let (over, is_over) = oneshot::channel();
         let talking = async {
             let comes_out = ComesOut {
