@@ -39,12 +39,13 @@ use self::peers::{Asked, Sessions};
 use self::request_ids::RequestIds;
 use self::speech::Speech;
 use self::terminals::Terminal;
+use crate::gemini::session_log::LoggedCalls;
 use crate::gemini::stream::shortened;
 use crate::held::HeldTurn;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
-use crate::{Deltas, Ending, Events, LoggedAnswer, Options, Verdict};
+use crate::{Deltas, Denials, Ending, Events, LoggedAnswer, OnDenied, Options, Verdict};
 
 pub use turn::Turn;
 
@@ -69,6 +70,8 @@ pub struct AcpNormalizer {
     errands: Pending<Asked>,
     /// The ids of requests for permission, each of which is told once.
     request_ids: RequestIds,
+    /// The id under which the agent's newest request is told.
+    newest_request: Option<Text>,
     /// Calls, under their session and id. Those that are over stay for a while: agents repeat themselves.
     calls: Pending<Call>,
     /// Terminals in use, under their ids.
@@ -78,6 +81,9 @@ pub struct AcpNormalizer {
     sessions: Sessions,
     handshake: Handshake,
     verdict: Verdict,
+    /// Calls that were denied in the newest turn, once it is over.
+    denials: Denials,
+    on_denied: OnDenied,
     /// The client's side is seen too, so what is missing on it means something.
     sees_client: bool,
     /// The newest prompt's request. Only its answer decides how the run ended.
@@ -87,6 +93,8 @@ pub struct AcpNormalizer {
     /// Something was said or done since the newest prompt.
     has_spoken: bool,
     shows_files: bool,
+    /// What Gemini CLI's session log has of calls that are under way.
+    logged: LoggedCalls,
     holds_failure: bool,
     held: Option<HeldTurn>,
 }
@@ -103,16 +111,20 @@ impl AcpNormalizer {
             requests: Pending::default(),
             errands: Pending::default(),
             request_ids: RequestIds::default(),
+            newest_request: None,
             calls: Pending::default(),
             terminals: Pending::default(),
             subagents: Pending::default(),
             sessions: Sessions::default(),
             handshake: Handshake::default(),
+            denials: Denials::default(),
+            on_denied: options.on_denied,
             sees_client: false,
             last_prompt: None,
             last_turn: None,
             has_spoken: false,
             shows_files: options.show_files,
+            logged: LoggedCalls::default(),
             holds_failure: false,
             held: None,
         }
@@ -146,6 +158,11 @@ impl AcpNormalizer {
                     .diagnostic(DiagnosticKind::LineTooLong, message, &mut raw, out);
             }
         }
+    }
+
+    /// Takes in an entry of Gemini CLI's session log ([`session_log`](crate::gemini::session_log)), before the line that ends the call.
+    pub fn session_log(&mut self, entry: &str) {
+        self.logged.push(entry);
     }
 
     /// Says something of our own, in its place between the lines.
@@ -183,11 +200,13 @@ impl AcpNormalizer {
         self.requests = Pending::default();
         self.errands = Pending::default();
         self.calls = Pending::default();
+        self.logged = LoggedCalls::default();
         self.terminals = Pending::default();
         self.subagents = Pending::default();
         self.sessions = Sessions::default();
         self.handshake = Handshake::default();
         self.verdict = Verdict::over_acp(&self.stamp.provider);
+        self.denials = Denials::default();
         self.stamp.session_id = None;
         self.last_prompt = None;
         self.last_turn = None;
@@ -197,6 +216,11 @@ impl AcpNormalizer {
     /// True if the agent has said or done anything since the newest prompt.
     pub fn has_spoken(&self) -> bool {
         self.has_spoken
+    }
+
+    /// The id under which events tell of the agent's newest request: its own, with a number behind it if it was used before.
+    pub fn request_id(&self) -> Option<&Text> {
+        self.newest_request.as_ref()
     }
 
     /// How the newest prompt was answered, once it is.
@@ -217,7 +241,9 @@ impl AcpNormalizer {
 
     /// How the run would end now.
     pub fn judge(&self, ending: &Ending) -> RunEnd {
-        self.verdict.judge(ending)
+        let end = self.verdict.judge(ending);
+        self.denials
+            .judged(self.on_denied, ending.stopped.is_some(), end)
     }
 
     /// Ends the connection: text that is still held back, then the one `run_end`.
@@ -228,7 +254,7 @@ impl AcpNormalizer {
         }
         self.arrived(ending.at.as_deref());
         self.last_terminals(out);
-        let end = self.verdict.judge(ending);
+        let end = self.judge(ending);
         out.push(self.stamp.event(Body::RunEnd(end), &mut None));
     }
 
@@ -442,6 +468,13 @@ impl AcpNormalizer {
                 .map(|(key, value)| (key.to_owned(), value)),
         );
         current.is_told = true;
+        if matches!(
+            event.body,
+            Body::ToolInvocation(_) | Body::ToolCompletion(_) | Body::PermissionDecision(_)
+        ) {
+            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            session.denials.push(&event);
+        }
         out.push(event);
     }
 }

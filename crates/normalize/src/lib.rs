@@ -18,6 +18,8 @@
 //! assert!(names[1].starts_with(r#"{"event":"run_end","outcome":"completed""#));
 //! ```
 
+mod completions;
+mod denials;
 mod held;
 mod joined;
 mod options;
@@ -32,9 +34,11 @@ pub mod extract;
 pub mod gemini;
 pub mod time;
 pub mod tools;
+pub mod unified_diff;
 pub mod views;
 
-pub use options::{Deltas, Options};
+pub use denials::Denials;
+pub use options::{Deltas, OnDenied, Options};
 pub use verdict::{
     AgentSetup, Departure, Ending, LoggedAnswer, Reported, Stall, StderrOrder, Stopped, TurnLimit,
     Verdict,

@@ -4,11 +4,13 @@
 
 mod acp;
 mod answers;
+mod denied;
 mod exported;
 mod failures;
 mod hooks;
 mod leftovers;
 mod lossless;
+mod parity;
 mod sessions;
 mod tools;
 mod vault;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use lapidary_normalize::{Ending, Stopped};
+use lapidary_normalize::{Ending, OnDenied, Stopped};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::{Provider, RunEnd};
 
@@ -17,7 +17,7 @@ pub use lines::{Lines, Side, Spoken};
 use super::{ReplayError, check};
 use crate::agents::{KNOWN, family};
 use crate::recording::{
-    Channel, MANIFEST, Manifest, Moment, STDERR, STDIN, STDOUT, TIMING, spoken,
+    Channel, MANIFEST, Manifest, Moment, SESSION_LOG, STDERR, STDIN, STDOUT, TIMING, spoken,
 };
 use crate::run::ending::cancelled;
 use crate::run::stderr_tail;
@@ -107,6 +107,27 @@ impl Past {
         }
     }
 
+    /// How a denied call was judged. Early builds did not judge it, and named no `writer`.
+    pub fn on_denied(&self) -> OnDenied {
+        let word = self.manifest.on_denied.as_deref();
+        let usual = match self.manifest.writer {
+            Some(_) => OnDenied::Auto,
+            None => OnDenied::Warn,
+        };
+        word.and_then(OnDenied::from_word).unwrap_or(usual)
+    }
+
+    /// Whether Gemini CLI was started in plan mode.
+    pub fn is_planning(&self) -> bool {
+        let mut pairs = self.manifest.argv.windows(2);
+        pairs.any(|pair| pair == ["--approval-mode", "plan"])
+            || self
+                .manifest
+                .argv
+                .iter()
+                .any(|arg| arg == "--approval-mode=plan")
+    }
+
     /// How many bytes its lines have.
     pub fn size(&self) -> u64 {
         self.size
@@ -120,6 +141,14 @@ impl Past {
     /// The file that holds what the agent complained about.
     pub fn stderr(&self) -> PathBuf {
         self.directory.join(STDERR)
+    }
+
+    /// What was used of the agent's own session log, one entry a line. Empty if nothing was.
+    pub fn session_log(&self) -> Result<String, ReplayError> {
+        match check::read(&self.directory.join(SESSION_LOG)) {
+            Err(error) => missing(error),
+            entries => entries,
+        }
     }
 
     /// What was said, from the first line on. Of a line that is longer than `limit`, only the beginning is kept.

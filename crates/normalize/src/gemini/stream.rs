@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_vocab::content::ContentBlock;
 use lapidary_vocab::event::{
     DiagnosticKind, Provider, RunEnd, SessionInit, SessionState, SessionStatus, StreamDelta,
     StreamDeltaKind, TextEvent, TextKind, ToolCallStatus, ToolCompletion, ToolInvocation,
@@ -24,13 +25,15 @@ use lapidary_wire::lines::Line;
 use self::line::{Current, Flaw};
 use self::odd::Reported;
 use super::output::{Noise, Output};
+use super::session_log::{self, LoggedCall, LoggedCalls};
 use super::turn;
+use crate::completions::CallSummary;
 use crate::held::HeldTurn;
 use crate::joined::JoinedText;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
-use crate::{Deltas, Ending, Events, Options, Verdict, tools, verdict};
+use crate::{Deltas, Denials, Ending, Events, OnDenied, Options, Verdict, tools, verdict};
 
 /// Translates a stream line by line.
 #[derive(Debug)]
@@ -39,12 +42,18 @@ pub struct StreamNormalizer {
     deltas: Deltas,
     /// The answer that is being joined, unless deltas are passed on alone.
     joined: Option<JoinedAnswer>,
-    /// The files that calls concern, until their results come.
-    calls: Pending<Vec<Text>>,
+    /// What calls do, until their results come.
+    calls: Pending<CallSummary>,
     verdict: Verdict,
+    denials: Denials,
+    on_denied: OnDenied,
+    is_planning: bool,
     /// True once the model has said or called anything.
     has_spoken: bool,
     reported: Reported,
+    /// What the session log has of calls that are under way.
+    logged: LoggedCalls,
+    directory: Option<Arc<str>>,
     holds_failure: bool,
     held: Option<HeldTurn>,
 }
@@ -65,11 +74,21 @@ impl StreamNormalizer {
             joined: None,
             calls: Pending::default(),
             verdict: Verdict::default(),
+            denials: Denials::default(),
+            on_denied: options.on_denied,
+            is_planning: options.is_planning,
             has_spoken: false,
             reported: Reported::default(),
+            logged: LoggedCalls::default(),
+            directory: options.directory.clone(),
             holds_failure: false,
             held: None,
         }
+    }
+
+    /// Takes in an entry of the session log ([`session_log`](super::session_log)), before the line that ends the call.
+    pub fn session_log(&mut self, entry: &str) {
+        self.logged.push(entry);
     }
 
     /// Translates one line. `received` is when it came, for lines that do not say so themselves.
@@ -115,7 +134,9 @@ impl StreamNormalizer {
 
     /// How the run would end now.
     pub fn judge(&self, ending: &Ending) -> RunEnd {
-        self.verdict.judge(ending)
+        let end = self.verdict.judge(ending);
+        self.denials
+            .judged(self.on_denied, ending.stopped.is_some(), end)
     }
 
     /// True once the model has said or called anything, or the agent has done something that we do not know.
@@ -145,7 +166,9 @@ impl StreamNormalizer {
             }
         }
         self.calls = Pending::default();
+        self.logged = LoggedCalls::default();
         self.verdict = Verdict::default();
+        self.denials = Denials::default();
         self.has_spoken = false;
     }
 
@@ -156,7 +179,7 @@ impl StreamNormalizer {
             out.push(held.told(&mut self.stamp));
         }
         self.arrived(None, ending.at.as_deref());
-        let end = self.verdict.judge(ending);
+        let end = self.judge(ending);
         out.push(self.stamp.event(Body::RunEnd(end), &mut None));
     }
 
@@ -226,7 +249,11 @@ impl StreamNormalizer {
                 let held = HeldTurn::new(body, current.raw.take(), extensions, &self.stamp);
                 self.held = Some(held);
             }
-            Ok(Some(body)) => out.push(self.first_event(body, current)),
+            Ok(Some(body)) => {
+                let event = self.first_event(body, current);
+                self.denials.push(&event);
+                out.push(event);
+            }
             Ok(None) => {}
             Err(flaw) => {
                 let message = odd::flawed(line, &flaw);
@@ -288,6 +315,11 @@ impl StreamNormalizer {
         let model = current.optional("model", init.model, Kind::String);
         Ok(Body::SessionInit(Box::new(SessionInit {
             model: model.map(|model| current.text(model)),
+            permission_mode: self.is_planning.then(|| Text::from("plan")),
+            cwd: self
+                .directory
+                .as_deref()
+                .map(|it| Text::from(it.to_owned())),
             ..SessionInit::default()
         })))
     }
@@ -350,13 +382,15 @@ impl StreamNormalizer {
         let tool_name = current.required("tool_name", call.tool_name)?;
         let input = current.optional("parameters", call.parameters, Kind::Object);
         let name = tool_name.to_str();
+        let kind = tools::kind(&name);
         let locations = tools::locations(&name, input);
         if let Some(id) = call.tool_id {
-            let size = locations.iter().map(Text::size).sum();
-            self.calls.open(id.as_str(), locations.clone(), size);
+            let summary = CallSummary::of(&tool_name, &kind, input, &locations);
+            let size = summary.size();
+            self.calls.open(id.as_str(), summary, size);
         }
         Ok(Body::ToolInvocation(Box::new(ToolInvocation {
-            kind: tools::kind(&name),
+            kind,
             call_id,
             input: input.map_or_else(Json::empty_object, |input| current.json(input)),
             parent_call_id: None,
@@ -374,8 +408,8 @@ impl StreamNormalizer {
     ) -> Result<Body, Flaw> {
         let call_id = current.required("tool_id", result.tool_id)?;
         let status = current.required("status", result.status)?;
-        let locations = result.tool_id.and_then(|id| self.calls.close(id.as_str()));
-        if locations.is_none() {
+        let call = result.tool_id.and_then(|id| self.calls.close(id.as_str()));
+        if call.is_none() {
             let id = call_id.to_str();
             let message = format!(
                 "a result for `{}`, which was never called",
@@ -392,7 +426,16 @@ impl StreamNormalizer {
             .and_then(Token::non_null);
         let output = result.output.and_then(Token::non_null);
         let output = output.filter(|output| !output.is("")).or(said).or(output);
-        Ok(Body::ToolCompletion(Box::new(ToolCompletion {
+        let output = output.map(|output| current.json(output));
+        let logged = self
+            .logged
+            .take(self.stamp.session_id.as_ref(), &call_id.to_str());
+        let (output, content) = match logged {
+            Some(logged) => completed(output, logged, current),
+            None => (output, Vec::new()),
+        };
+        let call = call.unwrap_or_default();
+        let mut completion = ToolCompletion {
             call_id,
             status: match status.to_str().as_ref() {
                 "success" => ToolCallStatus::Completed, // also for calls the user cancelled: the stream does not tell them apart
@@ -400,10 +443,15 @@ impl StreamNormalizer {
                 other => ToolCallStatus::Other(other.to_owned()),
             },
             is_error: status != *"success",
-            output: output.map(|output| current.json(output)),
-            content: Vec::new(),
-            locations: locations.unwrap_or_default(),
-        })))
+            output,
+            content,
+            locations: call.locations.clone(),
+            command: None,
+            command_output: None,
+            mutation: None,
+        };
+        call.complete(&mut completion);
+        Ok(Body::ToolCompletion(Box::new(completion)))
     }
 
     fn notice(&mut self, notice: &Notice<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
@@ -447,6 +495,7 @@ impl StreamNormalizer {
                 .or_else(|| said("type").map(|token| current.text(token)))
                 .into_iter()
                 .collect(),
+            permission_denials: self.denials.listed().to_vec(),
             ..TurnComplete::default()
         };
         if let Some(error) = error {
@@ -459,6 +508,42 @@ impl StreamNormalizer {
         }
         Ok(Body::TurnComplete(Box::new(turn)))
     }
+}
+
+/// What the stream has of a result, and what only the session log has.
+fn completed(
+    output: Option<Json>,
+    logged: LoggedCall,
+    current: &mut Current<'_>,
+) -> (Option<Json>, Vec<ContentBlock>) {
+    let mut derived = Vec::new();
+    let content: Vec<_> = logged.diff.map(ContentBlock::Diff).into_iter().collect();
+    if !content.is_empty() {
+        derived.push("content");
+    }
+    let is_said = output
+        .as_ref()
+        .is_some_and(|output| output.as_str() != "\"\"");
+    let output = match logged.output {
+        Some(logged) if !is_said => {
+            derived.push("output");
+            Some(logged)
+        }
+        _ => output,
+    };
+    if let Some(response) = logged.response {
+        let response = Json::from_value(&response);
+        current
+            .extensions
+            .push((session_log::RESPONSE.to_owned(), response));
+    }
+    if !derived.is_empty() {
+        let derived = Json::from_value(&derived);
+        current
+            .extensions
+            .push((session_log::DERIVED.to_owned(), derived));
+    }
+    (output, content)
 }
 
 /// True for a chunk of the assistant's answer.

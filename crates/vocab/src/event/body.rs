@@ -86,7 +86,7 @@ pub struct SessionInit {
     /// How hard the model is asked to think. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<Text>,
-    /// The agent's working directory. Upstream.
+    /// The agent's working directory. Upstream over ACP; derived for Gemini CLI's stream-json, from where it was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<Text>,
     /// Names of the tools the model may call. Upstream.
@@ -95,7 +95,7 @@ pub struct SessionInit {
     /// MCP servers: `name`, `status`, `serverInfo`. Upstream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<Json>,
-    /// The permission mode in force. Upstream.
+    /// The permission mode in force. Upstream; `plan` of Gemini's stream is derived from how the CLI was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<Text>,
     /// The account: `email`, `organization`, `subscriptionType`, `tokenSource`, `apiKeySource`. Upstream.
@@ -210,7 +210,7 @@ pub struct ToolCompletion {
     pub call_id: Text,
     /// How it ended. Derived from the agent's word: `success` is completed (also for calls the user cancelled: Gemini's stream does not tell them apart), `error` is failed.
     pub status: ToolCallStatus,
-    /// What came back: text for display in a stream, what the model saw in a session file; else the error's message. Upstream.
+    /// What came back: text for display in a stream, what the model saw in a session file, which also completes a stream; else the error's message. Upstream.
     #[serde(
         default,
         deserialize_with = "crate::json::present",
@@ -226,6 +226,15 @@ pub struct ToolCompletion {
     /// Files and folders it concerned. Derived from the arguments of the call, or the agent's own over ACP.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<Text>,
+    /// The command that was run, if the call ran one. Its output is `commandOutput`, else `output`. Derived from the arguments of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Text>,
+    /// What the command printed, where `output` is not just that. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_output: Option<Text>,
+    /// What became of a file, in one line: `replace a.txt: completed`. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutation: Option<Text>,
 }
 
 /// A sub-agent starts.
@@ -299,9 +308,9 @@ pub struct TurnComplete {
     /// Tokens spent, by model. Upstream.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub model_usage: BTreeMap<String, ModelTokenUsage>,
-    /// Calls that were denied: `tool_name`, `tool_use_id`, `tool_input`. Upstream.
+    /// Calls of this turn that were denied, in order. Derived from decisions and from the errors of calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub permission_denials: Vec<Json>,
+    pub permission_denials: Vec<PermissionDenial>,
 }
 
 /// The conversation was shortened.
@@ -322,17 +331,30 @@ pub struct ContextCompaction {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionRequest {
-    /// The request's id, for the answer. Upstream.
+    /// The request's id, for the answer; its `permission_decision` has the same. Upstream.
     pub request_id: Text,
-    /// The tool's name, or its title over ACP. Upstream.
+    /// The tool's name as in its `tool_invocation`, or the method of the protocol, such as `fs/write_text_file`. Upstream.
     pub tool_name: Text,
     /// What sort of tool. Upstream over ACP, else derived from its name.
     pub tool_kind: ToolKind,
-    /// The arguments it would be called with. Upstream.
+    /// The arguments it would be called with. Upstream; where the agent sends none, derived from the diff or the command that it shows:
+    /// then `extensions["lapidary.derived"]` names this field.
     pub tool_input: Json,
     /// The id of the call. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<Text>,
+    /// The call's title for people. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Text>,
+    /// The command line to be approved. Derived from the arguments, or from the title of a call that runs a command and has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Text>,
+    /// What the agent shows of the call: the diffs to be approved, and words. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<ContentBlock>,
+    /// The answers that the agent offers. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<PermissionOption>,
     /// Why it asks. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text>,
@@ -342,6 +364,42 @@ pub struct PermissionRequest {
     /// Rules it suggests: `type`, `toolName`, `directory`, `mode`, `description`. Upstream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<Json>,
+}
+
+/// An answer that an agent offers to its question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionOption {
+    /// The option's id, for `permission_response`. Upstream.
+    pub id: Text,
+    /// The option in words for people. Upstream.
+    pub name: Text,
+    /// What it means: `allow_once`, `allow_always`, `reject_once`, `reject_always`. Upstream, and open.
+    pub kind: Text,
+}
+
+/// A call that was denied.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionDenial {
+    /// The tool's name, or the method of the protocol, such as `fs/write_text_file`. Upstream.
+    pub tool_name: Text,
+    /// The id of the call. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<Text>,
+    /// The arguments of the call; absent if they are unknown, or too long to be repeated. Upstream.
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub tool_input: Option<Json>,
+    /// The rule that denied it, named by where it stands. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Text>,
+    /// Why, in the words that the agent was told. Derived, or the agent's own.
+    pub reason: Text,
+    /// True if nobody was there to be asked. Derived; over Gemini's stream from a tool that the CLI leaves out where it cannot ask.
+    pub unattended: bool,
 }
 
 /// A chunk of something longer.
@@ -485,6 +543,19 @@ pub struct PermissionDecision {
     pub tool_use_id: Option<Text>,
     /// What was asked for: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream.
     pub tool_name: Text,
+    /// What sort of tool. Upstream over ACP, else derived from its name.
+    pub tool_kind: ToolKind,
+    /// The arguments, as in `permission_request`. Upstream or derived, as there.
+    pub tool_input: Json,
+    /// The command line that was decided about, as in `permission_request`. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Text>,
+    /// What the agent showed of the call, as in `permission_request`. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<ContentBlock>,
+    /// The answers that the agent offered. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<PermissionOption>,
     /// What was decided. Derived from the answer.
     pub decision: PermissionOutcome,
     /// Who decided. Derived; absent where a transcript does not tell.
