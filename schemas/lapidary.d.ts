@@ -66,7 +66,7 @@ export interface SessionInit extends EventBase {
   availableTools?: string[];
   /** MCP servers: `name`, `status`, `serverInfo`. Upstream. */
   mcpServers?: unknown[];
-  /** The permission mode in force. Upstream. */
+  /** The permission mode in force. Upstream; `plan` of Gemini's stream is derived from how the CLI was started. */
   permissionMode?: string;
   /** The account: `email`, `organization`, `subscriptionType`, `tokenSource`, `apiKeySource`. Upstream. */
   account?: unknown;
@@ -432,6 +432,22 @@ export interface ModelTokenUsage {
   webSearchRequests?: number;
 }
 
+/** A call that was denied. */
+export interface PermissionDenial {
+  /** The tool's name, or the method of the protocol, such as `fs/write_text_file`. Upstream. */
+  toolName: string;
+  /** The id of the call. Upstream. */
+  toolUseId?: string;
+  /** The arguments of the call; absent if they are unknown, or too long to be repeated. Upstream. */
+  toolInput?: unknown;
+  /** The rule that denied it, named by where it stands. Derived. */
+  rule?: string;
+  /** Why, in the words that the agent was told. Derived, or the agent's own. */
+  reason: string;
+  /** True if nobody was there to be asked. Derived; over Gemini's stream from a tool that the CLI leaves out where it cannot ask. */
+  unattended: boolean;
+}
+
 /** A prompt has been answered, or has failed. */
 export interface TurnComplete extends EventBase {
   event: "turn_complete";
@@ -455,8 +471,8 @@ export interface TurnComplete extends EventBase {
   usage?: TokenUsage;
   /** Tokens spent, by model. Upstream. */
   modelUsage?: Record<string, ModelTokenUsage>;
-  /** Calls that were denied: `tool_name`, `tool_use_id`, `tool_input`. Upstream. */
-  permissionDenials?: unknown[];
+  /** Calls of this turn that were denied, in order. Derived from decisions and from the errors of calls. */
+  permissionDenials?: PermissionDenial[];
 }
 
 /**
@@ -479,19 +495,40 @@ export interface ContextCompaction extends EventBase {
   summary?: string;
 }
 
+/** An answer that an agent offers to its question. */
+export interface PermissionOption {
+  /** The option's id, for `permission_response`. Upstream. */
+  id: string;
+  /** The option in words for people. Upstream. */
+  name: string;
+  /** What it means: `allow_once`, `allow_always`, `reject_once`, `reject_always`. Upstream, and open. */
+  kind: string;
+}
+
 /** The agent asks whether it may. */
 export interface PermissionRequest extends EventBase {
   event: "permission_request";
-  /** The request's id, for the answer. Upstream. */
+  /** The request's id, for the answer; its `permission_decision` has the same. Upstream. */
   requestId: string;
-  /** The tool's name, or its title over ACP. Upstream. */
+  /** The tool's name as in its `tool_invocation`, or the method of the protocol, such as `fs/write_text_file`. Upstream. */
   toolName: string;
   /** What sort of tool. Upstream over ACP, else derived from its name. */
   toolKind: ToolKind;
-  /** The arguments it would be called with. Upstream. */
+  /**
+   * The arguments it would be called with. Upstream; where the agent sends none, derived from the diff or the command that it shows:
+   * then `extensions["lapidary.derived"]` names this field.
+   */
   toolInput: unknown;
   /** The id of the call. Upstream. */
   toolUseId?: string;
+  /** The call's title for people. Upstream. */
+  title?: string;
+  /** The command line to be approved. Derived from the arguments, or from the title of a call that runs a command and has none. */
+  command?: string;
+  /** What the agent shows of the call: the diffs to be approved, and words. Upstream. */
+  content?: ContentBlock[];
+  /** The answers that the agent offers. Upstream. */
+  options?: PermissionOption[];
   /** Why it asks. Upstream. */
   reason?: string;
   /** The path that was in the way. Upstream. */
@@ -754,6 +791,16 @@ export interface PermissionDecision extends EventBase {
   toolUseId?: string;
   /** What was asked for: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream. */
   toolName: string;
+  /** What sort of tool. Upstream over ACP, else derived from its name. */
+  toolKind: ToolKind;
+  /** The arguments, as in `permission_request`. Upstream or derived, as there. */
+  toolInput: unknown;
+  /** The command line that was decided about, as in `permission_request`. Derived. */
+  command?: string;
+  /** What the agent showed of the call, as in `permission_request`. Upstream. */
+  content?: ContentBlock[];
+  /** The answers that the agent offered. Upstream. */
+  options?: PermissionOption[];
   /** What was decided. Derived from the answer. */
   decision: PermissionOutcome;
   /** Who decided. Derived; absent where a transcript does not tell. */
@@ -1086,8 +1133,12 @@ export interface RunResult {
   sessionId?: string;
   /** How long it took, in milliseconds: the whole run if it was live, else what the agent says. Derived or upstream. */
   durationMs?: number;
-  /** What the assistant said, all of it, joined without separator. Upstream. */
+  /** What the assistant said last: its final message. Upstream, joined from its chunks. */
   response: string;
+  /** Every message of the assistant, in order; `response` is the last of them. Upstream, joined from their chunks. */
+  texts: string[];
+  /** Calls that were denied, in order. Derived from decisions and from the errors of calls. */
+  permissionDenials: PermissionDenial[];
   /** JSON found in the response, when it was asked for. Derived. */
   data?: unknown;
   /** Files the agent wrote, in order of first success; the value is always null, the content is on disk. Derived from `write_file` and `replace`. */
@@ -1100,6 +1151,8 @@ export interface RunResult {
   warnings: string[];
   /** How many lines could not be translated, by kind. Derived. */
   diagnostics: Record<string, number>;
+  /** The beginnings of lines that could not be translated, the first few of them. Upstream. */
+  diagnosticSamples?: LineSample[];
 }
 
 export type Files = Record<string, null>;
@@ -1110,6 +1163,16 @@ export interface ResultError {
   message: string;
   /** What the user can do about it. Derived. */
   hint?: string;
+}
+
+/** The beginning of a line that could not be translated. */
+export interface LineSample {
+  /** What sort of diagnostic it was, as in `diagnostics`. Derived. */
+  kind: string;
+  /** What is wrong with it, in words. Derived. */
+  message: string;
+  /** The line, cut after 200 characters. Upstream, read lossily. */
+  line: string;
 }
 
 /** What every `Command` carries. */
@@ -1318,6 +1381,8 @@ export interface Recording {
   environment: string[];
   /** Where it ran. Derived. */
   directory: string;
+  /** What a denied call makes of the run: `auto`, `warn` or `fail`. Absent if it was no run of ours. Derived. */
+  onDenied?: string;
   /** When it was started. Derived. */
   startedAt: string;
   /** How it ended. Absent while it runs, and if we were killed. Derived. */

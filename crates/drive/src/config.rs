@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use lapidary_normalize::OnDenied;
+
 use crate::agents::AcpAgent;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::policy::Rules;
@@ -79,6 +81,8 @@ pub struct Config {
     pub budget: Option<Budget>,
     /// What becomes of the run if the agent does not say how much it uses; it fails if absent.
     pub budget_unknown: Option<BudgetUnknown>,
+    /// What a denied call makes of a run that the agent calls a success; see [`OnDenied`].
+    pub on_denied: Option<OnDenied>,
     /// What the agent may do, rule by rule. `[[rule]]` in a file.
     pub rules: Rules,
     /// Agents of the user's own, under their names. A project's file has none: they decide which program is started.
@@ -127,6 +131,7 @@ impl Config {
                 (budget, lower) => budget.or(lower),
             },
             budget_unknown: self.budget_unknown.or(lower.budget_unknown),
+            on_denied: self.on_denied.or(lower.on_denied),
             rules: self.rules.before(lower.rules),
             agents: lower.agents.into_iter().chain(self.agents).collect(),
         }

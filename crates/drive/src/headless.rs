@@ -26,7 +26,7 @@ use crate::agents::AcpAgent;
 use crate::agents::gemini::{
     self, Delivery, Invocation, Launch, LaunchError, LogPlace, Prompt, Stdin, Transport,
 };
-use crate::config::Config;
+use crate::config::{Config, PermissionMode};
 use crate::detect::{self, Environment, Found};
 use crate::policy::Rules;
 use crate::process::{Command, Supervisor, enter};
@@ -328,7 +328,7 @@ impl Job {
     ) -> Request {
         let config = &self.config;
         let usual = Timeouts::default();
-        let mut options = self.options.clone();
+        let mut options = self.judging();
         options.directory = command.directory().to_str().map(Arc::from);
         let mut records = self.records.clone();
         records.keep = config.record.unwrap_or(records.keep);
@@ -358,6 +358,16 @@ impl Job {
             safekeeping: self.safekeeping(),
             session_logs: self.session_logs(),
             setup: self.agent_setup(),
+        }
+    }
+
+    /// How its words are translated and judged: what the configuration says about denied calls counts.
+    fn judging(&self) -> Options {
+        let config = &self.config;
+        Options {
+            on_denied: config.on_denied.unwrap_or(self.options.on_denied),
+            is_planning: config.permission_mode == Some(PermissionMode::Plan),
+            ..self.options.clone()
         }
     }
 

@@ -28,12 +28,13 @@
 //! }
 //! ```
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use lapidary_normalize::views::result::ResultFold;
 use lapidary_vocab::capabilities::ProviderMetadata;
-use lapidary_vocab::event::RunEnd;
-use lapidary_vocab::result::Files;
+use lapidary_vocab::event::{PermissionDenial, RunEnd};
+use lapidary_vocab::result::{Files, LineSample};
 use lapidary_vocab::{Body, Cause, Event};
 
 use crate::agents::gemini::{self, Prompt};
@@ -63,10 +64,18 @@ pub struct Context {
 /// What came of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generated {
-    /// What the agent said.
+    /// What the agent said last.
     pub response: String,
+    /// Everything that it said, message by message.
+    pub texts: Vec<String>,
     /// What it wrote, on disk already.
     pub files: Files,
+    /// Calls that were denied.
+    pub permission_denials: Vec<PermissionDenial>,
+    /// The beginnings of lines that could not be read, the first few of them. How many there were of each kind is in `diagnostics`.
+    pub malformed_lines: Vec<LineSample>,
+    /// How many lines could not be read, by kind.
+    pub diagnostics: BTreeMap<String, u64>,
 }
 
 /// Why there is no response.
@@ -120,6 +129,7 @@ impl Provider {
 
     /// Runs the agent on a prompt and waits for its end.
     pub fn generate(&self, prompt: &str, context: &Context) -> Result<Generated, ProviderError> {
+        self.validate()?; // the error says more than the end of a run does
         let mut run = self.job(prompt, context).start();
         generated(std::iter::from_fn(|| run.blocking_next()))
     }
@@ -156,7 +166,11 @@ fn generated(events: impl Iterator<Item = Event>) -> Result<Generated, ProviderE
     let result = fold.finish(false);
     Ok(Generated {
         response: result.response.to_str().into_owned(),
+        texts: result.texts.iter().map(ToString::to_string).collect(),
         files: result.files,
+        permission_denials: result.permission_denials,
+        malformed_lines: result.diagnostic_samples,
+        diagnostics: result.diagnostics,
     })
 }
 

@@ -224,6 +224,7 @@ fn manifest(request: &Request) -> Manifest {
         argv: request.command.argv(),
         environment: request.command.environment_names(),
         directory: request.command.directory().display().to_string(),
+        on_denied: None,
         started_at: format!("{:.3}", jiff::Timestamp::now()),
         end: None,
     }

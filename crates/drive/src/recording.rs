@@ -220,6 +220,7 @@ mod tests {
             argv: Vec::new(),
             environment: Vec::new(),
             directory: "/".to_owned(),
+            on_denied: None,
             started_at: "now".to_owned(),
             end: None,
         };

@@ -45,7 +45,7 @@ use crate::held::HeldTurn;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
-use crate::{Deltas, Ending, Events, LoggedAnswer, Options, Verdict};
+use crate::{Deltas, Denials, Ending, Events, LoggedAnswer, OnDenied, Options, Verdict};
 
 pub use turn::Turn;
 
@@ -70,6 +70,8 @@ pub struct AcpNormalizer {
     errands: Pending<Asked>,
     /// The ids of requests for permission, each of which is told once.
     request_ids: RequestIds,
+    /// The id under which the agent's newest request is told.
+    newest_request: Option<Text>,
     /// Calls, under their session and id. Those that are over stay for a while: agents repeat themselves.
     calls: Pending<Call>,
     /// Terminals in use, under their ids.
@@ -79,6 +81,9 @@ pub struct AcpNormalizer {
     sessions: Sessions,
     handshake: Handshake,
     verdict: Verdict,
+    /// Calls that were denied in the newest turn, once it is over.
+    denials: Denials,
+    on_denied: OnDenied,
     /// The client's side is seen too, so what is missing on it means something.
     sees_client: bool,
     /// The newest prompt's request. Only its answer decides how the run ended.
@@ -106,11 +111,14 @@ impl AcpNormalizer {
             requests: Pending::default(),
             errands: Pending::default(),
             request_ids: RequestIds::default(),
+            newest_request: None,
             calls: Pending::default(),
             terminals: Pending::default(),
             subagents: Pending::default(),
             sessions: Sessions::default(),
             handshake: Handshake::default(),
+            denials: Denials::default(),
+            on_denied: options.on_denied,
             sees_client: false,
             last_prompt: None,
             last_turn: None,
@@ -198,6 +206,7 @@ impl AcpNormalizer {
         self.sessions = Sessions::default();
         self.handshake = Handshake::default();
         self.verdict = Verdict::over_acp(&self.stamp.provider);
+        self.denials = Denials::default();
         self.stamp.session_id = None;
         self.last_prompt = None;
         self.last_turn = None;
@@ -207,6 +216,11 @@ impl AcpNormalizer {
     /// True if the agent has said or done anything since the newest prompt.
     pub fn has_spoken(&self) -> bool {
         self.has_spoken
+    }
+
+    /// The id under which events tell of the agent's newest request: its own, with a number behind it if it was used before.
+    pub fn request_id(&self) -> Option<&Text> {
+        self.newest_request.as_ref()
     }
 
     /// How the newest prompt was answered, once it is.
@@ -227,7 +241,9 @@ impl AcpNormalizer {
 
     /// How the run would end now.
     pub fn judge(&self, ending: &Ending) -> RunEnd {
-        self.verdict.judge(ending)
+        let end = self.verdict.judge(ending);
+        self.denials
+            .judged(self.on_denied, ending.stopped.is_some(), end)
     }
 
     /// Ends the connection: text that is still held back, then the one `run_end`.
@@ -238,7 +254,7 @@ impl AcpNormalizer {
         }
         self.arrived(ending.at.as_deref());
         self.last_terminals(out);
-        let end = self.verdict.judge(ending);
+        let end = self.judge(ending);
         out.push(self.stamp.event(Body::RunEnd(end), &mut None));
     }
 
@@ -452,6 +468,13 @@ impl AcpNormalizer {
                 .map(|(key, value)| (key.to_owned(), value)),
         );
         current.is_told = true;
+        if matches!(
+            event.body,
+            Body::ToolInvocation(_) | Body::ToolCompletion(_) | Body::PermissionDecision(_)
+        ) {
+            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            session.denials.push(&event);
+        }
         out.push(event);
     }
 }

@@ -19,6 +19,7 @@
 //! ```
 
 mod completions;
+mod denials;
 mod held;
 mod joined;
 mod options;
@@ -36,7 +37,8 @@ pub mod tools;
 pub mod unified_diff;
 pub mod views;
 
-pub use options::{Deltas, Options};
+pub use denials::Denials;
+pub use options::{Deltas, OnDenied, Options};
 pub use verdict::{
     AgentSetup, Departure, Ending, LoggedAnswer, Reported, Stall, StderrOrder, Stopped, TurnLimit,
     Verdict,

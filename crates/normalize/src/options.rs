@@ -16,6 +16,10 @@ pub struct Options {
     pub show_files: bool,
     /// Where the agent works, for agents that do not say so.
     pub directory: Option<Arc<str>>,
+    /// What a denied call makes of a run that the agent calls a success.
+    pub on_denied: OnDenied,
+    /// Whether Gemini CLI runs in plan mode: what it leaves out there is denied by that mode, not for want of anybody to ask.
+    pub is_planning: bool,
 }
 
 impl Options {
@@ -27,6 +31,8 @@ impl Options {
             deltas: Deltas::Only,
             show_files: false,
             directory: None,
+            on_denied: OnDenied::Auto,
+            is_planning: false,
         }
     }
 }
@@ -41,4 +47,35 @@ pub enum Deltas {
     Final,
     /// Both: each chunk, then the whole.
     Both,
+}
+
+/// What a denied call makes of a run that the agent calls a success.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum OnDenied {
+    /// The run is `refused` if a call was denied because nobody was there to be asked, and no call that needs permission was completed.
+    #[default]
+    Auto,
+    /// The run keeps the agent's outcome.
+    Warn,
+    /// The run is `refused` if any call was denied.
+    Fail,
+}
+
+impl OnDenied {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Warn, Self::Fail];
+
+    /// The word for it in `on_denied`, `--on-denied` and `run.json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+
+    /// What `word` stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
+    }
 }

@@ -8,7 +8,7 @@ use similar::TextDiff;
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The change from `old` to `new` as a unified diff. No `old` means a new file.
-pub(crate) fn unified(path: &str, old: Option<&str>, new: &str) -> String {
+pub fn unified(path: &str, old: Option<&str>, new: &str) -> String {
     let path = crate::plain::first_line(path, 300);
     let before = old.map_or_else(|| "/dev/null".to_owned(), |_| format!("a/{path}"));
     TextDiff::configure()

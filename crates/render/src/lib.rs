@@ -23,7 +23,7 @@
 //! assert_eq!(out, b"hi\n");
 //! ```
 
-mod diff;
+pub mod diff;
 mod echo;
 mod ink;
 mod json_text;

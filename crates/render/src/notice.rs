@@ -51,6 +51,9 @@ impl Notice {
     }
 }
 
+/// So many characters are shown of a line that could not be read.
+const LONGEST_SAMPLE: usize = 200;
+
 /// The notice that an event is, if it is one.
 pub(crate) fn of(event: &Event) -> Option<Notice> {
     match &event.body {
@@ -124,7 +127,14 @@ fn diagnosed(diagnostic: &Diagnostic, event: &Event) -> Notice {
         (DiagnosticKind::Noise, Some(line)) => Notice::new(Level::Warning, "not JSON", line),
         (kind, raw) => {
             let label = format!("diagnostic: {}", kind.as_str().replace('_', " "));
-            let mut notice = Notice::new(Level::Warning, &label, diagnostic.message.as_str());
+            let text = match (kind, &raw) {
+                (DiagnosticKind::MalformedLine, Some(line)) => {
+                    let sample = crate::plain::first_line(line, LONGEST_SAMPLE);
+                    format!("{}: {sample}", diagnostic.message)
+                }
+                _ => diagnostic.message.clone(),
+            };
+            let mut notice = Notice::new(Level::Warning, &label, text);
             notice.detail = raw;
             notice
         }
@@ -132,16 +142,19 @@ fn diagnosed(diagnostic: &Diagnostic, event: &Event) -> Notice {
 }
 
 fn asked(request: &PermissionRequest) -> Notice {
-    let about =
-        crate::tool::telling_argument(&request.tool_input).map(|argument| format!(" {argument}"));
     let reason = request.reason.as_ref().map(|reason| format!(": {reason}"));
-    let text = format!(
-        "{}{}{}",
-        request.tool_name,
-        about.unwrap_or_default(),
-        reason.unwrap_or_default()
-    );
+    let what = subject(&request.tool_name, &request.tool_input);
+    let text = format!("{what}{}", reason.unwrap_or_default());
     Notice::new(Level::Info, "asks for permission", text)
+}
+
+/// A tool and what it would be called with. Agents that give a tool no name call it by its command.
+fn subject(tool: &Text, input: &Json) -> String {
+    let argument = crate::tool::telling_argument(input);
+    match argument.filter(|argument| *tool != **argument) {
+        Some(argument) => format!("{tool} {argument}"),
+        None => tool.to_string(),
+    }
 }
 
 /// What was allowed is seen when it is done. What was not has to be said.
@@ -156,9 +169,10 @@ fn decided(decision: &PermissionDecision) -> Option<Notice> {
     let is_named = |rule: &String| reason.as_ref().is_some_and(|reason| reason.contains(rule));
     let rule = rule.filter(|rule| !is_named(rule));
     let said: Vec<_> = reason.clone().into_iter().chain(rule).collect();
+    let what = subject(&decision.tool_name, &decision.tool_input);
     let text = match said.as_slice() {
-        [] => decision.tool_name.to_string(),
-        said => format!("{}: {}", decision.tool_name, said.join(", ")),
+        [] => what,
+        said => format!("{what}: {}", said.join(", ")),
     };
     Some(Notice::new(level, label, text))
 }

@@ -30,6 +30,9 @@ pub struct Recording {
     pub environment: Vec<String>,
     /// Where it ran. Derived.
     pub directory: String,
+    /// What a denied call makes of the run: `auto`, `warn` or `fail`. Absent if it was no run of ours. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_denied: Option<String>,
     /// When it was started. Derived.
     pub started_at: String,
     /// How it ended. Absent while it runs, and if we were killed. Derived.

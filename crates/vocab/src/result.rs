@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::event::PermissionDenial;
 use crate::usage::TokenUsage;
 use crate::{Cause, Json, Number, Outcome, Text};
 
@@ -35,8 +36,14 @@ pub struct RunResult {
     /// How long it took, in milliseconds: the whole run if it was live, else what the agent says. Derived or upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<Number>,
-    /// What the assistant said, all of it, joined without separator. Upstream.
+    /// What the assistant said last: its final message. Upstream, joined from its chunks.
     pub response: Text,
+    /// Every message of the assistant, in order; `response` is the last of them. Upstream, joined from their chunks.
+    #[serde(default)]
+    pub texts: Vec<Text>,
+    /// Calls that were denied, in order. Derived from decisions and from the errors of calls.
+    #[serde(default)]
+    pub permission_denials: Vec<PermissionDenial>,
     /// JSON found in the response, when it was asked for. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Json>,
@@ -52,6 +59,20 @@ pub struct RunResult {
     pub warnings: Vec<Text>,
     /// How many lines could not be translated, by kind. Derived.
     pub diagnostics: BTreeMap<String, u64>,
+    /// The beginnings of lines that could not be translated, the first few of them. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostic_samples: Vec<LineSample>,
+}
+
+/// The beginning of a line that could not be translated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LineSample {
+    /// What sort of diagnostic it was, as in `diagnostics`. Derived.
+    pub kind: String,
+    /// What is wrong with it, in words. Derived.
+    pub message: String,
+    /// The line, cut after 200 characters. Upstream, read lossily.
+    pub line: String,
 }
 
 /// What went wrong in a run.

@@ -99,6 +99,7 @@ fn flags(args: &Common) -> Result<Config, ConfigError> {
         ("system_prompt", args.system_prompt.as_deref()),
         ("budget", args.budget.as_deref()),
         ("budget_unknown", args.budget_unknown.as_deref()),
+        ("on_denied", args.on_denied.as_deref()),
     ];
     for (key, value) in texts {
         if let Some(value) = value {

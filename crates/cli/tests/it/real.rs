@@ -4,6 +4,7 @@
 
 mod acp;
 mod answers;
+mod denied;
 mod exported;
 mod failures;
 mod hooks;

@@ -4,6 +4,7 @@
 mod asking;
 mod cancelling;
 mod deaths;
+mod denied;
 mod files;
 mod floods;
 mod garbled;

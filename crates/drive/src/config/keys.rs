@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use lapidary_normalize::OnDenied;
+
 use super::problem::Problem;
 use super::value::Value;
 use super::{ApprovalMode, Config, PermissionMode, TransportChoice};
@@ -20,7 +22,7 @@ pub const PROVIDER_KEYS: [&str; 7] = [
 ];
 
 /// Every key: those of the specification, then ours.
-pub const KEYS: [&str; 20] = [
+pub const KEYS: [&str; 21] = [
     "model",
     "sandbox",
     "approval_mode",
@@ -41,6 +43,7 @@ pub const KEYS: [&str; 20] = [
     "trust_workspace",
     "budget",
     "budget_unknown",
+    "on_denied",
 ];
 
 /// The longest time that can be asked for: about thirty years. Clocks overflow somewhere beyond.
@@ -103,6 +106,11 @@ pub(super) fn put(
             let words = BudgetUnknown::ALL.map(BudgetUnknown::as_str);
             let word = one_of(key, value, &words, BudgetUnknown::from_word)?;
             config.budget_unknown = Some(word);
+        }
+        "on_denied" => {
+            let words = OnDenied::ALL.map(OnDenied::as_str);
+            let word = one_of(key, value, &words, OnDenied::from_word)?;
+            config.on_denied = Some(word);
         }
         // `known` names no others, and a test puts a value under each.
         _ => {}

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use lapidary_normalize::OnDenied;
+
 use super::problem::{ConfigError, Warning};
 use super::read::Reading;
 use super::value::Value;
@@ -35,6 +37,7 @@ impl Config {
     /// | `rule` | those that `allow`; the others can only narrow what the user's rules and mode say |
     /// | `budget`, by [`load`](super::load) | limits above the user's |
     /// | `budget_unknown` | `warn` |
+    /// | `on_denied` | `auto` and `warn` |
     /// | `timeout`, `start_timeout`, `idle_timeout` | more than a day |
     ///
     /// What is refused is ignored, with a warning for each key. It is no error: a repository cannot make itself unusable.
@@ -83,6 +86,10 @@ impl Reading {
                 took(&mut config.budget_unknown, |word| {
                     *word == BudgetUnknown::Warn
                 }),
+            ),
+            (
+                "on_denied",
+                took(&mut config.on_denied, |word| *word != OnDenied::Fail),
             ),
             ("start_timeout", took(&mut config.start_timeout, too_long)),
             ("idle_timeout", took(&mut config.idle_timeout, too_long)),

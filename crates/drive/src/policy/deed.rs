@@ -32,6 +32,10 @@ const RAW: &str = "rawInput";
 pub fn arguments(event: &Event) -> Option<Json> {
     let input = match &event.body {
         Body::ToolInvocation(call) => &call.input,
+        // What was derived from what the agent shows is judged there, and is no word of its own.
+        Body::PermissionRequest(_) if event.base.extensions.contains_key("lapidary.derived") => {
+            return Some(Json::empty_object());
+        }
         Body::PermissionRequest(request) => &request.tool_input,
         _ => return None,
     };
@@ -61,8 +65,7 @@ impl Deed {
         }
     }
 
-    /// What a request for permission is about, as far as it says: over ACP its tool's name is the call's title. Where the call
-    /// itself was heard of, [`Deeds`] knows more.
+    /// What a request for permission is about, as far as it says. Where the call itself was heard of, [`Deeds`] knows more.
     pub fn of_request(request: &PermissionRequest, dir: &Path) -> Self {
         Self::of_call(&called(request), None, dir)
     }
@@ -208,7 +211,7 @@ fn called(request: &PermissionRequest) -> ToolInvocation {
         kind: request.tool_kind.clone(),
         input: request.tool_input.clone(),
         parent_call_id: None,
-        title: Some(request.tool_name.clone()),
+        title: request.title.clone(),
         locations: request.blocked_path.iter().cloned().collect(),
         model: None,
     }

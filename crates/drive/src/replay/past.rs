@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use lapidary_normalize::{Ending, Stopped};
+use lapidary_normalize::{Ending, OnDenied, Stopped};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::{Provider, RunEnd};
 
@@ -105,6 +105,27 @@ impl Past {
             Some(name) if name != agent => family(agent),
             _ => Provider::Acp,
         }
+    }
+
+    /// How a denied call was judged. Early builds did not judge it, and named no `writer`.
+    pub fn on_denied(&self) -> OnDenied {
+        let word = self.manifest.on_denied.as_deref();
+        let usual = match self.manifest.writer {
+            Some(_) => OnDenied::Auto,
+            None => OnDenied::Warn,
+        };
+        word.and_then(OnDenied::from_word).unwrap_or(usual)
+    }
+
+    /// Whether Gemini CLI was started in plan mode.
+    pub fn is_planning(&self) -> bool {
+        let mut pairs = self.manifest.argv.windows(2);
+        pairs.any(|pair| pair == ["--approval-mode", "plan"])
+            || self
+                .manifest
+                .argv
+                .iter()
+                .any(|arg| arg == "--approval-mode=plan")
     }
 
     /// How many bytes its lines have.

@@ -213,6 +213,7 @@ pub(crate) fn manifest(request: &Request, transport: &str) -> Manifest {
         argv: request.command.argv(),
         environment: request.command.environment_names(),
         directory: request.command.directory().display().to_string(),
+        on_denied: Some(request.options.on_denied.as_str().to_owned()),
         started_at: now(),
         end: None,
     }

@@ -246,30 +246,40 @@ impl Asked<'_> {
 
     /// What hooks say about a file or a terminal. They are told what is done, and nothing that an agent puts beside it to look harmless.
     async fn served(&self, method: &str, deed: &Deed) -> Option<Verdict> {
+        let known = self.parameters(method);
+        let watcher = &self.stage.watcher;
+        watcher.calls(|calls| calls.serve(&self.session));
+        self.hooked(deed, &known).await
+    }
+
+    /// The parameters of a file or a terminal that say what is done.
+    fn parameters(&self, method: &str) -> Json {
         let params = self.params.token();
         let names = workspace::parameters(method).iter();
         let known = names.filter_map(|name| {
             let value = params.get(name).and_then(Token::non_null)?;
             Some((*name, Json::from(lapidary_json::SharedToken::from(value))))
         });
-        let known = Json::object(known);
-        let watcher = &self.stage.watcher;
-        watcher.calls(|calls| calls.serve(&self.session));
-        self.hooked(deed, &known).await
+        Json::object(known)
     }
 
     /// A request for permission that the agent did not make: it simply wants to do it, through us.
     fn request_for(&self, method: &str, deed: &Deed) -> PermissionRequest {
-        let id = self.incoming.id.as_str().trim_matches('"');
+        let told = self.stage.watcher.request_id(self.incoming.number);
+        let own = || Text::from(self.incoming.id.as_str().trim_matches('"').to_owned());
         PermissionRequest {
-            request_id: Text::from(format!("{method}#{id}")),
+            request_id: told.unwrap_or_else(own),
             tool_name: Text::from(method.to_owned()),
             tool_kind: match &deed.kind {
                 ToolKind::Other(_) => ToolKind::Unclassified,
                 kind => kind.clone(),
             },
-            tool_input: self.params.clone(),
+            tool_input: self.parameters(method),
             tool_use_id: None,
+            title: None,
+            command: deed.command.clone().map(Text::from),
+            content: Vec::new(),
+            options: Vec::new(),
             reason: None,
             blocked_path: None,
             suggestions: Vec::new(),

@@ -46,6 +46,8 @@ struct State {
     policy: Arc<Mutex<Policy>>,
     /// Requests for permission, under the numbers of their lines.
     asked: BTreeMap<u64, Wish>,
+    /// The ids under which requests for files and terminals are told, under the numbers of their lines.
+    request_ids: BTreeMap<u64, Text>,
     deeds: Deeds,
     /// Where sessions work that work nowhere else.
     root: PathBuf,
@@ -93,6 +95,7 @@ impl Watcher {
                 exceeded: None,
                 policy,
                 asked: BTreeMap::new(),
+                request_ids: BTreeMap::new(),
                 deeds: Deeds::new(&request.roots[0]),
                 root: request.roots[0].clone(),
                 unasked: BTreeMap::new(),
@@ -139,6 +142,9 @@ impl Watcher {
                 let line = Line::Whole(text.as_bytes());
                 let from = Direction::FromAgent;
                 state.normalizer.push(from, line, None, &mut events);
+                if matches!(&received.what, What::Request { .. }) {
+                    state.note_request_id(number);
+                }
             }
             Traffic::Sent(line) => {
                 let line = Line::Whole(line.as_bytes());
@@ -166,6 +172,11 @@ impl Watcher {
         self.state().asked.get(&number).cloned()
     }
 
+    /// The id under which events tell of the request in this line.
+    pub(super) fn request_id(&self, number: u64) -> Option<Text> {
+        self.state().request_ids.get(&number).cloned()
+    }
+
     /// Says where a session works, before it is spoken of.
     pub(super) fn works_in(&self, session: &str, cwd: &Path) {
         let session = Text::from(session.to_owned());
@@ -174,7 +185,9 @@ impl Watcher {
 
     /// What the agent asked in this line has become a question, or is decided.
     pub(super) fn is_handled(&self, number: u64) {
-        self.state().asked.remove(&number);
+        let mut state = self.state();
+        state.asked.remove(&number);
+        state.request_ids.remove(&number);
     }
 
     /// A call may go on. It may have been held back before.
@@ -253,6 +266,14 @@ impl Watcher {
 }
 
 impl State {
+    fn note_request_id(&mut self, number: u64) {
+        let id = self.normalizer.request_id().map(Text::detached);
+        self.request_ids.extend(id.map(|id| (number, id)));
+        if self.request_ids.len() > MOST_ASKED {
+            self.request_ids.pop_first();
+        }
+    }
+
     /// Hooks want to know what was said.
     fn hear(&mut self, chunk: &PlainChunk<'_>) {
         if let Some(calls) = &mut self.calls {

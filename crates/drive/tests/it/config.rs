@@ -12,6 +12,7 @@ use lapidary_drive::config::{
     Value,
 };
 use lapidary_drive::talk::ModeWords;
+use lapidary_normalize::OnDenied;
 use lapidary_vocab::event::Provider;
 use serde_json::json;
 
@@ -77,6 +78,7 @@ fn every_key_of_a_full_configuration_is_kept() {
         trust_workspace = true
         budget = "tokens=5"
         budget_unknown = "warn"
+        on_denied = "fail"
 
         [[rule]]
         then = "deny"
@@ -124,6 +126,7 @@ fn every_key_of_a_full_configuration_is_kept() {
         transport: Some(TransportChoice::Json),
         budget: Some(Budget::parse("tokens=5").unwrap()),
         budget_unknown: Some(BudgetUnknown::Warn),
+        on_denied: Some(OnDenied::Fail),
         rules: config.rules.clone(),
         agents: BTreeMap::from([("mine".to_owned(), mine)]),
     };

@@ -76,6 +76,12 @@ impl Call {
         call
     }
 
+    /// What the agent shows of it.
+    pub(super) fn blocks(&self, current: &Current<'_>) -> Vec<ContentBlock> {
+        let items = self.content.iter().map(Json::token);
+        items.map(|item| content::block(item, current)).collect()
+    }
+
     /// What hooks and rules have to know of a call that is told of nowhere else.
     pub(super) fn shown(&self) -> Extra {
         let mut extra = Extra::new();

@@ -3,12 +3,13 @@
 //! A client of ours marks them with who decided and why, under `_meta.lapidary` of a result and `data.lapidary` of an error.
 
 use lapidary_json::{Kind, Token};
+use lapidary_vocab::Body;
 use lapidary_vocab::event::{DecidedBy, PermissionDecision, PermissionOutcome};
-use lapidary_vocab::{Body, Text};
 
 use super::AcpNormalizer;
 use super::line::Current;
 use super::peers::{Asked, Wish};
+use super::permission::{self, PERMISSION};
 use crate::{Events, own};
 
 /// An answer: a result, or an error.
@@ -25,7 +26,7 @@ impl AcpNormalizer {
         out: &mut Events,
     ) {
         let mark = mark(answer);
-        let is_permission = asked.method == "session/request_permission";
+        let is_permission = asked.method == PERMISSION;
         let on_the_wire = || is_permission.then(|| outcome(wish, answer)).flatten();
         let Some(decision) = marked(mark).or_else(on_the_wire) else {
             return;
@@ -40,6 +41,11 @@ impl AcpNormalizer {
             request_id: wish.request_id.clone(),
             tool_use_id: wish.tool_use_id.clone(),
             tool_name: wish.tool_name.clone(),
+            tool_kind: wish.tool_kind.clone(),
+            tool_input: wish.input.clone(),
+            command: wish.command.clone(),
+            content: wish.content.clone(),
+            options: wish.options.clone(),
             decision,
             decided_by: said("decidedBy").map(|word| DecidedBy::from(word.to_str().as_ref())),
             rule: said("rule"),
@@ -49,7 +55,8 @@ impl AcpNormalizer {
                 .unwrap_or_default(),
             option_id: chosen(answer).map(|id| current.text(id)),
         }));
-        self.tell(body, Vec::new(), current, out);
+        let derived = wish.is_derived.then(permission::derived);
+        self.tell(body, derived.into_iter().collect(), current, out);
     }
 }
 
@@ -90,22 +97,4 @@ fn outcome(wish: &Wish, answer: Answer<'_>) -> Option<PermissionOutcome> {
 
 fn chosen(answer: Answer<'_>) -> Option<Token<'_>> {
     own::string(answer.ok()?.get("outcome")?.get("optionId"))
-}
-
-/// An option that the agent offered.
-#[derive(Debug)]
-pub(super) struct Choice {
-    pub(super) id: Text,
-    pub(super) kind: Text,
-}
-
-impl Choice {
-    pub(super) fn of(option: Token<'_>) -> Option<Self> {
-        Some(Self {
-            id: own::text(own::string(option.get("optionId"))?),
-            kind: own::string(option.get("kind"))
-                .map(own::text)
-                .unwrap_or_default(),
-        })
-    }
 }

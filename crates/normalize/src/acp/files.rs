@@ -3,19 +3,37 @@
 use lapidary_json::Token;
 use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation, ToolKind};
 use lapidary_vocab::{Body, Json, Text};
-use lapidary_wire::acp::envelope::Id;
 
 use super::decision::Answer;
 use super::line::Current;
 use super::peers::Asked;
+use super::permission::LONGEST_ARGUMENT;
 use super::{AcpNormalizer, shown, turn};
 use crate::{Events, own};
+
+/// The method that writes a file.
+pub(super) const WRITE: &str = "fs/write_text_file";
+
+/// The method that reads a file.
+pub(super) const READ: &str = "fs/read_text_file";
+
+/// What these methods are told.
+const PARAMETERS: [&str; 4] = ["path", "line", "limit", "content"];
+
+/// What is to be read or written, for the decision about it. Long content is left out: it may be a whole file.
+pub(super) fn input(params: Token<'_>) -> Json {
+    let field = |name: &'static str| {
+        let value = params.get(name)?.non_null()?;
+        (value.as_str().len() <= LONGEST_ARGUMENT).then(|| (name, own::json(value)))
+    };
+    Json::object(PARAMETERS.into_iter().filter_map(field))
+}
 
 impl AcpNormalizer {
     /// The agent wants to read or write a file.
     pub(super) fn file_asked(
         &mut self,
-        id: Id<'_>,
+        request_id: &Text,
         method: Token<'_>,
         params: Option<Token<'_>>,
         current: &mut Current<'_>,
@@ -27,16 +45,15 @@ impl AcpNormalizer {
         };
         let path = params.and_then(|params| own::string(params.get("path")));
         let path = path.map(|path| current.text(path));
-        let names = ["path", "line", "limit", "content"];
         let body = Body::ToolInvocation(Box::new(ToolInvocation {
-            call_id: call_id(&id.shown()),
+            call_id: call_id(&request_id.to_str()),
             tool_name: Text::from(shown(method)),
-            kind: if method.is("fs/write_text_file") {
+            kind: if method.is(WRITE) {
                 ToolKind::Edit
             } else {
                 ToolKind::Read
             },
-            input: Json::object(names.into_iter().filter_map(field)),
+            input: Json::object(PARAMETERS.into_iter().filter_map(field)),
             parent_call_id: None,
             title: path.clone(),
             locations: path.into_iter().collect(),

@@ -1,19 +1,24 @@
 //! Who waits for what: requests under way, and sessions.
 
 use lapidary_json::Token;
-use lapidary_vocab::event::{DiagnosticKind, SessionState, SessionStatus, UserInput};
+use lapidary_vocab::content::ContentBlock;
+use lapidary_vocab::event::{
+    DiagnosticKind, PermissionOption, SessionState, SessionStatus, ToolKind, UserInput,
+};
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::envelope::Id;
 
-use super::decision::{Answer, Choice};
+use super::decision::Answer;
 use super::elicitation::ELICITATION;
+use super::files::{self, READ, WRITE};
 use super::line::Current;
+use super::permission::{self, PERMISSION};
 use super::terminals::{self, CREATE};
 use super::updates::Summary;
 use super::usage::Steps;
 use super::{AcpNormalizer, Direction, content, is_known, session_of, shown};
 use crate::verdict::Activity;
-use crate::{Events, Verdict, own};
+use crate::{Denials, Events, Verdict, own};
 
 /// How many sessions are told apart. Real connections have one.
 const MOST_SESSIONS: usize = 256;
@@ -36,33 +41,54 @@ pub(super) struct Wish {
     pub(super) tool_use_id: Option<Text>,
     /// The tool, or the method that was asked for.
     pub(super) tool_name: Text,
+    pub(super) tool_kind: ToolKind,
+    /// The arguments of the call, or the parameters of the method. Long ones are left out.
+    pub(super) input: Json,
+    /// The arguments are derived from what the agent shows.
+    pub(super) is_derived: bool,
+    pub(super) command: Option<Text>,
+    /// What the agent shows of it. Absent if it is long.
+    pub(super) content: Vec<ContentBlock>,
     /// The answers that it offers.
-    pub(super) options: Vec<Choice>,
-    /// What a command is to be started with.
-    pub(super) input: Option<Json>,
+    pub(super) options: Vec<PermissionOption>,
 }
 
 impl Wish {
-    pub(super) fn of(id: Id<'_>, tool_name: Text) -> Self {
+    /// What a request is about, as far as its method and parameters say.
+    fn of(request_id: Text, method: &str, params: Option<Token<'_>>) -> Self {
+        let (tool_kind, input) = match method {
+            CREATE => (ToolKind::Execute, params.map(terminals::input)),
+            WRITE => (ToolKind::Edit, params.map(files::input)),
+            READ => (ToolKind::Read, params.map(files::input)),
+            _ => (ToolKind::Unclassified, None),
+        };
+        let input = input.unwrap_or_else(Json::empty_object);
         Self {
-            request_id: Text::from(id.shown().into_owned()),
+            request_id,
             tool_use_id: None,
-            tool_name,
+            tool_name: Text::from(method.to_owned()),
+            tool_kind,
+            command: terminals::command_line(&input).filter(|_| method == CREATE),
+            input,
+            is_derived: false,
+            content: Vec::new(),
             options: Vec::new(),
-            input: None,
         }
     }
 
     fn size(&self) -> usize {
         let options = self.options.iter();
-        let options: usize = options.map(|it| it.id.size() + it.kind.size()).sum();
+        let options: usize = options
+            .map(|it| it.id.size() + it.name.size() + it.kind.size())
+            .sum();
         let texts = [
             Some(&self.request_id),
             Some(&self.tool_name),
             self.tool_use_id.as_ref(),
+            self.command.as_ref(),
         ];
         let texts: usize = texts.into_iter().flatten().map(Text::size).sum();
-        options + texts + self.input.as_ref().map_or(0, |input| input.as_str().len())
+        options + texts + self.input.as_str().len() + permission::size(&self.content)
     }
 }
 
@@ -80,6 +106,8 @@ pub(super) struct Session {
     pub(super) modes: Vec<Json>,
     /// What it has cost so far.
     pub(super) cost: Option<Json>,
+    /// Calls that were denied in this turn.
+    pub(super) denials: Denials,
     /// Tokens that were counted step by step in this turn.
     pub(super) steps: Steps,
     /// What the compaction under way leaves.
@@ -150,9 +178,14 @@ impl AcpNormalizer {
         self.verdict.did(Activity::Call);
         current.about = format!("the agent asks `{name}`");
         let field = |name| params.and_then(|params| params.get(name));
-        let mut wish = Wish::of(id, Text::from(name.clone()));
+        let mut request_id = Text::from(id.shown().into_owned());
+        if matches!(name.as_str(), PERMISSION | CREATE | WRITE | READ) {
+            request_id = self.request_ids.unique(&request_id);
+        }
+        self.newest_request = Some(request_id.clone());
+        let mut wish = Wish::of(request_id, &name, params);
         let detail = match name.as_str() {
-            "session/request_permission" => {
+            PERMISSION => {
                 self.permission(&mut wish, params, current, out);
                 None
             }
@@ -160,14 +193,11 @@ impl AcpNormalizer {
                 self.elicitation(&mut wish, params, current, out);
                 None
             }
-            CREATE => {
-                wish.input = params.map(terminals::input);
-                None
-            }
+            CREATE => None,
             name if name.starts_with("terminal/") => field("terminalId"),
             name if name.starts_with("fs/") => {
                 if self.shows_files {
-                    self.file_asked(id, method, params, current, out);
+                    self.file_asked(&wish.request_id, method, params, current, out);
                 }
                 field("path")
             }
@@ -243,12 +273,14 @@ impl AcpNormalizer {
         self.verdict.prompted();
         self.last_turn = None;
         self.has_spoken = false;
+        self.denials = Denials::default();
         self.last_prompt = Some(key);
         let session = self.sessions.of(self.stamp.session_id.as_ref());
         session.prompts += 1;
         session.is_replaying = false;
         session.is_cancelled = false;
         session.steps = Steps::default();
+        session.denials = Denials::default();
         let blocks: Vec<_> = prompt.into_iter().flat_map(Token::elements).collect();
         let is_plain = |block: &Token<'_>| content::text(*block).is_some();
         let extra = match prompt {
@@ -305,6 +337,10 @@ impl AcpNormalizer {
             Some(wish) if asked.method == ELICITATION => self.elicited(wish, answer, current, out),
             Some(wish) => self.decision(&asked, wish, answer, current, out),
             None => {}
+        }
+        if answer.is_ok() && asked.method == WRITE {
+            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            session.denials.acted();
         }
         if let Ok(result) = answer
             && asked.method.starts_with("terminal/")

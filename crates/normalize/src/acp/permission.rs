@@ -1,17 +1,26 @@
 //! The agent asks whether it may.
 
 use lapidary_json::{Kind, Token};
-use lapidary_vocab::event::{PermissionRequest, ToolKind};
-use lapidary_vocab::{Body, Json};
+use lapidary_vocab::content::ContentBlock;
+use lapidary_vocab::event::{PermissionOption, PermissionRequest, ToolKind};
+use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::results::PermissionAsked;
 use lapidary_wire::acp::tool_call::listed;
 
 use super::AcpNormalizer;
 use super::calls::{Call, Moment};
-use super::decision::Choice;
 use super::line::Current;
 use super::peers::Wish;
-use crate::Events;
+use crate::{Events, own};
+
+/// The method that asks for permission.
+pub(super) const PERMISSION: &str = "session/request_permission";
+
+/// Arguments longer than this, in bytes, are in the request and not repeated in the decision.
+pub(super) const LONGEST_ARGUMENT: usize = 64 * 1024;
+
+/// Content longer than this, in bytes, is in the request and not repeated in the decision.
+const LONGEST_CONTENT: usize = 256 * 1024;
 
 impl AcpNormalizer {
     /// A permission request. The call in it may be heard of for the first time, or be known better than it says.
@@ -32,35 +41,146 @@ impl AcpNormalizer {
             .and_then(|_| self.call(&asked.call, Moment::Asked, current, out));
         let nameless = call.is_none();
         let call = call.unwrap_or_else(|| Call::nameless(&asked.call));
-        let names = [call.title.as_ref(), call.kind.as_ref()];
-        let tool_name = names.into_iter().flatten().find(|name| !name.is_empty());
-        wish.tool_name = tool_name.cloned().unwrap_or_else(|| call.tool_name());
+        let content = call.blocks(current);
+        let given = call.arguments();
+        let derived = derived_input(&call, &given, &content);
+        wish.is_derived = derived.is_some();
+        let tool_input = derived.unwrap_or(given);
+        wish.tool_name = call.tool_name();
+        wish.tool_kind = match call.tool_kind() {
+            ToolKind::Other(_) => ToolKind::Unclassified,
+            kind => kind,
+        };
         wish.tool_use_id = Some(call.id.clone()).filter(|id| !id.is_empty());
+        wish.command = command(&wish.tool_kind, &tool_input);
         wish.options = listed(asked.options)
             .into_iter()
-            .filter_map(Choice::of)
+            .filter_map(option)
             .collect();
-        wish.request_id = self.request_ids.unique(&wish.request_id);
+        wish.input = without_long(&tool_input);
+        if size(&content) <= LONGEST_CONTENT {
+            wish.content.clone_from(&content);
+        }
         let body = Body::PermissionRequest(Box::new(PermissionRequest {
             request_id: wish.request_id.clone(),
             tool_name: wish.tool_name.clone(),
-            tool_kind: match call.tool_kind() {
-                ToolKind::Other(_) => ToolKind::Unclassified,
-                kind => kind,
-            },
-            tool_input: call.arguments(),
+            tool_kind: wish.tool_kind.clone(),
+            tool_input,
             tool_use_id: wish.tool_use_id.clone(),
+            title: call.title.clone(),
+            command: wish.command.clone(),
+            content,
+            options: wish.options.clone(),
             reason: None,
             blocked_path: None,
             suggestions: Vec::new(),
         }));
-        let options = asked.options.map(|options| current.json(options));
-        let options = options.unwrap_or_else(|| Json::array([]));
-        let mut extra = vec![("acp.options", options)];
-        extra.extend(call.odd_input());
+        let mut extra = call.odd_input().into_iter().collect::<Vec<_>>();
+        extra.extend(wish.is_derived.then(self::derived));
+        if let Some(options) = asked.options.filter(|options| has_more(*options)) {
+            extra.push(("acp.options", current.json(options)));
+        }
         if nameless {
             extra.extend(call.shown());
         }
         self.tell(body, extra, current, out);
     }
+}
+
+/// Says that the arguments are not the agent's own.
+pub(super) fn derived() -> (&'static str, Json) {
+    ("lapidary.derived", Json::from_value(&["toolInput"]))
+}
+
+/// Arguments that the agent does not send. Gemini CLI (0.61) sends none over ACP: the title of a command is the command, and the diff of
+/// a new or changed file names the file and, for `write_file`, what is to be written.
+fn derived_input(call: &Call, given: &Json, content: &[ContentBlock]) -> Option<Json> {
+    if given.as_str() != "{}" || call.odd_input().is_some() {
+        return None;
+    }
+    if call.tool_kind() == ToolKind::Execute {
+        let command = call.title.as_ref().filter(|title| !title.is_empty())?;
+        return Some(Json::object([("command", Json::from(command))]));
+    }
+    let mut diffs = content.iter().filter_map(|block| match block {
+        ContentBlock::Diff(diff) => Some(diff),
+        _ => None,
+    });
+    let diff = diffs.next().filter(|_| diffs.next().is_none())?;
+    let path = ("file_path", Json::from(diff.path.as_ref()?));
+    let is_write = call.tool_name() == *"write_file";
+    let written = diff.new_text.as_ref().filter(|_| is_write);
+    let written = written.map(|text| ("content", Json::from(text)));
+    Some(Json::object([path].into_iter().chain(written)))
+}
+
+/// The command line of a call that runs one.
+fn command(kind: &ToolKind, input: &Json) -> Option<Text> {
+    if *kind != ToolKind::Execute {
+        return None;
+    }
+    let command = ["command", "cmd", "script"]
+        .iter()
+        .find_map(|name| input.token().get(name))?;
+    match command.kind() {
+        Kind::Array => {
+            let words = command.elements().filter_map(Token::string);
+            Some(Text::from(words.collect::<Vec<_>>().join(" ")))
+        }
+        Kind::String => super::terminals::command_line(input).or_else(|| Some(own::text(command))),
+        _ => None,
+    }
+}
+
+fn option(option: Token<'_>) -> Option<PermissionOption> {
+    let word = |name| own::string(option.get(name)).map(own::text);
+    Some(PermissionOption {
+        id: word("optionId")?,
+        name: word("name").unwrap_or_default(),
+        kind: word("kind").unwrap_or_default(),
+    })
+}
+
+/// Whether options say more than their typed form does.
+fn has_more(options: Token<'_>) -> bool {
+    let is_known = |key: Token<'_>| ["optionId", "name", "kind"].iter().any(|it| key.is(it));
+    let mut options = options.elements();
+    options.any(|option| {
+        self::option(option).is_none() || option.members().any(|(key, _)| !is_known(key))
+    })
+}
+
+/// Arguments without long members, which the request has.
+fn without_long(input: &Json) -> Json {
+    if input.as_str().len() <= LONGEST_ARGUMENT {
+        return input.clone();
+    }
+    let members: Vec<_> = input
+        .token()
+        .members()
+        .filter(|(_, value)| value.as_str().len() <= LONGEST_ARGUMENT / 4)
+        .take(64)
+        .map(|(key, value)| {
+            let key = key.string().unwrap_or_default().into_owned();
+            (key, own::json(value))
+        })
+        .collect();
+    let members = members
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.clone()));
+    Json::object(members)
+}
+
+/// About how many bytes these blocks hold.
+pub(super) fn size(content: &[ContentBlock]) -> usize {
+    let size = |block: &ContentBlock| match block {
+        ContentBlock::Diff(diff) => {
+            let texts = [&diff.path, &diff.old_text, &diff.new_text, &diff.unified];
+            texts.into_iter().flatten().map(Text::size).sum()
+        }
+        ContentBlock::Text(text) => text.text.size(),
+        // Whatever else is shown is rare here, and counts as much as fits.
+        _ => LONGEST_CONTENT / 16,
+    };
+    content.iter().map(size).sum()
 }

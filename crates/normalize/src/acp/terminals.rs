@@ -115,7 +115,7 @@ impl AcpNormalizer {
         out: &mut Events,
     ) {
         if asked.method == CREATE {
-            let input = asked.wish.as_ref().and_then(|wish| wish.input.clone());
+            let input = asked.wish.as_ref().map(|wish| wish.input.clone());
             if let Some(id) = own::string(result.get("terminalId")) {
                 let input = input.unwrap_or_else(Json::empty_object);
                 self.open_terminal(own::text(id), input, current, out);
@@ -159,7 +159,7 @@ impl AcpNormalizer {
     ) {
         let Some(wish) = &asked.wish else { return };
         let call_id = Text::from(format!("{CREATE}:{}", wish.request_id));
-        let input = wish.input.clone().unwrap_or_else(Json::empty_object);
+        let input = wish.input.clone();
         self.tell(invocation(call_id.clone(), input), Vec::new(), current, out);
         let message = turn::worded(error, current);
         let body = Body::ToolCompletion(Box::new(ToolCompletion {
@@ -304,7 +304,7 @@ pub(super) fn input(params: Token<'_>) -> Json {
 }
 
 /// The command with its arguments, for people.
-fn command_line(input: &Json) -> Option<Text> {
+pub(super) fn command_line(input: &Json) -> Option<Text> {
     let command = own::string(input.token().get("command"))?.string()?;
     let arguments = input.token().get("args").and_then(|it| it.of(Kind::Array));
     let arguments = arguments.into_iter().flat_map(Token::elements);

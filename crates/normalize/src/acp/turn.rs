@@ -1,7 +1,7 @@
 //! The end of a turn: a stop reason, or an error.
 
 use lapidary_json::{Kind, SharedToken, Token};
-use lapidary_vocab::event::{TextEvent, TextKind, TurnComplete};
+use lapidary_vocab::event::{PermissionDenial, TextEvent, TextKind, TurnComplete};
 use lapidary_vocab::{Body, Json, Number, Text};
 use lapidary_wire::acp::results::Prompted;
 
@@ -62,6 +62,7 @@ impl AcpNormalizer {
         };
         let mut extra = Vec::new();
         self.account(prompted, &mut turn, &mut extra, current);
+        turn.permission_denials = self.end_denials(decides);
         let mut reported = Reported {
             status: word.into_owned(),
             is_unasked: turn.usage.as_ref().is_some_and(usage::is_nothing),
@@ -126,6 +127,7 @@ impl AcpNormalizer {
             is_error: true,
             subtype: Some(Text::from("error")),
             errors: vec![message],
+            permission_denials: self.end_denials(decides),
             ..TurnComplete::default()
         };
         let extra = vec![("acp.error", current.json(error))];
@@ -168,6 +170,17 @@ impl AcpNormalizer {
             is_error,
         });
         self.verdict.result(reported);
+    }
+
+    /// The calls that were denied in the turn that ends. What is denied from now on does not belong to it.
+    fn end_denials(&mut self, decides: bool) -> Vec<PermissionDenial> {
+        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        let denials = std::mem::take(&mut session.denials);
+        let listed = denials.listed().to_vec();
+        if decides {
+            self.denials = denials;
+        }
+        listed
     }
 
     fn turn_is_over(&mut self) {

@@ -33,7 +33,7 @@ use crate::joined::JoinedText;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
-use crate::{Deltas, Ending, Events, Options, Verdict, tools, verdict};
+use crate::{Deltas, Denials, Ending, Events, OnDenied, Options, Verdict, tools, verdict};
 
 /// Translates a stream line by line.
 #[derive(Debug)]
@@ -45,6 +45,9 @@ pub struct StreamNormalizer {
     /// What calls do, until their results come.
     calls: Pending<CallSummary>,
     verdict: Verdict,
+    denials: Denials,
+    on_denied: OnDenied,
+    is_planning: bool,
     /// True once the model has said or called anything.
     has_spoken: bool,
     reported: Reported,
@@ -71,6 +74,9 @@ impl StreamNormalizer {
             joined: None,
             calls: Pending::default(),
             verdict: Verdict::default(),
+            denials: Denials::default(),
+            on_denied: options.on_denied,
+            is_planning: options.is_planning,
             has_spoken: false,
             reported: Reported::default(),
             logged: LoggedCalls::default(),
@@ -128,7 +134,9 @@ impl StreamNormalizer {
 
     /// How the run would end now.
     pub fn judge(&self, ending: &Ending) -> RunEnd {
-        self.verdict.judge(ending)
+        let end = self.verdict.judge(ending);
+        self.denials
+            .judged(self.on_denied, ending.stopped.is_some(), end)
     }
 
     /// True once the model has said or called anything, or the agent has done something that we do not know.
@@ -160,6 +168,7 @@ impl StreamNormalizer {
         self.calls = Pending::default();
         self.logged = LoggedCalls::default();
         self.verdict = Verdict::default();
+        self.denials = Denials::default();
         self.has_spoken = false;
     }
 
@@ -170,7 +179,7 @@ impl StreamNormalizer {
             out.push(held.told(&mut self.stamp));
         }
         self.arrived(None, ending.at.as_deref());
-        let end = self.verdict.judge(ending);
+        let end = self.judge(ending);
         out.push(self.stamp.event(Body::RunEnd(end), &mut None));
     }
 
@@ -240,7 +249,11 @@ impl StreamNormalizer {
                 let held = HeldTurn::new(body, current.raw.take(), extensions, &self.stamp);
                 self.held = Some(held);
             }
-            Ok(Some(body)) => out.push(self.first_event(body, current)),
+            Ok(Some(body)) => {
+                let event = self.first_event(body, current);
+                self.denials.push(&event);
+                out.push(event);
+            }
             Ok(None) => {}
             Err(flaw) => {
                 let message = odd::flawed(line, &flaw);
@@ -306,6 +319,7 @@ impl StreamNormalizer {
                 .directory
                 .as_deref()
                 .map(|it| Text::from(it.to_owned())),
+            permission_mode: self.is_planning.then(|| Text::from("plan")),
             ..SessionInit::default()
         })))
     }
@@ -481,6 +495,7 @@ impl StreamNormalizer {
                 .or_else(|| said("type").map(|token| current.text(token)))
                 .into_iter()
                 .collect(),
+            permission_denials: self.denials.listed().to_vec(),
             ..TurnComplete::default()
         };
         if let Some(error) = error {

@@ -4,14 +4,20 @@ use std::collections::BTreeMap;
 
 use lapidary_vocab::content::ContentBlock;
 use lapidary_vocab::event::{
-    DiagnosticKind, RunEnd, StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation, ToolKind,
-    TurnComplete,
+    Diagnostic, DiagnosticKind, RunEnd, StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation,
+    ToolKind, TurnComplete,
 };
-use lapidary_vocab::result::{Files, ResultError, RunResult, SCHEMA};
+use lapidary_vocab::result::{Files, LineSample, ResultError, RunResult, SCHEMA};
 use lapidary_vocab::{Body, Cause, Event, Json, Text, TextBuilder};
 
 use crate::pending::Pending;
-use crate::{extract, tools};
+use crate::{Denials, extract, tools};
+
+/// So many lines that could not be translated are shown.
+const MOST_SAMPLES: usize = 5;
+
+/// So many characters of each.
+const LONGEST_SAMPLE: usize = 200;
 
 /// Folds events into a result.
 #[derive(Debug, Default)]
@@ -19,12 +25,17 @@ pub struct ResultFold {
     session_id: Option<Text>,
     /// Where the agent works: files in it are named from there.
     directory: Option<String>,
-    response: TextBuilder,
+    /// Messages of the assistant that are complete.
+    texts: Vec<Text>,
+    /// The message that is being joined.
+    text: TextBuilder,
+    denials: Denials,
     /// Files that a call would write, until its result says whether it did.
     writes: Pending<String>,
     files: Vec<String>,
     warnings: Vec<Text>,
     diagnostics: BTreeMap<String, u64>,
+    samples: Vec<LineSample>,
     turn: TurnComplete,
     end: Option<RunEnd>,
 }
@@ -35,6 +46,7 @@ impl ResultFold {
         if let Some(id) = &event.base.session_id {
             self.session_id.get_or_insert_with(|| id.detached());
         }
+        self.denials.push(event);
         match &event.body {
             Body::SessionInit(init) => {
                 let directory = init.cwd.as_ref().map(Text::to_string);
@@ -46,13 +58,19 @@ impl ResultFold {
                 delta
                     .text_delta
                     .iter()
-                    .for_each(|text| self.response.push(text));
+                    .for_each(|text| self.text.push(text));
             }
             Body::Text(text) if text.kind == TextKind::Text => {
-                self.response.push(&text.text);
+                self.text.push(&text.text);
             }
-            Body::ToolInvocation(call) => self.called(call),
-            Body::ToolCompletion(result) => self.answered(result),
+            Body::ToolInvocation(call) => {
+                self.end_text();
+                self.called(call);
+            }
+            Body::ToolCompletion(result) => {
+                self.end_text();
+                self.answered(result);
+            }
             Body::SessionStatus(status) => {
                 let words = ["gemini.severity", "acp.severity"];
                 let severity = words
@@ -66,20 +84,31 @@ impl ResultFold {
             }
             Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => {}
             Body::Diagnostic(diagnostic) => {
+                self.sample(diagnostic, event);
                 *self
                     .diagnostics
                     .entry(diagnostic.kind.as_str().to_owned())
                     .or_default() += diagnostic.count.unwrap_or(1);
             }
-            Body::TurnComplete(turn) => self.turn = (**turn).clone(),
+            Body::TurnComplete(turn) => {
+                self.end_text();
+                self.turn = (**turn).clone();
+            }
             Body::RunEnd(end) => self.end = Some(end.clone()),
             _ => {}
         }
     }
 
-    /// The result. With `extract_data`, JSON in the response becomes `data`.
-    pub fn finish(self, extract_data: bool) -> RunResult {
-        let response = self.response.to_text();
+    /// The result. With `extract_data`, JSON in the response becomes `data`; if it has none, JSON in the newest message that has some.
+    pub fn finish(mut self, extract_data: bool) -> RunResult {
+        self.end_text();
+        let in_words = || {
+            self.texts
+                .iter()
+                .rev()
+                .find_map(|text| extract::json(&text.to_str()))
+        };
+        let data = extract_data.then(in_words).flatten();
         let cause = self
             .end
             .as_ref()
@@ -107,15 +136,45 @@ impl ResultFold {
                 .end
                 .and_then(|end| end.duration_ms)
                 .or(self.turn.duration_ms),
-            data: extract_data
-                .then(|| extract::json(&response.to_str()))
-                .flatten(),
-            response,
+            data,
+            response: self.texts.last().cloned().unwrap_or_default(),
+            texts: self.texts,
+            permission_denials: self.denials.listed().to_vec(),
             files: Files(self.files),
             usage: self.turn.usage,
             error,
             warnings,
             diagnostics: self.diagnostics,
+            diagnostic_samples: self.samples,
+        }
+    }
+
+    /// A message of the assistant is over: a call follows it, or a result, or the end of the turn.
+    fn end_text(&mut self) {
+        let text = std::mem::take(&mut self.text).to_text();
+        if !text.to_str().trim().is_empty() {
+            self.texts.push(text);
+        }
+    }
+
+    /// Keeps the beginning of a line that could not be translated, if it is one of the first.
+    fn sample(&mut self, diagnostic: &Diagnostic, event: &Event) {
+        let is_line = matches!(
+            diagnostic.kind,
+            DiagnosticKind::MalformedLine
+                | DiagnosticKind::Noise
+                | DiagnosticKind::LineTooLong
+                | DiagnosticKind::UnknownType
+        );
+        if is_line
+            && self.samples.len() < MOST_SAMPLES
+            && let Some(raw) = &event.base.raw
+        {
+            self.samples.push(LineSample {
+                kind: diagnostic.kind.as_str().to_owned(),
+                message: diagnostic.message.clone(),
+                line: raw.to_display().chars().take(LONGEST_SAMPLE).collect(),
+            });
         }
     }
 

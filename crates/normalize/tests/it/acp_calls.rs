@@ -74,8 +74,8 @@ fn a_permission_request_brings_the_call_that_nobody_announced() {
         told[1..4],
         [
             json!({"event": "tool_invocation", "callId": "c", "toolName": "execute", "kind": "execute", "title": "Run tests", "input": {"command": "npm test"}}),
-            json!({"event": "permission_request", "requestId": "r-1", "toolName": "Run tests", "toolKind": "execute", "toolInput": {"command": "npm test"}, "toolUseId": "c", "extensions": {"acp.options": options_list}}),
-            json!({"event": "permission_decision", "requestId": "r-1", "toolUseId": "c", "toolName": "Run tests", "decision": "allowed", "optionId": "a"}),
+            json!({"event": "permission_request", "requestId": "r-1", "toolName": "execute", "toolKind": "execute", "toolInput": {"command": "npm test"}, "toolUseId": "c", "title": "Run tests", "command": "npm test", "options": [{"id": "a", "name": "Allow", "kind": "allow_once"}]}),
+            json!({"event": "permission_decision", "requestId": "r-1", "toolUseId": "c", "toolName": "execute", "toolKind": "execute", "toolInput": {"command": "npm test"}, "command": "npm test", "options": [{"id": "a", "name": "Allow", "kind": "allow_once"}], "decision": "allowed", "optionId": "a"}),
         ]
     );
 }
@@ -257,7 +257,7 @@ fn an_ended_call_whose_id_is_used_again_is_another() {
         let request = told.iter().rfind(is_request).unwrap();
         assert_eq!(
             (&request["toolName"], &request["toolInput"]),
-            (&json!("rm -rf src"), &json!({})),
+            (&json!("rm -rf src"), &json!({"command": "rm -rf src"})),
             "{again:?}"
         );
     }

@@ -15,7 +15,13 @@ fn decided(options_list: &Value, answer: &str) -> Value {
     let events = connection(&[ACP_PROMPT, &asked, &answer], &options());
     let told = &events[events.len() - 2];
     assert!(told.base.raw.is_some(), "the client's line is carried");
-    body(told)
+    let mut told = body(told);
+    let members = told.as_object_mut().unwrap();
+    // What was asked is in `a_question_and_its_answer_say_what_is_to_be_approved`.
+    for name in ["toolKind", "toolInput", "command", "options", "extensions"] {
+        members.remove(name);
+    }
+    told
 }
 
 fn choices() -> Value {
@@ -97,7 +103,7 @@ fn a_file_that_is_refused_is_a_decision_and_one_that_is_missing_is_none() {
     );
     assert_eq!(
         told[1],
-        json!({"event": "permission_decision", "requestId": "0", "toolName": "fs/read_text_file", "decision": "denied", "decidedBy": "default", "reason": "outside"})
+        json!({"event": "permission_decision", "requestId": "0", "toolName": "fs/read_text_file", "toolKind": "read", "toolInput": {"path": "/w/a", "limit": 3}, "decision": "denied", "decidedBy": "default", "reason": "outside"})
     );
     for answer in [
         r#""error":{"code":-32002,"message":"not there"}"#,
@@ -299,4 +305,86 @@ fn what_is_asked_of_the_user_is_told_with_its_answer() {
             json!({"event": "elicitation_result", "requestId": "4~2", "action": "later", "content": {"a": 1.50}, "decidedBy": "peer"}),
         ]
     );
+}
+
+/// A request for permission and its decision, without what the other tests look at.
+fn asked_and_decided(call: &Value) -> (Value, Value) {
+    let asked = format!(
+        "<{}",
+        json!({"jsonrpc": "2.0", "id": 5, "method": "session/request_permission", "params": {"sessionId": "s", "options": choices(), "toolCall": call}})
+    );
+    let answer =
+        r#">{"jsonrpc":"2.0","id":5,"result":{"outcome":{"outcome":"selected","optionId":"no"}}}"#;
+    let events = connection(&[ACP_PROMPT, &asked, answer], &options());
+    let told: Vec<_> = events.iter().map(body).collect();
+    let of = |name: &str| {
+        told.iter()
+            .find(|event| event["event"] == name)
+            .unwrap()
+            .clone()
+    };
+    (of("permission_request"), of("permission_decision"))
+}
+
+#[test]
+fn a_question_and_its_answer_say_what_is_to_be_approved() {
+    // As Gemini CLI 0.61 asks: without arguments, under an id that begins with the tool's name.
+    let diff =
+        json!({"type": "diff", "path": "/p/a.txt", "oldText": "alpha\n", "newText": "BETA\n"});
+    let (asked, decided) = asked_and_decided(
+        &json!({"toolCallId": "write_file__write_file_1_0", "status": "pending", "title": "Writing to a.txt", "kind": "edit", "content": [diff], "locations": [{"path": "/p/a.txt"}]}),
+    );
+    for event in [&asked, &decided] {
+        assert_eq!(event["requestId"], "5");
+        assert_eq!(event["toolName"], "write_file");
+        assert_eq!(event["toolKind"], "edit");
+        assert_eq!(
+            event["toolInput"],
+            json!({"file_path": "/p/a.txt", "content": "BETA\n"})
+        );
+        assert_eq!(
+            event["extensions"]["lapidary.derived"],
+            json!(["toolInput"])
+        );
+        assert_eq!(event["content"], json!([diff]));
+        assert_eq!(
+            event["options"][2],
+            json!({"id": "no", "name": "No", "kind": "reject_once"})
+        );
+    }
+    assert_eq!(asked["title"], "Writing to a.txt");
+    let (asked, decided) = asked_and_decided(
+        &json!({"toolCallId": "run_shell_command__run_shell_command_1_0", "title": "touch t1", "kind": "execute", "content": []}),
+    );
+    for event in [&asked, &decided] {
+        assert_eq!(event["toolName"], "run_shell_command");
+        assert_eq!(event["toolInput"], json!({"command": "touch t1"}));
+        assert_eq!(event["command"], "touch t1");
+    }
+    // As Claude does.
+    let (asked, _) = asked_and_decided(
+        &json!({"toolCallId": "toolu_01", "name": "Bash", "title": "List", "kind": "execute", "rawInput": {"command": "ls", "description": "List"}}),
+    );
+    assert_eq!(
+        (&asked["toolName"], &asked["command"]),
+        (&json!("Bash"), &json!("ls"))
+    );
+    assert_eq!(
+        asked["toolInput"],
+        json!({"command": "ls", "description": "List"})
+    );
+    assert_eq!(asked["extensions"], Value::Null, "nothing is derived");
+}
+
+#[test]
+fn a_long_argument_is_in_the_request_and_not_in_the_decision() {
+    let long = "x".repeat(100_000);
+    let (asked, decided) = asked_and_decided(
+        &json!({"toolCallId": "c", "name": "Write", "kind": "edit", "rawInput": {"file_path": "a", "content": long}}),
+    );
+    assert_eq!(
+        asked["toolInput"]["content"].as_str().unwrap().len(),
+        100_000
+    );
+    assert_eq!(decided["toolInput"], json!({"file_path": "a"}));
 }

@@ -15,6 +15,7 @@ mod acp_turns;
 mod bad_input;
 mod completed_calls;
 mod deltas;
+mod denials;
 mod history;
 mod history_forms;
 mod insights;

@@ -149,7 +149,7 @@ fn a_run_recorded_both_ways_gives_the_same_messages() {
         // A prompt that failed is taken out of the session again, and an interrupted run is cut off in either recording.
         let is_whole = matches!(
             run.cause,
-            Cause::EndTurn | Cause::LoopDetected | Cause::MaxTurns
+            Cause::EndTurn | Cause::LoopDetected | Cause::MaxTurns | Cause::PermissionDenied
         );
         let files = sessions.get(&run.session_id).filter(|_| is_whole);
         // Some files were copied before the session was resumed: a run that began later cannot be in them.

@@ -95,7 +95,7 @@ pub struct SessionInit {
     /// MCP servers: `name`, `status`, `serverInfo`. Upstream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<Json>,
-    /// The permission mode in force. Upstream.
+    /// The permission mode in force. Upstream; `plan` of Gemini's stream is derived from how the CLI was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<Text>,
     /// The account: `email`, `organization`, `subscriptionType`, `tokenSource`, `apiKeySource`. Upstream.
@@ -308,9 +308,9 @@ pub struct TurnComplete {
     /// Tokens spent, by model. Upstream.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub model_usage: BTreeMap<String, ModelTokenUsage>,
-    /// Calls that were denied: `tool_name`, `tool_use_id`, `tool_input`. Upstream.
+    /// Calls of this turn that were denied, in order. Derived from decisions and from the errors of calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub permission_denials: Vec<Json>,
+    pub permission_denials: Vec<PermissionDenial>,
 }
 
 /// The conversation was shortened.
@@ -331,17 +331,30 @@ pub struct ContextCompaction {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionRequest {
-    /// The request's id, for the answer. Upstream.
+    /// The request's id, for the answer; its `permission_decision` has the same. Upstream.
     pub request_id: Text,
-    /// The tool's name, or its title over ACP. Upstream.
+    /// The tool's name as in its `tool_invocation`, or the method of the protocol, such as `fs/write_text_file`. Upstream.
     pub tool_name: Text,
     /// What sort of tool. Upstream over ACP, else derived from its name.
     pub tool_kind: ToolKind,
-    /// The arguments it would be called with. Upstream.
+    /// The arguments it would be called with. Upstream; where the agent sends none, derived from the diff or the command that it shows:
+    /// then `extensions["lapidary.derived"]` names this field.
     pub tool_input: Json,
     /// The id of the call. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<Text>,
+    /// The call's title for people. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Text>,
+    /// The command line to be approved. Derived from the arguments, or from the title of a call that runs a command and has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Text>,
+    /// What the agent shows of the call: the diffs to be approved, and words. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<ContentBlock>,
+    /// The answers that the agent offers. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<PermissionOption>,
     /// Why it asks. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text>,
@@ -351,6 +364,42 @@ pub struct PermissionRequest {
     /// Rules it suggests: `type`, `toolName`, `directory`, `mode`, `description`. Upstream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<Json>,
+}
+
+/// An answer that an agent offers to its question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionOption {
+    /// The option's id, for `permission_response`. Upstream.
+    pub id: Text,
+    /// The option in words for people. Upstream.
+    pub name: Text,
+    /// What it means: `allow_once`, `allow_always`, `reject_once`, `reject_always`. Upstream, and open.
+    pub kind: Text,
+}
+
+/// A call that was denied.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionDenial {
+    /// The tool's name, or the method of the protocol, such as `fs/write_text_file`. Upstream.
+    pub tool_name: Text,
+    /// The id of the call. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<Text>,
+    /// The arguments of the call; absent if they are unknown, or too long to be repeated. Upstream.
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub tool_input: Option<Json>,
+    /// The rule that denied it, named by where it stands. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Text>,
+    /// Why, in the words that the agent was told. Derived, or the agent's own.
+    pub reason: Text,
+    /// True if nobody was there to be asked. Derived; over Gemini's stream from a tool that the CLI leaves out where it cannot ask.
+    pub unattended: bool,
 }
 
 /// A chunk of something longer.
@@ -494,6 +543,19 @@ pub struct PermissionDecision {
     pub tool_use_id: Option<Text>,
     /// What was asked for: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream.
     pub tool_name: Text,
+    /// What sort of tool. Upstream over ACP, else derived from its name.
+    pub tool_kind: ToolKind,
+    /// The arguments, as in `permission_request`. Upstream or derived, as there.
+    pub tool_input: Json,
+    /// The command line that was decided about, as in `permission_request`. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Text>,
+    /// What the agent showed of the call, as in `permission_request`. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<ContentBlock>,
+    /// The answers that the agent offered. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<PermissionOption>,
     /// What was decided. Derived from the answer.
     pub decision: PermissionOutcome,
     /// Who decided. Derived; absent where a transcript does not tell.

@@ -22,7 +22,7 @@ use lapidary_vocab::message::*;
 use lapidary_vocab::policy_report::{
     self, Happened, JudgedCall, PolicyEffect, PolicyReport, RuleUse,
 };
-use lapidary_vocab::result::{self, Files, ResultError};
+use lapidary_vocab::result::{self, Files, LineSample, ResultError};
 use lapidary_vocab::runtime::{self, *};
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
 use lapidary_vocab::{Cause, Json, Number, Outcome, RunResult, SharedToken, Text};
@@ -231,7 +231,7 @@ pub(crate) fn events() -> Vec<Event> {
             num_turns: number("2"),
             usage: Some(token_usage()),
             model_usage: BTreeMap::from([("gemini-2.5-flash".to_owned(), model_usage())]),
-            permission_denials: vec![json(r#"{"tool_name":"write_file"}"#)],
+            permission_denials: vec![denial()],
         })),
         Body::ContextCompaction(ContextCompaction {
             trigger: CompactionTrigger::Auto,
@@ -244,6 +244,13 @@ pub(crate) fn events() -> Vec<Event> {
             tool_kind: ToolKind::Execute,
             tool_input: json(r#"{"command":"rm -r target"}"#),
             tool_use_id: some("call-3"),
+            title: some("remove what was built"),
+            command: some("rm -r target"),
+            content: vec![ContentBlock::Diff(DiffBlock {
+                path: some("a.txt"),
+                ..DiffBlock::default()
+            })],
+            options: vec![option()],
             reason: some("it deletes files"),
             blocked_path: some("/project/target"),
             suggestions: vec![json(r#"{"type":"allow_once"}"#)],
@@ -298,6 +305,14 @@ pub(crate) fn events() -> Vec<Event> {
             request_id: text("0"),
             tool_use_id: some("call-1"),
             tool_name: text("run_shell_command"),
+            tool_kind: ToolKind::Execute,
+            tool_input: json(r#"{"command":"rm -r target"}"#),
+            command: some("rm -r target"),
+            content: vec![ContentBlock::Diff(DiffBlock {
+                path: some("a.txt"),
+                ..DiffBlock::default()
+            })],
+            options: vec![option()],
             decision: PermissionOutcome::Denied,
             decided_by: Some(DecidedBy::Rule),
             rule: some("lapidary.toml:12"),
@@ -334,6 +349,25 @@ pub(crate) fn events() -> Vec<Event> {
         base: event_base(seq),
     };
     (0..).zip(bodies).map(with_base).collect()
+}
+
+fn option() -> PermissionOption {
+    PermissionOption {
+        id: text("reject"),
+        name: text("No"),
+        kind: text("reject_once"),
+    }
+}
+
+fn denial() -> PermissionDenial {
+    PermissionDenial {
+        tool_name: text("write_file"),
+        tool_use_id: some("call-1"),
+        tool_input: Some(json(r#"{"file_path":"a.txt"}"#)),
+        rule: some("lapidary.toml:12"),
+        reason: text("not on a Friday"),
+        unattended: true,
+    }
 }
 
 fn event_base(seq: u64) -> Base {
@@ -475,6 +509,8 @@ pub(crate) fn result() -> RunResult {
         duration_ms: number("5522"),
         response: text("```json\n{\"n\":1}\n```"),
         data: Some(json(r#"{"n":1}"#)),
+        texts: vec![text("Let me see."), text("```json\n{\"n\":1}\n```")],
+        permission_denials: vec![denial()],
         files: Files(vec!["b.txt".to_owned(), "a.txt".to_owned()]),
         usage: Some(token_usage()),
         error: Some(ResultError {
@@ -483,6 +519,11 @@ pub(crate) fn result() -> RunResult {
         }),
         warnings: vec![text("Loop detected")],
         diagnostics: BTreeMap::from([("noise".to_owned(), 2)]),
+        diagnostic_samples: vec![LineSample {
+            kind: "noise".to_owned(),
+            message: "text that is not JSON".to_owned(),
+            line: "Warning: …".to_owned(),
+        }],
     }
 }
 

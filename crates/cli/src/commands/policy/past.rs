@@ -9,7 +9,7 @@ use lapidary::drive::recording::MANIFEST;
 use lapidary::drive::replay::Past;
 use lapidary::vocab::event::{PermissionOutcome, ToolCallStatus};
 use lapidary::vocab::policy_report::Happened;
-use lapidary::vocab::{Body, Event, Json, Text};
+use lapidary::vocab::{Body, Event, Text};
 
 use crate::commands::translate::{Files, each_event};
 use crate::failure::Failure;
@@ -103,8 +103,9 @@ impl Reading {
                 }
             }
             (Body::TurnComplete(turn), _) => {
-                let denied = turn.permission_denials.iter().filter_map(denied_call);
-                denied.for_each(|id| self.ended(event, &id, Happened::Denied));
+                let denied = turn.permission_denials.iter();
+                let denied = denied.filter_map(|denial| denial.tool_use_id.as_ref());
+                denied.for_each(|id| self.ended(event, id, Happened::Denied));
             }
             _ => {}
         }
@@ -167,9 +168,4 @@ fn happened(status: &ToolCallStatus) -> Happened {
         ToolCallStatus::Cancelled => Happened::Cancelled,
         other => Happened::from(other.as_str()),
     }
-}
-
-fn denied_call(denial: &Json) -> Option<Text> {
-    let id = denial.token().get("tool_use_id")?.string()?;
-    Some(Text::from(id.into_owned()))
 }

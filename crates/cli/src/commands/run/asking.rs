@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
 
 use lapidary::drive::talk::{Attendant, Question, Reply};
+use lapidary::render::diff::unified;
 use lapidary::render::plain::sanitize;
+use lapidary::vocab::Text;
+use lapidary::vocab::content::{ContentBlock, DiffBlock};
 use lapidary::vocab::event::DecidedBy;
 use tokio::sync::mpsc;
 
@@ -121,9 +124,10 @@ async fn next_line(typed: Option<&mut mpsc::UnboundedReceiver<String>>) -> Optio
 fn shown(question: &Question) -> String {
     let (request, deed) = (&question.request, &question.deed);
     let kind = &request.tool_kind;
+    let title = request.title.as_ref().unwrap_or(&request.tool_name);
     let mut lines = vec![format!(
         "? the agent wants to {kind}: {}",
-        one_line(&request.tool_name.to_str())
+        one_line(&title.to_str())
     )];
     lines.extend(
         deed.command
@@ -135,12 +139,31 @@ fn shown(question: &Question) -> String {
     if let Some(more @ 1..) = deed.paths.len().checked_sub(MOST_PATHS) {
         lines.push(format!("  and {more} more files"));
     }
+    let diffs = request.content.iter().filter_map(|block| match block {
+        ContentBlock::Diff(diff) => Some(diff),
+        _ => None,
+    });
+    let changes: Vec<_> = diffs.map(change).collect();
+    let is_shown = deed.command.is_some() || !changes.is_empty();
+    lines.extend(changes);
     let input = request.tool_input.to_display();
-    if deed.command.is_none() && input != "{}" {
+    if !is_shown && input != "{}" {
         lines.push(format!("  {}", bounded(&input)));
     }
     lines.push(format!("  {}", one_line(&question.reason)));
     lines.join("\n")
+}
+
+/// The change of a file that is to be approved, as a unified diff.
+fn change(diff: &DiffBlock) -> String {
+    let path = diff.path.as_ref().map(Text::to_str).unwrap_or_default();
+    let old = diff.old_text.as_ref().filter(|text| !text.is_empty());
+    let new = diff.new_text.as_ref().map(Text::to_str).unwrap_or_default();
+    let change = match &diff.unified {
+        Some(unified) => unified.to_string(),
+        None => unified(&path, old.map(Text::to_str).as_deref(), &new),
+    };
+    format!("    {}", bounded(change.trim_end()))
 }
 
 /// Something that may have several lines, none of which passes for one of ours. What is not shown is counted.
@@ -194,6 +217,10 @@ mod tests {
             tool_kind: ToolKind::Execute,
             tool_input: Json::empty_object(),
             tool_use_id: None,
+            title: None,
+            command: None,
+            content: Vec::new(),
+            options: Vec::new(),
             reason: None,
             blocked_path: None,
             suggestions: Vec::new(),

@@ -84,7 +84,11 @@ pub(super) fn translate(
     let mut options = args.options(format);
     options.directory = Some(past.manifest().directory.as_str().into());
     let how = How {
-        options,
+        options: Options {
+            on_denied: past.on_denied(),
+            is_planning: past.is_planning(),
+            ..options
+        },
         max_line: args.max_line,
         exit_code: args.exit_code,
     };

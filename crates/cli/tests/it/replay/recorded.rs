@@ -229,6 +229,7 @@ fn manifest(run: &str) -> Manifest {
         argv: Vec::new(),
         environment: Vec::new(),
         directory: "/".to_owned(),
+        on_denied: None,
         started_at: String::new(),
         end: Some(RecordedEnd {
             duration_ms: 1,

@@ -1,0 +1,349 @@
+//! Calls that were denied, and what that makes of a run.
+//!
+//! Over ACP every denial is a `permission_decision`. Gemini CLI's stream never asks: where it cannot ask, it leaves tools out that would
+//! need approval, and a call of one fails as `tool_not_registered`; what its own rules or hooks deny fails as `policy_violation`.
+
+use lapidary_json::Token;
+use lapidary_vocab::event::{
+    PermissionDecision, PermissionDenial, PermissionOutcome, RunEnd, ToolCallStatus,
+    ToolCompletion, ToolInvocation, ToolKind,
+};
+use lapidary_vocab::{Body, Cause, Event, Json, Text};
+
+use crate::OnDenied;
+use crate::gemini::stream::shortened;
+use crate::pending::Pending;
+
+/// So many denials are listed. More are counted.
+const MOST_LISTED: usize = 256;
+
+/// So many bytes of arguments are repeated in all denials together.
+const MOST_INPUT: usize = 1024 * 1024;
+
+/// So many denials are named in a sentence.
+const MOST_NAMED: usize = 3;
+
+/// Tools of Gemini CLI 0.61 that it leaves out without a terminal, and has under a wider `--approval-mode`. Measured with each mode:
+/// `default` lacks all of these, `auto_edit` the last three, `yolo` none. (`ask_user` is left out in every mode.)
+const NEEDS_APPROVAL: [&str; 6] = [
+    "write_file",
+    "replace",
+    "web_fetch",
+    "run_shell_command",
+    "activate_skill",
+    "write_todos",
+];
+
+/// Prefixes of tools that no rule of Gemini CLI allows where it cannot ask: those of MCP servers, and those found by a command.
+const NEEDS_APPROVAL_PREFIXES: [&str; 2] = ["mcp_", "discovered_tool_"];
+
+/// Denied calls of a turn or of a run.
+#[derive(Debug, Default)]
+pub struct Denials {
+    listed: Vec<PermissionDenial>,
+    /// Denials that are not listed.
+    unlisted: usize,
+    /// Bytes of arguments in those that are listed.
+    input_bytes: usize,
+    /// What would have allowed them: values of `--allow`, each once.
+    remedies: Vec<String>,
+    /// A call was denied because nobody was there to be asked.
+    was_unattended: bool,
+    /// A call that needs permission was completed.
+    has_acted: bool,
+    /// Calls that have no result yet.
+    calls: Pending<OpenCall>,
+    /// The turn is over: what is decided now changes nothing.
+    is_over: bool,
+    /// Gemini CLI is in plan mode, which the caller has chosen: what it leaves out there is denied by that choice.
+    is_planning: bool,
+}
+
+/// A call that has no result yet.
+#[derive(Debug)]
+struct OpenCall {
+    name: Text,
+    kind: ToolKind,
+    input: Json,
+}
+
+impl Denials {
+    /// Takes in an event.
+    pub fn push(&mut self, event: &Event) {
+        if event.base.extensions.contains_key("acp.replay") {
+            return; // it was denied long ago
+        }
+        match &event.body {
+            Body::SessionInit(init) => {
+                self.is_planning = init
+                    .permission_mode
+                    .as_ref()
+                    .is_some_and(|mode| *mode == *"plan");
+            }
+            Body::UserInput(input) if !input.is_synthetic => self.is_over = false,
+            Body::TurnComplete(_) => self.is_over = true,
+            _ if self.is_over => {}
+            Body::ToolInvocation(call) => self.called(call),
+            Body::ToolCompletion(done) => self.completed(done, event),
+            Body::PermissionDecision(decision) => self.decided(decision),
+            _ => {}
+        }
+    }
+
+    /// Something was done through the client that needs permission.
+    pub(crate) fn acted(&mut self) {
+        self.has_acted = true;
+    }
+
+    /// The denials, in order.
+    pub fn listed(&self) -> &[PermissionDenial] {
+        &self.listed
+    }
+
+    /// True if anything was denied.
+    pub fn is_any(&self) -> bool {
+        !self.listed.is_empty()
+    }
+
+    /// What was denied, how many times and how to allow it, in one line. None if nothing was.
+    pub fn summary(&self) -> Option<String> {
+        let what = format!("{}: {}", self.counted(), self.named());
+        let why = self.remedy().or_else(|| {
+            let first = self.listed.first()?;
+            Some(one_line(&first.reason.to_str()))
+        });
+        self.is_any()
+            .then(|| format!("{what}; {}", why.unwrap_or_default()))
+    }
+
+    /// What the denials make of a run that ended like this.
+    pub(crate) fn judged(&self, on_denied: OnDenied, was_stopped: bool, mut end: RunEnd) -> RunEnd {
+        if !self.is_any() {
+            return end;
+        }
+        end.evidence
+            .push(format!("{}: {}", self.counted(), self.named()));
+        // A turn that nobody stopped and that is cancelled all the same was cancelled by a denial that the agent had no answer for.
+        let is_done = match end.cause {
+            Cause::EndTurn => true,
+            Cause::CancelledByClient => !was_stopped,
+            _ => false,
+        };
+        let refuses = match on_denied {
+            OnDenied::Auto => self.was_unattended && !self.has_acted,
+            OnDenied::Fail => true,
+            OnDenied::Warn => false,
+        };
+        if is_done && refuses {
+            end.cause = Cause::PermissionDenied;
+            end.outcome = end.cause.outcome();
+            end.exit_code = end.cause.exit_code();
+            end.message = Some(Text::from(format!("{}: {}", self.counted(), self.named())));
+            let accepted = "`--on-denied warn` accepts it".to_owned();
+            let hints: Vec<_> = self.remedy().into_iter().chain([accepted]).collect();
+            end.hint = Some(hints.join("; "));
+        } else {
+            end.warnings.extend(self.summary());
+        }
+        end
+    }
+
+    fn called(&mut self, call: &ToolInvocation) {
+        let (id, size) = (call.call_id.to_str(), call.input.as_str().len());
+        self.calls.close(&id);
+        let open = OpenCall {
+            name: call.tool_name.detached(),
+            kind: call.kind.clone(),
+            input: call.input.detached(),
+        };
+        self.calls.open(&id, open, size);
+    }
+
+    fn completed(&mut self, done: &ToolCompletion, event: &Event) {
+        let Some(call) = self.calls.close(&done.call_id.to_str()) else {
+            return;
+        };
+        if done.status == ToolCallStatus::Completed {
+            self.has_acted |= needs_permission(&call.kind);
+            return;
+        }
+        let error = event.base.extensions.get("gemini.error").map(Json::token);
+        let error_type = error.and_then(|error| error.get("type")?.string());
+        let is_left_out = match error_type.as_deref() {
+            Some("tool_not_registered") if is_of_wider_mode(&call.name.to_str()) => true,
+            Some("policy_violation") => false,
+            _ => return,
+        };
+        let message = error.and_then(|error| error.get("message")?.string());
+        let unattended = is_left_out && !self.is_planning;
+        let reason = match (is_left_out, self.is_planning) {
+            (true, true) => format!("Gemini CLI has no `{}` in plan mode", call.name),
+            (true, false) => format!(
+                "`{}` needs approval, and Gemini CLI leaves such tools out where nobody is there to be asked",
+                call.name
+            ),
+            (false, _) => message.unwrap_or_default().into_owned(),
+        };
+        let denial = PermissionDenial {
+            tool_name: call.name,
+            tool_use_id: Some(done.call_id.detached()),
+            tool_input: Some(call.input),
+            rule: None,
+            reason: Text::from(reason),
+            unattended,
+        };
+        self.denied(denial, &call.kind);
+    }
+
+    fn decided(&mut self, decision: &PermissionDecision) {
+        // A form that nobody fills in is no call.
+        let is_form = decision.tool_name == *"elicitation/create";
+        if decision.decision != PermissionOutcome::Denied || is_form {
+            return;
+        }
+        let denial = PermissionDenial {
+            tool_name: decision.tool_name.detached(),
+            tool_use_id: decision.tool_use_id.as_ref().map(Text::detached),
+            tool_input: Some(decision.tool_input.detached()),
+            rule: decision.rule.as_ref().map(Text::detached),
+            reason: decision
+                .reason
+                .as_ref()
+                .map_or_else(|| Text::from("it was denied"), Text::detached),
+            unattended: decision.unattended,
+        };
+        self.denied(denial, &decision.tool_kind);
+    }
+
+    fn denied(&mut self, mut denial: PermissionDenial, kind: &ToolKind) {
+        // Notes that an agent keeps for itself change nothing.
+        self.was_unattended |= denial.unattended && *kind != ToolKind::Think;
+        let remedy = denial.unattended.then(|| remedy(&denial, kind));
+        if let Some(remedy) = remedy.filter(|it| !self.remedies.contains(it))
+            && self.remedies.len() < MOST_NAMED
+        {
+            self.remedies.push(remedy);
+        }
+        if self.listed.len() >= MOST_LISTED {
+            self.unlisted += 1;
+            return;
+        }
+        let size = denial
+            .tool_input
+            .as_ref()
+            .map_or(0, |input| input.as_str().len());
+        if self.input_bytes + size > MOST_INPUT {
+            denial.tool_input = None;
+        } else {
+            self.input_bytes += size;
+        }
+        self.listed.push(denial);
+    }
+
+    fn counted(&self) -> String {
+        let why = if self.was_unattended {
+            ", because nobody was there to be asked"
+        } else {
+            ""
+        };
+        match self.listed.len() + self.unlisted {
+            1 => format!("1 call was denied{why}"),
+            many => format!("{many} calls were denied{why}"),
+        }
+    }
+
+    fn named(&self) -> String {
+        let named = self.listed.iter().take(MOST_NAMED).map(named);
+        let named = named.collect::<Vec<_>>().join(", ");
+        match (self.listed.len() + self.unlisted).saturating_sub(MOST_NAMED) {
+            0 => named,
+            more => format!("{named} and {more} more"),
+        }
+    }
+
+    /// What would have allowed those that nobody was asked about.
+    fn remedy(&self) -> Option<String> {
+        let flags = self
+            .remedies
+            .iter()
+            .map(|value| format!("--allow '{value}'"));
+        let flags = flags.collect::<Vec<_>>().join(" ");
+        (!flags.is_empty()).then(|| format!("`{flags}` would allow it"))
+    }
+}
+
+/// Whether an agent has to ask before such a call.
+fn needs_permission(kind: &ToolKind) -> bool {
+    matches!(
+        kind,
+        ToolKind::Edit
+            | ToolKind::Delete
+            | ToolKind::Move
+            | ToolKind::Execute
+            | ToolKind::Fetch
+            | ToolKind::Mcp
+    )
+}
+
+/// Whether Gemini CLI has this tool under a wider approval mode.
+fn is_of_wider_mode(name: &str) -> bool {
+    let mut prefixes = NEEDS_APPROVAL_PREFIXES.iter();
+    NEEDS_APPROVAL.contains(&name) || prefixes.any(|prefix| name.starts_with(prefix))
+}
+
+/// The tool, and the file or command that it was about.
+fn named(denial: &PermissionDenial) -> String {
+    let tool = denial.tool_name.to_str();
+    let input = denial.tool_input.as_ref().map(Json::token);
+    let about = input.and_then(subject);
+    match about {
+        Some(about) => format!("`{} {}`", shortened(&tool), one_line(&about)),
+        None => format!("`{}`", shortened(&tool)),
+    }
+}
+
+/// What a call is about, in one word or line of its arguments.
+fn subject(input: Token<'_>) -> Option<String> {
+    let keys = [
+        "command",
+        "file_path",
+        "path",
+        "filePath",
+        "url",
+        "uri",
+        "prompt",
+        "name",
+    ];
+    let found = keys.iter().find_map(|key| input.get(key)?.string())?;
+    (!found.trim().is_empty()).then(|| found.into_owned())
+}
+
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    shortened(&line).into_owned()
+}
+
+/// The value of `--allow` that would have allowed a call.
+fn remedy(denial: &PermissionDenial, kind: &ToolKind) -> String {
+    let input = denial.tool_input.as_ref().map(Json::token);
+    let command = || input?.get("command")?.string();
+    match kind {
+        ToolKind::Execute => match command().filter(|line| is_plain(line)) {
+            Some(line) => format!("execute:{line}"),
+            None => "execute".to_owned(),
+        },
+        ToolKind::Edit
+        | ToolKind::Delete
+        | ToolKind::Move
+        | ToolKind::Fetch
+        | ToolKind::Read
+        | ToolKind::Search => kind.as_str().to_owned(),
+        _ => format!("tool={}", shortened(&denial.tool_name.to_str())),
+    }
+}
+
+/// Whether a command can be repeated in single quotes, in one line that is not too long.
+fn is_plain(command: &str) -> bool {
+    let is_fit = |c: char| !c.is_control() && c != '\'' && c != '`' && c != '*';
+    !command.trim().is_empty() && command.len() <= 60 && command.chars().all(is_fit)
+}
