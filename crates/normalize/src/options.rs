@@ -14,12 +14,12 @@ pub struct Options {
     /// Whether files that an ACP agent reads and writes through its client are calls of tools, and commands that it may
     /// not or cannot start. They are diagnostics otherwise.
     pub show_files: bool,
-    /// Where the agent works, for agents that do not say so.
-    pub directory: Option<Arc<str>>,
     /// What a denied call makes of a run that the agent calls a success.
     pub on_denied: OnDenied,
     /// Whether Gemini CLI runs in plan mode: what it leaves out there is denied by that mode, not for want of anybody to ask.
     pub is_planning: bool,
+    /// Where the agent works, for agents that do not say so.
+    pub directory: Option<Arc<str>>,
 }
 
 impl Options {
@@ -30,9 +30,9 @@ impl Options {
             keep_raw: true,
             deltas: Deltas::Only,
             show_files: false,
-            directory: None,
             on_denied: OnDenied::Auto,
             is_planning: false,
+            directory: None,
         }
     }
 }

@@ -315,11 +315,11 @@ impl StreamNormalizer {
         let model = current.optional("model", init.model, Kind::String);
         Ok(Body::SessionInit(Box::new(SessionInit {
             model: model.map(|model| current.text(model)),
+            permission_mode: self.is_planning.then(|| Text::from("plan")),
             cwd: self
                 .directory
                 .as_deref()
                 .map(|it| Text::from(it.to_owned())),
-            permission_mode: self.is_planning.then(|| Text::from("plan")),
             ..SessionInit::default()
         })))
     }

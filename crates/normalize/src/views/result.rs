@@ -23,13 +23,13 @@ const LONGEST_SAMPLE: usize = 200;
 #[derive(Debug, Default)]
 pub struct ResultFold {
     session_id: Option<Text>,
-    /// Where the agent works: files in it are named from there.
-    directory: Option<String>,
     /// Messages of the assistant that are complete.
     texts: Vec<Text>,
     /// The message that is being joined.
     text: TextBuilder,
     denials: Denials,
+    /// Where the agent works: files in it are named from there.
+    directory: Option<String>,
     /// Files that a call would write, until its result says whether it did.
     writes: Pending<String>,
     files: Vec<String>,

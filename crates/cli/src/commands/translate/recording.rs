@@ -83,12 +83,10 @@ pub(super) fn translate(
     }
     let mut options = args.options(format);
     options.directory = Some(past.manifest().directory.as_str().into());
+    options.on_denied = past.on_denied();
+    options.is_planning = past.is_planning();
     let how = How {
-        options: Options {
-            on_denied: past.on_denied(),
-            is_planning: past.is_planning(),
-            ..options
-        },
+        options,
         max_line: args.max_line,
         exit_code: args.exit_code,
     };

@@ -1,6 +1,6 @@
 //! How a run ended, from everything that is known about it.
 
-use super::world::World;
+use super::world::{Told, World};
 
 #[test]
 fn exit_codes_have_meanings() {
