@@ -21,6 +21,7 @@ pub fn kind(name: &str) -> ToolKind {
         | "get_internal_docs"
         | "read_mcp_resource"
         | "read_background_output"
+        | "activate_skill"
         | "ReadFileTool" => ToolKind::Read,
         "write_file" | "replace" | "WriteFileTool" | "EditTool" => ToolKind::Edit,
         "glob"
@@ -41,7 +42,6 @@ pub fn kind(name: &str) -> ToolKind {
         | "complete_task"
         | "invoke_agent"
         | "update_topic"
-        | "activate_skill"
         | "tracker_create_task"
         | "tracker_update_task"
         | "tracker_get_task"

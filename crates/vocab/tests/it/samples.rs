@@ -248,7 +248,9 @@ pub(crate) fn events() -> Vec<Event> {
             command: some("rm -r target"),
             content: vec![ContentBlock::Diff(DiffBlock {
                 path: some("a.txt"),
-                ..DiffBlock::default()
+                old_text: some("a\n"),
+                new_text: some("b\n"),
+                unified: some("@@ -1 +1 @@\n-a\n+b\n"),
             })],
             options: vec![option()],
             reason: some("it deletes files"),
@@ -310,7 +312,9 @@ pub(crate) fn events() -> Vec<Event> {
             command: some("rm -r target"),
             content: vec![ContentBlock::Diff(DiffBlock {
                 path: some("a.txt"),
-                ..DiffBlock::default()
+                old_text: some("a\n"),
+                new_text: some("b\n"),
+                unified: some("@@ -1 +1 @@\n-a\n+b\n"),
             })],
             options: vec![option()],
             decision: PermissionOutcome::Denied,
