@@ -190,12 +190,11 @@ impl AcpNormalizer {
         self.end_message(out);
         self.last_terminals(out);
         self.arrived(Some(now));
-        match self.held.take() {
-            Some(held) => out.push(held.superseded(message, &mut self.stamp)),
-            None => {
-                let kind = DiagnosticKind::Retry;
-                self.stamp.diagnostic(kind, message, &mut None, out);
-            }
+        if let Some(held) = self.held.take() {
+            out.push(held.superseded(message, &mut self.stamp));
+        } else {
+            let kind = DiagnosticKind::Retry;
+            self.stamp.diagnostic(kind, message, &mut None, out);
         }
         self.requests = Pending::default();
         self.errands = Pending::default();
