@@ -13,6 +13,7 @@ mod lines;
 #[cfg(feature = "coverage")]
 mod report;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::peers;
 use crate::workspace::{Workspace, run};
 
 /// What the task can be told.
@@ -28,12 +30,21 @@ pub(crate) struct Args {
     /// Run only the tests of this crate (`wire`, `home`, …); may be repeated. What other crates' tests reach of it is left out
     #[arg(long = "only", value_name = "CRATE")]
     only: Vec<String>,
+    /// Leave out the tests with real peers. What only they reach counts as missing
+    #[arg(long)]
+    plain: bool,
+    /// Add to what the last run has counted
+    #[arg(long)]
+    add: bool,
     /// Print the lines of this crate that no test reaches
     #[arg(long, value_name = "CRATE")]
     missing: Vec<String>,
     /// Run no tests: report what the last run has left
     #[arg(long)]
     report: bool,
+    /// Run only the tests whose names have one of these words
+    #[arg(last = true, value_name = "WORD")]
+    words: Vec<String>,
 }
 
 /// Runs the tests, and reports which lines they reach.
@@ -41,10 +52,16 @@ pub(crate) fn coverage(workspace: &Workspace, args: &Args) -> Result<()> {
     let folder = workspace.target.join("coverage");
     let mut is_green = true;
     if !args.report {
-        prepare(&folder)?;
-        let programs = built(workspace, &folder, args)?;
+        prepare(&folder, args)?;
+        let peers = (!args.plain).then(|| peers::install(workspace));
+        let peers = peers.transpose()?;
+        let tests = || cargo_test(workspace, &folder, args, peers.as_deref());
+        let programs = fs::read_to_string(folder.join("programs")).unwrap_or_default();
+        let programs = programs.lines().map(str::to_owned).chain(built(tests())?);
+        let programs: BTreeSet<_> = programs.collect();
+        let programs: Vec<_> = programs.into_iter().collect();
         fs::write(folder.join("programs"), programs.join("\n"))?;
-        is_green = test(workspace, &folder, args)?;
+        is_green = tests().arg("--").args(&args.words).status()?.success();
     }
     let mut command = workspace.cargo("run");
     command.args(["--quiet", "--package", "xtask", "--features", "coverage"]);
@@ -70,8 +87,8 @@ pub(crate) fn print_report(_: &Workspace, _: &Path, _: &[String]) -> Result<()> 
 }
 
 /// An empty folder with the name of the counters' files as an object to be linked, and a compiler that does so.
-fn prepare(folder: &Path) -> Result<()> {
-    if folder.exists() {
+fn prepare(folder: &Path, args: &Args) -> Result<()> {
+    if folder.exists() && !args.add {
         fs::remove_dir_all(folder)?;
     }
     fs::create_dir_all(folder)?;
@@ -102,11 +119,15 @@ fn prepare(folder: &Path) -> Result<()> {
 }
 
 /// The tests of some crates, or of all that the figures are about. Examples in documentation are left out: `rustdoc` compiles them apart.
-fn cargo_test(workspace: &Workspace, folder: &Path, args: &Args) -> Command {
+fn cargo_test(workspace: &Workspace, folder: &Path, args: &Args, peers: Option<&Path>) -> Command {
     let mut command = workspace.cargo("test");
     command.args(["--lib", "--bins", "--tests", "--no-fail-fast"]);
     if args.only.is_empty() {
         command.args(["--workspace", "--exclude", "xtask"]);
+    }
+    if let Some(peers) = peers {
+        command.env("LAPIDARY_PEERS", peers);
+        command.args(["--features", "peers"]);
     }
     for name in &args.only {
         let package = match name.as_str() {
@@ -121,8 +142,7 @@ fn cargo_test(workspace: &Workspace, folder: &Path, args: &Args) -> Command {
 }
 
 /// Builds the tests. Returns the programs that hold the map of their counters.
-fn built(workspace: &Workspace, folder: &Path, args: &Args) -> Result<Vec<String>> {
-    let mut command = cargo_test(workspace, folder, args);
+fn built(mut command: Command) -> Result<Vec<String>> {
     command.args(["--no-run", "--message-format=json-render-diagnostics"]);
     let output = command.stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "the tests cannot be built");
@@ -132,12 +152,6 @@ fn built(workspace: &Workspace, folder: &Path, args: &Args) -> Result<Vec<String
         Some(message.get("executable")?.as_str()?.to_owned())
     });
     Ok(programs.collect())
-}
-
-/// Runs the tests. Returns whether all passed.
-fn test(workspace: &Workspace, folder: &Path, args: &Args) -> Result<bool> {
-    let status = cargo_test(workspace, folder, args).status()?;
-    Ok(status.success())
 }
 
 /// The counters' files in a folder.
