@@ -16,8 +16,8 @@ calls, end = {}, {}
 for line in run.stdout:
     event = json.loads(line)
     match event["event"]:
-        case "stream_delta":
-            print(event["textDelta"], end="", flush=True)
+        case "stream_delta" if event["kind"] == "text":  # others are thoughts, and where messages begin and end
+            print(event.get("textDelta", ""), end="", flush=True)
         case "tool_invocation":
             calls[event["callId"]] = event["toolName"]
         case "tool_completion":

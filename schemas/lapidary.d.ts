@@ -60,7 +60,7 @@ export interface SessionInit extends EventBase {
   model?: string;
   /** How hard the model is asked to think. Upstream. */
   reasoningEffort?: string;
-  /** The agent's working directory. Upstream. */
+  /** The agent's working directory. Upstream over ACP; derived for Gemini CLI's stream-json, from where it was started. */
   cwd?: string;
   /** Names of the tools the model may call. Upstream. */
   availableTools?: string[];
@@ -354,7 +354,7 @@ export interface ToolCompletion extends EventBase {
   callId: string;
   /** How it ended. Derived from the agent's word: `success` is completed (also for calls the user cancelled: Gemini's stream does not tell them apart), `error` is failed. */
   status: ToolCallStatus;
-  /** What came back: text for display in a stream, what the model saw in a session file; else the error's message. Upstream. */
+  /** What came back: text for display in a stream, what the model saw in a session file, which also completes a stream; else the error's message. Upstream. */
   output?: unknown;
   /** True if the agent reported anything but success. Derived. */
   isError?: boolean;
@@ -362,6 +362,12 @@ export interface ToolCompletion extends EventBase {
   content?: ContentBlock[];
   /** Files and folders it concerned. Derived from the arguments of the call, or the agent's own over ACP. */
   locations?: string[];
+  /** The command that was run, if the call ran one. Its output is `commandOutput`, else `output`. Derived from the arguments of the call. */
+  command?: string;
+  /** What the command printed, where `output` is not just that. Derived. */
+  commandOutput?: string;
+  /** What became of a file, in one line: `replace a.txt: completed`. Derived. */
+  mutation?: string;
 }
 
 /** A sub-agent starts. */
@@ -1047,11 +1053,11 @@ export interface ToolCallRequested extends RuntimeEventBase {
 /** A unified diff was found in a tool's output. */
 export interface TurnDiffUpdated extends RuntimeEventBase {
   event: "turn_diff_updated";
-  /** The diff. Derived: cut from the output of a tool. */
+  /** The unified diff. Upstream or derived from the files before and after, where the agent has told them; else derived: cut from the output of a tool. */
   diff: string;
-  /** Always true: no agent sends this itself. Derived. */
+  /** True if it was cut from the output of a tool, so that it may be something else. Derived. */
   derived: boolean;
-  /** The id of the call whose output it was. Upstream. */
+  /** The id of the call whose change it was. Upstream. */
   callId?: string;
 }
 
@@ -1100,12 +1106,12 @@ export interface TurnFailed extends RuntimeEventBase {
   error: TurnError;
 }
 
-/** The agent reported a status, a warning or an error; or we could not read a line of its. */
+/** The agent reported a status, a warning or an error. */
 export interface TaskStatus extends RuntimeEventBase {
   event: "task_status";
-  /** `warning`, `error`, or `diagnostic` for what we could not read. Upstream or derived. */
+  /** `warning`, `error`, or another word of the agent's. Upstream. */
   statusType: string;
-  /** In words. Upstream; derived for a diagnostic. */
+  /** In words. Upstream. */
   text: string;
 }
 

@@ -7,6 +7,7 @@
 
 mod bench;
 mod check;
+mod coverage;
 mod peers;
 mod schemas;
 mod test;
@@ -37,8 +38,17 @@ enum Task {
     Test(test::Args),
     /// Compare `lapidary translate`, `run` and `sessions` with what else could be used: CPU time, memory, latency
     Bench(bench::Args),
+    /// Run the tests and report which lines of each crate they reach
+    Coverage(coverage::Args),
     /// Write the published JSON Schemas and TypeScript types to `schemas`
     Schemas,
+    /// The report on what the tests reach
+    #[command(hide = true)]
+    CoverageReport {
+        folder: PathBuf,
+        #[arg(long)]
+        missing: Vec<String>,
+    },
     /// The bench itself, in a release build
     #[command(hide = true)]
     BenchRelease(bench::Args),
@@ -78,6 +88,10 @@ fn perform(task: &Task) -> Result<()> {
         Task::Check => check::check(&workspace()?),
         Task::Test(args) => test::test(&workspace()?, args),
         Task::Bench(args) => bench::bench(&workspace()?, args),
+        Task::Coverage(args) => coverage::coverage(&workspace()?, args),
+        Task::CoverageReport { folder, missing } => {
+            coverage::print_report(&workspace()?, folder, missing)
+        }
         Task::Schemas => schemas::write(&workspace()?),
         Task::BenchRelease(args) => bench::bench_release(&workspace()?, args),
         Task::Measure { command } => bench::measure_one(command),

@@ -3,12 +3,14 @@
 mod agent_setup;
 mod hooked;
 mod problem;
+mod prompt_files;
 mod spoken;
 
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use lapidary_home::sessions::{Listing, Project, Selection, Store, select};
@@ -22,7 +24,7 @@ use lapidary_wire::lines::DEFAULT_LIMIT;
 
 use crate::agents::AcpAgent;
 use crate::agents::gemini::{
-    self, Delivery, Invocation, Launch, LaunchError, Prompt, Stdin, Transport,
+    self, Delivery, Invocation, Launch, LaunchError, LogPlace, Prompt, Stdin, Transport,
 };
 use crate::config::{Config, PermissionMode};
 use crate::detect::{self, Environment, Found};
@@ -326,6 +328,8 @@ impl Job {
     ) -> Request {
         let config = &self.config;
         let usual = Timeouts::default();
+        let mut options = self.judging();
+        options.directory = command.directory().to_str().map(Arc::from);
         let mut records = self.records.clone();
         records.keep = config.record.unwrap_or(records.keep);
         records.max_output = config.max_output.unwrap_or(records.max_output);
@@ -346,12 +350,13 @@ impl Job {
             budget: config.budget.unwrap_or_default(),
             budget_unknown: config.budget_unknown.unwrap_or_default(),
             records,
-            options: self.judging(),
+            options,
             notices: self.notices.iter().cloned().chain(notices).collect(),
             with_bytes: self.with_bytes,
             max_line: self.max_line,
             prompt_directory: None,
             safekeeping: self.safekeeping(),
+            session_logs: self.session_logs(),
             setup: self.agent_setup(),
         }
     }
@@ -369,7 +374,10 @@ impl Job {
     /// What the agent may destroy, if it is Gemini CLI: sessions of the project that it works in.
     fn safekeeping(&self) -> Option<Safekeeping> {
         let vault = self.vault.clone()?;
-        let (project, retention) = self.gemini_project_kept()?;
+        let LogPlace { store, directory } = self.session_logs()?;
+        let vars = self.environment_of_agent().vars;
+        let retention = Retention::of_project(&store.home, &directory, Vars::new(&vars));
+        let project = store.project(&directory);
         let resume = self.resume.as_deref().map_or(Resume::Nothing, |named| {
             let id = recorded_session(&project, named);
             Resume::One(id.unwrap_or_else(|| named.to_owned()))
@@ -382,19 +390,12 @@ impl Job {
         })
     }
 
-    /// Where Gemini CLI keeps the sessions of the directory that it works in, if it is the agent.
-    fn gemini_project(&self) -> Option<Project> {
-        Some(self.gemini_project_kept()?.0)
-    }
-
-    fn gemini_project_kept(&self) -> Option<(Project, Option<Retention>)> {
+    /// Where the agent keeps the sessions of the directory that it works in, if it is Gemini CLI.
+    fn session_logs(&self) -> Option<LogPlace> {
         let store = self.gemini_store()?;
-        let environment = self.environment_of_agent();
-        let vars = Vars::new(&environment.vars);
         let directory = self.config.working_dir_in(&self.environment.dir);
         let directory = directory.canonicalize().unwrap_or(directory);
-        let retention = Retention::of_project(&store.home, &directory, vars);
-        Some((store.project(&directory), retention))
+        Some(LogPlace { store, directory })
     }
 
     /// Where the agent keeps its sessions, if it is Gemini CLI.

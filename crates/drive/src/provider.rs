@@ -129,6 +129,7 @@ impl Provider {
 
     /// Runs the agent on a prompt and waits for its end.
     pub fn generate(&self, prompt: &str, context: &Context) -> Result<Generated, ProviderError> {
+        self.validate()?; // the error says more than the end of a run does
         let mut run = self.job(prompt, context).start();
         generated(std::iter::from_fn(|| run.blocking_next()))
     }

@@ -7,6 +7,7 @@
 //! | `run.json` | the manifest ([`Manifest`]): arguments, names of the environment, directory, end |
 //! | `stdin` | what the agent was given to read |
 //! | `stdout`, `stderr` | what it wrote, byte for byte: these files *are* its stdout and stderr |
+//! | `session-log` | what was used of the agent's own log, if anything was: one line for each call of a tool |
 //! | `timing` | one line for each time that one of them had grown: milliseconds since the start, `in`, `out` or `err`, how many bytes |
 //!
 //! `in 0` says that whoever spoke to the agent closed its stdin then. A recording need not tell.
@@ -39,6 +40,8 @@ pub const STDIN: &str = "stdin";
 pub const STDOUT: &str = "stdout";
 /// What the agent complained about.
 pub const STDERR: &str = "stderr";
+/// What was used of the agent's own session log.
+pub const SESSION_LOG: &str = "session-log";
 /// When it did.
 pub const TIMING: &str = "timing";
 

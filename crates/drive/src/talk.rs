@@ -10,6 +10,7 @@
 
 mod answers;
 mod asking;
+mod completion;
 mod course;
 mod elicitations;
 mod ending;

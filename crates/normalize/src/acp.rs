@@ -39,6 +39,7 @@ use self::peers::{Asked, Sessions};
 use self::request_ids::RequestIds;
 use self::speech::Speech;
 use self::terminals::Terminal;
+use crate::gemini::session_log::LoggedCalls;
 use crate::gemini::stream::shortened;
 use crate::held::HeldTurn;
 use crate::pending::Pending;
@@ -92,6 +93,8 @@ pub struct AcpNormalizer {
     /// Something was said or done since the newest prompt.
     has_spoken: bool,
     shows_files: bool,
+    /// What Gemini CLI's session log has of calls that are under way.
+    logged: LoggedCalls,
     holds_failure: bool,
     held: Option<HeldTurn>,
 }
@@ -121,6 +124,7 @@ impl AcpNormalizer {
             last_turn: None,
             has_spoken: false,
             shows_files: options.show_files,
+            logged: LoggedCalls::default(),
             holds_failure: false,
             held: None,
         }
@@ -154,6 +158,11 @@ impl AcpNormalizer {
                     .diagnostic(DiagnosticKind::LineTooLong, message, &mut raw, out);
             }
         }
+    }
+
+    /// Takes in an entry of Gemini CLI's session log ([`session_log`](crate::gemini::session_log)), before the line that ends the call.
+    pub fn session_log(&mut self, entry: &str) {
+        self.logged.push(entry);
     }
 
     /// Says something of our own, in its place between the lines.
@@ -191,6 +200,7 @@ impl AcpNormalizer {
         self.requests = Pending::default();
         self.errands = Pending::default();
         self.calls = Pending::default();
+        self.logged = LoggedCalls::default();
         self.terminals = Pending::default();
         self.subagents = Pending::default();
         self.sessions = Sessions::default();

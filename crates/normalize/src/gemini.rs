@@ -4,6 +4,7 @@ pub mod history;
 pub mod output;
 pub mod session_document;
 pub mod session_events;
+pub mod session_log;
 pub mod session_messages;
 pub mod stream;
 

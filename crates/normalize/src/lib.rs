@@ -18,6 +18,7 @@
 //! assert!(names[1].starts_with(r#"{"event":"run_end","outcome":"completed""#));
 //! ```
 
+mod completions;
 mod denials;
 mod held;
 mod joined;
@@ -33,6 +34,7 @@ pub mod extract;
 pub mod gemini;
 pub mod time;
 pub mod tools;
+pub mod unified_diff;
 pub mod views;
 
 pub use denials::Denials;

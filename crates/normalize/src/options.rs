@@ -18,6 +18,8 @@ pub struct Options {
     pub on_denied: OnDenied,
     /// Whether Gemini CLI runs in plan mode: what it leaves out there is denied by that mode, not for want of anybody to ask.
     pub is_planning: bool,
+    /// Where the agent works, for agents that do not say so.
+    pub directory: Option<Arc<str>>,
 }
 
 impl Options {
@@ -30,6 +32,7 @@ impl Options {
             show_files: false,
             on_denied: OnDenied::Auto,
             is_planning: false,
+            directory: None,
         }
     }
 }

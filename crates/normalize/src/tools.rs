@@ -16,20 +16,35 @@ const MCP_PREFIX: &str = "mcp_";
 pub fn kind(name: &str) -> ToolKind {
     match name {
         "run_shell_command" | "ShellTool" | "Bash" => ToolKind::Execute,
-        "read_file" | "read_many_files" | "get_internal_docs" | "ReadFileTool" => ToolKind::Read,
+        "read_file" | "read_many_files" | "get_internal_docs" | "read_mcp_resource"
+        | "ReadFileTool" => ToolKind::Read,
         "write_file" | "replace" | "WriteFileTool" | "EditTool" => ToolKind::Edit,
         "glob"
         | "grep_search"
         | "search_file_content"
         | "list_directory"
+        | "list_mcp_resources"
         | "GrepTool"
         | "GlobTool" => ToolKind::Search,
         "web_fetch" | "WebFetchTool" => ToolKind::Fetch,
         "google_web_search" | "WebSearchTool" => ToolKind::Browse,
         "save_memory" | "MemoryTool" => ToolKind::Memory,
         "ask_user" => ToolKind::Ask,
-        "write_todos" | "enter_plan_mode" | "exit_plan_mode" | "complete_task" | "invoke_agent"
-        | "update_topic" => ToolKind::Think,
+        "write_todos"
+        | "enter_plan_mode"
+        | "exit_plan_mode"
+        | "complete_task"
+        | "invoke_agent"
+        | "update_topic"
+        | "activate_skill"
+        | "tracker_create_task"
+        | "tracker_update_task"
+        | "tracker_get_task"
+        | "tracker_list_tasks"
+        | "tracker_add_dependency"
+        | "tracker_visualize"
+        | "codebase_investigator"
+        | "cli_help" => ToolKind::Think,
         name if name.starts_with(MCP_PREFIX) => ToolKind::Mcp,
         _ => ToolKind::Unclassified,
     }
@@ -134,4 +149,49 @@ pub fn written_path(name: &str, args: Token<'_>) -> Option<String> {
         _ => None,
     };
     path?.string().map(std::borrow::Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All that 0.61 lists as its own (`ALL_BUILTIN_TOOL_NAMES`), and the two agents that it has as tools in plan mode.
+    const BUILT_IN: [&str; 29] = [
+        "glob",
+        "write_todos",
+        "write_file",
+        "google_web_search",
+        "web_fetch",
+        "replace",
+        "run_shell_command",
+        "grep_search",
+        "read_many_files",
+        "read_file",
+        "list_directory",
+        "activate_skill",
+        "ask_user",
+        "tracker_create_task",
+        "tracker_update_task",
+        "tracker_get_task",
+        "tracker_list_tasks",
+        "tracker_add_dependency",
+        "tracker_visualize",
+        "get_internal_docs",
+        "enter_plan_mode",
+        "exit_plan_mode",
+        "update_topic",
+        "complete_task",
+        "invoke_agent",
+        "read_mcp_resource",
+        "list_mcp_resources",
+        "codebase_investigator",
+        "cli_help",
+    ];
+
+    #[test]
+    fn every_tool_of_gemini_cli_has_a_kind() {
+        for name in BUILT_IN {
+            assert_ne!(kind(name), ToolKind::Unclassified, "{name}");
+        }
+    }
 }

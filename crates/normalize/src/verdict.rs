@@ -4,12 +4,11 @@
 //! needs a clean exit and the agent's own word. The exit code is looked at first, words in messages last and as whole words.
 
 mod activity;
+mod ending;
 mod hints;
 mod manner;
 mod stall;
 mod words;
-
-use std::time::Duration;
 
 use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Cause, Number, Text};
@@ -17,71 +16,14 @@ use lapidary_vocab::{Cause, Number, Text};
 use self::activity::TurnActivity;
 use self::hints::of_api_error;
 use self::manner::Manner;
-use self::stall::Trouble;
 use self::words::{told_by_name, told_by_phrases, told_by_stderr, told_by_weak_name};
 use crate::gemini::stream::shortened;
 
 pub(crate) use self::activity::Activity;
+pub use self::ending::{Departure, Ending, Reported, Stopped};
 pub use self::hints::{AgentSetup, TurnLimit};
 pub use self::stall::{Stall, StderrOrder};
 pub(crate) use self::words::INITIALIZE_REFUSED;
-
-/// How the agent's process ended, as far as the caller knows.
-#[derive(Debug, Clone, Default)]
-pub struct Ending {
-    /// Its exit code.
-    pub exit_code: Option<i32>,
-    /// The signal that ended it.
-    pub signal: Option<String>,
-    /// The end of what it wrote to stderr.
-    pub stderr: String,
-    /// What else led to it, as evidence.
-    pub remarks: Vec<String>,
-    /// When that was, for a run that is live.
-    pub at: Option<String>,
-    /// How long the run took, if it was live.
-    pub duration: Option<Duration>,
-    /// Why the caller ended it, or could not start it. This decides.
-    pub stopped: Option<Stopped>,
-    /// Whether its process ended before the caller hung up or ended it.
-    pub departure: Departure,
-    /// How the agent is set up, as far as the caller knows.
-    pub setup: AgentSetup,
-    /// What the agent was stuck in, if the caller ended it because it took too long.
-    pub stall: Option<Stall>,
-}
-
-impl Ending {
-    /// What kept an agent that took too long, if its stderr tells.
-    fn trouble(&self) -> Option<Trouble> {
-        let is_late = matches!(
-            self.stopped.as_ref()?.cause,
-            Cause::TimeoutStart | Cause::TimeoutIdle | Cause::TimeoutTotal
-        );
-        self.stall.as_ref().filter(|_| is_late)?.trouble()
-    }
-}
-
-/// Who brought about the end of an agent's process.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Departure {
-    /// The caller, by hanging up or by a signal; or it is not known. Over ACP an exit code then means nothing.
-    #[default]
-    Expected,
-    /// The agent, while the caller still held the connection.
-    OwnAccord,
-}
-
-/// Why a run was ended by whoever ran it, or was not even started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stopped {
-    /// The cause in one word.
-    pub cause: Cause,
-    /// The cause in a sentence: what was waited for, what was refused.
-    pub message: String,
-    /// What the user can do about it, if that is more than the cause says.
-    pub hint: Option<String>,
-}
 
 /// Collects what an agent said about how it went, and judges.
 #[derive(Debug, Clone, Default)]
@@ -128,38 +70,6 @@ enum Greeting {
     Noise(String),
     /// It sends our own lines back.
     Echo,
-}
-
-/// What an agent reported at the end of a turn.
-#[derive(Debug, Clone, Default)]
-pub struct Reported {
-    /// Its own word: `success`, over ACP `end_turn`, or anything else.
-    pub status: String,
-    /// The name of the error.
-    pub error_type: Option<String>,
-    /// The error in words.
-    pub message: Option<Text>,
-    /// The code of the error, an exit code or an HTTP status, where it says one.
-    pub code: Option<u64>,
-    /// The agent's own count says that no token was used: no model was asked.
-    pub is_unasked: bool,
-}
-
-impl Reported {
-    fn is_success(&self) -> bool {
-        matches!(self.status.as_str(), "success" | "end_turn")
-    }
-
-    /// What one of ACP's stop reasons means.
-    fn stop_reason(&self) -> Option<Cause> {
-        Some(match self.status.as_str() {
-            "refusal" => Cause::Refusal,
-            "max_tokens" => Cause::MaxTokens,
-            "max_turn_requests" => Cause::MaxTurns,
-            "cancelled" | "canceled" => Cause::CancelledByClient,
-            _ => return None,
-        })
-    }
 }
 
 impl Verdict {
@@ -291,6 +201,7 @@ impl Verdict {
             _ if ending.stopped.is_some() => None,
             _ if self.is_too_large(cause) => Some(TOO_LARGE),
             _ if !self.speaks_acp() => Some(NO_ACP),
+            Cause::NoResult if self.has_said_nothing() => Some(NO_ACP),
             Cause::ApiError => self.hint_of_api(),
             _ => None,
         };
@@ -311,6 +222,11 @@ impl Verdict {
             return vec![ENDS_IN_CALL.to_owned()];
         }
         Vec::new()
+    }
+
+    /// True for a program over ACP that did not even answer `initialize`.
+    fn has_said_nothing(&self) -> bool {
+        matches!(self.manner, Manner::Acp { .. }) && self.greeting == Greeting::Silent
     }
 
     /// False for a program over ACP that said something, but nothing of the protocol.
@@ -357,7 +273,11 @@ impl Verdict {
         }
         match (&self.result, &ending.signal, ending.exit_code) {
             (Some(result), ..) if result.is_success() => self.cause_of_success(ending),
-            (Some(result), ..) if is_gemini && is_loop(result, ending) => Cause::LoopDetected,
+            (Some(result), ..)
+                if is_gemini && result.is_loop_of_gemini(ending.setup.turn_limit) =>
+            {
+                Cause::LoopDetected
+            }
             (Some(result), ..) => result
                 .stop_reason()
                 .or_else(|| self.cause_of_status(result))
@@ -376,7 +296,7 @@ impl Verdict {
 
     /// Over ACP, the agent says that its turn ended well.
     fn cause_of_success(&self, ending: &Ending) -> Cause {
-        if has_crashed(ending) {
+        if ending.is_crash() {
             Cause::AgentCrashed
         } else if self.has_no_answer() {
             Cause::EmptyResponse
@@ -493,8 +413,11 @@ impl Verdict {
             Cause::CancelledByClient if self.has_cancelled_itself() => {
                 "the agent ended its turn as cancelled, though nobody had asked it to"
             }
-            Cause::AgentCrashed if self.has_succeeded() && has_crashed(ending) => {
-                return Some(format!("{} after it had ended its turn", ended(ending)?));
+            Cause::AgentCrashed if self.has_succeeded() && ending.is_crash() => {
+                return Some(format!(
+                    "{} after it had ended its turn",
+                    ending.described()?
+                ));
             }
             _ => return None,
         };
@@ -571,7 +494,7 @@ impl Verdict {
                 evidence.push("its result does not say how it went".to_owned());
             }
             Some(Reported { status, .. }) => evidence.push(format!("its result says `{status}`")),
-            None if was_started(ending) => evidence.push("it gave no result".to_owned()),
+            None if ending.was_started() => evidence.push("it gave no result".to_owned()),
             None => {}
         }
         if let Some((_, text)) = &self.spoiler {
@@ -596,32 +519,7 @@ impl Verdict {
 const TOO_LARGE: &str =
     "is the prompt, with all that belongs to it, larger than the model can take?";
 
-const NO_ACP: &str = "does its command lack an argument, such as `--acp`?";
+const NO_ACP: &str = "does it speak ACP? Its command may lack an argument, such as `--acp`";
 
 const ENDS_IN_CALL: &str =
     "the turn ended with a tool call: the agent said nothing after it, and may have broken off";
-
-/// Gemini CLI 0.61 has one stop reason for its limit of turns and for a loop that it detected. Without a limit it was a loop.
-fn is_loop(result: &Reported, ending: &Ending) -> bool {
-    result.status == "max_turn_requests" && ending.setup.turn_limit == TurnLimit::Unlimited
-}
-
-/// The agent's process died, or failed, while it was still wanted.
-fn has_crashed(ending: &Ending) -> bool {
-    let has_failed = ending.signal.is_some() || ending.exit_code.is_some_and(|code| code != 0);
-    ending.departure == Departure::OwnAccord && has_failed
-}
-
-/// How the process ended, in words.
-fn ended(ending: &Ending) -> Option<String> {
-    match (&ending.signal, ending.exit_code) {
-        (Some(signal), _) => Some(format!("the agent was ended by {signal}")),
-        (None, Some(code)) => Some(format!("the agent exited with code {code}")),
-        (None, None) => None,
-    }
-}
-
-/// A run that was refused before it began can have no result.
-fn was_started(ending: &Ending) -> bool {
-    ending.stopped.is_none() || ending.exit_code.is_some() || ending.signal.is_some()
-}

@@ -1,11 +1,15 @@
 //! Waiting in tests: for what comes, however busy the machine is.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Ends a test that waits for what never comes. It says nothing about speed: it is longer than anything takes on a machine that does
 /// other work as well, and shorter than anybody waits for a test run that hangs.
 pub const HANG: Duration = Duration::from_mins(5);
+
+/// The longest deadline in seconds that [`again_with_more_time`] tries: what fails then does not fail for want of time.
+const LONGEST_DEADLINE: f64 = 16.0;
 
 /// Waits until something is so.
 ///
@@ -33,9 +37,35 @@ pub fn with_enough_time<T>(seconds: f64, mut attempt: impl FnMut(f64) -> Option<
     found.expect("some time is long enough")
 }
 
+/// The same for an attempt that panics when the machine was too busy: the last panic counts.
+pub fn again_with_more_time(seconds: f64, attempt: impl Fn(f64)) {
+    let tried = catch_unwind(AssertUnwindSafe(|| attempt(seconds)));
+    match tried {
+        Ok(()) => {}
+        Err(panic) if seconds >= LONGEST_DEADLINE => resume_unwind(panic),
+        Err(_) => again_with_more_time(seconds * 2.0, attempt),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_fails_is_tried_again_with_twice_the_time() {
+        let tried = std::cell::RefCell::new(Vec::new());
+        again_with_more_time(0.5, |seconds| {
+            tried.borrow_mut().push(seconds);
+            assert!(seconds > 1.5);
+        });
+        assert_eq!(tried.into_inner(), [0.5, 1.0, 2.0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "never")]
+    fn what_always_fails_fails() {
+        again_with_more_time(1.0, |_| panic!("never"));
+    }
 
     #[test]
     fn time_is_doubled_until_it_is_enough() {

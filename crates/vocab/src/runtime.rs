@@ -164,11 +164,11 @@ pub struct ToolCallRequested {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnDiffUpdated {
-    /// The diff. Derived: cut from the output of a tool.
+    /// The unified diff. Upstream or derived from the files before and after, where the agent has told them; else derived: cut from the output of a tool.
     pub diff: Text,
-    /// Always true: no agent sends this itself. Derived.
+    /// True if it was cut from the output of a tool, so that it may be something else. Derived.
     pub derived: bool,
-    /// The id of the call whose output it was. Upstream.
+    /// The id of the call whose change it was. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_id: Option<Text>,
 }
@@ -231,13 +231,13 @@ pub struct TurnError {
     pub additional_details: Option<String>,
 }
 
-/// The agent reported a status, a warning or an error; or we could not read a line of its.
+/// The agent reported a status, a warning or an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskStatus {
-    /// `warning`, `error`, or `diagnostic` for what we could not read. Upstream or derived.
+    /// `warning`, `error`, or another word of the agent's. Upstream.
     pub status_type: Text,
-    /// In words. Upstream; derived for a diagnostic.
+    /// In words. Upstream.
     pub text: Text,
 }
 

@@ -40,8 +40,8 @@ Examples:
 With --prove the installed agent is run for real, in a throw-away home and project and against a \
 model that is played on this machine: no account is needed, and nothing leaves it.
 
-Gemini CLI is run four times at two or three seconds each. Shown are its start, that text arrives \
-while the model still speaks, a tool call, that a run which hangs can be cancelled, and that nothing \
+Gemini CLI is run five times at two or three seconds each. Shown are its start, that text arrives \
+while the model still speaks, a tool call over each transport, that a run which hangs can be cancelled, and that nothing \
 of a run outlives it.
 
 An agent that speaks ACP, Gemini CLI too, gets a card: what it answers to `initialize`, what it can \
@@ -153,7 +153,7 @@ impl Visit<'_> {
             _ if !self.args.prove => Ok(()),
             Subject::Acp { agent, .. } => self.card(agent, report).await,
             Subject::Gemini => {
-                report.announce("proving: the agent is run four times against a model that is played, about ten seconds");
+                report.announce("proving: Gemini CLI is run five times against a mock model, about fifteen seconds");
                 prove::prove(self.environment, self.supervisor, self.scratch, report).await?;
                 match subject::gemini_over_acp(self.environment) {
                     Some(agent) => self.card(&agent, report).await,

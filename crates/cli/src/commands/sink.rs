@@ -152,24 +152,29 @@ impl Sink {
     /// Prints what only the end completes. Returns how many lines were malformed or unknown.
     pub(super) fn finish(self, out: &mut Printer) -> Result<u64, Failure> {
         match self.target {
-            Target::Events | Target::Runtime(_) => {}
+            Target::Events => {}
+            Target::Runtime(fold) => left_out(fold.skipped(), "runtime events", out)?,
             Target::Messages(mut fold) => {
                 for message in fold.finish() {
                     line::write(out, &message)?;
                 }
-                if fold.skipped() > 0 {
-                    let (count, shows) = match fold.skipped() {
-                        1 => ("1 event has".to_owned(), "it"),
-                        count => (format!("{count} events have"), "them"),
-                    };
-                    out.note(&format!("{count} no place among messages (warnings, errors, diagnostics); --format events shows {shows}"))?;
-                }
+                left_out(fold.skipped(), "messages", out)?;
             }
             Target::Result(fold) => line::write(out, &fold.finish(self.extract_data))?,
             Target::People(mut renderer) => renderer.finish(out)?,
         }
         Ok(self.oddities)
     }
+}
+
+/// Says how many events a vocabulary has no place for.
+fn left_out(skipped: u64, among: &str, out: &mut Printer) -> io::Result<()> {
+    let (count, shows) = match skipped {
+        0 => return Ok(()),
+        1 => ("1 event has".to_owned(), "it"),
+        count => (format!("{count} events have"), "them"),
+    };
+    out.note(&format!("{count} no place among {among} (warnings, errors, diagnostics); --format events shows {shows}"))
 }
 
 /// True for what `--strict` objects to.

@@ -84,6 +84,77 @@ fn a_front_end_shows_a_run_as_it_happens() {
     assert!(shown.ends_with("completed: end_turn \n"), "{shown}");
 }
 
+/// `frontend.py` with an agent.
+fn front_end(command: &mut Command) -> (Option<i32>, String) {
+    let ran = output(std::mem::replace(command, Command::new("true")), b"");
+    let complaints = String::from_utf8(ran.stderr).unwrap();
+    assert!(!complaints.contains("Traceback"), "{complaints}");
+    (ran.status.code(), String::from_utf8(ran.stdout).unwrap())
+}
+
+#[test]
+fn a_front_end_shows_an_agent_over_acp() {
+    let state = tempfile::tempdir().unwrap();
+    let mut python = program("python3");
+    let prompt = "say hi; ask read b.txt; say bye";
+    python
+        .args(["examples/frontend.py", "--agent", "examples/agent.py"])
+        .args(["--trust-workspace", prompt])
+        .env("LAPIDARY", env!("CARGO_BIN_EXE_lapidary"))
+        .env("LAPIDARY_STATE_DIR", state.path())
+        .current_dir(root());
+    let (code, shown) = front_end(&mut python);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("hi") && shown.contains("bye"), "{shown}");
+    assert!(shown.ends_with("completed: end_turn \n"), "{shown}");
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn examples_work_with_the_real_agent() {
+    use lapidary_standin::api::{FakeApi, Script, Turn};
+    let script = || {
+        let call = serde_json::json!({"command": "echo from-the-shell"});
+        Script::new()
+            .stream(Turn::call("run_shell_command", call))
+            .stream("Said it.")
+    };
+    let world = lapidary_testkit::gemini::World::new();
+    let python = |example: &str, api: &FakeApi, args: &[&str]| {
+        let mut python = program("python3");
+        python
+            .arg(root().join("examples").join(example))
+            .args(["-m", "gemini-2.5-flash"])
+            .args(args)
+            .current_dir(world.project())
+            .env_clear()
+            .envs(world.environment(&api.base_url()))
+            .env(
+                "GEMINI_CLI_PATH",
+                lapidary_testkit::gemini::Version::V0_61_0.program(),
+            )
+            .env("LAPIDARY", env!("CARGO_BIN_EXE_lapidary"))
+            .env("LAPIDARY_STATE_DIR", world.root().join("state"));
+        front_end(&mut python)
+    };
+    for transport in ["auto", "acp"] {
+        let api = FakeApi::start_in_thread(script()).unwrap();
+        let args = ["--transport", transport, "--yolo", "go"];
+        let (code, shown) = python("frontend.py", &api, &args);
+        assert_eq!(code, Some(0), "{transport}: {shown}");
+        let call = "\n[run_shell_command: completed]\n";
+        assert!(shown.contains(call), "{transport}: {shown}");
+        assert!(shown.contains("Said it."), "{transport}: {shown}");
+    }
+    let api = FakeApi::start_in_thread(script()).unwrap();
+    let (code, shown) = python("connect.py", &api, &["go", "and then?"]);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("Said it."), "{shown}");
+}
+
 #[test]
 fn a_recording_is_the_agent_of_somebodys_tests() {
     let folder = tempfile::tempdir().unwrap();

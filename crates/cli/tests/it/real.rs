@@ -10,6 +10,7 @@ mod failures;
 mod hooks;
 mod leftovers;
 mod lossless;
+mod parity;
 mod sessions;
 mod tools;
 mod vault;

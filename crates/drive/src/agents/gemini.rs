@@ -6,6 +6,7 @@ mod extra;
 mod launch;
 mod problem;
 mod prompt;
+mod session_log;
 mod trust;
 
 pub use crate::config::{ApprovalMode, PermissionMode};
@@ -14,6 +15,8 @@ pub(crate) use extra::{asks_for_sandbox, skips_trust};
 pub use launch::{Delivery, Invocation, Launch, Spoken, Stdin, Transport, prepare, prepare_acp};
 pub use problem::LaunchError;
 pub use prompt::{Prompt, STDIN_LIMIT};
+pub use session_log::LogPlace;
+pub(crate) use session_log::{Found as FoundInLog, SessionLogs};
 pub(crate) use trust::trust_hint;
 
 /// Its name, as `--agent` takes it.

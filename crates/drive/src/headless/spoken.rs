@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
-use super::{Agent, Job, JobError, Speaking, recorded_session};
+use super::{Agent, Job, JobError, Speaking, prompt_files, recorded_session};
 use crate::agents::gemini::{self, Launch, LaunchError, Prompt};
 use crate::agents::{AcpAgent, Known};
 use crate::config::{PermissionMode, TransportChoice};
@@ -166,9 +166,10 @@ impl Job {
         let Some(named) = self.resume.as_deref() else {
             return Opening::New;
         };
-        let found = self
-            .gemini_project()
-            .and_then(|project| recorded_session(&project, named));
+        let found = self.session_logs().and_then(|place| {
+            let project = place.store.project(&place.directory);
+            recorded_session(&project, named)
+        });
         match (found, named) {
             (Some(id), _) => Opening::Again(id),
             (None, "latest") => Opening::Latest,
@@ -310,9 +311,17 @@ impl Job {
             Some(system) => format!("{system}\n\n{text}"),
             None => text,
         };
-        let text = Json::from_value(&serde_json::json!({"type": "text", "text": text}));
         let attached = self.speaking.attachments.iter().cloned();
-        Ok([text].into_iter().chain(attached).collect())
+        let mut blocks = if self.agent == Agent::Gemini {
+            let directory = self.config.working_dir_in(&self.environment.dir);
+            prompt_files::blocks(&text, &self.roots(directory))
+        } else {
+            vec![Json::from_value(
+                &serde_json::json!({"type": "text", "text": text}),
+            )]
+        };
+        blocks.extend(attached);
+        Ok(blocks)
     }
 
     fn read_prompt(&self, path: &PathBuf) -> Result<String, JobError> {

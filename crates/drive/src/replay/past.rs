@@ -17,7 +17,7 @@ pub use lines::{Lines, Side, Spoken};
 use super::{ReplayError, check};
 use crate::agents::{KNOWN, family};
 use crate::recording::{
-    Channel, MANIFEST, Manifest, Moment, STDERR, STDIN, STDOUT, TIMING, spoken,
+    Channel, MANIFEST, Manifest, Moment, SESSION_LOG, STDERR, STDIN, STDOUT, TIMING, spoken,
 };
 use crate::run::ending::cancelled;
 use crate::run::stderr_tail;
@@ -141,6 +141,14 @@ impl Past {
     /// The file that holds what the agent complained about.
     pub fn stderr(&self) -> PathBuf {
         self.directory.join(STDERR)
+    }
+
+    /// What was used of the agent's own session log, one entry a line. Empty if nothing was.
+    pub fn session_log(&self) -> Result<String, ReplayError> {
+        match check::read(&self.directory.join(SESSION_LOG)) {
+            Err(error) => missing(error),
+            entries => entries,
+        }
     }
 
     /// What was said, from the first line on. Of a line that is longer than `limit`, only the beginning is kept.

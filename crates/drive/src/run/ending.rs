@@ -70,6 +70,10 @@ pub(crate) fn start_cause(error: &StartError) -> Cause {
         StartError::Missing { .. } => Cause::AgentMissing,
         StartError::Directory { .. } => Cause::BadInput,
         StartError::Spawn { .. } => Cause::SpawnFailed,
+        // It was waited for no longer than the agent's start may take.
+        StartError::Supervisor { source, .. } if source.kind() == io::ErrorKind::TimedOut => {
+            Cause::TimeoutStart
+        }
         StartError::Supervisor { .. } | StartError::NotASupervisor { .. } => Cause::Internal,
     }
 }

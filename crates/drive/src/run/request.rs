@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lapidary_normalize::{AgentSetup, Options};
 
+use crate::agents::gemini::LogPlace;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::process::{Command, Supervisor};
 use crate::recording::{Limits, PromptDirectory};
@@ -49,6 +50,8 @@ pub struct Request {
     pub prompt_directory: Option<PromptDirectory>,
     /// What is to be kept safe from the agent.
     pub safekeeping: Option<Safekeeping>,
+    /// Where the agent logs its sessions, if it is Gemini CLI: what its output leaves out is there.
+    pub session_logs: Option<LogPlace>,
     /// How the agent is set up, for what is said about its end.
     pub setup: AgentSetup,
 }

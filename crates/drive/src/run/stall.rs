@@ -28,3 +28,29 @@ impl StallPoint {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::recording::STDERR;
+
+    #[test]
+    fn only_what_came_after_the_last_output_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let (before, after) = ("Attempt 1 failed with status 503.\n", "something else\n");
+        fs::write(directory.path().join(STDERR), format!("{before}{after}")).unwrap();
+        let read = |stderr| {
+            let point = StallPoint {
+                silence: Duration::ZERO,
+                stderr,
+                has_progress: true,
+            };
+            point.read(directory.path(), StderrOrder::Live).stderr
+        };
+        assert_eq!(read(before.len() as u64), after);
+        assert_eq!(read(0), format!("{before}{after}"));
+        assert_eq!(read(u64::MAX), "", "somebody has cut the file");
+    }
+}

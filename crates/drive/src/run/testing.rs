@@ -26,6 +26,7 @@ pub(crate) fn request() -> Request {
         max_line: 1024,
         prompt_directory: None,
         safekeeping: None,
+        session_logs: None,
         setup: AgentSetup::default(),
     }
 }

@@ -7,9 +7,10 @@ use lapidary_normalize::gemini::output::Noise;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_vocab::Event;
 use lapidary_vocab::event::DiagnosticKind;
-use lapidary_wire::lines::LineBuffer;
+use lapidary_wire::lines::{Line, LineBuffer};
 use tokio::sync::{mpsc, watch};
 
+use super::completion::Completion;
 use super::request::{Request, Speech};
 use super::rest::{RestLimit, Skipped};
 use super::waiting::{Spent, Waiting};
@@ -53,6 +54,7 @@ pub(super) struct Translator<'a> {
     lines: LineBuffer,
     /// All of it, for an agent that writes one document.
     document: Vec<u8>,
+    completion: Option<Completion>,
     rest: &'a RestLimit,
     /// What comes on stdout is not translated any more.
     is_skipping: bool,
@@ -79,6 +81,10 @@ impl<'a> Translator<'a> {
             stderr: Followed::open(&directory.join(STDERR))?,
             lines: LineBuffer::with_limit(request.max_line),
             document: Vec::new(),
+            completion: request
+                .session_logs
+                .clone()
+                .map(|place| Completion::new(place, directory)),
             rest,
             is_skipping: false,
             skipped: Skipped::default(),
@@ -127,7 +133,7 @@ impl<'a> Translator<'a> {
             }
             if self.request.speech == Speech::Stream {
                 self.lines.filled(count);
-                self.translate_lines(&mut batch.events);
+                self.translate_lines(&mut batch.events).await;
             }
             self.send(batch).await;
         }
@@ -153,9 +159,14 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    fn translate_lines(&mut self, events: &mut Vec<Event>) {
+    async fn translate_lines(&mut self, events: &mut Vec<Event>) {
         let now = now();
         while let Some(line) = self.lines.next_line() {
+            if let (Some(completion), Line::Whole(line)) = (&mut self.completion, line)
+                && let Some(entry) = completion.before(line).await
+            {
+                self.normalizer.session_log(&entry);
+            }
             self.normalizer.push(line, Some(&now), events);
         }
     }

@@ -21,6 +21,18 @@ pub(crate) fn private_directory() -> DirBuilder {
     builder
 }
 
+/// Opens a regular file to read it. Neither follows a link nor waits for a pipe.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits().cast_signed());
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    Ok(file)
+}
+
 /// Reads from that place on, wherever the file was read before.
 pub(crate) fn read_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<usize> {
     file.read_at(room, offset)

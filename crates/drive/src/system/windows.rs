@@ -17,6 +17,14 @@ pub(crate) fn private_file_options() -> OpenOptions {
     options
 }
 
+/// Opens a regular file to read it, and follows no link.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    if !path.symlink_metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    File::open(path)
+}
+
 /// Makes directories, which inherit their access lists as files do.
 pub(crate) fn private_directory() -> DirBuilder {
     DirBuilder::new()

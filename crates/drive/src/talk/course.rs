@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::Order;
 use super::answers::{self, answer_all};
 use super::asking::{Attendant, Question};
+use super::completion::Completion;
 use super::elicitations::Elicitations;
 use super::ending::{Broken, stopped};
 use super::halts::{Halts, Phase};
@@ -44,8 +45,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// How long an agent has to end by itself once nobody speaks to it any more. Some never do.
 const BY_ITSELF: Duration = Duration::from_secs(2);
 
-/// The same, if the run was cancelled or took too long.
-const IN_A_HURRY: Duration = Duration::from_secs(1);
+/// The same for one that has not even said hello when the run was cancelled or took too long: it may not speak ACP at all.
+const NEVER_READY: Duration = Duration::from_millis(500);
 
 /// So long an agent that has ended its turn is given to show that it died of it, before the hang-up makes any exit code possible.
 const LAST_BREATH: Duration = Duration::from_millis(50);
@@ -240,13 +241,17 @@ impl Talking<'_> {
                 request.run.grace,
             ),
             is_deaf: false,
+            is_ready: false,
             process: agent.process.clone(),
             directory: directory.clone(),
             stall: None,
         };
         let bytes_of = request.run.with_bytes.then_some(directory.as_path());
+        let logs = request.run.session_logs.clone();
+        let completion = logs.map(|place| Completion::new(place, &directory));
         let rest = RestLimit::default();
         let translation = Translation::new(agent.observer, said, bytes_of, &rest);
+        let translation = translation.completing(completion);
         let (over, is_over) = oneshot::channel();
         let talking = async {
             let comes_out = ComesOut {
@@ -333,6 +338,8 @@ pub(super) struct Course<'a> {
     pub(super) halts: Halts,
     /// The agent did not heed a cancel: there is no point in waiting for it to end by itself.
     pub(super) is_deaf: bool,
+    /// The agent has said hello.
+    pub(super) is_ready: bool,
     pub(super) process: Process,
     /// The recording.
     pub(super) directory: PathBuf,
@@ -467,8 +474,8 @@ impl Course<'_> {
         let grace = &self.halts.grace;
         if self.is_deaf {
             Duration::ZERO
-        } else if grace.is_running() {
-            IN_A_HURRY.min(grace.share())
+        } else if grace.is_running() && !self.is_ready {
+            NEVER_READY.min(grace.share())
         } else {
             BY_ITSELF.min(grace.share())
         }

@@ -29,6 +29,7 @@ impl Course<'_> {
             }
         };
         let initialized = self.step(Phase::Starting, hello).await?;
+        self.is_ready = true;
         if initialized.protocol_version != VERSION {
             let message = match version_of(&initialized) {
                 Some(theirs) => {

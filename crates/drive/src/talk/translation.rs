@@ -17,6 +17,7 @@ use lapidary_wire::lines::Line;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::completion::{Added, Completion};
 use crate::acp::{Noise, Observed, Observer, Received, Traffic, What};
 use crate::follow::{CHUNK, Followed};
 use crate::recording::STDERR;
@@ -131,6 +132,8 @@ pub(super) struct Translation<'a> {
     /// The number of the next line.
     next: u64,
     clock: Clock,
+    /// What completes the calls of Gemini CLI.
+    completion: Option<Completion>,
     rest: &'a RestLimit,
     skipped: Skipped,
 }
@@ -152,9 +155,15 @@ impl<'a> Translation<'a> {
             waiting: BTreeMap::new(),
             next: 0,
             clock: Clock::default(),
+            completion: None,
             rest,
             skipped: Skipped::default(),
         }
+    }
+
+    /// Completes calls by what the agent's session log has of them.
+    pub(super) fn completing(self, completion: Option<Completion>) -> Self {
+        Self { completion, ..self }
     }
 
     /// Translates until the connection and everything else is over. A slow reader of the batches slows only this down.
@@ -182,7 +191,7 @@ impl<'a> Translation<'a> {
             tokio::select! {
                 biased;
                 observed = self.observer.next(), if is_connected => match observed {
-                    Some(observed) => self.take(&observed, &mut into),
+                    Some(observed) => self.take(&observed, &mut into).await,
                     None => is_connected = false,
                 },
                 Some(said) = self.said.receiver.recv() => self.wait(said),
@@ -214,15 +223,30 @@ impl<'a> Translation<'a> {
     }
 
     /// One line, and those that are there already.
-    fn take(&mut self, first: &Observed, into: &mut Into<'_>) {
-        let (mut lines, mut bytes) = (1, self.translate(first, into));
+    async fn take(&mut self, first: &Observed, into: &mut Into<'_>) {
+        let (mut lines, mut bytes) = (1, self.completed(first, into).await);
         while lines < LINES && bytes < BYTES {
             let Some(observed) = ready(self.observer.next()).flatten() else {
                 return;
             };
             lines += 1;
-            bytes += self.translate(&observed, into);
+            bytes += self.completed(&observed, into).await;
         }
+    }
+
+    /// Translates a line with what the session log has of the call or the turn that it ends.
+    async fn completed(&mut self, observed: &Observed, into: &mut Into<'_>) -> usize {
+        if let Some(completion) = &mut self.completion {
+            for found in completion.before(&observed.traffic).await {
+                match found {
+                    Added::Entry(entry) => into.normalizer.session_log(&entry),
+                    Added::Note(message) => {
+                        into.note(DiagnosticKind::Notice, message, &now());
+                    }
+                }
+            }
+        }
+        self.translate(observed, into)
     }
 
     fn translate(&mut self, observed: &Observed, into: &mut Into<'_>) -> usize {

@@ -39,7 +39,11 @@ impl AcpNormalizer {
                 if self.handshake.is_of_drafts && result.get("stopReason").is_none() => {}
             "session/prompt" => {
                 self.end_message(out);
-                self.end_turn(&Prompted::of(result), decides, current, out);
+                let logged = self
+                    .logged
+                    .take_turn(self.stamp.session_id.as_ref(), &id.shown());
+                let prompted = Prompted::of(result);
+                self.end_turn(&prompted, logged.as_ref(), decides, current, out);
             }
             "session/set_mode" => {
                 if let Some(mode) = asked.detail {

@@ -4,13 +4,15 @@
 //! known it is told again; what is not new is not.
 
 use lapidary_json::{Kind, Token};
-use lapidary_vocab::content::ContentBlock;
+use lapidary_vocab::content::{ContentBlock, DiffBlock};
 use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation, ToolKind};
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::tool_call::{ToolCall, listed};
 
 use super::line::{Current, Extra};
 use super::{AcpNormalizer, content};
+use crate::completions::CallSummary;
+use crate::gemini::session_log::{self, LoggedCall};
 use crate::{Events, own, tools};
 
 /// How many pieces of content that come one by one are kept until the call is over.
@@ -34,6 +36,16 @@ pub(super) struct Call {
     is_over: bool,
     /// It was over once, whatever its status says since.
     has_ended: bool,
+    /// What Gemini CLI's session log has of it.
+    logged: Option<Logged>,
+}
+
+/// What a session log added to a call.
+#[derive(Debug, Clone, PartialEq)]
+struct Logged {
+    call: LoggedCall,
+    /// The arguments of the call are the log's.
+    has_input: bool,
 }
 
 /// When a call is heard of.
@@ -110,6 +122,19 @@ impl Call {
         self.has_ended |= self.is_over;
     }
 
+    /// Takes in what the session log has of it. Whatever the agent has sent itself stays.
+    fn complete(&mut self, logged: LoggedCall) {
+        let is_known = self.input.as_ref().is_some_and(|it| it.as_str() != "{}");
+        let has_input = !is_known && logged.input.is_some();
+        if has_input {
+            self.input.clone_from(&logged.input);
+        }
+        self.logged = Some(Logged {
+            call: logged,
+            has_input,
+        });
+    }
+
     /// How it ended, if it did. A word that nobody knows is progress.
     fn outcome(&self) -> Option<ToolCallStatus> {
         match self.status.as_ref()?.to_str().as_ref() {
@@ -145,14 +170,22 @@ impl Call {
         ended.has_ended && begins && (!self.is_invoked_as(ended) || shows_more())
     }
 
-    /// The tool's name: the agent's word for it, else what Gemini makes its ids of, else what there is.
+    /// The tool's name: the agent's word for it, else what Gemini makes its ids of, else the sort of tool. A title is none, but for the
+    /// first one where it is (opencode), or says, the name of a tool.
     pub(super) fn tool_name(&self) -> Text {
         let id = self.id.to_str();
         let in_id = id
             .split_once("__")
             .filter(|(name, rest)| !name.is_empty() && rest.starts_with(name))
             .map(|(name, _)| Text::from(name.to_owned()));
-        let names = [&self.name, &in_id, &self.title, &self.kind];
+        let is_tool = |title: &&Text| tools::kind(&title.to_str()) != ToolKind::Unclassified;
+        let title = self.title.as_ref().filter(is_tool);
+        let names = [
+            self.name.as_ref(),
+            in_id.as_ref(),
+            title,
+            self.kind.as_ref(),
+        ];
         let known = names.into_iter().flatten().find(|name| !name.is_empty());
         known.cloned().unwrap_or_else(|| Text::from("tool"))
     }
@@ -218,6 +251,9 @@ impl Call {
         }
         extra.extend(self.lines());
         extra.extend(self.meta.clone().map(|meta| ("acp.meta", meta)));
+        if self.logged.as_ref().is_some_and(|logged| logged.has_input) {
+            extra.push((session_log::DERIVED, Json::from_value(&["input"])));
+        }
         let body = Body::ToolInvocation(Box::new(ToolInvocation {
             call_id: self.id.clone(),
             tool_name: self.tool_name(),
@@ -240,24 +276,50 @@ impl Call {
         }
         extra.extend(self.lines());
         extra.extend(self.meta.clone().map(|meta| ("acp.meta", meta)));
-        let blocks: Vec<_> = items().map(|item| content::block(item, current)).collect();
-        let output = self.output.clone().or_else(|| match blocks.as_slice() {
+        let mut blocks: Vec<_> = items().map(|item| content::block(item, current)).collect();
+        let own = self.output.clone().or_else(|| match blocks.as_slice() {
             [] => self.answer_in_meta(),
-            _ if is_special => Some(match self.content.as_slice() {
+            _ if is_special => None,
+            blocks => said(blocks),
+        });
+        let logged = self.logged.as_ref().map(|logged| &logged.call);
+        let in_log = logged.and_then(|logged| logged.output.clone());
+        let response = logged.and_then(|logged| logged.response);
+        extra.extend(response.map(|it| (session_log::RESPONSE, Json::from_value(&it))));
+        let mut derived = Vec::new();
+        if let Some(diff) = logged.and_then(|logged| logged.diff.as_ref()) {
+            add_diff(&mut blocks, diff);
+            derived.push("content");
+        }
+        let output = match (own, in_log) {
+            (None, Some(in_log)) => {
+                derived.push("output");
+                Some(in_log)
+            }
+            (None, None) if is_special => Some(match self.content.as_slice() {
                 [single] => single.clone(),
                 several => Json::array(several.to_vec()),
             }),
-            blocks => said(blocks),
-        });
-        let body = Body::ToolCompletion(Box::new(ToolCompletion {
+            (own, _) => own,
+        };
+        if !derived.is_empty() {
+            extra.push((session_log::DERIVED, Json::from_value(&derived)));
+        }
+        let mut completion = ToolCompletion {
             call_id: self.id.clone(),
             is_error: status != ToolCallStatus::Completed,
             status,
             output,
             content: blocks,
             locations: self.paths(),
-        }));
-        (body, extra)
+            command: None,
+            command_output: None,
+            mutation: None,
+        };
+        let input = self.input.as_ref().map(Json::token);
+        let (tool, kind) = (self.tool_name(), self.tool_kind());
+        CallSummary::of(&tool, &kind, input, &completion.locations).complete(&mut completion);
+        (Body::ToolCompletion(Box::new(completion)), extra)
     }
 
     /// Lines of files, which our paths do not have.
@@ -291,6 +353,8 @@ impl AcpNormalizer {
         current: &mut Current<'_>,
         out: &mut Events,
     ) -> Option<Call> {
+        let announces_name =
+            moment == Moment::Announced && self.stamp.provider.as_str() == "opencode";
         let Some(id) = own::string(patch.tool_call_id) else {
             current.lacks("toolCallId", patch.tool_call_id);
             return None;
@@ -308,8 +372,16 @@ impl AcpNormalizer {
             (call, before) = (fresh(), None);
             call.patch(patch);
         }
+        if announces_name && before.is_none() && call.name.is_none() {
+            call.name.clone_from(&call.title);
+        }
         if moment == Moment::Asked && call.is_over {
             (call.status, call.is_over, before) = (None, false, None);
+        }
+        if call.is_over
+            && let Some(logged) = self.logged.take(session.as_ref(), &call.id.to_str())
+        {
+            call.complete(logged);
         }
         self.tell_call(before.as_ref(), &call, patch.is_nested, current, out);
         self.calls.open(&key, call.clone(), call.size());
@@ -407,6 +479,18 @@ fn name_in(meta: Token<'_>) -> Option<Token<'_>> {
         .get("claudeCode")
         .and_then(|claude| claude.get("toolName"));
     own::string(claude.or_else(|| meta.get("toolName")))
+}
+
+/// Adds a diff of the session log: as the unified form of the agent's own, else as a block.
+fn add_diff(blocks: &mut Vec<ContentBlock>, logged: &DiffBlock) {
+    let own = blocks.iter_mut().find_map(|block| match block {
+        ContentBlock::Diff(own) if own.path == logged.path => Some(own),
+        _ => None,
+    });
+    match own {
+        Some(own) => own.unified.clone_from(&logged.unified),
+        None => blocks.push(ContentBlock::Diff(logged.clone())),
+    }
 }
 
 /// The texts of a tool's content, as its output.

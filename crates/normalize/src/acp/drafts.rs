@@ -85,7 +85,7 @@ impl AcpNormalizer {
                 usage: state.usage,
                 meta: state.meta,
             };
-            return self.end_turn(&prompted, true, current, out);
+            return self.end_turn(&prompted, None, true, current, out);
         }
         let status = SessionState::from(word.string().unwrap_or_default().as_ref());
         self.state(status, None, current, out);

@@ -93,6 +93,9 @@ impl AcpNormalizer {
             output,
             content: Vec::new(),
             locations: asked.detail.clone().into_iter().collect(),
+            command: None,
+            command_output: None,
+            mutation: None,
         }));
         self.tell(body, Vec::new(), current, out);
     }

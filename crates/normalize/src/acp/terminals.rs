@@ -98,6 +98,9 @@ impl Terminal {
             output: output.map(|output| Json::from(&output)),
             content: vec![ContentBlock::Terminal(block)],
             locations: Vec::new(),
+            command: None,
+            command_output: None,
+            mutation: None,
         }))
     }
 }
@@ -166,6 +169,9 @@ impl AcpNormalizer {
             output: Some(Json::from(&message)),
             content: Vec::new(),
             locations: Vec::new(),
+            command: None,
+            command_output: None,
+            mutation: None,
         }));
         self.tell(body, Vec::new(), current, out);
     }

@@ -2,11 +2,12 @@
 
 use lapidary_json::{Kind, SharedToken, Token};
 use lapidary_vocab::event::{PermissionDenial, TextEvent, TextKind, TurnComplete};
-use lapidary_vocab::{Body, Number, Text};
+use lapidary_vocab::{Body, Json, Number, Text};
 use lapidary_wire::acp::results::Prompted;
 
 use super::line::{Current, Extra};
 use super::{AcpNormalizer, usage};
+use crate::gemini::session_log::{self, LoggedTurn};
 use crate::held::HeldTurn;
 use crate::{Events, Reported, own};
 
@@ -20,6 +21,10 @@ const CODES: &[(&str, &str)] = &[
     ("-32002", "resource_not_found"),
     ("-32800", "request_cancelled"),
 ];
+
+/// Gemini CLI (0.61) ends a turn with `end_turn` when the model's answers are blocked, malformed or thoughts only. Its session log does
+/// not say which of them it was.
+const UNANSWERED: &str = "the model gave no usable answer: Gemini CLI's session log has none to the last prompt or tool results";
 
 /// How a prompt was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +40,7 @@ impl AcpNormalizer {
     pub(super) fn end_turn(
         &mut self,
         prompted: &Prompted<'_>,
+        logged: Option<&LoggedTurn>,
         decides: bool,
         current: &mut Current<'_>,
         out: &mut Events,
@@ -57,15 +63,26 @@ impl AcpNormalizer {
         let mut extra = Vec::new();
         self.account(prompted, &mut turn, &mut extra, current);
         turn.permission_denials = self.end_denials(decides);
-        if decides {
-            self.decided(
-                turn.is_error,
-                Reported {
-                    status: word.into_owned(),
-                    is_unasked: turn.usage.as_ref().is_some_and(usage::is_nothing),
+        let mut reported = Reported {
+            status: word.into_owned(),
+            is_unasked: turn.usage.as_ref().is_some_and(usage::is_nothing),
+            ..Reported::default()
+        };
+        if let Some(logged) = logged {
+            add_counts(logged, &mut turn, &mut extra);
+            if logged.is_unanswered && !turn.is_error {
+                let message = Text::from(UNANSWERED);
+                turn.is_error = true;
+                turn.errors.push(message.clone());
+                reported = Reported {
+                    status: "error".to_owned(),
+                    message: Some(message),
                     ..Reported::default()
-                },
-            );
+                };
+            }
+        }
+        if decides {
+            self.decided(turn.is_error, reported);
         }
         self.tell(Body::TurnComplete(Box::new(turn)), extra, current, out);
         self.turn_is_over();
@@ -170,6 +187,23 @@ impl AcpNormalizer {
         let session = self.sessions.of(self.stamp.session_id.as_ref());
         session.prompts = session.prompts.saturating_sub(1);
         session.is_cancelled &= session.prompts > 0;
+    }
+}
+
+/// Adds the counts that only the session log has.
+fn add_counts(logged: &LoggedTurn, turn: &mut TurnComplete, extra: &mut Extra) {
+    let Some(usage) = &mut turn.usage else { return };
+    let mut derived = Vec::new();
+    if usage.cache_read_tokens.is_none() && logged.cached.is_some() {
+        usage.cache_read_tokens.clone_from(&logged.cached);
+        derived.push("usage.cacheReadTokens");
+    }
+    if usage.total_tokens.is_none() && logged.total.is_some() {
+        usage.total_tokens.clone_from(&logged.total);
+        derived.push("usage.totalTokens");
+    }
+    if !derived.is_empty() {
+        extra.push((session_log::DERIVED, Json::from_value(&derived)));
     }
 }
 

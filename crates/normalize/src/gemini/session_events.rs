@@ -14,6 +14,7 @@ use lapidary_wire::gemini::session::{
 };
 
 use super::session_messages::{content_text, is_error, is_image, thought_text};
+use crate::completions::CallSummary;
 use crate::own::{self, string};
 use crate::raw::Raw;
 use crate::stamp::Stamp;
@@ -209,11 +210,13 @@ impl Session<'_> {
             locations: locations.clone(),
             model,
         };
+        let (tool, kind) = (&invocation.tool_name, &invocation.kind);
+        let summary = CallSummary::of(tool, kind, args, &locations);
         self.emit(Body::ToolInvocation(Box::new(invocation)), current);
         if let Some((status, result)) = ended(call) {
             let began = self.stamp.timestamp.clone();
             self.at(call.timestamp, current);
-            let completion = ToolCompletion {
+            let mut completion = ToolCompletion {
                 call_id,
                 is_error: is_error(call, result.as_ref()),
                 status,
@@ -224,7 +227,11 @@ impl Session<'_> {
                     .into_iter()
                     .collect(),
                 locations,
+                command: None,
+                command_output: None,
+                mutation: None,
             };
+            summary.complete(&mut completion);
             self.emit(Body::ToolCompletion(Box::new(completion)), current);
             self.stamp.timestamp = began;
         }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_vocab::content::ContentBlock;
 use lapidary_vocab::event::{
     DiagnosticKind, Provider, RunEnd, SessionInit, SessionState, SessionStatus, StreamDelta,
     StreamDeltaKind, TextEvent, TextKind, ToolCallStatus, ToolCompletion, ToolInvocation,
@@ -24,7 +25,9 @@ use lapidary_wire::lines::Line;
 use self::line::{Current, Flaw};
 use self::odd::Reported;
 use super::output::{Noise, Output};
+use super::session_log::{self, LoggedCall, LoggedCalls};
 use super::turn;
+use crate::completions::CallSummary;
 use crate::held::HeldTurn;
 use crate::joined::JoinedText;
 use crate::pending::Pending;
@@ -39,8 +42,8 @@ pub struct StreamNormalizer {
     deltas: Deltas,
     /// The answer that is being joined, unless deltas are passed on alone.
     joined: Option<JoinedAnswer>,
-    /// The files that calls concern, until their results come.
-    calls: Pending<Vec<Text>>,
+    /// What calls do, until their results come.
+    calls: Pending<CallSummary>,
     verdict: Verdict,
     denials: Denials,
     on_denied: OnDenied,
@@ -48,6 +51,9 @@ pub struct StreamNormalizer {
     /// True once the model has said or called anything.
     has_spoken: bool,
     reported: Reported,
+    /// What the session log has of calls that are under way.
+    logged: LoggedCalls,
+    directory: Option<Arc<str>>,
     holds_failure: bool,
     held: Option<HeldTurn>,
 }
@@ -73,9 +79,16 @@ impl StreamNormalizer {
             is_planning: options.is_planning,
             has_spoken: false,
             reported: Reported::default(),
+            logged: LoggedCalls::default(),
+            directory: options.directory.clone(),
             holds_failure: false,
             held: None,
         }
+    }
+
+    /// Takes in an entry of the session log ([`session_log`](super::session_log)), before the line that ends the call.
+    pub fn session_log(&mut self, entry: &str) {
+        self.logged.push(entry);
     }
 
     /// Translates one line. `received` is when it came, for lines that do not say so themselves.
@@ -153,6 +166,7 @@ impl StreamNormalizer {
             }
         }
         self.calls = Pending::default();
+        self.logged = LoggedCalls::default();
         self.verdict = Verdict::default();
         self.denials = Denials::default();
         self.has_spoken = false;
@@ -302,6 +316,10 @@ impl StreamNormalizer {
         Ok(Body::SessionInit(Box::new(SessionInit {
             model: model.map(|model| current.text(model)),
             permission_mode: self.is_planning.then(|| Text::from("plan")),
+            cwd: self
+                .directory
+                .as_deref()
+                .map(|it| Text::from(it.to_owned())),
             ..SessionInit::default()
         })))
     }
@@ -364,13 +382,15 @@ impl StreamNormalizer {
         let tool_name = current.required("tool_name", call.tool_name)?;
         let input = current.optional("parameters", call.parameters, Kind::Object);
         let name = tool_name.to_str();
+        let kind = tools::kind(&name);
         let locations = tools::locations(&name, input);
         if let Some(id) = call.tool_id {
-            let size = locations.iter().map(Text::size).sum();
-            self.calls.open(id.as_str(), locations.clone(), size);
+            let summary = CallSummary::of(&tool_name, &kind, input, &locations);
+            let size = summary.size();
+            self.calls.open(id.as_str(), summary, size);
         }
         Ok(Body::ToolInvocation(Box::new(ToolInvocation {
-            kind: tools::kind(&name),
+            kind,
             call_id,
             input: input.map_or_else(Json::empty_object, |input| current.json(input)),
             parent_call_id: None,
@@ -388,8 +408,8 @@ impl StreamNormalizer {
     ) -> Result<Body, Flaw> {
         let call_id = current.required("tool_id", result.tool_id)?;
         let status = current.required("status", result.status)?;
-        let locations = result.tool_id.and_then(|id| self.calls.close(id.as_str()));
-        if locations.is_none() {
+        let call = result.tool_id.and_then(|id| self.calls.close(id.as_str()));
+        if call.is_none() {
             let id = call_id.to_str();
             let message = format!(
                 "a result for `{}`, which was never called",
@@ -406,7 +426,16 @@ impl StreamNormalizer {
             .and_then(Token::non_null);
         let output = result.output.and_then(Token::non_null);
         let output = output.filter(|output| !output.is("")).or(said).or(output);
-        Ok(Body::ToolCompletion(Box::new(ToolCompletion {
+        let output = output.map(|output| current.json(output));
+        let logged = self
+            .logged
+            .take(self.stamp.session_id.as_ref(), &call_id.to_str());
+        let (output, content) = match logged {
+            Some(logged) => completed(output, logged, current),
+            None => (output, Vec::new()),
+        };
+        let call = call.unwrap_or_default();
+        let mut completion = ToolCompletion {
             call_id,
             status: match status.to_str().as_ref() {
                 "success" => ToolCallStatus::Completed, // also for calls the user cancelled: the stream does not tell them apart
@@ -414,10 +443,15 @@ impl StreamNormalizer {
                 other => ToolCallStatus::Other(other.to_owned()),
             },
             is_error: status != *"success",
-            output: output.map(|output| current.json(output)),
-            content: Vec::new(),
-            locations: locations.unwrap_or_default(),
-        })))
+            output,
+            content,
+            locations: call.locations.clone(),
+            command: None,
+            command_output: None,
+            mutation: None,
+        };
+        call.complete(&mut completion);
+        Ok(Body::ToolCompletion(Box::new(completion)))
     }
 
     fn notice(&mut self, notice: &Notice<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
@@ -474,6 +508,42 @@ impl StreamNormalizer {
         }
         Ok(Body::TurnComplete(Box::new(turn)))
     }
+}
+
+/// What the stream has of a result, and what only the session log has.
+fn completed(
+    output: Option<Json>,
+    logged: LoggedCall,
+    current: &mut Current<'_>,
+) -> (Option<Json>, Vec<ContentBlock>) {
+    let mut derived = Vec::new();
+    let content: Vec<_> = logged.diff.map(ContentBlock::Diff).into_iter().collect();
+    if !content.is_empty() {
+        derived.push("content");
+    }
+    let is_said = output
+        .as_ref()
+        .is_some_and(|output| output.as_str() != "\"\"");
+    let output = match logged.output {
+        Some(logged) if !is_said => {
+            derived.push("output");
+            Some(logged)
+        }
+        _ => output,
+    };
+    if let Some(response) = logged.response {
+        let response = Json::from_value(&response);
+        current
+            .extensions
+            .push((session_log::RESPONSE.to_owned(), response));
+    }
+    if !derived.is_empty() {
+        let derived = Json::from_value(&derived);
+        current
+            .extensions
+            .push((session_log::DERIVED.to_owned(), derived));
+    }
+    (output, content)
 }
 
 /// True for a chunk of the assistant's answer.

@@ -2,9 +2,9 @@
 
 use lapidary_vocab::Cause;
 
+use super::Ending;
 use super::hints::{of_any_agent, of_turn_limit};
 use super::words::fatal_error;
-use super::{Ending, ended};
 
 /// How the agent was run, and which it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ fn of_gemini(cause: &Cause, ending: &Ending) -> Option<String> {
 }
 
 fn of_anyone(ending: &Ending) -> Option<String> {
-    let how = format!("{} before it answered", ended(ending)?);
+    let how = format!("{} before it answered", ending.described()?);
     let stderr = ending.stderr.trim();
     Some(if stderr.is_empty() {
         how

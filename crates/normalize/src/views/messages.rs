@@ -1,7 +1,8 @@
 //! Events → messages: one for each prompt and for each response of the model.
 //!
 //! A response is a text and the tool calls that follow it; the next text or call after a tool result begins a new one, which is
-//! how Gemini's session files split them too.
+//! how Gemini's session files split them too. Over ACP Gemini CLI tells the result of a call before the next call of the same response:
+//! such calls are put together again by the number of the response that the session log gives them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use lapidary_vocab::event::{
 use lapidary_vocab::message::{Content, Message, MessageBlock, Role};
 use lapidary_vocab::{ArrayBuilder, Body, Event, Json, Text, TextBuilder};
 
-use crate::{time, tools};
+use crate::gemini::session_log;
+use crate::{completions, own, time, tools};
 
 /// How many messages may wait for a tool's result. Real runs have one or two; behind a call that nobody ever answers, later
 /// messages are not held back for ever, and a result that comes too late is counted.
@@ -50,6 +52,8 @@ struct Draft {
     unanswered: usize,
     /// The next word of the assistant begins another message.
     is_closed: bool,
+    /// The number of the model's response, where it is known.
+    response: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -64,6 +68,12 @@ impl Draft {
         if let Some(raw) = &event.base.raw {
             self.original.push(raw);
         }
+    }
+
+    /// True for calls without a word.
+    fn has_only_calls(&self) -> bool {
+        let is_silent = self.text.size() == 2; // the quotes
+        !self.calls.is_empty() && self.thinking.is_empty() && is_silent
     }
 
     fn into_message(self) -> Message {
@@ -211,18 +221,46 @@ impl MessageFold {
         };
         draft.calls[call].result = Some(ToolResultBlock {
             tool_use_id: result.call_id.clone(),
-            content: Some(
-                result
-                    .output
-                    .clone()
-                    .unwrap_or_else(|| Json::from(&Text::default())),
-            ),
+            content: Some(completions::claude_content(result)),
             is_error: Some(result.is_error),
         });
         draft.unanswered -= 1;
         draft.keep(event);
         draft.is_closed = true;
+        let response = event.base.extensions.get(session_log::RESPONSE);
+        let response = response.and_then(|response| response.token().u64());
+        draft.response = draft.response.or(response);
         self.waiting.remove(&*result.call_id.to_str());
+        self.put_together();
+    }
+
+    /// Adds the newest message to the one before it, if it only goes on with the calls of the same response.
+    fn put_together(&mut self) {
+        let Some(newest) = self.open.pop_back() else {
+            return;
+        };
+        let is_more_of = |before: &&mut Draft| {
+            newest.has_only_calls()
+                && newest.response.is_some()
+                && before.response == newest.response
+        };
+        let Some(before) = self.open.back_mut().filter(is_more_of) else {
+            self.open.push_back(newest);
+            return;
+        };
+        self.count -= 1;
+        let first = before.calls.len();
+        for (place, call) in newest.calls.into_iter().enumerate() {
+            if call.result.is_none() {
+                let waiting = (before.number, first + place);
+                self.waiting.insert(call.block.id.to_string(), waiting);
+            }
+            before.calls.push(call);
+        }
+        before.unanswered += newest.unanswered;
+        for line in newest.original.finish().token().elements() {
+            before.original.push(&own::json(line));
+        }
     }
 
     /// The message and the place in it of a call that waits for its result.
@@ -238,11 +276,21 @@ impl MessageFold {
         let mut messages = Vec::new();
         while self.open.len() > 1
             && let Some(oldest) = self.open.front()
+            && !self.may_go_on(oldest)
             && (oldest.unanswered == 0 || self.open.len() > MOST_OPEN)
         {
             messages.extend(self.open.pop_front().map(Draft::into_message));
         }
         messages
+    }
+
+    /// True if the only message behind this one may turn out to belong to it.
+    fn may_go_on(&self, oldest: &Draft) -> bool {
+        let is_undecided =
+            |newest: &Draft| newest.has_only_calls() && newest.unanswered == newest.calls.len();
+        oldest.response.is_some()
+            && self.open.len() == 2
+            && self.open.back().is_some_and(is_undecided)
     }
 
     fn draft(&mut self, role: Role, event: &Event) -> Draft {
@@ -265,6 +313,7 @@ impl MessageFold {
             original: ArrayBuilder::default(),
             unanswered: 0,
             is_closed: false,
+            response: None,
         }
     }
 }

@@ -28,6 +28,8 @@ pub struct ResultFold {
     /// The message that is being joined.
     text: TextBuilder,
     denials: Denials,
+    /// Where the agent works: files in it are named from there.
+    directory: Option<String>,
     /// Files that a call would write, until its result says whether it did.
     writes: Pending<String>,
     files: Vec<String>,
@@ -46,6 +48,10 @@ impl ResultFold {
         }
         self.denials.push(event);
         match &event.body {
+            Body::SessionInit(init) => {
+                let directory = init.cwd.as_ref().map(Text::to_string);
+                self.directory = directory.or(self.directory.take());
+            }
             // What was said in an earlier run, or outside a turn, is not this one's answer.
             Body::StreamDelta(_) | Body::Text(_) if is_beside(event) => {}
             Body::StreamDelta(delta) if delta.kind == StreamDeltaKind::Text => {
@@ -211,10 +217,20 @@ impl ResultFold {
     }
 
     fn wrote(&mut self, path: String) {
+        let path = match self.directory.as_deref().and_then(|it| below(&path, it)) {
+            Some(inside) => inside.to_owned(),
+            None => path,
+        };
         if !self.files.contains(&path) {
             self.files.push(path);
         }
     }
+}
+
+/// A path as seen from a directory that it is in.
+fn below<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
+    let inside = path.strip_prefix(directory.trim_end_matches('/'))?;
+    inside.strip_prefix('/').filter(|inside| !inside.is_empty())
 }
 
 /// Said beside the turn that the result is about.

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use lapidary_vocab::event::{
-    Diagnostic, DiagnosticKind, RunEnd, SessionStatus, StreamDeltaKind, TextKind, ToolCompletion,
-    ToolInvocation, TurnComplete,
+    DiagnosticKind, RunEnd, SessionState, SessionStatus, StreamDeltaKind, TextKind, ToolCompletion,
+    ToolInvocation, ToolKind, TurnComplete,
 };
 use lapidary_vocab::runtime::{
     Category, OutputProduced, OutputStream, RuntimeBase, RuntimeBody, RuntimeEvent, SCHEMA,
@@ -16,9 +16,9 @@ use lapidary_vocab::runtime::{
 };
 use lapidary_vocab::{Body, Cause, Event, Json, Number, Text};
 
-use crate::own::{string, text};
+use crate::completions::CallSummary;
 use crate::pending::Pending;
-use crate::tools;
+use crate::{completions, tools, unified_diff};
 
 /// Folds events into runtime events.
 #[derive(Debug)]
@@ -29,14 +29,30 @@ pub struct RuntimeFold {
     calls: Pending<OpenCall>,
     /// The turn's end is held back until the run's: only then is it known whether the exit code agrees.
     ended: Option<TurnComplete>,
+    skipped: u64,
 }
 
 #[derive(Debug)]
 struct OpenCall {
     tool: Text,
+    kind: ToolKind,
     command: Option<Text>,
     path: Option<Text>,
     arguments: Json,
+    id: Text,
+    /// Its request was told.
+    is_told: bool,
+}
+
+impl OpenCall {
+    fn request(&self) -> RuntimeBody {
+        RuntimeBody::ToolCallRequested(ToolCallRequested {
+            call_id: self.id.clone(),
+            tool: self.tool.clone(),
+            category: tools::category(&self.tool.to_str()),
+            arguments: self.arguments.clone(),
+        })
+    }
 }
 
 /// What an event of ours becomes, with the event it came from.
@@ -51,7 +67,13 @@ impl RuntimeFold {
             turn: 1,
             calls: Pending::default(),
             ended: None,
+            skipped: 0,
         }
+    }
+
+    /// How many events had no place here: lines that could not be read.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     /// Takes in an event and gives back what it means to an orchestrator.
@@ -73,18 +95,33 @@ impl RuntimeFold {
                 .map(|text| said(text, false))
                 .collect(),
             Body::Text(text) if text.kind == TextKind::Text => vec![said(&text.text, true)],
-            Body::ToolInvocation(call) => self.requested(call),
+            Body::ToolInvocation(call) => self.requested(call, event),
             Body::ToolCompletion(result) => self.produced(result, event),
-            Body::SessionStatus(status) => vec![task_status(status, event)],
-            Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => {
+            // That a session is resumed or a turn interrupted is the client's word.
+            Body::SessionStatus(status)
+                if matches!(
+                    status.status,
+                    SessionState::Resuming | SessionState::Interrupted
+                ) =>
+            {
                 Vec::new()
             }
-            Body::Diagnostic(diagnostic) => vec![unread(diagnostic)],
+            Body::SessionStatus(status) => vec![task_status(status, event)],
+            Body::Diagnostic(diagnostic) => {
+                self.skipped += u64::from(is_unread(&diagnostic.kind));
+                Vec::new()
+            }
             Body::TurnComplete(turn) => {
                 self.ended = Some((**turn).clone());
-                usage(turn).into_iter().collect()
+                let mut bodies = self.requests_left();
+                bodies.extend(usage(turn));
+                bodies
             }
-            Body::RunEnd(end) => vec![self.run_end(end)],
+            Body::RunEnd(end) => {
+                let mut bodies = self.requests_left();
+                bodies.push(self.run_end(end));
+                bodies
+            }
             _ => Vec::new(),
         };
         self.stamp(bodies, event, true, &mut out);
@@ -116,56 +153,76 @@ impl RuntimeFold {
         }
     }
 
-    fn requested(&mut self, call: &ToolInvocation) -> Produced {
-        let name = call.tool_name.to_str();
-        let category = tools::category(&name);
-        let command = (category == Some(Category::Command))
-            .then(|| call.input.token().get("command"))
-            .flatten();
-        let open = OpenCall {
-            tool: call.tool_name.detached(),
-            command: string(command).map(text),
-            path: call.locations.first().map(Text::detached),
+    /// Over ACP a call is told again whenever more is known about it; only its arguments matter here. Agents announce a call without
+    /// them: its request is held back until they come, or the call ends.
+    fn requested(&mut self, call: &ToolInvocation, event: &Event) -> Produced {
+        let CallSummary {
+            tool,
+            command,
+            locations,
+            ..
+        } = CallSummary::of(
+            &call.tool_name,
+            &call.kind,
+            Some(call.input.token()),
+            &call.locations,
+        );
+        let mut open = OpenCall {
+            tool,
+            kind: call.kind.clone(),
+            command,
+            path: locations.into_iter().next(),
             arguments: call.input.detached(),
+            id: call.call_id.detached(),
+            is_told: true,
         };
-        // Over ACP a call is told again whenever more is known about it; only its arguments matter here.
         let id = call.call_id.to_str();
         let before = self.calls.close(&id);
-        let is_known = before
+        let was_told = before.as_ref().is_some_and(|before| before.is_told);
+        let is_same = before
             .is_some_and(|before| before.tool == open.tool && before.arguments == open.arguments);
+        let is_over_acp = event.base.extensions.contains_key("acp.status");
+        let is_held_back = !was_told && is_over_acp && open.arguments.as_str() == "{}";
+        open.is_told = !is_held_back;
+        let request = (open.is_told && !(was_told && is_same)).then(|| open.request());
         let texts = [Some(&open.tool), open.command.as_ref(), open.path.as_ref()];
         let size = texts.into_iter().flatten().map(Text::size).sum::<usize>();
         let size = size + open.arguments.as_str().len();
         self.calls.open(&id, open, size);
-        if is_known {
-            return Vec::new();
-        }
-        vec![RuntimeBody::ToolCallRequested(ToolCallRequested {
-            call_id: call.call_id.clone(),
-            tool: call.tool_name.clone(),
-            category,
-            arguments: call.input.clone(),
-        })]
+        request.into_iter().collect()
+    }
+
+    /// Requests that are held back, of calls that do not end.
+    fn requests_left(&mut self) -> Produced {
+        let left = self.calls.close_all(|call| !call.is_told);
+        left.iter().map(OpenCall::request).collect()
     }
 
     fn produced(&mut self, result: &ToolCompletion, event: &Event) -> Produced {
         let call = self.calls.close(&result.call_id.to_str());
+        let mut bodies: Vec<_> = call
+            .as_ref()
+            .filter(|call| !call.is_told)
+            .map(OpenCall::request)
+            .into_iter()
+            .collect();
         let category = call
             .as_ref()
             .and_then(|call| tools::category(&call.tool.to_str()));
-        let output = result.output.as_ref().map(Json::to_text);
-        let stream = match category {
-            Some(Category::Command) => OutputStream::Command,
-            Some(Category::FileWrite) => OutputStream::Mutation,
-            _ => OutputStream::Tool,
-        };
+        let output = completions::text(result);
+        let stream = stream_of(category.as_ref(), call.as_ref().map(|call| &call.kind));
         // Edits carry no output, so what happened is said in our own words.
         let summary = (stream == OutputStream::Mutation
             && output.as_ref().is_none_or(Text::is_empty))
         .then(|| mutation(call.as_ref(), result));
-        let output_json = result.output.as_ref().filter(|_| may_hold_diff(&stream));
-        let diff = output_json.and_then(unified_diff);
-        let mut bodies = vec![RuntimeBody::OutputProduced(OutputProduced {
+        let shown = unified_diff::of_blocks(&result.content).filter(|_| !result.is_error);
+        let is_derived = shown.is_none();
+        let found = || {
+            let output = result.output.as_ref().filter(|_| has_diffs(&stream))?;
+            diff_in(output, result)
+        };
+        let diff = shown.or_else(found);
+        bodies.push(RuntimeBody::OutputProduced(OutputProduced {
             stream,
             derived: summary.is_some(),
             text: summary.or(output).unwrap_or_default(),
@@ -176,11 +233,11 @@ impl RuntimeFold {
             category,
             status: Some(result.status.as_str().to_owned().into()),
             error: event.base.extensions.get("gemini.error").cloned(),
-        })];
+        }));
         bodies.extend(diff.map(|diff| {
             RuntimeBody::TurnDiffUpdated(TurnDiffUpdated {
                 diff,
-                derived: true,
+                derived: is_derived,
                 call_id: Some(result.call_id.clone()),
             })
         }));
@@ -206,28 +263,35 @@ impl RuntimeFold {
     }
 }
 
-/// True if the text is a unified diff: a `diff --git` header and a hunk.
-///
-/// ```
-/// use lapidary_normalize::views::runtime::is_unified_diff;
-/// assert!(is_unified_diff("diff --git a/f b/f\n@@ -1 +1 @@\n-a\n+b\n"));
-/// assert!(!is_unified_diff("mentions diff --git but has no hunk"));
-/// ```
-pub fn is_unified_diff(text: &str) -> bool {
-    text.contains("diff --git ") && text.contains("\n@@ ")
+/// Whose output a call's is: by the category of its tool, else by its kind.
+fn stream_of(category: Option<&Category>, kind: Option<&ToolKind>) -> OutputStream {
+    match (category, kind) {
+        (Some(Category::Command), _) | (None, Some(ToolKind::Execute)) => OutputStream::Command,
+        (Some(Category::FileWrite), _) | (None, Some(ToolKind::Edit)) => OutputStream::Mutation,
+        _ => OutputStream::Tool,
+    }
 }
 
 /// The diff in an output. Looked for in the token first: most outputs are none, and large ones are not decoded for nothing.
-fn unified_diff(output: &Json) -> Option<Text> {
-    if !output.as_str().contains("diff --git ") {
+fn diff_in(output: &Json, result: &ToolCompletion) -> Option<Text> {
+    if !unified_diff::may_hold_diff(output.as_str()) {
         return None;
     }
-    let text = output.to_display();
-    is_unified_diff(&text).then(|| text.trim().to_owned().into())
+    let text = completions::text(result)?;
+    let text = text.to_str();
+    unified_diff::is_unified_diff(&text).then(|| text.trim().to_owned().into())
 }
 
-fn may_hold_diff(stream: &OutputStream) -> bool {
+fn has_diffs(stream: &OutputStream) -> bool {
     matches!(stream, OutputStream::Command | OutputStream::Mutation)
+}
+
+/// True for lines of the agent's that could not be read. What we remark ourselves is no loss.
+fn is_unread(kind: &DiagnosticKind) -> bool {
+    !matches!(
+        kind,
+        DiagnosticKind::Protocol | DiagnosticKind::Notice | DiagnosticKind::Retry
+    )
 }
 
 fn said(text: &Text, snapshot: bool) -> RuntimeBody {
@@ -268,13 +332,6 @@ fn task_status(status: &SessionStatus, event: &Event) -> RuntimeBody {
             )
             .into(),
         text: status.message.clone().unwrap_or_default(),
-    })
-}
-
-fn unread(diagnostic: &Diagnostic) -> RuntimeBody {
-    RuntimeBody::TaskStatus(TaskStatus {
-        status_type: "diagnostic".into(),
-        text: diagnostic.message.clone().into(),
     })
 }
 

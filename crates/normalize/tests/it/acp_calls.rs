@@ -22,7 +22,7 @@ fn a_call_is_an_invocation_with_its_kind_input_and_places() {
         assert_eq!(
             acp_turn(&[&call.to_string()]),
             [
-                json!({"event": "tool_invocation", "callId": "c", "toolName": "Reading", "kind": "read", "title": "Reading", "input": {"path": "/a.rs"}, "locations": ["/a.rs"], "extensions": {"acp.status": "pending"}})
+                json!({"event": "tool_invocation", "callId": "c", "toolName": "read", "kind": "read", "title": "Reading", "input": {"path": "/a.rs"}, "locations": ["/a.rs"], "extensions": {"acp.status": "pending"}})
             ]
         );
     }
@@ -35,7 +35,7 @@ fn a_call_that_is_first_heard_of_when_it_is_over_is_invoked_and_completed() {
     assert_eq!(
         acp_turn(&[update]),
         [
-            json!({"event": "tool_invocation", "callId": "c", "toolName": "List", "kind": "search", "title": "List", "input": {}, "extensions": {"acp.status": "completed", "acp.nonStandardShape": true}}),
+            json!({"event": "tool_invocation", "callId": "c", "toolName": "search", "kind": "search", "title": "List", "input": {}, "extensions": {"acp.status": "completed", "acp.nonStandardShape": true}}),
             json!({"event": "tool_completion", "callId": "c", "status": "completed", "output": "a.rs", "content": [{"type": "text", "text": "a.rs"}]}),
         ]
     );
@@ -73,9 +73,9 @@ fn a_permission_request_brings_the_call_that_nobody_announced() {
     assert_eq!(
         told[1..4],
         [
-            json!({"event": "tool_invocation", "callId": "c", "toolName": "Run tests", "kind": "execute", "title": "Run tests", "input": {"command": "npm test"}}),
-            json!({"event": "permission_request", "requestId": "r-1", "toolName": "Run tests", "toolKind": "execute", "toolInput": {"command": "npm test"}, "toolUseId": "c", "title": "Run tests", "command": "npm test", "options": [{"id": "a", "name": "Allow", "kind": "allow_once"}]}),
-            json!({"event": "permission_decision", "requestId": "r-1", "toolUseId": "c", "toolName": "Run tests", "toolKind": "execute", "toolInput": {"command": "npm test"}, "command": "npm test", "options": [{"id": "a", "name": "Allow", "kind": "allow_once"}], "decision": "allowed", "optionId": "a"}),
+            json!({"event": "tool_invocation", "callId": "c", "toolName": "execute", "kind": "execute", "title": "Run tests", "input": {"command": "npm test"}}),
+            json!({"event": "permission_request", "requestId": "r-1", "toolName": "execute", "toolKind": "execute", "toolInput": {"command": "npm test"}, "toolUseId": "c", "title": "Run tests", "command": "npm test", "options": [{"id": "a", "name": "Allow", "kind": "allow_once"}]}),
+            json!({"event": "permission_decision", "requestId": "r-1", "toolUseId": "c", "toolName": "execute", "toolKind": "execute", "toolInput": {"command": "npm test"}, "command": "npm test", "options": [{"id": "a", "name": "Allow", "kind": "allow_once"}], "decision": "allowed", "optionId": "a"}),
         ]
     );
 }

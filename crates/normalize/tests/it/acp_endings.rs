@@ -364,6 +364,10 @@ fn a_program_that_does_not_speak_acp_is_told_so() {
         assert_eq!(end.message.unwrap().to_str(), message);
         assert!(end.hint.unwrap().contains("--acp"));
     }
+    // `echo` prints nothing but the end of a line.
+    let end = judged(Provider::Acp, &[INITIALIZE, "< "], &exited(0));
+    assert_eq!(end.cause, Cause::NoResult);
+    assert!(end.hint.unwrap().contains("--acp"));
     // An agent that greets us may print what it likes.
     let greeted = [
         INITIALIZE,

@@ -207,7 +207,6 @@ fn tool_kinds_are_an_exact_table() {
                 "read_file ",
                 "my_read_file",
                 "xmcp_a",
-                "activate_skill",
             ],
         ),
     ] {

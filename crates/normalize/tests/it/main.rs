@@ -13,6 +13,7 @@ mod acp_endings;
 mod acp_properties;
 mod acp_turns;
 mod bad_input;
+mod completed_calls;
 mod deltas;
 mod denials;
 mod history;

@@ -86,7 +86,7 @@ pub struct SessionInit {
     /// How hard the model is asked to think. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<Text>,
-    /// The agent's working directory. Upstream.
+    /// The agent's working directory. Upstream over ACP; derived for Gemini CLI's stream-json, from where it was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<Text>,
     /// Names of the tools the model may call. Upstream.
@@ -210,7 +210,7 @@ pub struct ToolCompletion {
     pub call_id: Text,
     /// How it ended. Derived from the agent's word: `success` is completed (also for calls the user cancelled: Gemini's stream does not tell them apart), `error` is failed.
     pub status: ToolCallStatus,
-    /// What came back: text for display in a stream, what the model saw in a session file; else the error's message. Upstream.
+    /// What came back: text for display in a stream, what the model saw in a session file, which also completes a stream; else the error's message. Upstream.
     #[serde(
         default,
         deserialize_with = "crate::json::present",
@@ -226,6 +226,15 @@ pub struct ToolCompletion {
     /// Files and folders it concerned. Derived from the arguments of the call, or the agent's own over ACP.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<Text>,
+    /// The command that was run, if the call ran one. Its output is `commandOutput`, else `output`. Derived from the arguments of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Text>,
+    /// What the command printed, where `output` is not just that. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_output: Option<Text>,
+    /// What became of a file, in one line: `replace a.txt: completed`. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutation: Option<Text>,
 }
 
 /// A sub-agent starts.

@@ -203,6 +203,9 @@ pub(crate) fn events() -> Vec<Event> {
             is_error: true,
             content: content_blocks(),
             locations: vec![text("a.txt")],
+            command: Some(text("cat a.txt")),
+            command_output: Some(text("no such file")),
+            mutation: Some(text("replace a.txt: failed")),
         })),
         Body::SubagentSpawn(SubagentSpawn {
             call_id: text("call-2"),

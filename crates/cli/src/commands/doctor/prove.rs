@@ -5,6 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use lapidary::drive::agents::gemini;
+use lapidary::drive::config::TransportChoice;
 use lapidary::drive::detect::{self, Environment};
 use lapidary::drive::process::{self, Supervisor};
 use lapidary::vocab::doctor::{Check, CheckName, CheckState};
@@ -49,6 +51,7 @@ pub(super) async fn prove(
     let proofs = Proofs {
         world,
         id: name.to_string_lossy().into_owned(),
+        speaks_acp: gemini::speaks_acp(found.version.as_ref()),
     };
     if !proofs.streaming(report).await? {
         return Ok(());
@@ -61,6 +64,7 @@ pub(super) async fn prove(
 struct Proofs<'a> {
     world: World<'a>,
     id: String,
+    speaks_acp: bool,
 }
 
 impl Proofs<'_> {
@@ -84,30 +88,47 @@ impl Proofs<'_> {
         Ok(true)
     }
 
+    /// Over each transport that a run may take.
     async fn tool(&self, report: &mut Report<'_>) -> Result<(), Failure> {
-        let command = json!({ "command": "printf '%s-%s' lapidary 42" });
-        let script = Script::new()
-            .stream(Turn::call("run_shell_command", command))
-            .stream("Done.");
-        let seen = self.play("tool", script, Cancel::Never).await?;
-        let answered = seen.first(|body| match body {
-            Body::ToolCompletion(tool) => {
-                let output = tool.output.as_ref();
-                output.is_some_and(|output| output.as_str().contains("lapidary-42"))
+        let name = CheckName::ProveTool;
+        let mut took = Duration::ZERO;
+        for (transport, over) in self.transports() {
+            let command = json!({ "command": "printf '%s-%s' lapidary 42" });
+            let script = Script::new()
+                .stream(Turn::call("run_shell_command", command))
+                .stream("Done.");
+            let run = format!("tool-{over}");
+            let seen = self.play_over(transport, &run, script, Cancel::Never);
+            let seen = seen.await?;
+            let answered = seen.first(|body| match body {
+                Body::ToolCompletion(tool) => {
+                    let output = tool.output.as_ref();
+                    output.is_some_and(|output| output.as_str().contains("lapidary-42"))
+                }
+                _ => false,
+            });
+            if answered.is_none() || seen.cause() != Some(&Cause::EndTurn) {
+                let what = format!("the output of a tool was not seen over {over}");
+                report.tell(seen.failure(name, &what).details(seen.tool_said()));
+                return Ok(());
             }
-            _ => false,
-        });
-        report.tell(match answered {
-            Some(_) if seen.cause() == Some(&Cause::EndTurn) => proven(
-                CheckName::ProveTool,
-                "a tool is called, and its output seen",
-                seen.took,
-            ),
-            _ => seen
-                .failure(CheckName::ProveTool, "the output of a tool was not seen")
-                .details(seen.tool_said()),
-        });
+            took += seen.took;
+        }
+        let over: Vec<_> = self.transports().map(|(_, over)| over).collect();
+        let what = format!(
+            "a tool is called, and its output seen, over {}",
+            over.join(" and ")
+        );
+        report.tell(proven(name, &what, took));
         Ok(())
+    }
+
+    fn transports(&self) -> impl Iterator<Item = (TransportChoice, &'static str)> {
+        let acp = (TransportChoice::Acp, "acp");
+        let acp = self.speaks_acp.then_some(acp);
+        [(TransportChoice::Auto, "stream-json")]
+            .into_iter()
+            .chain(acp)
     }
 
     async fn cancel(&self, report: &mut Report<'_>) -> Result<(), Failure> {
@@ -143,7 +164,14 @@ impl Proofs<'_> {
             report.tell(seen.failure(name, "no process could be left behind to look for"));
             return Ok(());
         };
-        let mut left: Vec<_> = ["streaming", "tool", "cancel", "leftovers"]
+        let runs = [
+            "streaming",
+            "tool-stream-json",
+            "tool-acp",
+            "cancel",
+            "leftovers",
+        ];
+        let mut left: Vec<_> = runs
             .iter()
             .flat_map(|run| left(&self.run_id(run)))
             .collect();
@@ -169,12 +197,23 @@ impl Proofs<'_> {
     }
 
     async fn play(&self, name: &str, script: Script, cancel: Cancel) -> Result<Seen, Failure> {
+        let play = self.play_over(TransportChoice::Auto, name, script, cancel);
+        play.await
+    }
+
+    async fn play_over(
+        &self,
+        transport: TransportChoice,
+        name: &str,
+        script: Script,
+        cancel: Cancel,
+    ) -> Result<Seen, Failure> {
         let api = FakeApi::start(script).await;
         let api = api
             .context("cannot play a model")
             .map_err(Failure::internal)?;
         let run = self.run_id(name);
-        let job = self.world.job(&run, &api.base_url());
+        let job = self.world.job(&run, transport, &api.base_url());
         let job = job
             .context("cannot prepare a run")
             .map_err(Failure::internal)?;

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use lapidary::drive::agents::gemini::Prompt;
-use lapidary::drive::config::{Config, ConfigError, PermissionMode};
+use lapidary::drive::config::{Config, ConfigError, PermissionMode, TransportChoice};
 use lapidary::drive::detect::{Environment, GEMINI_CLI_PATH};
 use lapidary::drive::headless::{Agent, Job, Speaking};
 use lapidary::drive::process::Supervisor;
@@ -86,7 +86,12 @@ impl<'a> World<'a> {
     }
 
     /// A run in this world, with the model at that address.
-    pub(super) fn job(&self, run: &str, base_url: &str) -> Result<Job, ConfigError> {
+    pub(super) fn job(
+        &self,
+        run: &str,
+        transport: TransportChoice,
+        base_url: &str,
+    ) -> Result<Job, ConfigError> {
         let mut vars = self.vars.clone();
         vars.insert("GOOGLE_GEMINI_BASE_URL".into(), base_url.into());
         // The only commands are ours, and the project is thrown away.
@@ -98,6 +103,7 @@ impl<'a> World<'a> {
             .set("record", false);
         let mut config = config.build()?;
         config.max_output = Some(MAX_OUTPUT);
+        config.transport = Some(transport);
         Ok(Job {
             agent: Agent::Gemini,
             config,

@@ -81,12 +81,12 @@ pub(super) fn translate(
     if past.manifest().end.is_none() && args.exit_code.is_none() {
         out.note("the recording does not say how the agent ended: only what was said is judged")?;
     }
+    let mut options = args.options(format);
+    options.directory = Some(past.manifest().directory.as_str().into());
+    options.on_denied = past.on_denied();
+    options.is_planning = past.is_planning();
     let how = How {
-        options: Options {
-            on_denied: past.on_denied(),
-            is_planning: past.is_planning(),
-            ..args.options(format)
-        },
+        options,
         max_line: args.max_line,
         exit_code: args.exit_code,
     };
@@ -133,6 +133,10 @@ fn unspoken(past: &Past) -> Failure {
 
 fn dialogue(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
     let mut normalizer = AcpNormalizer::new(&how.options, past.provider());
+    let logged = past.session_log().map_err(Failure::bad_input)?;
+    for entry in logged.lines() {
+        normalizer.session_log(entry);
+    }
     let mut events = Vec::new();
     each_line(past, how, |side, line, at| {
         let direction = match side {
@@ -149,6 +153,10 @@ fn dialogue(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> 
 
 fn stream(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
     let mut normalizer = StreamNormalizer::new(&how.options);
+    let logged = past.session_log().map_err(Failure::bad_input)?;
+    for entry in logged.lines() {
+        normalizer.session_log(entry);
+    }
     let mut events = Vec::new();
     each_line(past, how, |_, line, at| {
         normalizer.push(line, at, &mut events);

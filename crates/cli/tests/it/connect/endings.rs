@@ -1,5 +1,6 @@
 //! The end, whoever brings it about: each command has its result, and the one `run_end` is last.
 
+use lapidary_testkit::patience::again_with_more_time;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
@@ -114,10 +115,16 @@ fn deadlines_hold() {
         "the agent was ended before this was done"
     );
     assert_eq!(silent.end().cause(), ("timeout_start", Some(14)));
-    let mut idle = Peer::with("", &["--idle-timeout", "0.5", "--grace", "0.2"]);
+    again_with_more_time(0.5, who_thinks_is_not_idle);
+}
+
+fn who_thinks_is_not_idle(timeout: f64) {
+    let seconds = timeout.to_string();
+    let mut idle = Peer::with("", &["--idle-timeout", &seconds, "--grace", "0.2"]);
     let asked = idle.prompt("ask edit a; hang");
     let request = idle.event("permission_request");
-    std::thread::sleep(std::time::Duration::from_millis(800)); // somebody thinks: it is not the agent that is idle
+    // Somebody thinks: it is not the agent that is idle.
+    std::thread::sleep(std::time::Duration::from_secs_f64(timeout * 1.6));
     idle.does(
         "permission_response",
         json!({"requestId": request["requestId"], "allowed": false}),

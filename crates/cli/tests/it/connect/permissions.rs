@@ -65,11 +65,11 @@ fn an_option_that_is_not_offered_is_an_error_and_the_question_stays() {
     let response = json!({"requestId": "7", "allowed": false});
     peer.does("permission_response", response);
     // A file offers no options at all.
-    peer.event("permission_request");
-    let response = json!({"requestId": "8", "allowed": true, "updatedInput": {"optionId": "yes"}});
+    let id = peer.event("permission_request")["requestId"].clone();
+    let response = json!({"requestId": id, "allowed": true, "updatedInput": {"optionId": "yes"}});
     let refused = peer.cannot("permission_response", response);
     assert_eq!(refused, "the request has no option `yes`");
-    let response = json!({"requestId": "8", "allowed": false});
+    let response = json!({"requestId": id, "allowed": false});
     peer.does("permission_response", response);
     peer.done(&prompt);
     assert!(

@@ -80,6 +80,28 @@ fn every_tool_is_known_by_its_kind() {
         "alpha\ngamma\n"
     );
     assert_eq!(std::fs::read_to_string(file("new.txt")).unwrap(), "new\n");
+    check_declared(&real);
+}
+
+/// The tools that the CLI offers the model are all known.
+fn check_declared(real: &Real) {
+    let requests = real.api.requests();
+    let tools = requests.iter().flat_map(|request| {
+        let lists = request.body["tools"].as_array().cloned();
+        lists.unwrap_or_default()
+    });
+    let declared = tools.flat_map(|tool| {
+        let declared = tool["functionDeclarations"].as_array().cloned();
+        declared.unwrap_or_default()
+    });
+    let names: Vec<_> = declared
+        .filter_map(|tool| tool["name"].as_str().map(str::to_owned))
+        .collect();
+    assert!(names.len() > 10, "{names:?}");
+    for name in names {
+        let kind = lapidary::normalize::tools::kind(&name);
+        assert_ne!(kind.as_str(), "other", "{name}");
+    }
 }
 
 #[test]

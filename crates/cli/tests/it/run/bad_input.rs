@@ -372,4 +372,9 @@ fn a_sandbox_over_acp_is_refused_at_once() {
         13,
         "GEMINI_SANDBOX asks for it",
     );
+    let settings = world.path("home/.gemini/settings.json");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    fs::write(&settings, r#"{"tools": {"sandbox": "docker"}}"#).unwrap();
+    let told = world.run(&["--transport", "acp", "go"]);
+    check(&told, "sandbox", 13, "`tools.sandbox` in settings.json");
 }

@@ -17,6 +17,7 @@ use lapidary::drive::talk;
 use lapidary::drive::ticket::Ticket;
 use lapidary::vocab::event::Provider as Family;
 use lapidary::vocab::{Body, Cause, RuntimeEvent};
+use lapidary_testkit::patience::with_enough_time;
 
 use super::world::World;
 use crate::support::DEADLINE;
@@ -125,14 +126,18 @@ fn the_configured_directory_comes_before_the_projects() {
 #[test] // P37, P40, P64
 fn a_provider_that_takes_too_long_names_the_seconds_and_leaves_nothing() {
     let world = World::with_agent("init; exec sleep 600");
-    let config = Config::builder().set("timeout", 1).build().unwrap();
-    let error = provider(&world, config)
-        .generate("x", &Context::default())
-        .unwrap_err();
+    let (error, seconds) = with_enough_time(1.0, |seconds| {
+        let config = Config::builder().set("timeout", seconds).build().unwrap();
+        let error = provider(&world, config)
+            .generate("x", &Context::default())
+            .unwrap_err();
+        let has_begun = error.to_string().ends_with("waiting for the model");
+        has_begun.then_some((error, seconds))
+    });
     assert!(matches!(error, ProviderError::Timeout(_)));
     assert_eq!(
         error.to_string(),
-        "the run took longer than 1 s, and was waiting for the model"
+        format!("the run took longer than {seconds} s, and was waiting for the model")
     );
     assert_eq!(
         error.hint().unwrap(),

@@ -1,6 +1,6 @@
 //! How a run ended, from everything that is known about it.
 
-use super::world::World;
+use super::world::{Told, World};
 
 #[test]
 fn exit_codes_have_meanings() {
@@ -218,5 +218,33 @@ fn a_timeout_names_what_the_agent_was_retrying() {
         let told = World::with_agent(&script).run(&["--timeout", "1", "--grace", "0.3", "go"]);
         assert_eq!(told.verdict(), verdict, "{stderr}");
         assert!(told.message().contains(words), "{}", told.message());
+    }
+}
+
+#[test]
+fn a_hint_about_signing_in_names_what_is_set() {
+    let key = ("GEMINI_API_KEY", "not-a-key");
+    let address = ("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9");
+    let selected = r#"{"security": {"auth": {"selectedType": "gemini-api-key"}}}"#;
+    for (vars, settings, words) in [
+        (&[][..], "{}", "run `gemini` once and sign in"),
+        (&[key], "{}", "a key or an account is set"),
+        (&[key, address], "{}", "wants a gateway"),
+        (
+            &[key, address],
+            selected,
+            "GOOGLE_GEMINI_BASE_URL is the address",
+        ),
+    ] {
+        let world = World::with_agent("exit 41");
+        let file = world.path("home/.gemini/settings.json");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, settings).unwrap();
+        let mut command = world.lapidary(&["run", "go"]);
+        command.envs(vars.iter().copied());
+        let told = Told::by(command);
+        assert_eq!(told.verdict(), ("auth_required", Some(11)), "{vars:?}");
+        let hint = told.end()["hint"].as_str().unwrap();
+        assert!(hint.contains(words), "{vars:?}: {hint}");
     }
 }

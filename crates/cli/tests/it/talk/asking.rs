@@ -139,7 +139,17 @@ send(method="_vendor/y"); send(method="craft/y"); done(p)"#,
         "a form to fill in",
         r#"p = prompted(); ask(0, "elicitation/create", message="your password?", mode="form", requestedSchema={}); reply(0); done(p)"#,
         DONE,
-        |played| assert_eq!(played.answer(0)["action"], "decline"),
+        |played| {
+            assert_eq!(played.answer(0)["action"], "decline");
+            let able = &played.heard()[0]["params"]["clientCapabilities"];
+            assert!(able["elicitation"].is_null(), "it need not even be asked: {able}");
+            let told = played.told.events.iter();
+            let told: Vec<_> = told.filter(|event| event["requestId"] == "0").collect();
+            assert_eq!(told[0]["event"], "elicitation_request");
+            assert_eq!(told[1]["event"], "elicitation_result");
+            assert_eq!(told[1]["decidedBy"], "default");
+            assert_eq!(told.len(), 2, "no permission was denied: {told:?}");
+        },
     ),
     row(
         "a form to fill in, for nobody",

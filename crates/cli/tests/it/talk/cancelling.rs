@@ -88,15 +88,16 @@ p = prompted(); ready(); hear("session/cancel"); permission(0); permission(1, "c
 }
 
 #[test]
-fn an_agent_that_does_not_heed_it_is_ended_after_its_grace() {
-    let going = Going::to(
-        "p = prompted(); say('a'); ready(); for_ever()",
-        &["--grace", "0.4"],
-    );
-    going.hears(Signal::SIGINT);
-    let played = going.ended();
-    assert_eq!(played.times("session/cancel"), 1);
-    assert!(played.told.took > Duration::from_millis(400));
+fn an_agent_that_does_not_heed_it_is_asked_to_end_and_then_ended() {
+    for (is_stubborn, signal) in [(false, "SIGTERM"), (true, "SIGKILL")] {
+        let obeys = if is_stubborn { "stubborn(); " } else { "" };
+        let scene = format!("{obeys}p = prompted(); say('a'); ready(); for_ever()");
+        let going = Going::to(&scene, &["--grace", "0.4"]);
+        going.hears(Signal::SIGINT);
+        let played = going.ended();
+        assert_eq!(played.times("session/cancel"), 1);
+        assert_eq!(played.told.end()["signal"], signal);
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod unusable;
 
 use std::fs;
 
+use lapidary_testkit::patience::with_enough_time;
 use serde_json::{Value, json};
 
 use super::scene::{Played, command, staged};
@@ -41,16 +42,36 @@ fn write_hooks(world: &World, hooks: &Value) {
 
 /// Plays a scene around which these hooks are fired.
 fn play(hooks: &Value, scene: &str, args: &[&str], ends: (&str, i32)) -> Played {
+    let played = play_to_any_end(hooks, scene, args);
+    let expected = (ends.0, Some(ends.1));
+    assert_eq!(played.told.verdict(), expected, "{}", played.told.stderr);
+    played
+}
+
+/// Plays a scene, however that ends.
+fn play_to_any_end(hooks: &Value, scene: &str, args: &[&str]) -> Played {
     let world = staged(scene);
     write_hooks(&world, hooks);
     let mut all = vec!["--hooks"];
     all.extend(args);
     let told = Told::by(command(&world, &all));
-    let played = Played { world, told };
-    let expected = (ends.0, Some(ends.1));
-    assert_eq!(played.told.verdict(), expected, "{}", played.told.stderr);
-    played.world.assert_nothing_is_left();
-    played
+    world.assert_nothing_is_left();
+    Played { world, told }
+}
+
+/// Plays a scene whose time will be up: again with twice the time, until it came as far as the test wants. Returns the seconds as well.
+fn play_until_late(
+    hooks: &Value,
+    scene: &str,
+    args: &[&str],
+    is_far_enough: impl Fn(&Played) -> bool,
+) -> (Played, f64) {
+    with_enough_time(2.0, |seconds| {
+        let timeout = seconds.to_string();
+        let args = [args, &["--timeout", &timeout]].concat();
+        let played = play(hooks, scene, &args, ("timeout_total", 14));
+        is_far_enough(&played).then_some((played, seconds))
+    })
 }
 
 const DONE: (&str, i32) = ("end_turn", 0);
@@ -303,8 +324,8 @@ hear("session/cancel"); done(p, "cancelled")
 fn a_hook_that_hangs_does_not_outlive_the_run() {
     let hooks = json!({"BeforeTool": [hook("(setsid sleep 60 &); sleep 60")]});
     let scene = "p = prompted(); permission(0); reply(0); done(p)";
-    let played = play(&hooks, scene, &["--timeout", "2"], ("timeout_total", 14));
-    assert_eq!(played.seen_events(), ["BeforeTool"]);
+    let has_begun = |played: &Played| played.seen_events() == ["BeforeTool"];
+    play_until_late(&hooks, scene, &[], has_begun);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lapidary::drive::recording::{Channel, Timing};
 use lapidary_testkit::acp_schema::Oracle;
+use lapidary_testkit::patience::again_with_more_time;
 use serde_json::Value;
 
 use crate::run::world::{Told, World};
@@ -57,9 +58,35 @@ impl Row {
         self
     }
 
+    /// A scene with a deadline is played again with twice the time if the machine was too busy for it.
     fn play(&self) {
+        if self.args.iter().any(|arg| arg.ends_with("timeout")) {
+            again_with_more_time(1.0, |factor| self.play_with(&self.stretched(factor)));
+        } else {
+            self.play_with(self.args);
+        }
+    }
+
+    /// The arguments with every deadline so many times as long.
+    fn stretched(&self, factor: f64) -> Vec<String> {
+        let before = std::iter::once(&"").chain(self.args);
+        let stretched = before.zip(self.args).map(|(before, arg)| {
+            let seconds = arg
+                .parse::<f64>()
+                .ok()
+                .filter(|_| before.ends_with("timeout"));
+            seconds.map_or_else(
+                || (*arg).to_owned(),
+                |seconds| (seconds * factor).to_string(),
+            )
+        });
+        stretched.collect()
+    }
+
+    fn play_with(&self, args: &[impl AsRef<str>]) {
+        let args: Vec<_> = args.iter().map(AsRef::as_ref).collect();
         let world = staged(self.scene);
-        let told = Told::by(command(&world, self.args));
+        let told = Told::by(command(&world, &args));
         let played = Played { world, told };
         assert_eq!(
             played.told.verdict(),

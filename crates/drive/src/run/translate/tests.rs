@@ -58,7 +58,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
 async fn a_flood_that_is_left_when_the_run_had_to_end_is_counted_and_not_told() {
     let flood = b"y\n".repeat(200_000);
     let (told, skipped) = translated(&flood, &RestLimit::passed()).await;
-    assert_eq!((told as u64 + skipped.lines), 200_000);
+    assert_eq!(told as u64 + skipped.lines, 200_000);
     assert_eq!(skipped.bytes, skipped.lines * 2);
     assert_eq!(told, 0, "none of it was to be waited for");
     let mut broken_off = flood.clone();

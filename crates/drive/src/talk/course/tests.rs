@@ -55,6 +55,7 @@ async fn cancelled_while_silent(grace: Duration) -> (Vec<String>, Option<Duratio
         stage: Arc::new(stage),
         halts,
         is_deaf: false,
+        is_ready: true,
         process: process.clone(),
         directory: PathBuf::new(),
         stall: None,

@@ -70,7 +70,7 @@ fn the_file_of_a_session_is_found_by_the_id_in_it() {
     let start = "2026-01-03T10:00:00.000Z";
     let again = format!("{}\n", header(ONE, start, start));
     let again = home.chat("session-2026-01-03T10-00-aaaaaaaa.jsonl", &again);
-    home.age(&one, SystemTime::now(), Duration::from_secs(60));
+    home.age(&one, SystemTime::now(), Duration::from_mins(1));
     assert_eq!(session_file(&project, ONE), Some(again));
 }
 

@@ -3,11 +3,12 @@
 use std::process::{Child, Stdio};
 use std::time::Instant;
 
+use lapidary_testkit::patience::with_enough_time;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::{ASKS, DONE, Played, hook, play, write_hooks};
+use super::{ASKS, DONE, Played, hook, play, play_to_any_end, play_until_late, write_hooks};
 use crate::run::world::Told;
 use crate::support::ended;
 use crate::talk::scene::{command, in_parallel, staged};
@@ -81,10 +82,11 @@ done(p)
     in_parallel(cases.len(), |index| {
         let (event, scene) = cases[index];
         let hooks = json!({event: [hangs()]});
-        let args = ["--timeout", "2", "--grace", "0.1"];
-        let played = play(&hooks, scene, &args, ("timeout_total", 14));
-        let message = "the run took longer than 2 s, and was waiting for the";
-        let message = format!("{message} `{event}` hook `guard`");
+        let has_begun = |played: &Played| played.seen_events() == [event];
+        let (played, seconds) = play_until_late(&hooks, scene, &["--grace", "0.1"], has_begun);
+        let message = format!(
+            "the run took longer than {seconds} s, and was waiting for the `{event}` hook `guard`"
+        );
         assert_eq!(played.told.message(), message);
         assert_ended(played.only_run(event), "SIGKILL", CUT_OFF);
         None
@@ -100,8 +102,8 @@ call("c", kind="read", status="in_progress")
 update("tool_call_update", toolCallId="c", status="completed")
 for_ever()
 "#;
-    let args = ["--timeout", "2", "--grace", "0.1"];
-    let played = play(&hooks, scene, &args, ("timeout_total", 14));
+    let has_begun = |played: &Played| played.seen_events() == ["AfterTool"];
+    let (played, _) = play_until_late(&hooks, scene, &["--grace", "0.1"], has_begun);
     let message = played.told.message();
     assert!(message.ends_with("waiting for the model"), "{message}");
     assert_ended(played.only_run("AfterTool"), "SIGKILL", CUT_OFF);
@@ -117,9 +119,13 @@ done(p)
 "#;
     let events = ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent"];
     in_parallel(events.len(), |index| {
-        let hooks = json!({events[index]: [hook("sleep 2.2")]});
-        let args = ["--idle-timeout", "2", "--start-timeout", "2"];
-        play(&hooks, scene, &args, DONE);
+        with_enough_time(2.0, |seconds| {
+            let hooks = json!({events[index]: [hook(&format!("sleep {}", seconds * 1.1))]});
+            let seconds = seconds.to_string();
+            let args = ["--idle-timeout", &seconds, "--start-timeout", &seconds];
+            let played = play_to_any_end(&hooks, scene, &args);
+            (played.told.verdict() == (DONE.0, Some(DONE.1))).then_some(())
+        });
         None
     });
 }
@@ -149,8 +155,8 @@ fn a_hook_that_waits_for_its_turn_when_the_run_ends_is_never_started() {
     let second = hook("touch second");
     let hooks = json!({"BeforeTool": [first, second]});
     let scene = "p = prompted(); permission(0); reply(0); done(p)";
-    let args = ["--timeout", "2"];
-    let played = play(&hooks, scene, &args, ("timeout_total", 14));
+    let has_begun = |played: &Played| played.seen_events() == ["BeforeTool"];
+    let (played, _) = play_until_late(&hooks, scene, &[], has_begun);
     let runs = played.runs();
     assert_eq!(runs.len(), 2, "{runs:?}");
     assert_ended(runs[0], "SIGKILL", CUT_OFF);
@@ -189,8 +195,8 @@ done(p)
 #[test]
 fn whoever_is_out_of_time_does_not_wait_for_what_comes_after_tools() {
     let hooks = json!({"AfterTool": [hangs()], "SessionEnd": [hook("true")]});
-    let args = ["--timeout", "2", "--grace", "20"];
-    let played = play(&hooks, CALL, &args, ("timeout_total", 14));
+    let has_begun = |played: &Played| played.seen_events().contains(&"AfterTool".to_owned());
+    let (played, _) = play_until_late(&hooks, CALL, &["--grace", "600"], has_begun);
     assert_ended(played.only_run("AfterTool"), "SIGKILL", CUT_OFF);
     assert_eq!(played.seen_events(), ["AfterTool", "SessionEnd"]);
 }
@@ -199,7 +205,7 @@ fn whoever_is_out_of_time_does_not_wait_for_what_comes_after_tools() {
 fn until_hooked(hooks: &Value, scene: &str, meanwhile: impl FnOnce(&mut Child)) -> Played {
     let world = staged(scene);
     write_hooks(&world, hooks);
-    let mut command = command(&world, &["--hooks", "--yolo", "--grace", "20"]);
+    let mut command = command(&world, &["--hooks", "--yolo", "--grace", "600"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     world.wait_for("project/seen");

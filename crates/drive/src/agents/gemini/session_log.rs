@@ -1,0 +1,509 @@
+//! The log that Gemini CLI writes of a session while it runs: what it leaves out of its streams is there.
+//!
+//! Measured with 0.61: the record of a call is written within a few milliseconds behind the line that ends the call, and the model's
+//! answer before the line that ends the turn. Over ACP one record has all calls of a turn, and is written again with each of them.
+//!
+//! The log is a file of the agent's, so it is read as hostile input: only a regular file whose header has the whole id of the
+//! session, never through a link, with a limit for everything that grows.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lapidary_home::sessions::Store;
+use lapidary_json::{Kind, Token};
+use lapidary_normalize::gemini::session_log::{TurnInLog, entry, turn_entry};
+use lapidary_wire::gemini::session::{MessageRecord, Part};
+use lapidary_wire::lines::{Line, LineBuffer};
+use tokio::time::{Instant, sleep};
+
+use crate::follow::CHUNK;
+use crate::system::{open_regular, read_at};
+
+/// How long the log may lag behind the stream.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long it may once something was missing in this turn.
+const IMPATIENCE: Duration = Duration::from_millis(100);
+
+/// How often the log is looked at while something is missing.
+const POLL: Duration = Duration::from_millis(5);
+
+/// How many bytes of the log are used in one run. Calls beyond that are not completed.
+const MOST_BYTES: usize = 48 << 20;
+
+/// Of a log that is longer when it is opened, such as that of a resumed session, only the end is read.
+const MOST_HISTORY: u64 = 32 << 20;
+
+/// How many files a session may have: a resumed one has two.
+const MOST_FILES: usize = 8;
+
+/// How many sessions of one connection are followed.
+const MOST_SESSIONS: usize = 64;
+
+/// Where Gemini CLI keeps its sessions.
+#[derive(Debug, Clone)]
+pub struct LogPlace {
+    /// The sessions of the home that the agent sees.
+    pub store: Store,
+    /// Where the agent works, unless a session says otherwise.
+    pub directory: PathBuf,
+}
+
+/// The logs of all sessions of one connection.
+#[derive(Debug)]
+pub(crate) struct SessionLogs {
+    place: LogPlace,
+    logs: HashMap<String, SessionLog>,
+    /// How long the log is waited for. Less once something was missing in this turn.
+    patience: Duration,
+    /// How often it was looked at again.
+    waits: usize,
+    used: usize,
+}
+
+/// What became of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Its entry, for the recording and the normaliser.
+    Entry(String),
+    /// The log does not have it, or not in time.
+    Missing,
+    /// There is no log.
+    NoLog,
+    /// It is none of the model's calls, and not logged.
+    NotLogged,
+}
+
+impl SessionLogs {
+    pub(crate) fn new(place: LogPlace) -> Self {
+        Self {
+            place,
+            logs: HashMap::new(),
+            patience: PATIENCE,
+            waits: 0,
+            used: 0,
+        }
+    }
+
+    /// A session works in another directory, and its log lies with that.
+    pub(crate) fn works_in(&mut self, directory: &Path) {
+        self.place.directory = directory.to_owned();
+    }
+
+    /// The entry of a call that has just ended. Waits for the log if it is late.
+    pub(crate) async fn call(&mut self, session: &str, id: &str) -> Found {
+        if self.used > MOST_BYTES {
+            return Found::Missing;
+        }
+        let began = Instant::now();
+        loop {
+            let Some(log) = self.log(session) else {
+                return Found::NoLog;
+            };
+            log.look();
+            if let Some((call, response)) = log.calls.remove(id) {
+                log.bytes = log.bytes.saturating_sub(call.len());
+                self.used += call.len();
+                let call = Token::parse(&call).map(|call| entry(session, call, response));
+                return call.map_or(Found::Missing, Found::Entry);
+            }
+            // Before the prompt is recorded no model was asked: the CLI itself reads files that the prompt names, and logs none of it.
+            if log.prompts == 0 {
+                return Found::NotLogged;
+            }
+            if began.elapsed() >= self.patience {
+                self.patience = self.patience.min(IMPATIENCE);
+                return Found::Missing;
+            }
+            self.wait().await;
+        }
+    }
+
+    /// The turn is over: its request of this id was answered. The entry of what the log has of it.
+    pub(crate) async fn turn_ended(&mut self, session: &str, request: &str) -> Option<String> {
+        let began = Instant::now();
+        let is_unanswered = loop {
+            let log = self.log(session)?;
+            log.look();
+            if log.is_answered || log.prompts == 0 {
+                break false;
+            }
+            if began.elapsed() >= self.patience {
+                break true;
+            }
+            self.wait().await;
+        };
+        let log = self.log(session)?;
+        let turn = TurnInLog {
+            is_unanswered,
+            ..log.turn
+        };
+        log.start_turn();
+        self.patience = PATIENCE;
+        Some(turn_entry(session, request, turn))
+    }
+
+    /// A turn ended otherwise. What was missing of it does not matter to the next.
+    pub(crate) fn turn_given_up(&mut self, session: &str) {
+        if let Some(log) = self.log(session) {
+            log.look();
+            log.start_turn();
+        }
+        self.patience = PATIENCE;
+    }
+
+    async fn wait(&mut self) {
+        self.waits += 1;
+        sleep(POLL).await;
+    }
+
+    /// The log of a session. None if there is no file of it.
+    fn log(&mut self, session: &str) -> Option<&mut SessionLog> {
+        if !self.logs.contains_key(session) {
+            if self.logs.len() >= MOST_SESSIONS {
+                return None;
+            }
+            let log = SessionLog::find(&self.place, session)?;
+            self.logs.insert(session.to_owned(), log);
+        }
+        self.logs.get_mut(session)
+    }
+}
+
+/// The log of one session.
+#[derive(Debug)]
+struct SessionLog {
+    files: Vec<LogFile>,
+    /// Calls that no line has ended yet, as they stand in the log, and the numbers of their responses.
+    calls: HashMap<String, (String, u64)>,
+    /// How many responses of the model there were.
+    responses: u64,
+    bytes: usize,
+    /// Calls that were seen: a record is written again with each of its calls.
+    seen: HashSet<String>,
+    /// Prompts since the last turn ended.
+    prompts: usize,
+    /// The last record is the model's.
+    is_answered: bool,
+    /// What was counted since the last turn ended.
+    turn: TurnInLog,
+    /// The record that was counted last: it may be written again.
+    counted: Option<String>,
+}
+
+#[derive(Debug)]
+struct LogFile {
+    file: File,
+    offset: u64,
+    lines: LineBuffer,
+}
+
+impl SessionLog {
+    fn find(place: &LogPlace, session: &str) -> Option<Self> {
+        let short: String = session.chars().take(8).collect();
+        if short.is_empty() || !short.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
+            return None;
+        }
+        let ending = format!("-{short}.jsonl");
+        let is_named = |name: &str| name.starts_with("session-") && name.ends_with(&ending);
+        let directory = place.directory.canonicalize();
+        let directory = directory.unwrap_or_else(|_| place.directory.clone());
+        let project = place.store.project(&directory);
+        let entries = project.chats().filter_map(|chats| fs::read_dir(chats).ok());
+        let named = entries.flatten().filter_map(Result::ok).filter(|entry| {
+            let name = entry.file_name();
+            name.to_str().is_some_and(is_named)
+        });
+        let files: Vec<_> = named
+            .filter_map(|entry| LogFile::open(&entry.path(), session))
+            .take(MOST_FILES)
+            .collect();
+        (!files.is_empty()).then(|| Self {
+            files,
+            calls: HashMap::new(),
+            responses: 0,
+            bytes: 0,
+            seen: HashSet::new(),
+            prompts: 0,
+            is_answered: true,
+            turn: TurnInLog::default(),
+            counted: None,
+        })
+    }
+
+    /// Reads what was written since the last look.
+    fn look(&mut self) {
+        let mut files = std::mem::take(&mut self.files);
+        for file in &mut files {
+            // A file that grows faster than it is read is left alone after a while, and looked at again.
+            let most = file.offset + MOST_HISTORY;
+            while file.offset < most && file.read_on() {
+                while let Some(line) = file.lines.next_line() {
+                    if let Line::Whole(line) = line
+                        && let Ok(line) = std::str::from_utf8(line)
+                        && let Ok(record) = Token::parse(line)
+                    {
+                        self.note(record);
+                    }
+                }
+            }
+        }
+        self.files = files;
+    }
+
+    fn note(&mut self, line: Token<'_>) {
+        if let Some(patch) = line.get("$set") {
+            let messages = patch.get("messages").and_then(|it| it.of(Kind::Array));
+            let messages: Vec<_> = messages.into_iter().flat_map(Token::elements).collect();
+            // A history that is written anew has no prompt that is new.
+            let (prompts, turn) = (self.prompts, self.turn);
+            messages.into_iter().for_each(|record| self.record(record));
+            (self.prompts, self.turn) = (prompts, turn);
+        } else {
+            self.record(line);
+        }
+    }
+
+    fn start_turn(&mut self) {
+        self.prompts = 0;
+        self.turn = TurnInLog::default();
+    }
+
+    /// Counts the tokens of a response, once.
+    fn count(&mut self, record: &MessageRecord<'_>) {
+        let id = record.id.map(|id| id.as_str().to_owned());
+        let Some(tokens) = record.tokens.filter(|_| id != self.counted) else {
+            return;
+        };
+        let add = |sum: &mut Option<u64>, name| {
+            if let Some(count) = tokens.get(name).and_then(Token::u64) {
+                *sum = Some(sum.unwrap_or(0).saturating_add(count));
+            }
+        };
+        add(&mut self.turn.cached, "cached");
+        add(&mut self.turn.total, "total");
+        self.counted = id;
+        self.responses += 1;
+    }
+
+    fn record(&mut self, record: Token<'_>) {
+        let read = MessageRecord::of(record);
+        let is = |kind| read.kind.is_some_and(|it| it.is(kind));
+        if is("user") {
+            let parts = read.parts();
+            let is_result = |part: &Part<'_>| matches!(part, Part::FunctionResponse);
+            self.is_answered = false;
+            self.prompts += usize::from(!parts.iter().any(is_result));
+        } else if is("gemini") {
+            self.is_answered = true;
+            self.count(&read);
+            let calls = read.tool_calls.into_iter().flat_map(Token::elements);
+            calls.for_each(|call| self.keep(call));
+        }
+    }
+
+    /// Keeps a call that has ended. Of more than may be kept, none is.
+    fn keep(&mut self, call: Token<'_>) {
+        let id = call.get("id").and_then(Token::string);
+        let (Some(id), Some(_)) = (id, call.get("result")) else {
+            return;
+        };
+        if self.seen.contains(&*id) || self.bytes + call.as_str().len() > MOST_BYTES {
+            return;
+        }
+        self.bytes += call.as_str().len();
+        self.seen.insert(id.to_string());
+        let call = (call.as_str().to_owned(), self.responses);
+        self.calls.insert(id.into_owned(), call);
+    }
+}
+
+impl LogFile {
+    /// Opens a file if it is the session's.
+    fn open(path: &Path, session: &str) -> Option<Self> {
+        let file = open_regular(path).ok()?;
+        let mut head = vec![0; CHUNK];
+        let count = read_at(&file, &mut head, 0).ok()?;
+        let first = head[..count].split(|byte| *byte == b'\n').next()?;
+        let header = Token::parse(std::str::from_utf8(first).ok()?).ok()?;
+        header.get("sessionId").filter(|id| id.is(session))?;
+        let length = file.metadata().ok()?.len();
+        let (offset, lines) = match length.checked_sub(MOST_HISTORY) {
+            Some(offset @ 1..) => (offset, LineBuffer::midway(MOST_BYTES)),
+            _ => (0, LineBuffer::with_limit(MOST_BYTES)),
+        };
+        Some(Self {
+            file,
+            offset,
+            lines,
+        })
+    }
+
+    /// Reads a piece. False if there is none.
+    fn read_on(&mut self) -> bool {
+        let Ok(count @ 1..) = read_at(&self.file, self.lines.room(), self.offset) else {
+            return false;
+        };
+        self.lines.filled(count);
+        self.offset += count as u64;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use lapidary_home::GeminiHome;
+
+    use super::*;
+
+    const ID: &str = "12345678-aaaa-bbbb-cccc-000000000000";
+
+    /// A home with an empty log of a session.
+    struct World {
+        root: tempfile::TempDir,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let root = tempfile::tempdir().unwrap();
+            let world = Self { root };
+            fs::create_dir_all(world.chats()).unwrap();
+            fs::create_dir_all(world.project()).unwrap();
+            let project = world.project().canonicalize().unwrap();
+            let names = serde_json::json!({"projects": {project.to_str().unwrap(): "project"}});
+            let gemini = world.root.path().join("home/.gemini");
+            fs::write(gemini.join("projects.json"), names.to_string()).unwrap();
+            world
+        }
+
+        fn project(&self) -> PathBuf {
+            self.root.path().join("project")
+        }
+
+        fn chats(&self) -> PathBuf {
+            self.root.path().join("home/.gemini/tmp/project/chats")
+        }
+
+        fn log(&self) -> PathBuf {
+            self.chats().join("session-2026-01-01T00-00-12345678.jsonl")
+        }
+
+        fn write(&self, text: &str) {
+            let mut file = File::options();
+            let mut file = file.append(true).create(true).open(self.log()).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        }
+
+        fn logs(&self) -> SessionLogs {
+            let vars = [("HOME".into(), self.root.path().join("home").into())];
+            let vars: std::collections::BTreeMap<_, _> = vars.into();
+            let home = self.root.path().join("home");
+            let home = GeminiHome::from_vars(lapidary_home::Vars::new(&vars), Some(&home));
+            SessionLogs::new(LogPlace {
+                store: Store::new(home.unwrap()),
+                directory: self.project(),
+            })
+        }
+    }
+
+    fn header(id: &str) -> String {
+        format!("{{\"sessionId\":\"{id}\",\"kind\":\"main\"}}\n")
+    }
+
+    const PROMPT: &str = "{\"id\":\"u\",\"type\":\"user\",\"content\":[{\"text\":\"go\"}]}\n";
+
+    fn call(id: &str) -> String {
+        format!(
+            "{{\"id\":\"g\",\"type\":\"gemini\",\"content\":\"\",\"toolCalls\":[{{\"id\":\"{id}\",\"name\":\"glob\",\"args\":{{}},\"result\":[]}}]}}\n"
+        )
+    }
+
+    #[tokio::test]
+    async fn a_call_is_waited_for_and_given_once() {
+        let world = World::new();
+        world.write(&header(ID));
+        world.write(PROMPT);
+        let mut logs = world.logs();
+        let line = call("c-1");
+        let (half, rest) = line.split_at(20);
+        world.write(half);
+        let writing = async {
+            sleep(POLL * 3).await;
+            world.write(rest);
+        };
+        let (found, ()) = tokio::join!(logs.call(ID, "c-1"), writing);
+        let Found::Entry(entry) = found else {
+            panic!("{found:?}");
+        };
+        assert!(entry.contains("\"toolCall\":{\"id\":\"c-1\""), "{entry}");
+        // The record is written again with the next call.
+        world.write(&call("c-1"));
+        assert_eq!(logs.call(ID, "c-1").await, Found::Missing);
+        // The next one is waited for less.
+        assert_eq!(logs.patience, IMPATIENCE);
+        assert_eq!(logs.call(ID, "c-2").await, Found::Missing);
+    }
+
+    #[tokio::test]
+    async fn only_a_regular_file_of_this_session_is_read() {
+        let world = World::new();
+        let mut logs = world.logs();
+        assert_eq!(logs.call(ID, "c").await, Found::NoLog);
+        assert_eq!(logs.call("../../x", "c").await, Found::NoLog);
+        // Of another session with the same beginning.
+        world.write(&header("12345678-other"));
+        world.write(&call("c"));
+        assert_eq!(logs.call(ID, "c").await, Found::NoLog);
+        // Behind a link.
+        let elsewhere = world.root.path().join("elsewhere.jsonl");
+        fs::rename(world.log(), &elsewhere).unwrap();
+        fs::write(&elsewhere, header(ID) + PROMPT + &call("c")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&elsewhere, world.log()).unwrap();
+        assert_eq!(logs.call(ID, "c").await, Found::NoLog);
+        fs::remove_file(world.log()).unwrap();
+        fs::rename(&elsewhere, world.log()).unwrap();
+        assert!(matches!(logs.call(ID, "c").await, Found::Entry(_)));
+    }
+
+    #[tokio::test]
+    async fn a_call_before_the_prompt_is_recorded_is_not_the_models_and_not_waited_for() {
+        let world = World::new();
+        world.write(&header(ID));
+        let mut logs = world.logs();
+        assert_eq!(logs.call(ID, "read-1").await, Found::NotLogged);
+        assert_eq!(logs.waits, 0);
+    }
+
+    #[tokio::test]
+    async fn a_turn_without_an_answer_of_the_model_is_told() {
+        let answer = "{\"id\":\"g\",\"type\":\"gemini\",\"content\":\"hi\",\"tokens\":{\"cached\":1,\"total\":9}}\n";
+        let results = "{\"id\":\"r\",\"type\":\"user\",\"content\":[{\"functionResponse\":{}}]}\n";
+        let rolled_back =
+            "{\"$set\":{\"messages\":[{\"id\":\"x\",\"type\":\"user\",\"content\":\"c\"}]}}\n";
+        let unanswered = Some(true);
+        for (records, expected) in [
+            (vec![PROMPT, answer], None),
+            (vec![PROMPT], unanswered),
+            (vec![PROMPT, answer, results], unanswered),
+            (vec![PROMPT, answer, results, answer], None),
+            (vec![PROMPT, rolled_back], unanswered),
+            // A command of the CLI's own, such as `/memory show`, is no prompt.
+            (vec![], None),
+        ] {
+            let world = World::new();
+            world.write(&header(ID));
+            world.write(&records.concat());
+            let mut logs = world.logs();
+            logs.patience = POLL;
+            let entry = logs.turn_ended(ID, "7").await.unwrap();
+            let is_unanswered = entry.contains("\"isUnanswered\":true").then_some(true);
+            assert_eq!(is_unanswered, expected, "{records:?} {entry}");
+            assert!(entry.contains("\"request\":\"7\""), "{entry}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Completes tool calls of Gemini CLI in stream-json: its session log has the outputs and diffs that its lines leave out.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+
+use lapidary_json::Token;
+
+use crate::agents::gemini::{FoundInLog, LogPlace, SessionLogs};
+use crate::recording::{SESSION_LOG, private_file};
+
+/// How the lines begin that matter here. Gemini CLI writes `type` first; other lines cost nothing.
+const INIT: &[u8] = br#"{"type":"init""#;
+const TOOL_RESULT: &[u8] = br#"{"type":"tool_result""#;
+
+/// Reads the session log beside a stream.
+#[derive(Debug)]
+pub(super) struct Completion {
+    logs: SessionLogs,
+    /// Where the entries that were used are kept: the recording gives the same events as the run.
+    record: Option<File>,
+    session: Option<String>,
+}
+
+impl Completion {
+    pub(super) fn new(place: LogPlace, recording: &Path) -> Self {
+        Self {
+            logs: SessionLogs::new(place),
+            record: private_file(&recording.join(SESSION_LOG)).ok(),
+            session: None,
+        }
+    }
+
+    /// The entry of the call that a line ends.
+    pub(super) async fn before(&mut self, line: &[u8]) -> Option<String> {
+        if line.starts_with(INIT) {
+            self.session = member(line, "session_id");
+            return None;
+        }
+        if !line.starts_with(TOOL_RESULT) {
+            return None;
+        }
+        let (session, id) = (self.session.as_deref()?, member(line, "tool_id")?);
+        let FoundInLog::Entry(entry) = self.logs.call(session, &id).await else {
+            return None; // the stream has most of it
+        };
+        if let Some(record) = &mut self.record {
+            let _ = record.write_all(format!("{entry}\n").as_bytes()); // a full disk is reported elsewhere
+        }
+        Some(entry)
+    }
+}
+
+fn member(line: &[u8], name: &str) -> Option<String> {
+    let line = Token::parse(std::str::from_utf8(line).ok()?).ok()?;
+    line.get(name)?.string().map(std::borrow::Cow::into_owned)
+}

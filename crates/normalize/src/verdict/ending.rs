@@ -1,0 +1,122 @@
+//! How a run came to its end, as the caller and the agent report it: what a verdict is made of.
+
+use std::time::Duration;
+
+use lapidary_vocab::{Cause, Text};
+
+use super::hints::{AgentSetup, TurnLimit};
+use super::stall::{Stall, Trouble};
+
+/// How the agent's process ended, as far as the caller knows.
+#[derive(Debug, Clone, Default)]
+pub struct Ending {
+    /// Its exit code.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<String>,
+    /// The end of what it wrote to stderr.
+    pub stderr: String,
+    /// What else led to it, as evidence.
+    pub remarks: Vec<String>,
+    /// When that was, for a run that is live.
+    pub at: Option<String>,
+    /// How long the run took, if it was live.
+    pub duration: Option<Duration>,
+    /// Why the caller ended it, or could not start it. This decides.
+    pub stopped: Option<Stopped>,
+    /// Whether its process ended before the caller hung up or ended it.
+    pub departure: Departure,
+    /// How the agent is set up, as far as the caller knows.
+    pub setup: AgentSetup,
+    /// What the agent was stuck in, if the caller ended it because it took too long.
+    pub stall: Option<Stall>,
+}
+
+impl Ending {
+    /// The agent's process died, or failed, while it was still wanted.
+    pub(super) fn is_crash(&self) -> bool {
+        let has_failed = self.signal.is_some() || self.exit_code.is_some_and(|code| code != 0);
+        self.departure == Departure::OwnAccord && has_failed
+    }
+
+    /// How the process ended, in words.
+    pub(super) fn described(&self) -> Option<String> {
+        match (&self.signal, self.exit_code) {
+            (Some(signal), _) => Some(format!("the agent was ended by {signal}")),
+            (None, Some(code)) => Some(format!("the agent exited with code {code}")),
+            (None, None) => None,
+        }
+    }
+
+    /// A run that was refused before it began can have no result.
+    pub(super) fn was_started(&self) -> bool {
+        self.stopped.is_none() || self.exit_code.is_some() || self.signal.is_some()
+    }
+
+    /// What kept an agent that took too long, if its stderr tells.
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        let is_late = matches!(
+            self.stopped.as_ref()?.cause,
+            Cause::TimeoutStart | Cause::TimeoutIdle | Cause::TimeoutTotal
+        );
+        self.stall.as_ref().filter(|_| is_late)?.trouble()
+    }
+}
+
+/// Who brought about the end of an agent's process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Departure {
+    /// The caller, by hanging up or by a signal; or it is not known. Over ACP an exit code then means nothing.
+    #[default]
+    Expected,
+    /// The agent, while the caller still held the connection.
+    OwnAccord,
+}
+
+/// Why a run was ended by whoever ran it, or was not even started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stopped {
+    /// The cause in one word.
+    pub cause: Cause,
+    /// The cause in a sentence: what was waited for, what was refused.
+    pub message: String,
+    /// What the user can do about it, if that is more than the cause says.
+    pub hint: Option<String>,
+}
+
+/// What an agent reported at the end of a turn.
+#[derive(Debug, Clone, Default)]
+pub struct Reported {
+    /// Its own word: `success`, over ACP `end_turn`, or anything else.
+    pub status: String,
+    /// The name of the error.
+    pub error_type: Option<String>,
+    /// The error in words.
+    pub message: Option<Text>,
+    /// The code of the error, an exit code or an HTTP status, where it says one.
+    pub code: Option<u64>,
+    /// The agent's own count says that no token was used: no model was asked.
+    pub is_unasked: bool,
+}
+
+impl Reported {
+    /// Gemini CLI 0.61 has one stop reason for its limit of turns and for a loop that it detected. Without a limit it was a loop.
+    pub(super) fn is_loop_of_gemini(&self, limit: TurnLimit) -> bool {
+        self.status == "max_turn_requests" && limit == TurnLimit::Unlimited
+    }
+
+    pub(super) fn is_success(&self) -> bool {
+        matches!(self.status.as_str(), "success" | "end_turn")
+    }
+
+    /// What one of ACP's stop reasons means.
+    pub(super) fn stop_reason(&self) -> Option<Cause> {
+        Some(match self.status.as_str() {
+            "refusal" => Cause::Refusal,
+            "max_tokens" => Cause::MaxTokens,
+            "max_turn_requests" => Cause::MaxTurns,
+            "cancelled" | "canceled" => Cause::CancelledByClient,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,157 @@
+//! Which lines the tests reach.
+//!
+//! The crates of this workspace are compiled with `-C instrument-coverage`, their tests run, and every process that they start writes its
+//! counters to `target/coverage/`, also one that was started with an empty environment: the file's name is linked into each program.
+//! Counters are merged by the programs themselves (`%4m`: four files for each program), since tests start thousands of processes. A
+//! process that is killed counts for nothing.
+//!
+//! Neither `llvm-profdata` nor `llvm-cov` is needed: [`report`] reads the files. It is behind the feature `coverage`, so that no other task
+//! waits for what it depends on.
+
+#[cfg(feature = "coverage")]
+mod lines;
+#[cfg(feature = "coverage")]
+mod report;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::workspace::{Workspace, run};
+
+/// What the task can be told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Run only the tests of this crate (`wire`, `home`, …); may be repeated. What other crates' tests reach of it is left out
+    #[arg(long = "only", value_name = "CRATE")]
+    only: Vec<String>,
+    /// Print the lines of this crate that no test reaches
+    #[arg(long, value_name = "CRATE")]
+    missing: Vec<String>,
+    /// Run no tests: report what the last run has left
+    #[arg(long)]
+    report: bool,
+}
+
+/// Runs the tests, and reports which lines they reach.
+pub(crate) fn coverage(workspace: &Workspace, args: &Args) -> Result<()> {
+    let folder = workspace.target.join("coverage");
+    let mut is_green = true;
+    if !args.report {
+        prepare(&folder)?;
+        let programs = built(workspace, &folder, args)?;
+        fs::write(folder.join("programs"), programs.join("\n"))?;
+        is_green = test(workspace, &folder, args)?;
+    }
+    let mut command = workspace.cargo("run");
+    command.args(["--quiet", "--package", "xtask", "--features", "coverage"]);
+    command.args(["--", "coverage-report"]).arg(&folder);
+    command.args(args.missing.iter().map(|name| format!("--missing={name}")));
+    run(&mut command)?;
+    ensure!(
+        is_green,
+        "tests failed: the figures are those of the others"
+    );
+    Ok(())
+}
+
+/// Prints the report of what is in a folder.
+#[cfg(feature = "coverage")]
+pub(crate) fn print_report(workspace: &Workspace, folder: &Path, missing: &[String]) -> Result<()> {
+    report::print(&workspace.root, folder, missing)
+}
+
+#[cfg(not(feature = "coverage"))]
+pub(crate) fn print_report(_: &Workspace, _: &Path, _: &[String]) -> Result<()> {
+    anyhow::bail!("`cargo xtask coverage` builds what reports")
+}
+
+/// An empty folder with the name of the counters' files as an object to be linked, and a compiler that does so.
+fn prepare(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(folder)?;
+    let files = folder.join("%4m.profraw");
+    let files = files.to_str().context("the path of the target is text")?;
+    let source = folder.join("name.c");
+    fs::write(
+        &source,
+        format!("const char coverage_file[] = {files:?};\n"),
+    )?;
+    let object = folder.join("name.o");
+    run(Command::new("cc")
+        .arg("-c")
+        .arg(&source)
+        .arg("-o")
+        .arg(&object))?;
+    let object = object.display();
+    let compiler = folder.join("rustc");
+    let defined = "-Wl,--defsym=__llvm_profile_filename=coverage_file";
+    fs::write(
+        &compiler,
+        format!(
+            "#!/bin/sh\nexec \"$@\" -C instrument-coverage -C 'link-arg={object}' -C 'link-arg={defined}'\n"
+        ),
+    )?;
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
+
+/// The tests of some crates, or of all that the figures are about. Examples in documentation are left out: `rustdoc` compiles them apart.
+fn cargo_test(workspace: &Workspace, folder: &Path, args: &Args) -> Command {
+    let mut command = workspace.cargo("test");
+    command.args(["--lib", "--bins", "--tests", "--no-fail-fast"]);
+    if args.only.is_empty() {
+        command.args(["--workspace", "--exclude", "xtask"]);
+    }
+    for name in &args.only {
+        let package = match name.as_str() {
+            "lapidary" => name.clone(),
+            name => format!("lapidary-{name}"),
+        };
+        command.args(["--package", &package]);
+    }
+    // Only for crates of the workspace: what they depend on stays as it is.
+    command.env("RUSTC_WORKSPACE_WRAPPER", folder.join("rustc"));
+    command
+}
+
+/// Builds the tests. Returns the programs that hold the map of their counters.
+fn built(workspace: &Workspace, folder: &Path, args: &Args) -> Result<Vec<String>> {
+    let mut command = cargo_test(workspace, folder, args);
+    command.args(["--no-run", "--message-format=json-render-diagnostics"]);
+    let output = command.stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "the tests cannot be built");
+    let messages = String::from_utf8(output.stdout)?;
+    let programs = messages.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        Some(message.get("executable")?.as_str()?.to_owned())
+    });
+    Ok(programs.collect())
+}
+
+/// Runs the tests. Returns whether all passed.
+fn test(workspace: &Workspace, folder: &Path, args: &Args) -> Result<bool> {
+    let status = cargo_test(workspace, folder, args).status()?;
+    Ok(status.success())
+}
+
+/// The counters' files in a folder.
+#[cfg_attr(
+    not(feature = "coverage"),
+    expect(dead_code, reason = "only the report reads them")
+)]
+fn counters(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "profraw") {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
