@@ -49,19 +49,15 @@ impl std::error::Error for NotFound {}
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.named() {
-            Some((variable, tried)) => {
-                let (path, refused) = (tried.path.display(), &tried.refused);
-                write!(
-                    f,
-                    "cannot use `{path}`, which {variable} names as Gemini CLI: {refused}"
-                )
-            }
-            None => {
-                let url = gemini::INSTALL_URL;
-                write!(f, "Gemini CLI not found. Install from: {url}")
-            }
-        }
+        let Some((variable, tried)) = self.named() else {
+            let url = gemini::INSTALL_URL;
+            return write!(f, "Gemini CLI not found. Install from: {url}");
+        };
+        let (path, refused) = (tried.path.display(), &tried.refused);
+        write!(
+            f,
+            "cannot use `{path}`, which {variable} names as Gemini CLI: {refused}"
+        )
     }
 }
 

@@ -45,7 +45,7 @@ use crate::held::HeldTurn;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
-use crate::{Deltas, Denials, Ending, Events, LoggedAnswer, OnDenied, Options, Verdict};
+use crate::{Deltas, Denials, Ending, Events, OnDenied, Options, Verdict};
 
 pub use turn::Turn;
 
@@ -190,12 +190,11 @@ impl AcpNormalizer {
         self.end_message(out);
         self.last_terminals(out);
         self.arrived(Some(now));
-        match self.held.take() {
-            Some(held) => out.push(held.superseded(message, &mut self.stamp)),
-            None => {
-                let kind = DiagnosticKind::Retry;
-                self.stamp.diagnostic(kind, message, &mut None, out);
-            }
+        if let Some(held) = self.held.take() {
+            out.push(held.superseded(message, &mut self.stamp));
+        } else {
+            let kind = DiagnosticKind::Retry;
+            self.stamp.diagnostic(kind, message, &mut None, out);
         }
         self.requests = Pending::default();
         self.errands = Pending::default();
@@ -232,11 +231,6 @@ impl AcpNormalizer {
     /// because nobody could get that far.
     pub fn has_result(&self) -> bool {
         self.verdict.has_result()
-    }
-
-    /// What the agent's own log of the session says about the end of the newest turn.
-    pub fn logged_answer(&mut self, logged: LoggedAnswer) {
-        self.verdict.logged_answer(logged);
     }
 
     /// How the run would end now.

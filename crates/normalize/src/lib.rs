@@ -40,8 +40,7 @@ pub mod views;
 pub use denials::Denials;
 pub use options::{Deltas, OnDenied, Options};
 pub use verdict::{
-    AgentSetup, Departure, Ending, LoggedAnswer, Reported, Stall, StderrOrder, Stopped, TurnLimit,
-    Verdict,
+    AgentSetup, Departure, Ending, Reported, Stall, StderrOrder, Stopped, TurnLimit, Verdict,
 };
 
 use lapidary_vocab::Event;

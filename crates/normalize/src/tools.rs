@@ -16,7 +16,12 @@ const MCP_PREFIX: &str = "mcp_";
 pub fn kind(name: &str) -> ToolKind {
     match name {
         "run_shell_command" | "ShellTool" | "Bash" => ToolKind::Execute,
-        "read_file" | "read_many_files" | "get_internal_docs" | "read_mcp_resource"
+        "read_file"
+        | "read_many_files"
+        | "get_internal_docs"
+        | "read_mcp_resource"
+        | "read_background_output"
+        | "activate_skill"
         | "ReadFileTool" => ToolKind::Read,
         "write_file" | "replace" | "WriteFileTool" | "EditTool" => ToolKind::Edit,
         "glob"
@@ -24,6 +29,7 @@ pub fn kind(name: &str) -> ToolKind {
         | "search_file_content"
         | "list_directory"
         | "list_mcp_resources"
+        | "list_background_processes"
         | "GrepTool"
         | "GlobTool" => ToolKind::Search,
         "web_fetch" | "WebFetchTool" => ToolKind::Fetch,
@@ -36,7 +42,6 @@ pub fn kind(name: &str) -> ToolKind {
         | "complete_task"
         | "invoke_agent"
         | "update_topic"
-        | "activate_skill"
         | "tracker_create_task"
         | "tracker_update_task"
         | "tracker_get_task"
@@ -155,8 +160,10 @@ pub fn written_path(name: &str, args: Token<'_>) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// All that 0.61 lists as its own (`ALL_BUILTIN_TOOL_NAMES`), and the two agents that it has as tools in plan mode.
-    const BUILT_IN: [&str; 29] = [
+    /// All that 0.61 lists as its own (`ALL_BUILTIN_TOOL_NAMES`), two that it offers besides, and two agents that are tools in plan mode.
+    const BUILT_IN: [&str; 31] = [
+        "list_background_processes",
+        "read_background_output",
         "glob",
         "write_todos",
         "write_file",

@@ -37,25 +37,10 @@ pub struct Verdict {
     is_hollow: bool,
     /// Over ACP: what was seen since the prompt. None where the prompt was not seen.
     activity: Option<TurnActivity>,
-    /// What the agent's own log of the session says about the end of the turn.
-    logged: LoggedAnswer,
     /// Over ACP: how far the agent has shown that it speaks the protocol.
     greeting: Greeting,
     /// The client has asked the agent to cancel.
     is_cancelled: bool,
-}
-
-/// What an agent's own log of the session says about the end of a turn, for agents that report success over ACP where their log has no
-/// answer (Gemini CLI 0.61).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LoggedAnswer {
-    /// The log was not read.
-    #[default]
-    Unknown,
-    /// The log ends with an answer of the model.
-    Present,
-    /// The log ends with the prompt or with results of tools: no usable answer came after them.
-    Missing,
 }
 
 /// Whether a program has shown that it speaks ACP.
@@ -131,12 +116,6 @@ impl Verdict {
         if let Some(turn) = &mut self.activity {
             turn.note(activity);
         }
-    }
-
-    /// What the agent's own log says about the end of the turn. Only a log that was written to its end counts: an answer that is
-    /// [`Missing`](LoggedAnswer::Missing) takes back a success.
-    pub fn logged_answer(&mut self, logged: LoggedAnswer) {
-        self.logged = logged;
     }
 
     /// Over ACP: the agent has answered `initialize`.
@@ -218,7 +197,7 @@ impl Verdict {
     /// What a run that went well should not hide.
     fn warnings(&self, cause: &Cause) -> Vec<String> {
         let ends_in_call = self.activity.is_some_and(TurnActivity::ends_in_call);
-        if *cause == Cause::EndTurn && ends_in_call && self.logged != LoggedAnswer::Present {
+        if *cause == Cause::EndTurn && ends_in_call {
             return vec![ENDS_IN_CALL.to_owned()];
         }
         Vec::new()
@@ -306,7 +285,7 @@ impl Verdict {
     }
 
     fn has_no_answer(&self) -> bool {
-        self.activity.is_some_and(TurnActivity::is_empty) || self.logged == LoggedAnswer::Missing
+        self.activity.is_some_and(TurnActivity::is_empty)
     }
 
     /// Gemini puts the HTTP status of its API where the protocol has its own codes, which have names.
@@ -426,13 +405,11 @@ impl Verdict {
 
     /// What an empty response lacks.
     fn emptiness(&self) -> &'static str {
-        let activity = self.activity.unwrap_or_default();
-        if activity.has_only_thoughts() {
-            "the agent ended its turn well, but only thought and gave no answer"
-        } else if activity.is_empty() {
-            "the agent ended its turn well, but said nothing and did nothing"
-        } else {
-            "the agent ended its turn well, but its own log has no answer after the last call"
+        match self.activity {
+            Some(activity) if activity.has_only_thoughts() => {
+                "the agent ended its turn well, but only thought and gave no answer"
+            }
+            _ => "the agent ended its turn well, but said nothing and did nothing",
         }
     }
 

@@ -46,9 +46,11 @@ impl AttemptError {
 
 pub(crate) fn cannot_record(error: &RecordError) -> Ending {
     let cause = match error {
-        RecordError::Name { .. } | RecordError::Exists { .. } => Cause::BadInput,
         RecordError::Write { source, .. } if is_full_disk(source) => Cause::Internal,
-        RecordError::Write { .. } => Cause::BadInput, // the caller has named the directory, or can name another
+        // The caller has named the run or the directory, or can name another.
+        RecordError::Name { .. } | RecordError::Exists { .. } | RecordError::Write { .. } => {
+            Cause::BadInput
+        }
     };
     let hint = "record elsewhere (--record-dir), or keep no recording (--no-record)";
     not_started(cause, with_sources(error), Some(hint))

@@ -158,12 +158,11 @@ impl StreamNormalizer {
     pub fn restart(&mut self, message: String, now: &str, out: &mut Events) {
         self.flush(out);
         self.arrived(None, Some(now));
-        match self.held.take() {
-            Some(held) => out.push(held.superseded(message, &mut self.stamp)),
-            None => {
-                let kind = DiagnosticKind::Retry;
-                self.stamp.diagnostic(kind, message, &mut None, out);
-            }
+        if let Some(held) = self.held.take() {
+            out.push(held.superseded(message, &mut self.stamp));
+        } else {
+            let kind = DiagnosticKind::Retry;
+            self.stamp.diagnostic(kind, message, &mut None, out);
         }
         self.calls = Pending::default();
         self.logged = LoggedCalls::default();

@@ -134,6 +134,8 @@ const PHRASES: &[(&str, Cause)] = &[
     ("blocked due to other policy settings", Cause::Refusal),
     ("empty response", Cause::EmptyResponse),
     ("empty text response", Cause::EmptyResponse),
+    // Ours, by Gemini's session log. The log does not say whether the answer was empty, blocked or malformed.
+    ("no usable answer", Cause::EmptyResponse),
     ("no final response text", Cause::EmptyResponse),
     (
         "truncated because it exceeded the token limit",

@@ -257,7 +257,7 @@ fn an_ended_call_whose_id_is_used_again_is_another() {
         let request = told.iter().rfind(is_request).unwrap();
         assert_eq!(
             (&request["toolName"], &request["toolInput"]),
-            (&json!("rm -rf src"), &json!({"command": "rm -rf src"})),
+            (&json!("execute"), &json!({"command": "rm -rf src"})),
             "{again:?}"
         );
     }

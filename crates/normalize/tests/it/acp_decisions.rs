@@ -47,7 +47,7 @@ fn a_decision_is_told_by_the_kind_of_the_option() {
             format!(r#""result":{{"outcome":{{"outcome":"selected","optionId":"{option}"}}}}"#);
         assert_eq!(
             decided(&choices(), &answer),
-            json!({"event": "permission_decision", "requestId": "0", "toolUseId": "c", "toolName": "rm", "decision": decision, "optionId": option})
+            json!({"event": "permission_decision", "requestId": "0", "toolUseId": "c", "toolName": "execute", "decision": decision, "optionId": option})
         );
     }
     let cancelled = decided(
@@ -62,7 +62,7 @@ fn a_decision_is_told_by_the_kind_of_the_option() {
 #[test]
 fn our_own_mark_says_who_decided_and_counts_for_more() {
     let mark = r#"{"lapidary":{"decision":"denied","decidedBy":"rule","rule":"lapidary.toml:12","reason":"never"}}"#;
-    let expected = json!({"event": "permission_decision", "requestId": "0", "toolUseId": "c", "toolName": "rm", "decision": "denied", "decidedBy": "rule", "rule": "lapidary.toml:12", "reason": "never"});
+    let expected = json!({"event": "permission_decision", "requestId": "0", "toolUseId": "c", "toolName": "execute", "decision": "denied", "decidedBy": "rule", "rule": "lapidary.toml:12", "reason": "never"});
     // No way to refuse was offered, so it had to be cancelled.
     let answer = format!(r#""result":{{"outcome":{{"outcome":"cancelled"}},"_meta":{mark}}}"#);
     assert_eq!(decided(&json!([]), &answer), expected);
@@ -78,7 +78,7 @@ fn a_permission_request_that_is_refused_is_denied() {
     );
     assert_eq!(
         told,
-        json!({"event": "permission_decision", "requestId": "0", "toolUseId": "c", "toolName": "rm", "decision": "denied", "reason": "no such method"})
+        json!({"event": "permission_decision", "requestId": "0", "toolUseId": "c", "toolName": "execute", "decision": "denied", "reason": "no such method"})
     );
 }
 

@@ -201,7 +201,7 @@ fn a_turn_that_the_model_did_not_answer_has_failed() {
     };
     assert_eq!(
         end(&[turn_entry("s", "7", turn)]),
-        (json!("failed"), json!("api_error"))
+        (json!("failed"), json!("empty_response"))
     );
     assert_eq!(
         end(&[turn_entry("s", "8", turn)]),

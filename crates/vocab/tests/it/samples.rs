@@ -246,10 +246,7 @@ pub(crate) fn events() -> Vec<Event> {
             tool_use_id: some("call-3"),
             title: some("remove what was built"),
             command: some("rm -r target"),
-            content: vec![ContentBlock::Diff(DiffBlock {
-                path: some("a.txt"),
-                ..DiffBlock::default()
-            })],
+            content: vec![diff()],
             options: vec![option()],
             reason: some("it deletes files"),
             blocked_path: some("/project/target"),
@@ -308,10 +305,7 @@ pub(crate) fn events() -> Vec<Event> {
             tool_kind: ToolKind::Execute,
             tool_input: json(r#"{"command":"rm -r target"}"#),
             command: some("rm -r target"),
-            content: vec![ContentBlock::Diff(DiffBlock {
-                path: some("a.txt"),
-                ..DiffBlock::default()
-            })],
+            content: vec![diff()],
             options: vec![option()],
             decision: PermissionOutcome::Denied,
             decided_by: Some(DecidedBy::Rule),
@@ -349,6 +343,15 @@ pub(crate) fn events() -> Vec<Event> {
         base: event_base(seq),
     };
     (0..).zip(bodies).map(with_base).collect()
+}
+
+fn diff() -> ContentBlock {
+    ContentBlock::Diff(DiffBlock {
+        path: some("a.txt"),
+        old_text: some("a"),
+        new_text: some("b"),
+        unified: some("@@ -1 +1 @@"),
+    })
 }
 
 fn option() -> PermissionOption {

@@ -168,7 +168,7 @@ fn a_yes_to_a_request_that_was_withdrawn_is_none_to_the_next_of_its_id() {
 }
 
 #[test]
-fn a_file_that_is_asked_about_under_a_pending_id_is_not_written() {
+fn a_file_that_is_asked_about_under_a_pending_id_is_another_question() {
     let mut peer = Peer::new();
     open_two(&mut peer);
     let mut write = |session: &str, path: &str| {
@@ -177,7 +177,11 @@ fn a_file_that_is_asked_about_under_a_pending_id_is_not_written() {
         peer.event("permission_request")["requestId"].clone()
     };
     let (first, second) = (write("s1", "one"), write("s2", "two"));
-    assert_eq!(first, second);
+    assert_eq!((&first, &second), (&json!("7"), &json!("7~2")));
+    peer.does(
+        "permission_response",
+        json!({"requestId": second, "allowed": false}),
+    );
     // The agent takes our answer to the second for one to the first, and so ends that turn: its question goes with it.
     peer.hears("[not written: ");
     peer.event("turn_complete");
@@ -189,13 +193,19 @@ fn a_file_that_is_asked_about_under_a_pending_id_is_not_written() {
 }
 
 #[test]
-fn a_file_that_is_asked_about_under_a_withdrawn_id_is_not_written() {
+fn a_file_that_is_asked_about_under_a_withdrawn_id_is_another_question() {
     let mut peer = Peer::new();
     let first = peer.prompt("write one 7");
     peer.event("permission_request");
     peer.does("interrupt", json!({}));
     peer.done(&first);
     let second = peer.prompt("write two 7");
+    let asked = peer.event("permission_request");
+    assert_eq!(asked["requestId"], "7~2");
+    let withdrawn = json!({"requestId": "7", "allowed": true});
+    peer.cannot("permission_response", withdrawn);
+    let denied = json!({"requestId": "7~2", "allowed": false});
+    peer.does("permission_response", denied);
     peer.done(&second);
     assert!(!peer.world.path("project/two").exists());
     let words = peer.finish().words();
@@ -257,7 +267,7 @@ fn when_nobody_can_answer_any_more_it_is_a_no() {
         words.contains("[not written: ") && words.ends_with("done"),
         "{words}"
     );
-    assert_eq!(over.cause(), ("end_turn", Some(0)));
+    assert_eq!(over.cause(), ("permission_denied", Some(18)));
 }
 
 #[test]

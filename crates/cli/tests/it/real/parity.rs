@@ -208,7 +208,12 @@ fn a_turn_without_an_answer_fails_over_acp_as_it_does_headless() {
     for script in scripts {
         let real = Real::new(V0_61_0, script.after(After::Repeat));
         let told = real.run(&["--transport", "acp", "go"]);
-        assert_eq!(told.verdict(), ("api_error", Some(1)), "{:#?}", told.events);
+        assert_eq!(
+            told.verdict(),
+            ("empty_response", Some(15)),
+            "{:#?}",
+            told.events
+        );
     }
 }
 

@@ -81,6 +81,13 @@ fn a_run_over_acp_is_the_same_afterwards() {
     check(
         &script(r#"answer "$prompt" '{"stopReason":"end_turn"}'; hear"#),
         MAX_LINE,
+        "permission_denied",
+        &[],
+    );
+    // A recording remembers what a denial makes of the run.
+    check(
+        &script(r#"answer "$prompt" '{"stopReason":"end_turn"}'; hear"#),
+        &["--max-line", "1000", "--on-denied", "warn"],
         "end_turn",
         &[],
     );

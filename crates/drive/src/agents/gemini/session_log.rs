@@ -198,6 +198,9 @@ struct LogFile {
     file: File,
     offset: u64,
     lines: LineBuffer,
+    /// As in [`SessionLog`], of this file alone: a session that was resumed has another without any turn.
+    prompts: usize,
+    is_answered: bool,
 }
 
 impl SessionLog {
@@ -237,6 +240,7 @@ impl SessionLog {
     fn look(&mut self) {
         let mut files = std::mem::take(&mut self.files);
         for file in &mut files {
+            (self.prompts, self.is_answered) = (file.prompts, file.is_answered);
             // A file that grows faster than it is read is left alone after a while, and looked at again.
             let most = file.offset + MOST_HISTORY;
             while file.offset < most && file.read_on() {
@@ -249,7 +253,11 @@ impl SessionLog {
                     }
                 }
             }
+            (file.prompts, file.is_answered) = (self.prompts, self.is_answered);
         }
+        self.prompts = files.iter().map(|file| file.prompts).sum();
+        let is_answered = |file: &LogFile| file.prompts == 0 || file.is_answered;
+        self.is_answered = files.iter().all(is_answered);
         self.files = files;
     }
 
@@ -268,6 +276,9 @@ impl SessionLog {
 
     fn start_turn(&mut self) {
         self.prompts = 0;
+        for file in &mut self.files {
+            file.prompts = 0;
+        }
         self.turn = TurnInLog::default();
     }
 
@@ -338,6 +349,8 @@ impl LogFile {
             file,
             offset,
             lines,
+            prompts: 0,
+            is_answered: true,
         })
     }
 
@@ -505,5 +518,23 @@ mod tests {
             assert_eq!(is_unanswered, expected, "{records:?} {entry}");
             assert!(entry.contains("\"request\":\"7\""), "{entry}");
         }
+    }
+
+    /// 0.61 begins another file with the same id, and writes no turn into it.
+    #[tokio::test]
+    async fn a_resumed_session_has_a_second_file_that_answers_nothing() {
+        let world = World::new();
+        let answer = "{\"id\":\"g\",\"type\":\"gemini\",\"content\":\"hi\"}\n";
+        world.write(&(header(ID) + PROMPT + answer));
+        let context =
+            "{\"$set\":{\"messages\":[{\"id\":\"x\",\"type\":\"user\",\"content\":\"c\"}]}}\n";
+        let stub = world
+            .chats()
+            .join("session-2026-02-02T00-00-12345678.jsonl");
+        fs::write(stub, header(ID) + context).unwrap();
+        let mut logs = world.logs();
+        logs.patience = POLL;
+        let entry = logs.turn_ended(ID, "7").await.unwrap();
+        assert!(!entry.contains("isUnanswered"), "{entry}");
     }
 }
