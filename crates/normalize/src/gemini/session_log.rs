@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use lapidary_json::{Kind, Token};
 use lapidary_vocab::content::DiffBlock;
 use lapidary_vocab::{Json, Number, Text};
-use lapidary_wire::gemini::session::ToolCall;
+use lapidary_wire::gemini::session::{ToolCall, ToolCallResult};
 
 use crate::own;
 
@@ -45,7 +45,7 @@ impl LoggedCall {
             unified: Some(unified),
         });
         let args = call.args.and_then(|args| args.of(Kind::Object));
-        let said = call.result().map(|result| result.token());
+        let said = call.result().map(ToolCallResult::token);
         let said = said.and_then(|said| said.of(Kind::String));
         Self {
             input: args.map(own::json),

@@ -89,7 +89,7 @@ impl SessionLogs {
 
     /// A session works in another directory, and its log lies with that.
     pub(crate) fn works_in(&mut self, directory: &Path) {
-        self.place.directory = directory.to_owned();
+        directory.clone_into(&mut self.place.directory);
     }
 
     /// The entry of a call that has just ended. Waits for the log if it is late.
@@ -267,7 +267,9 @@ impl SessionLog {
             let messages: Vec<_> = messages.into_iter().flat_map(Token::elements).collect();
             // A history that is written anew has no prompt that is new.
             let (prompts, turn) = (self.prompts, self.turn);
-            messages.into_iter().for_each(|record| self.record(record));
+            for record in messages {
+                self.record(record);
+            }
             (self.prompts, self.turn) = (prompts, turn);
         } else {
             self.record(line);
