@@ -107,6 +107,10 @@ fn what_plan_mode_denies_is_what_was_asked_for() {
             "plan it",
         ]);
         assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
-        assert_eq!(denials(&told)[0]["unattended"], false, "{transport}");
+        assert!(!real.world.project().join("made").exists());
+        // Over ACP the CLI (0.61) says nothing of a call that plan mode leaves out.
+        if transport == "stream-json" {
+            assert_eq!(denials(&told)[0]["unattended"], false);
+        }
     }
 }
