@@ -27,7 +27,7 @@ for line in lapidary.stdout:
     elif event["event"] == "permission_request":
         allowed = event["toolKind"] in ("read", "search")
         give("permission_response", requestId=event["requestId"], allowed=allowed, message="only looking is allowed")
-        print(f"\n[{event['toolName']}: {'allowed' if allowed else 'denied'}]")
+        print(f"\n[{event.get('title', event['toolName'])}: {'allowed' if allowed else 'denied'}]")
     elif event["event"] == "elicitation_request":  # a form to fill in: not by us
         give("elicitation_response", requestId=event["requestId"], action="decline")
     elif event["event"] == "command_result":

@@ -30,7 +30,7 @@ for await (const line of lines()) {
   } else if (event.event === "permission_request") {
     const allowed = event.toolKind === "read" || event.toolKind === "search";
     give({ command: "permission_response", requestId: event.requestId, allowed, message: "only looking is allowed" });
-    console.log(`\n[${event.toolName}: ${allowed ? "allowed" : "denied"}]`);
+    console.log(`\n[${event.title ?? event.toolName}: ${allowed ? "allowed" : "denied"}]`);
   } else if (event.event === "elicitation_request") { // a form to fill in: not by us
     give({ command: "elicitation_response", requestId: event.requestId, action: "decline" });
   } else if (event.event === "command_result") {

@@ -30,10 +30,10 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 /// # Panics
 /// If no time is long enough.
 #[track_caller]
-pub fn with_enough_time<T>(seconds: f64, mut attempt: impl FnMut(f64) -> Option<T>) -> T {
+pub fn with_enough_time<T>(seconds: f64, attempt: impl FnMut(f64) -> Option<T>) -> T {
     let times = std::iter::successors(Some(seconds), |seconds| Some(seconds * 2.0));
     let mut times = times.take_while(|seconds| *seconds < HANG.as_secs_f64());
-    let found = times.find_map(|seconds| attempt(seconds));
+    let found = times.find_map(attempt);
     found.expect("some time is long enough")
 }
 

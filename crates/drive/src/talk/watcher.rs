@@ -391,9 +391,11 @@ impl State {
     }
 }
 
-/// What somebody wants to do, in few words.
+/// What the agent wants to do, in few words. A tool that has no name goes by its kind, and the title says more than that.
 fn named(deed: &Deed) -> String {
-    let what = deed.tool.as_deref().or(deed.title.as_deref());
+    let tool = deed.tool.as_deref();
+    let name = tool.filter(|tool| *tool != deed.kind.as_str());
+    let what = name.or(deed.title.as_deref()).or(tool);
     what.unwrap_or("something").chars().take(80).collect()
 }
 

@@ -131,7 +131,7 @@ fn every_key_of_a_full_configuration_is_kept() {
         agents: BTreeMap::from([("mine".to_owned(), mine)]),
     };
     let names: Vec<_> = config.rules.iter().map(|rule| &rule.name).collect();
-    assert_eq!(names, [&format!("{FILE}:22")]);
+    assert_eq!(names, [&format!("{FILE}:23")]);
     assert_eq!(config, expected);
     assert_eq!(
         read("permission_mode = 'plan'").permission_mode,

@@ -187,7 +187,7 @@ fn a_hook_that_takes_too_long_blocks_nothing_and_that_is_said() {
 /// Over ACP what is denied may never get a result.
 #[test]
 fn a_call_that_was_denied_is_told_as_denied_on_a_terminal() {
-    let denied = r#"{"event":"permission_decision","requestId":"1","toolUseId":"c1","toolName":"write_file","decision":"denied","decidedBy":"hook","reason":"secret"}"#;
+    let denied = r#"{"event":"permission_decision","requestId":"1","toolUseId":"c1","toolName":"write_file","toolKind":"edit","toolInput":{},"decision":"denied","decidedBy":"hook","reason":"secret"}"#;
     let told = |bodies: &[&str]| {
         let mut narrator = Narrator::new(live::Options {
             size: live::Size {

@@ -27,6 +27,8 @@ export function describe(event: Event): unknown {
     case "hook_run": return event.timedOut;
     case "permission_decision": return event.decidedBy;
     case "command_result": return event.commandId;
+    case "elicitation_request": return event.requestId;
+    case "elicitation_result": return event.action;
     default: return known(event);
   }
 }
@@ -79,7 +81,7 @@ export function follow(event: RuntimeEvent): unknown {
 export function name(command: Command): string {
   switch (command.command) {
     case "send_message": return command.text;
-    case "permission_response": return command.requestId;
+    case "permission_response": case "elicitation_response": return command.requestId;
     case "interrupt": case "kill": return command.sessionId ?? "";
     case "set_model": return command.model;
     case "set_permission_mode": return command.mode;

@@ -61,12 +61,12 @@ fn assert_prompted(told: &Told, words: &str) {
 )]
 fn the_example_agent_is_denied_what_no_rule_allows() {
     let world = World::new(Peer::SdkExample);
-    for (args, decision) in [
-        (&["go"][..], "denied"),
-        (&["--allow", "edit", "go"], "allowed"),
+    for (args, decision, verdict) in [
+        (&["go"][..], "denied", ("permission_denied", Some(18))),
+        (&["--allow", "edit", "go"], "allowed", ("end_turn", Some(0))),
     ] {
         let told = run(Peer::SdkExample, &world, Script::new(), args);
-        assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+        assert_eq!(told.verdict(), verdict, "{told:?}");
         assert_prompted(&told, "go");
         let decided = named(&told, "permission_decision");
         assert_eq!(decided.len(), 1);
@@ -102,7 +102,7 @@ fn check(peer: Peer, family: &str, allow: &[&str]) {
     };
     let made = world.project().join("made");
     let told = run(peer, &world, script(), &["make a file"]);
-    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+    assert_eq!(told.verdict(), ("permission_denied", Some(18)), "{told:?}");
     assert!(!made.exists(), "{told:?}");
     let decided = named(&told, "permission_decision");
     assert_eq!(decided[0]["decision"], "denied", "{told:?}");

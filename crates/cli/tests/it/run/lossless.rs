@@ -61,7 +61,14 @@ fn a_recording_holds_everything_and_is_private() {
     );
     assert_eq!(
         names(&recording),
-        ["run.json", "stderr", "stdin", "stdout", "timing"]
+        [
+            "run.json",
+            "session-log",
+            "stderr",
+            "stdin",
+            "stdout",
+            "timing"
+        ]
     );
     for name in names(&recording) {
         let mode = fs::metadata(recording.join(name))

@@ -196,7 +196,7 @@ fn whoever_is_for_all_tools_is_told_geminis_name() {
         "read_file",
         shell,
         "mcp_srv_sh",
-        "x_y",
+        "think",
     ];
     assert_eq!(names, expected);
 }

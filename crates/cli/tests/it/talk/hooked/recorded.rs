@@ -84,14 +84,20 @@ fn a_recording_tells_hooks_what_the_run_told_them() {
     let played = play(&hooks, SCENE, &mode, DONE);
     let seen = played.seen();
     for event in ["BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent"] {
-        let live = told(seen.clone(), event);
+        let mut live = told(seen.clone(), event);
+        let mut again = told(tested(&played, event), event);
         assert!(!live.is_empty(), "{event}");
-        assert_eq!(told(tested(&played, event), event), live, "{event}");
+        // `AfterTool` hooks of several calls overlap: in a run their order is up to the machine.
+        if event == "AfterTool" {
+            live.sort_by_key(Value::to_string);
+            again.sort_by_key(Value::to_string);
+        }
+        assert_eq!(again, live, "{event}");
     }
     let before = told(seen, "BeforeTool").into_iter();
     let before: Vec<_> = before.map(|told| told["tool_name"].clone()).collect();
     let shell = "run_shell_command";
-    let alone = [shell, "Bash", "replace", "replace", "think a while", shell];
+    let alone = [shell, "Bash", "replace", "replace", "think", shell];
     let names = [&alone[..], &[shell, "replace", "replace"]].concat();
     assert_eq!(before, names);
 }

@@ -74,7 +74,10 @@ header = {"sessionId": "5e551011-0000-4000-8000-000000000001", "projectHash": "h
 said = {"id": "1", "timestamp": "2026-01-01T00:00:00.000Z", "type": "user", "content": [{"text": "kept by the agent"}]}
 (chats / "session-2026-01-01T00-00-5e551011.jsonl").write_text(json.dumps(header) + "\n" + json.dumps(said) + "\n")
 ask(0, "session/request_permission", toolCall={"toolCallId": "c", "title": "ls", "kind": "execute", "rawInput": {"command": "ls"}}, options=OPTIONS, sessionId="5e551011-0000-4000-8000-000000000001")
-reply(0); done(p)
+reply(0)
+answer_record = {"id": "2", "timestamp": "2026-01-01T00:00:01.000Z", "type": "gemini", "content": "Done."}
+with (chats / "session-2026-01-01T00-00-5e551011.jsonl").open("a") as log: log.write(json.dumps(answer_record) + "\n")
+done(p)
 "#;
 
 #[test]
