@@ -50,7 +50,7 @@ fn named(message: &str) -> Option<Duration> {
     let unit: String = rest
         .trim_start()
         .chars()
-        .take_while(|letter| letter.is_ascii_alphabetic())
+        .take_while(char::is_ascii_alphabetic)
         .collect();
     let unit = match unit.as_str() {
         "ms" | "milliseconds" => 0.001,

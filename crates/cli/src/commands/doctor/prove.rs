@@ -101,8 +101,8 @@ impl Proofs<'_> {
             let seen = self.play_over(transport, &run, script, Cancel::Never);
             let seen = seen.await?;
             let answered = seen.first(|body| match body {
-                Body::ToolCompletion(tool) => {
-                    let output = tool.output.as_ref();
+                Body::ToolCompletion(done) => {
+                    let output = done.output.as_ref();
                     output.is_some_and(|output| output.as_str().contains("lapidary-42"))
                 }
                 _ => false,

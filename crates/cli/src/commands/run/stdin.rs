@@ -126,7 +126,7 @@ mod tests {
     const LONG: Duration = Duration::from_hours(1);
 
     fn pipe() -> (File, io::PipeWriter) {
-        let (reader, writer) = io::pipe().unwrap();
+        let (reader, writer) = io::pipe().expect("a process may open two more files");
         (File::from(OwnedFd::from(reader)), writer)
     }
 

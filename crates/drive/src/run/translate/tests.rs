@@ -39,7 +39,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
             for event in batch.events {
                 match event.body {
                     Body::Diagnostic(it) if it.kind == DiagnosticKind::Noise => lines += 1,
-                    Body::Diagnostic(it) => notices.push(it.message.to_string()),
+                    Body::Diagnostic(it) => notices.push(it.message.clone()),
                     body => panic!("{body:?}"),
                 }
             }

@@ -74,7 +74,7 @@ async fn cancelled_while_silent(grace: Duration) -> (Vec<String>, Option<Duratio
         }
         read
     };
-    let (_, read, had) = tokio::join!(talking, agent, fake.obey());
+    let ((), read, had) = tokio::join!(talking, agent, fake.obey());
     (read, had)
 }
 
