@@ -5,7 +5,7 @@
 //! Counters are merged by the programs themselves (`%4m`: four files for each program), since tests start thousands of processes. A
 //! process that is killed counts for nothing.
 //!
-//! Neither `llvm-profdata` nor `llvm-cov` is needed: [`report`] reads the files. It is behind the feature `coverage`, so that no other task
+//! Neither `llvm-profdata` nor `llvm-cov` is needed: `report` reads the files. It is behind the feature `coverage`, so that no other task
 //! waits for what it depends on.
 
 #[cfg(feature = "coverage")]

@@ -86,7 +86,7 @@ impl StreamNormalizer {
         }
     }
 
-    /// Takes in an entry of the session log ([`session_log`](super::session_log)), before the line that ends the call.
+    /// Takes in an entry of the session log ([`super::session_log`]), before the line that ends the call.
     pub fn session_log(&mut self, entry: &str) {
         self.logged.push(entry);
     }
