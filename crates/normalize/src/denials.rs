@@ -90,6 +90,16 @@ impl Denials {
         }
     }
 
+    /// A prompt that follows the end of a turn begins another one, with denials of its own.
+    pub(crate) fn begin_turn(&mut self) {
+        if self.is_over {
+            *self = Self {
+                is_planning: self.is_planning,
+                ..Self::default()
+            };
+        }
+    }
+
     /// Something was done through the client that needs permission.
     pub(crate) fn acted(&mut self) {
         self.has_acted = true;

@@ -250,6 +250,9 @@ impl StreamNormalizer {
             }
             Ok(Some(body)) => {
                 let event = self.first_event(body, current);
+                if matches!(event.body, Body::UserInput(_)) {
+                    self.denials.begin_turn();
+                }
                 self.denials.push(&event);
                 out.push(event);
             }

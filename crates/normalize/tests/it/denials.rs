@@ -232,3 +232,19 @@ fn a_failure_of_the_agent_stays_what_it_is() {
     let unfinished = normalizer.judge(&Ending::default());
     assert_eq!(unfinished.cause.as_str(), "no_result");
 }
+
+#[test]
+fn a_turn_lists_its_own_denials_and_not_those_of_the_turns_before() {
+    let mut normalizer = StreamNormalizer::new(&options());
+    let mut events = Events::new();
+    let prompt = r#"{"type":"message","role":"user","content":"go"}"#;
+    let denied = called("write_file", &json!({}), Some("tool_not_registered"));
+    for line in [prompt, &denied[0], &denied[1], SUCCESS, prompt, SUCCESS] {
+        normalizer.push(Line::Whole(line.as_bytes()), None, &mut events);
+    }
+    let listed = events.iter().filter_map(|event| match &event.body {
+        Body::TurnComplete(turn) => Some(turn.permission_denials.len()),
+        _ => None,
+    });
+    assert_eq!(listed.collect::<Vec<_>>(), [1, 0]);
+}
