@@ -143,14 +143,16 @@ fn diagnosed(diagnostic: &Diagnostic, event: &Event) -> Notice {
 
 fn asked(request: &PermissionRequest) -> Notice {
     let reason = request.reason.as_ref().map(|reason| format!(": {reason}"));
-    let what = subject(&request.tool_name, &request.tool_input);
+    let title = request.title.as_ref();
+    let what = subject(&request.tool_name, &request.tool_input, title);
     let text = format!("{what}{}", reason.unwrap_or_default());
     Notice::new(Level::Info, "asks for permission", text)
 }
 
-/// A tool and what it would be called with. Agents that give a tool no name call it by its command.
-fn subject(tool: &Text, input: &Json) -> String {
-    let argument = crate::tool::telling_argument(input);
+/// A tool and what it would be called with, else what its title says. Agents that give a tool no name call it by its command.
+fn subject(tool: &Text, input: &Json, title: Option<&Text>) -> String {
+    let said = || Some(crate::tool::untold(&tool.to_str(), title?));
+    let argument = crate::tool::telling_argument(input).or_else(said);
     match argument.filter(|argument| *tool != **argument) {
         Some(argument) => format!("{tool} {argument}"),
         None => tool.to_string(),
@@ -169,7 +171,7 @@ fn decided(decision: &PermissionDecision) -> Option<Notice> {
     let is_named = |rule: &String| reason.as_ref().is_some_and(|reason| reason.contains(rule));
     let rule = rule.filter(|rule| !is_named(rule));
     let said: Vec<_> = reason.clone().into_iter().chain(rule).collect();
-    let what = subject(&decision.tool_name, &decision.tool_input);
+    let what = subject(&decision.tool_name, &decision.tool_input, None);
     let text = match said.as_slice() {
         [] => what,
         said => format!("{what}: {}", said.join(", ")),

@@ -83,6 +83,15 @@ impl State {
     }
 }
 
+/// What a title says beside the tool's name: `edit a.txt` of an `edit` says `a.txt`.
+pub(crate) fn untold(name: &str, title: &Text) -> String {
+    let title = plain::first_line(&title.to_str(), LONGEST_ARGUMENT);
+    let rest = title
+        .strip_prefix(name)
+        .and_then(|rest| rest.strip_prefix(' '));
+    rest.map(str::to_owned).unwrap_or(title)
+}
+
 impl Tool {
     pub(crate) fn state(&self) -> State {
         match &self.done {
@@ -107,11 +116,7 @@ impl Tool {
     /// What the call is about, on one line.
     pub(crate) fn subject(&self) -> Option<String> {
         let call = self.call.as_ref()?;
-        let title = || {
-            call.title
-                .as_ref()
-                .map(|title| plain::first_line(&title.to_str(), LONGEST_ARGUMENT))
-        };
+        let title = || Some(untold(&self.name(), call.title.as_ref()?));
         telling_argument(&call.input)
             .or_else(title)
             .filter(|subject| *subject != self.name())

@@ -5,16 +5,28 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use lapidary_home::sessions::search::{Filters, Query, Role, Search};
-use lapidary_home::sessions::{Index, Listing, Updated, candidates};
+use lapidary_home::sessions::{Index, IndexError, Listing, Updated, candidates};
+use lapidary_testkit::patience::wait_until;
 
 use super::corpus::Home;
 use super::properties::outcome;
 use super::{search, three};
 
+/// Builds the index. A process that another test starts at this moment holds our lock until it has executed its program: that is waited for.
 pub(super) fn build(path: &Path, home: &Home) -> Updated {
-    let mut index = Index::open_or_make(path, SystemTime::now()).unwrap();
     let (files, _) = candidates(&home.projects());
-    index.update_all(&files, &mut |_| {}).unwrap()
+    let mut built = None;
+    wait_until("the index is free", || {
+        let index = Index::open_or_make(path, SystemTime::now());
+        match index.and_then(|mut index| index.update_all(&files, &mut |_| {})) {
+            Err(IndexError::Busy) => false,
+            done => {
+                built = Some(done.unwrap());
+                true
+            }
+        }
+    });
+    built.expect("it was waited for")
 }
 
 /// What a list and some searches say with the index; it has to be what they say without. Returns the warnings.
