@@ -38,10 +38,8 @@ pub(super) enum Class {
 /// What a character is part of.
 pub(super) fn class(letter: char) -> Class {
     match usual(letter) {
-        letter if letter.is_ascii() => match letter.is_ascii_alphanumeric() {
-            true => Class::Letter,
-            false => Class::Separator,
-        },
+        letter if letter.is_ascii_alphanumeric() => Class::Letter,
+        letter if letter.is_ascii() => Class::Separator,
         letter if is_invisible(letter) || is_diacritic(letter) => Class::Invisible,
         letter if is_unit(letter) => Class::Unit,
         letter if is_symbol(letter) => Class::Symbol,

@@ -70,9 +70,10 @@ fn phrases(query: &str) -> Vec<Phrase> {
     let mut phrases = Vec::new();
     for (place, piece) in query.split('"').enumerate() {
         let is_exact = place % 2 == 1;
-        let pieces = match is_exact {
-            true => vec![piece],
-            false => piece.split_whitespace().collect(),
+        let pieces = if is_exact {
+            vec![piece]
+        } else {
+            piece.split_whitespace().collect()
         };
         phrases.extend(pieces.into_iter().map(|piece| Phrase {
             text: compared(piece, is_exact).trim().to_owned(),
