@@ -126,7 +126,8 @@ impl Listing {
 
     /// The same session twice: the later of both counts, or the earlier name.
     fn keep_the_newest(&mut self, projects: &[Project]) {
-        let mut places: HashMap<(usize, String), usize> = HashMap::new();
+        let mut places: HashMap<(usize, String), usize> =
+            HashMap::with_capacity(self.sessions.len());
         let mut kept: Vec<Listed> = Vec::with_capacity(self.sessions.len());
         for session in std::mem::take(&mut self.sessions) {
             let key = (session.project, session.info.id.clone());
@@ -159,6 +160,9 @@ impl Listing {
             if let (Some(short), true) = (names::short(name), is_deleted(&file.reason)) {
                 dangers.insert((&file.project_id, short), name);
             }
+        }
+        if dangers.is_empty() {
+            return;
         }
         for session in &mut self.sessions {
             let info = &mut session.info;
