@@ -213,9 +213,14 @@ impl Sightings {
     /// All of them, by name.
     fn into_candidates(mut self) -> Vec<Candidate> {
         let odd = std::mem::take(&mut self.odd);
-        let plain = self.plain.iter().map(|file| self.candidate(file));
-        let mut all: Vec<_> = plain.chain(odd).collect();
-        all.sort_unstable_by(|one, other| one.file_name.cmp(&other.file_name));
+        let mut plain = std::mem::take(&mut self.plain);
+        // Before they are candidates, which are large to move.
+        plain.sort_unstable_by(|one, other| self.name(one).cmp(self.name(other)));
+        let mut all: Vec<_> = plain.iter().map(|file| self.candidate(file)).collect();
+        if !odd.is_empty() {
+            all.extend(odd);
+            all.sort_by(|one, other| one.file_name.cmp(&other.file_name));
+        }
         all
     }
 }

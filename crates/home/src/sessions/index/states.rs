@@ -127,20 +127,27 @@ pub(super) fn ids(
     files: &[&Candidate],
 ) -> rusqlite::Result<Vec<Option<i64>>> {
     let mut ids = vec![None; files.len()];
-    let mut directories: HashMap<&Path, Vec<Entry<'_, usize>>> = HashMap::new();
-    for (place, file) in files.iter().enumerate() {
-        let directory = file.path.parent().unwrap_or(Path::new(""));
-        directories.entry(directory).or_default().push(Entry {
+    let mut from = 0;
+    // They come directory by directory.
+    for files in files.chunk_by(|one, other| directory_of(one) == directory_of(other)) {
+        let entries = files.iter().enumerate().map(|(place, file)| Entry {
             name: file.file_name.as_bytes(),
             state: State::of(file),
-            value: place,
+            value: from + place,
         });
-    }
-    for (directory, mut files) in directories {
+        let directory = files[0].path.parent().unwrap_or(Path::new(""));
         let bytes = read(connection, directory)?;
-        recognise(&bytes, &mut files, |place, id| ids[place] = Some(id));
+        let mut entries: Vec<_> = entries.collect();
+        recognise(&bytes, &mut entries, |place, id| ids[place] = Some(id));
+        from += files.len();
     }
     Ok(ids)
+}
+
+/// The path of a file's directory, with the sign behind it.
+fn directory_of(file: &Candidate) -> &[u8] {
+    let path = key(&file.path);
+    &path[..path.len() - file.file_name.len()]
 }
 
 /// Where a file stands: among which files, and at which place among them.
