@@ -176,7 +176,13 @@ impl Tokens<'_> {
     fn other(&mut self) -> Option<Token> {
         let from = self.at;
         let letter = self.text[from..].chars().next()?;
-        match class(letter) {
+        let class = if is_attached(letter) {
+            // At the beginning of a text, or behind a symbol: there is nothing that it could change.
+            Class::Invisible
+        } else {
+            class(letter)
+        };
+        match class {
             Class::Letter => self.word(),
             Class::Symbol => Some(self.symbol(letter)),
             Class::Unit => {
@@ -385,6 +391,7 @@ mod tests {
     fn invisible_characters_are_not_there() {
         assert_eq!(folded("so\u{ad}fa می\u{200c}خواهم"), ["sofa", "میخواهم"]);
         assert_eq!(folded("مـــد"), ["مد"]);
+        assert_eq!(folded("\u{300}\u{17d2}ក 👍\u{17d2}"), ["ក", "👍"]);
     }
 
     fn letters() -> impl Strategy<Value = char> {
