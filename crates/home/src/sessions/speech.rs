@@ -162,9 +162,10 @@ pub fn says(content: Token<'_>) -> Cow<'_, str> {
 
 /// A message on one line, as the CLI's lists show it: white space runs as one blank, ASCII only.
 pub fn title(message: &str) -> String {
+    // Most are plain, which is told many bytes at a time if none ends the loop.
     let is_plain = |byte: u8| (b' '..=b'~').contains(&byte);
-    // Most are.
-    if message.bytes().all(is_plain) && !message.contains("  ") {
+    let is_plain = message.bytes().fold(true, |all, byte| all & is_plain(byte));
+    if is_plain && !message.contains("  ") {
         return message.trim().to_owned();
     }
     let mut line = String::new();
