@@ -249,7 +249,12 @@ impl Stage {
         let is_at_work = ids.iter().any(|id| self.is_busy(id));
         let firing = self.firing.as_ref();
         let hook = firing.and_then(|firing| firing.waited_for(is_at_work));
-        hook.unwrap_or_else(|| self.watcher.waiting.describe())
+        let question = || {
+            self.is_asking()
+                .then(|| "an answer to the agent's question".to_owned())
+        };
+        let other = hook.or_else(question);
+        other.unwrap_or_else(|| self.watcher.waiting.describe())
     }
 
     /// Waits until a question is answered. Can be cancelled.
