@@ -198,6 +198,7 @@ impl Denials {
             tool_name: call.name,
             tool_use_id: Some(done.call_id.detached()),
             tool_input: Some(call.input),
+            title: None,
             rule: None,
             reason: Text::from(reason),
             unattended,
@@ -215,6 +216,7 @@ impl Denials {
             tool_name: decision.tool_name.detached(),
             tool_use_id: decision.tool_use_id.as_ref().map(Text::detached),
             tool_input: Some(decision.tool_input.detached()),
+            title: decision.title.as_ref().map(Text::detached),
             rule: decision.rule.as_ref().map(Text::detached),
             reason: decision
                 .reason
@@ -301,15 +303,21 @@ fn is_of_wider_mode(name: &str) -> bool {
     NEEDS_APPROVAL.contains(&name) || prefixes.any(|prefix| name.starts_with(prefix))
 }
 
-/// The tool, and the file or command that it was about.
+/// The tool, and the file or command that it was about: as its arguments say, else as its title does.
 fn named(denial: &PermissionDenial) -> String {
     let tool = denial.tool_name.to_str();
     let input = denial.tool_input.as_ref().map(Json::token);
-    let about = input.and_then(subject);
-    match about {
+    let titled = || titled(&tool, &denial.title.as_ref()?.to_str());
+    match input.and_then(subject).or_else(titled) {
         Some(about) => format!("`{} {}`", shortened(&tool), one_line(&about)),
         None => format!("`{}`", shortened(&tool)),
     }
+}
+
+/// What a title says beside the name of the tool: `edit a.txt` of an `edit` says `a.txt`.
+fn titled(tool: &str, title: &str) -> Option<String> {
+    let rest = title.strip_prefix(tool).unwrap_or(title).trim();
+    (!rest.is_empty()).then(|| rest.to_owned())
 }
 
 /// What a call is about, in one word or line of its arguments.

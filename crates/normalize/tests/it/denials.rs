@@ -202,6 +202,25 @@ fn over_acp_our_own_decisions_count_until_the_turn_ends() {
 }
 
 #[test]
+fn a_tool_without_name_and_arguments_is_denied_by_its_title() {
+    let call = json!({"toolCallId": "c7", "title": "src/main.rs", "kind": "edit"});
+    let asked = json!({"jsonrpc": "2.0", "id": 7, "method": "session/request_permission", "params": {"sessionId": "s", "options": [], "toolCall": call}});
+    let [_, answer] = asks(7, "denied");
+    let asked = format!("<{asked}");
+    let events = connection(&[ACP_PROMPT, &asked, &answer, END_TURN], &options());
+    let decided = events.iter().find_map(|event| match &event.body {
+        Body::PermissionDecision(decision) => decision.title.as_ref(),
+        _ => None,
+    });
+    assert_eq!(decided.unwrap().to_str(), "src/main.rs");
+    assert_eq!(denials(&events)[0]["title"], "src/main.rs");
+    assert_eq!(
+        end(&events).message.as_ref().unwrap().to_str(),
+        "1 call was denied, because nobody was there to be asked: `edit src/main.rs`"
+    );
+}
+
+#[test]
 fn a_file_that_we_wrote_for_an_agent_is_work_that_was_done() {
     let denied = asks(7, "denied");
     let wrote = r#"<{"jsonrpc":"2.0","id":9,"method":"fs/write_text_file","params":{"sessionId":"s","path":"/w/a","content":"x"}}"#;
