@@ -1,11 +1,11 @@
 //! Calls that were denied, and what that makes of a run.
 //!
-//! Over ACP every denial is a `permission_decision`. Gemini CLI's stream never asks: where it cannot ask, it leaves tools out that would
+//! Over ACP a denial is a `permission_decision`, or a sentence of Gemini CLI where its own policy denies, as in plan mode. Gemini CLI's stream never asks: where it cannot ask, it leaves tools out that would
 //! need approval, and a call of one fails as `tool_not_registered`; what its own rules or hooks deny fails as `policy_violation`.
 
 use lapidary_json::Token;
 use lapidary_vocab::event::{
-    PermissionDecision, PermissionDenial, PermissionOutcome, RunEnd, ToolCallStatus,
+    PermissionDecision, PermissionDenial, PermissionOutcome, Provider, RunEnd, ToolCallStatus,
     ToolCompletion, ToolInvocation, ToolKind,
 };
 use lapidary_vocab::{Body, Cause, Event, Json, Text};
@@ -179,12 +179,16 @@ impl Denials {
         }
         let error = event.base.extensions.get("gemini.error").map(Json::token);
         let error_type = error.and_then(|error| error.get("type")?.string());
+        let is_gemini = event.base.provider == Provider::Gemini;
+        let output = done.output.as_ref().and_then(|it| it.token().string());
         let is_left_out = match error_type.as_deref() {
             Some("tool_not_registered") if is_of_wider_mode(&call.name.to_str()) => true,
             Some("policy_violation") => false,
+            None if is_gemini && output.as_deref().is_some_and(is_denial_by_policy) => false,
             _ => return,
         };
         let message = error.and_then(|error| error.get("message")?.string());
+        let message = message.or(output);
         let unattended = is_left_out && !self.is_planning;
         let reason = match (is_left_out, self.is_planning) {
             (true, true) => format!("Gemini CLI has no `{}` in plan mode", call.name),
@@ -282,6 +286,15 @@ impl Denials {
         let flags = flags.collect::<Vec<_>>().join(" ");
         (!flags.is_empty()).then(|| format!("`{flags}` would allow it"))
     }
+}
+
+/// The sentences with which Gemini CLI (0.61) answers a call that its own policy denies. Over ACP they are all that it says.
+fn is_denial_by_policy(output: &str) -> bool {
+    let rest = output.strip_prefix("Tool execution ");
+    rest.is_some_and(|rest| {
+        rest.starts_with("denied by policy.")
+            || rest.starts_with("for \"") && rest.contains("\" denied by policy.")
+    })
 }
 
 /// Whether an agent has to ask before such a call.

@@ -1,8 +1,9 @@
 //! Calls that were denied, and what that makes of a run.
 
+use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{Ending, Events, OnDenied, Options};
-use lapidary_vocab::event::RunEnd;
+use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Body, Event};
 use lapidary_wire::lines::Line;
 use serde_json::{Value, json};
@@ -199,6 +200,40 @@ fn over_acp_our_own_decisions_count_until_the_turn_ends() {
     let events = connection(&lines, &on(OnDenied::Fail));
     assert_eq!(end(&events).cause.as_str(), "end_turn");
     assert_eq!(denials(&events), Value::Null);
+}
+
+/// Gemini CLI (0.61) over ACP, in plan mode among others: it asks nobody, and says no type of error.
+#[test]
+fn what_geminis_own_policy_denies_over_acp_is_known_by_its_sentence() {
+    let said = |text: &str| {
+        let call = r#"<{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"write_file-1","title":"a.txt","kind":"edit","status":"in_progress"}}}"#;
+        let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+        let failed = json!({"sessionUpdate": "tool_call_update", "toolCallId": "write_file-1", "status": "failed", "content": content});
+        let failed = json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": failed}});
+        let mut normalizer = AcpNormalizer::new(&options(), Provider::Gemini);
+        let mut events = Events::new();
+        for line in [ACP_PROMPT, call, &format!("<{failed}"), END_TURN] {
+            let (side, text) = line.split_at(1);
+            let from = if side == "<" {
+                Direction::FromAgent
+            } else {
+                Direction::FromClient
+            };
+            normalizer.push(from, Line::Whole(text.as_bytes()), None, &mut events);
+        }
+        normalizer.finish(&Ending::default(), &mut events);
+        denials(&events)
+    };
+    for sentence in [
+        "Tool execution for \"WriteFile\" denied by policy.",
+        "Tool execution denied by policy. You are in Plan Mode and cannot modify source code.",
+    ] {
+        let denied = said(sentence);
+        assert_eq!(denied[0]["reason"], sentence, "{denied}");
+        assert_eq!(denied[0]["unattended"], false);
+    }
+    let failed = said("The file says: Tool execution denied by policy.");
+    assert_eq!(failed, Value::Null);
 }
 
 #[test]
