@@ -118,6 +118,8 @@ fn secret(rng: &mut Rng, context: Context) -> Sample {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -129,6 +131,9 @@ mod tests {
             assert!(sample.text.contains(secret), "{sample:?}");
             assert!(!sample.text.contains("<<"), "{sample:?}");
         }
+        let name = |it: Context| (it.as_str(), it.file_ending());
+        let names: HashSet<_> = Context::ALL.into_iter().map(name).collect();
+        assert_eq!(names.len(), Context::ALL.len());
         for sample in innocent(300) {
             assert!(!sample.text.contains("<<"), "{sample:?}");
         }
