@@ -97,7 +97,7 @@ fn password(rng: &mut Rng, context: Context) -> String {
     match rng.below(8) {
         0 => format!("{}{}", word(rng), word(rng)),
         1 => format!("{}{}", word(rng), 10 + rng.below(9_000)),
-        2 => format!("{}{}{symbol}", capital(word(rng)), 10 + rng.below(90)),
+        2 => format!("{}{}{symbol}", capital(&word(rng)), 10 + rng.below(90)),
         3 => format!("{}-{}-{}", word(rng), word(rng), 1 + rng.below(99)),
         4 => word(rng).replace('e', "3").replace('a', "4") + &chars(rng, HEX, 3) + "0",
         5 => format!(
@@ -105,7 +105,7 @@ fn password(rng: &mut Rng, context: Context) -> String {
             chars(rng, ALPHANUMERIC, 6),
             chars(rng, ALPHANUMERIC, 6)
         ),
-        6 => format!("{}{symbol}{}", capital(word(rng)), 2000 + rng.below(27)),
+        6 => format!("{}{symbol}{}", capital(&word(rng)), 2000 + rng.below(27)),
         _ => chars(rng, ALPHANUMERIC, 16),
     }
 }
@@ -126,7 +126,7 @@ pub(super) fn fill(rng: &mut Rng, template: &str) -> String {
 fn filler(rng: &mut Rng, name: &str) -> String {
     match name {
         "word" => word(rng),
-        "Word" => capital(word(rng)),
+        "Word" => capital(&word(rng)),
         "host" => format!("{}.{}.example", word(rng), word(rng)),
         "number" => (1_000 + rng.below(9_000_000)).to_string(),
         "uuid" => uuid(rng),
@@ -146,7 +146,12 @@ fn filler(rng: &mut Rng, name: &str) -> String {
         "path" => format!("src/{}/{}_{}.rs", word(rng), word(rng), rng.below(99)),
         "version" => format!("{}.{}.{}", rng.below(20), rng.below(20), rng.below(20)),
         "ident" => format!("{}_{}{}", word(rng), word(rng), rng.below(9)),
-        "Ident" => format!("{}{}{}", word(rng), capital(word(rng)), capital(word(rng))),
+        "Ident" => format!(
+            "{}{}{}",
+            word(rng),
+            capital(&word(rng)),
+            capital(&word(rng))
+        ),
         other => panic!("no placeholder is called `{other}`"),
     }
 }
@@ -160,7 +165,7 @@ fn word(rng: &mut Rng) -> String {
     WORDS[rng.below(WORDS.len())].to_owned()
 }
 
-fn capital(word: String) -> String {
+fn capital(word: &str) -> String {
     let (first, rest) = word.split_at(1);
     first.to_uppercase() + rest
 }

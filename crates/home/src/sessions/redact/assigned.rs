@@ -45,7 +45,7 @@ impl Detector {
         let blanks = r"(?:[ \t]{4,24}|\s{0,3})";
         // `password`: … ['password'] = …  **Password:** …   {"name": "PASSWORD", "value": …
         let assignment = format!(
-            r#"^(?:\*{{0,2}}(?:{quote})?\]?\*{{0,2}}{blanks}{sign}\*{{0,2}}{blanks}|(?:{quote})?,?(?:\s|\\n){{1,40}}(?:{quote})?value(?:{quote})?\s{{0,3}}[:=]\s{{0,3}})"#
+            r"^(?:\*{{0,2}}(?:{quote})?\]?\*{{0,2}}{blanks}{sign}\*{{0,2}}{blanks}|(?:{quote})?,?(?:\s|\\n){{1,40}}(?:{quote})?value(?:{quote})?\s{{0,3}}[:=]\s{{0,3}})"
         );
         // password for x is …   password(…   | password | …   <password>…
         let mention = format!(
