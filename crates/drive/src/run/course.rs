@@ -123,7 +123,7 @@ pub(crate) async fn attempts(
     let mut number = 1;
     let mut recording = None;
     loop {
-        let kept = match kept_safe(request, effort, batches).await {
+        let kept = match kept_safe(request, effort, stops, batches).await {
             Ok(kept) => kept,
             Err(ending) => return (*ending, recording),
         };
@@ -205,7 +205,7 @@ fn fits(pause: Duration, must_end: Option<Instant>) -> bool {
 }
 
 /// Waits. True if somebody wants the run to end meanwhile.
-async fn waits_out(pause: Duration, mut stops: watch::Receiver<Urgency>) -> bool {
+pub(super) async fn waits_out(pause: Duration, mut stops: watch::Receiver<Urgency>) -> bool {
     tokio::select! {
         () = sleep(pause) => false,
         stop = stops.wait_for(|urgency| *urgency > Urgency::None) => stop.is_ok(),

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let chats = chats(args, &place)?;
     let mut told = Told::default();
     if args.apply {
-        let killed = Guard::finish_killed(&vault, place.now);
+        let killed = Guard::finish_killed(&vault, &chats, place.now);
         told.actions
             .extend(killed.into_iter().map(|it| it.sentence));
     }

@@ -165,6 +165,11 @@ fn word(cause: Cause) -> (&'static str, &'static str) {
         ),
         Cause::TornLine => ("torn_line", "a write was cut short"),
         Cause::Compressed => ("compressed", "it was compressed"),
+        Cause::Interleaved => ("interleaved", "two processes wrote to it at the same time"),
+        Cause::RolledBack => (
+            "rolled_back",
+            "a turn was cancelled or failed, and rolled back",
+        ),
         Cause::Rewound => ("rewound", "it was rewound"),
         Cause::NoHeader => ("no_header", "its first line, which names it, is gone"),
     }
@@ -176,6 +181,8 @@ fn sentence(cause: &str) -> &str {
         Cause::UnknownRewind,
         Cause::TornLine,
         Cause::Compressed,
+        Cause::Interleaved,
+        Cause::RolledBack,
         Cause::Rewound,
         Cause::NoHeader,
     ];
