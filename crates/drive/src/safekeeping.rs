@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use lapidary_home::sessions::Project;
+use lapidary_home::sessions::{self, Project};
 use lapidary_home::vault::{
     Action, Claim, Did, Guard, GuardRequest, Retention, Vault, session_files,
 };
@@ -55,6 +55,17 @@ pub struct Kept {
     claim: Option<Claim>,
     /// What the reader should know, a sentence each.
     pub notices: Vec<String>,
+    /// What the outcome should say, too: why sessions are not kept safe.
+    pub warnings: Vec<String>,
+}
+
+/// What was done after a run, a sentence each.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// What the reader should know.
+    pub notices: Vec<String>,
+    /// What the outcome should say, too: why sessions could not be checked.
+    pub warnings: Vec<String>,
 }
 
 /// What came of claiming the session that is to be resumed.
@@ -121,6 +132,7 @@ impl Safekeeping {
         if chats.is_empty() {
             return Ok(Kept::nothing());
         }
+        let adopted = self.adopt()?;
         let request = GuardRequest {
             chats,
             now: SystemTime::now(),
@@ -137,22 +149,39 @@ impl Safekeeping {
         };
         match guard {
             Ok(guard) => Ok(Kept {
-                notices: sentences(&guard),
+                notices: adopted.into_iter().chain(sentences(&guard)).collect(),
                 watch: Watch::start(guard.holdings()),
                 guard: Some(guard),
                 claim,
+                warnings: Vec::new(),
             }),
             Err(error) if matches!(self.resume, Resume::One(_)) => Err(told(&error)),
-            Err(error) => Ok(Kept {
-                guard: None,
-                watch: None,
-                claim,
-                notices: vec![format!(
-                    "earlier sessions are not kept safe: {}",
-                    told(&error)
-                )],
-            }),
+            Err(error) => {
+                let warning = format!("earlier sessions are not kept safe: {}", told(&error));
+                Ok(Kept {
+                    guard: None,
+                    watch: None,
+                    claim,
+                    notices: vec![warning.clone()],
+                    warnings: vec![warning],
+                })
+            }
         }
+    }
+
+    /// Copies a session of an older version's directory to where the CLI looks for it, and says so.
+    fn adopt(&self) -> Result<Option<String>, String> {
+        let Resume::One(id) = &self.resume else {
+            return Ok(None);
+        };
+        let adopted = sessions::adopt(&self.projects, id, SystemTime::now());
+        let adopted = adopted.map_err(|error| {
+            format!("it cannot be copied from the directory of an older version: {error}")
+        })?;
+        Ok(adopted.map(|path| {
+            let path = path.display();
+            format!("the session is in the directory of an older version; its copy `{path}` is continued")
+        }))
     }
 
     /// How many files of sessions there are.
@@ -186,14 +215,15 @@ impl Kept {
             watch: None,
             claim: None,
             notices: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
-    /// Puts back what is missing. Says what was done, a sentence each.
-    pub fn after(self) -> Vec<String> {
+    /// Puts back what is missing, and says what was done.
+    pub fn after(self) -> Checked {
         let restored = self.watch.map(Watch::finish).unwrap_or_default();
         let Some(guard) = self.guard else {
-            return Vec::new();
+            return Checked::default();
         };
         let repair = guard.after(SystemTime::now());
         // Not before: the next run that wants the session finds all of it.
@@ -204,15 +234,27 @@ impl Kept {
                 let is_back = !restored.is_empty() || repair.actions.iter().any(is_back);
                 let at_once = restored.iter().map(|path| put_back_at_once(path));
                 let told = repair.actions.into_iter().map(|action| action.sentence);
-                at_once
-                    .chain(told)
-                    .chain(is_back.then(|| ONLY_SESSIONS.to_owned()))
-                    .collect()
+                let told = at_once.chain(told);
+                Checked {
+                    notices: told
+                        .chain(is_back.then(|| ONLY_SESSIONS.to_owned()))
+                        .collect(),
+                    warnings: Vec::new(),
+                }
             }
-            Err(error) => vec![format!(
-                "sessions could not be checked after the run: {}; `lapidary sessions vault log` has them as they were before",
-                told(&error)
-            )],
+            Err(error) => Checked::failed(&told(&error)),
+        }
+    }
+}
+
+impl Checked {
+    pub(crate) fn failed(why: &str) -> Self {
+        let warning = format!(
+            "sessions could not be checked after the run: {why}; `lapidary sessions vault log` has them as they were before"
+        );
+        Self {
+            notices: vec![warning.clone()],
+            warnings: vec![warning],
         }
     }
 }
@@ -226,7 +268,7 @@ fn sentences(guard: &Guard) -> Vec<String> {
 
 fn put_back_at_once(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().display();
-    format!("`{name}` was deleted by another start of Gemini CLI during the run, and is back.")
+    format!("`{name}` was gone and is back: it was deleted while the run lasted.")
 }
 
 fn is_taken(vault: &Vault, session: &str) -> String {

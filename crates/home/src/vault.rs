@@ -9,6 +9,7 @@
 //! vault/blobs/ab/<sha256>            a content, named by its SHA-256; never changed, never a hard link (the CLI appends in place)
 //! vault/snapshots/<time>-<8>.json    which file had which content when ([`Snapshot`])
 //! vault/cache/<project>.json         what an unchanged file was known to hold, so that it costs a look and no reading
+//! vault/cache/<project>.gone.json    the newest content of each session whose file is gone, so that a list need not read every snapshot
 //! vault/within/<sha256>              the content that a content is the beginning of, where only that one is still kept
 //! vault/open-guards/<8>.json         runs that are not over: whoever finds one whose process is gone finishes it
 //! vault/tombstones/<sha256>.json     what was removed on purpose, and when
@@ -28,6 +29,7 @@ mod cache;
 mod content;
 mod error;
 mod gather;
+mod gone;
 mod guard;
 mod held;
 pub(crate) mod names;
@@ -48,6 +50,7 @@ pub use add::{AddRequest, Added};
 pub use content::Facts;
 pub use error::VaultError;
 pub use gather::{Flaw, FlawKind, files_of, session_files};
+pub(crate) use guard::project_of;
 pub use guard::{Action, Did, Guard, GuardRequest, Repair, Retention};
 pub use held::Holding;
 pub use prune::{PruneRequest, Pruned};

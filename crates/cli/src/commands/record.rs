@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
     pass_on(&mut take, out);
     let taken = take.finish();
     // Whatever became of it: what it has destroyed is put back.
-    for sentence in kept.map(Kept::after).unwrap_or_default() {
+    for sentence in kept.map(Kept::after).unwrap_or_default().notices {
         complain(&format!("note: {sentence}"));
     }
     let taken = taken.map_err(refused)?;

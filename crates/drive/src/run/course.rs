@@ -128,7 +128,8 @@ pub(crate) async fn attempts(
             Err(ending) => return (*ending, recording),
         };
         let mut tried = effort.make(number, must_end).await;
-        put_back(kept, effort, request, batches).await;
+        let warnings = put_back(kept, effort, request, batches).await;
+        tried.ending.warnings.extend(warnings);
         let Some(pause) = tried.pause(request, number) else {
             return (tried.ending, tried.recording);
         };

@@ -15,7 +15,7 @@ use super::oversee::later;
 use super::request::Request;
 use super::stop::Urgency;
 use super::translate::Batch;
-use crate::safekeeping::{Claiming, Kept, Safekeeping};
+use crate::safekeeping::{Checked, Claiming, Kept, Safekeeping};
 
 /// How long it may take before the reader is told what takes so long.
 const UNNOTICED: Duration = Duration::from_millis(500);
@@ -83,24 +83,23 @@ async fn claimed(
     }
 }
 
-/// Puts back what the agent has destroyed, and says so.
+/// Puts back what the agent has destroyed, and says so. Returns what the outcome should say, too.
 pub(super) async fn put_back(
     kept: Option<Kept>,
     effort: &mut impl Effort,
     request: &Request,
     batches: &mpsc::Sender<Batch>,
-) {
+) -> Vec<String> {
     let (Some(kept), Some(safekeeping)) = (kept, &request.safekeeping) else {
-        return;
+        return Vec::new();
     };
+    let mut warnings = kept.warnings.clone();
     let task = spawn_blocking(move || kept.after());
-    let notices = patiently(task, safekeeping, "again", effort, batches).await;
-    let notices = notices.unwrap_or_else(|why| {
-        vec![format!(
-            "sessions could not be checked after the run: {why}"
-        )]
-    });
-    say(notices, effort, batches).await;
+    let checked = patiently(task, safekeeping, "again", effort, batches).await;
+    let checked = checked.unwrap_or_else(|why| Checked::failed(&why));
+    say(checked.notices, effort, batches).await;
+    warnings.extend(checked.warnings);
+    warnings
 }
 
 /// Waits for work on sessions, and says so if that takes long.

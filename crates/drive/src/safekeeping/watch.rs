@@ -80,7 +80,7 @@ impl Watcher {
 
     fn restore(&mut self) {
         for holding in &self.holdings {
-            self.restored.extend(holding.restore());
+            self.restored.extend(holding.restore(SystemTime::now()));
         }
     }
 

@@ -65,7 +65,7 @@ impl Vault {
         self.write_cache(folder, &cache)
     }
 
-    fn cache_path(&self, folder: &Path) -> PathBuf {
+    pub(super) fn cache_path(&self, folder: &Path) -> PathBuf {
         let name = sha256(folder.to_string_lossy().as_bytes());
         self.caches().join(format!("{}.json", &name[..16]))
     }

@@ -204,12 +204,11 @@ impl Guard {
     }
 
     fn holding(&self, chats: &Path) -> Holding {
-        let max_count = self.request.retention.and_then(|it| it.max_count);
         Holding {
             held: Held::of(chats),
             vault: self.vault.clone(),
             since: self.request.now,
-            restores: max_count.is_none(),
+            retention: self.request.retention,
         }
     }
 
@@ -363,7 +362,7 @@ fn with_cause(error: &VaultError) -> String {
 }
 
 /// The directory that `chats` lies in; older versions have none.
-pub(super) fn project_of(chats: &Path) -> &Path {
+pub(crate) fn project_of(chats: &Path) -> &Path {
     match chats.parent() {
         Some(parent) if chats.ends_with("chats") => parent,
         _ => chats,

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::replay::{Depth, Replay, lossy};
-use super::{Facts, Removed, Vault, guard, names, session_files};
+use super::{Facts, Removed, Retention, Vault, guard, names, session_files, stat};
 
 const FOLDER: &str = ".lapidary-held";
 
@@ -206,8 +206,8 @@ pub struct Holding {
     pub(super) vault: Vault,
     /// When the run began: what was removed on purpose since stays removed.
     pub(super) since: SystemTime,
-    /// False if the user's settings have the CLI delete sessions by their number: which ones is looked at after the run.
-    pub(super) restores: bool,
+    /// What the user has the CLI delete.
+    pub(super) retention: Option<Retention>,
 }
 
 impl Holding {
@@ -227,15 +227,23 @@ impl Holding {
     }
 
     /// Gives held conversations that were deleted their names again, and says which. To be called when a file was deleted.
-    pub fn restore(&self) -> Vec<PathBuf> {
-        if !self.restores {
+    pub fn restore(&self, now: SystemTime) -> Vec<PathBuf> {
+        let retention = self.retention.unwrap_or_default();
+        // Which sessions are too many is looked at after the run.
+        if retention.max_count.is_some() {
             return Vec::new();
         }
+        let oldest = retention.max_age.and_then(|age| now.checked_sub(age));
         let files = self.held.files().into_iter();
         let deleted = files.filter(|it| it.is_gone && it.path.symlink_metadata().is_err());
         let restored = deleted.filter(|file| {
             let bytes = file.read().unwrap_or_default();
-            is_missed(&self.vault, file, &bytes, self.since) && file.link_back().unwrap_or(false)
+            let updated = Facts::of(&bytes).last_updated;
+            let updated = updated.and_then(|time| stat::parse(&time));
+            let is_expired = updated < oldest && updated.is_some();
+            !is_expired
+                && is_missed(&self.vault, file, &bytes, self.since)
+                && file.link_back().unwrap_or(false)
         });
         restored.map(|file| file.path).collect()
     }

@@ -90,11 +90,11 @@ fn the_file_is_back_at_once_and_is_the_same_one() {
         .open(chats.path(A))
         .unwrap();
     delete(&chats, A);
-    assert_eq!(holding.restore(), [chats.path(A)]);
+    assert_eq!(holding.restore(now()), [chats.path(A)]);
     // A line that was on its way when the file was deleted.
     std::io::Write::write_all(&mut open, turn("two").as_bytes()).unwrap();
     assert_eq!(chats.read(A), session(ID, &["one", "two"]));
-    assert_eq!(holding.restore(), [PathBuf::new(); 0]);
+    assert_eq!(holding.restore(now()), [PathBuf::new(); 0]);
     assert_eq!(guard.after(later(1)).unwrap().actions, []);
 }
 
@@ -125,7 +125,7 @@ fn a_stub_is_not_put_back() {
     chats.write(STUB, &start(ID, TIME));
     hold(&guard, &chats, STUB);
     delete(&chats, STUB);
-    assert_eq!(guard.holdings()[0].restore(), [PathBuf::new(); 0]);
+    assert_eq!(guard.holdings()[0].restore(now()), [PathBuf::new(); 0]);
     assert_eq!(guard.after(later(1)).unwrap().actions, []);
     assert_eq!(chats.names(), [A]);
 }
@@ -138,7 +138,7 @@ fn what_was_removed_on_purpose_during_a_run_stays_removed() {
     chats.append(A, &turn("two"));
     chats.vault().bury(Removed::Session(ID), later(1)).unwrap();
     delete(&chats, A);
-    assert_eq!(guard.holdings()[0].restore(), [PathBuf::new(); 0]);
+    assert_eq!(guard.holdings()[0].restore(now()), [PathBuf::new(); 0]);
     let repair = guard.after(later(2)).unwrap();
     assert_eq!(dids(&repair.actions), [Did::LeftRemoved]);
     assert_eq!((chats.names().len(), held(&chats).len()), (0, 0));
@@ -191,7 +191,7 @@ fn a_session_that_is_renamed_while_it_is_held_comes_back_under_its_new_name() {
     let guard = Guard::before(&chats.vault(), request).unwrap();
     let moved = "session-2026-11-16T04-43-aaaaaaaa.jsonl";
     delete(&chats, moved);
-    assert_eq!(guard.holdings()[0].restore(), [chats.path(moved)]);
+    assert_eq!(guard.holdings()[0].restore(now()), [chats.path(moved)]);
     assert_eq!(chats.names(), [moved]);
 }
 
@@ -259,5 +259,4 @@ fn a_file_of_another_session_under_the_same_name_is_left_alone() {
     let other = "session-2026-11-16T04-39-aaaaaaaa.jsonl";
     assert_eq!(chats.names(), [other, A]);
     assert_eq!(shown(&chats.read(other))[1..], ["one-u", "one-g"]);
-    let _ = now();
 }
