@@ -43,7 +43,7 @@ impl Watch {
 
     /// Stops, and returns the files that were deleted meanwhile and got their names back.
     pub(super) fn finish(self) -> Vec<PathBuf> {
-        self.stop.set(&self.thread);
+        drop(self.stop);
         self.thread.join().unwrap_or_default()
     }
 }
@@ -167,10 +167,14 @@ mod linux {
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-    use super::{Arc, AtomicBool, Duration, JoinHandle, Ordering, inotify};
+    use super::{Arc, AtomicBool, Duration, Ordering, inotify};
 
+    /// Ends the thread when it is dropped.
     #[derive(Debug)]
-    pub(super) struct Stop(Arc<AtomicBool>, PipeWriter);
+    pub(super) struct Stop(
+        Arc<AtomicBool>,
+        #[expect(dead_code, reason = "closing it wakes the thread")] PipeWriter,
+    );
 
     pub(super) struct Stopped(Arc<AtomicBool>, PipeReader);
 
@@ -180,10 +184,9 @@ mod linux {
         Some((Stop(Arc::clone(&flag), writer), Stopped(flag, reader)))
     }
 
-    impl Stop {
-        pub(super) fn set(self, _: &JoinHandle<Vec<super::PathBuf>>) {
+    impl Drop for Stop {
+        fn drop(&mut self) {
             self.0.store(true, Ordering::SeqCst);
-            drop(self.1);
         }
     }
 
@@ -217,10 +220,9 @@ fn stop() -> Option<(Stop, Stopped)> {
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Stop {
-    fn set(self, thread: &JoinHandle<Vec<PathBuf>>) {
+impl Drop for Stop {
+    fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
-        thread.thread().unpark();
     }
 }
 

@@ -18,7 +18,7 @@ impl Vault {
             Some(gone) => gone,
             None => self.of_all_snapshots(chats),
         };
-        let newest = self.cache(chats).snapshot;
+        let newest = self.last_snapshot(chats);
         if let Some(snapshot) = newest.and_then(|id| self.snapshot(&id).ok()) {
             sessions.extend(resumable(&snapshot, chats));
         }

@@ -18,7 +18,7 @@ use lapidary_testkit::gemini::Version::V0_61_0;
 use serde_json::{Value, json};
 
 use self::dice::Dice;
-use self::operation::{Doing, Operation};
+use self::operation::{ALONE, Doing, Operation};
 use super::vault::at_once::plant;
 use super::world::Real;
 use crate::support::output;
@@ -136,7 +136,7 @@ impl Soak {
                 Turn::text("Fine.").delay(Duration::from_millis(150)),
             ));
         let real = Real::new(V0_61_0, script);
-        for id in SESSIONS {
+        for id in SESSIONS.into_iter().chain([ALONE]) {
             plant(&real, id, &format!("first of {id}"));
         }
         Self {

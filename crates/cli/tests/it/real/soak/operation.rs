@@ -13,7 +13,10 @@ use nix::unistd::Pid;
 use super::super::world::Real;
 use super::dice::Dice;
 use crate::run::world::{MARK, Mark};
-use crate::support::ended;
+use crate::support::{ended, program};
+
+/// The session of those whose vault is full: they cannot see which others are under way.
+pub(super) const ALONE: &str = "dddddddd-4444-4444-8444-444444444444";
 
 /// No kill comes later: by then most runs are over.
 const LATEST_KILL: u64 = 4000;
@@ -22,6 +25,8 @@ const LATEST_KILL: u64 = 4000;
 pub(super) enum Operation {
     /// `run --resume`, with this transport.
     Resume(&'static str, &'static str, String),
+    /// The same with a vault on a disk that is full, in a session that nothing else continues.
+    FullDisk(String),
     /// `run`.
     Run(&'static str, String),
     /// `gemini --list-sessions`.
@@ -66,7 +71,8 @@ impl Operation {
         let transport = dice.one_of(&["stream-json", "acp"]);
         let text = format!("{prompt}{tools}");
         match dice.below(100) {
-            0..60 => Self::Resume(transport, dice.one_of(sessions), text),
+            0..56 => Self::Resume(transport, dice.one_of(sessions), text),
+            56..60 => Self::FullDisk(text),
             60..75 => Self::Run(transport, text),
             75..90 => Self::BareList,
             _ => Self::BareResume(dice.one_of(sessions), text),
@@ -76,6 +82,7 @@ impl Operation {
     pub(super) fn name(&self) -> String {
         match self {
             Self::Resume(transport, ..) => format!("resumes over {transport}"),
+            Self::FullDisk(_) => "resumes on a full disk".to_owned(),
             Self::Run(transport, ..) => format!("runs over {transport}"),
             Self::BareList => "lists by the CLI".to_owned(),
             Self::BareResume(..) => "resumes by the CLI".to_owned(),
@@ -87,6 +94,7 @@ impl Operation {
         let marked = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
         match self {
             Self::Resume(_, session, text) => Some((marked(text), Some(*session))),
+            Self::FullDisk(text) => Some((marked(text), Some(ALONE))),
             Self::Run(_, text) => Some((marked(text), None)),
             Self::BareList | Self::BareResume(..) => None,
         }
@@ -138,6 +146,10 @@ impl Operation {
                 "run",
                 &["--yolo", "--transport", transport, "--resume", id, text],
             ),
+            Self::FullDisk(text) => with_a_full_disk(
+                real,
+                real.command("run", &["--yolo", "--resume", ALONE, text]),
+            ),
             Self::Run(transport, text) => {
                 real.command("run", &["--yolo", "--transport", transport, text])
             }
@@ -157,7 +169,10 @@ impl Operation {
 
 impl Doing {
     pub(super) fn is_resume(&self) -> bool {
-        matches!(self.operation, Operation::Resume(..))
+        matches!(
+            self.operation,
+            Operation::Resume(..) | Operation::FullDisk(_)
+        )
     }
 
     /// Kills who is to be killed, when it is time, and waits until nothing of it is left.
@@ -216,4 +231,25 @@ fn is_written(chats: &Path, prompt: &str) -> bool {
     let entries = fs::read_dir(chats).into_iter().flatten().flatten();
     let mut texts = entries.filter_map(|entry| fs::read_to_string(entry.path()).ok());
     texts.any(|text| text.contains(prompt))
+}
+
+/// In a namespace of its own, where the vault is a small disk.
+fn with_a_full_disk(real: &Real, usual: Command) -> Command {
+    let small = real.path("state/vault");
+    fs::create_dir_all(&small).unwrap();
+    let mut command = program("unshare");
+    command
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
+        .arg("mount -t tmpfs -o size=8k none \"$1\" && shift && exec \"$@\"")
+        .arg("sh")
+        .arg(small)
+        .arg(usual.get_program())
+        .args(usual.get_args())
+        .current_dir(real.world.project())
+        .env_clear();
+    let set = usual
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)));
+    command.envs(set);
+    command
 }
