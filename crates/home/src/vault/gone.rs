@@ -43,17 +43,14 @@ impl Vault {
         let known = self.gone(chats);
         let is_known = known.is_some();
         let mut gone = known.unwrap_or_else(|| self.of_all_snapshots(chats));
-        let before = gone.len();
         let there = resumable(new, chats);
         let last = last.map(|last| resumable(last, chats)).unwrap_or_default();
-        let lost: Sessions = last
-            .into_iter()
-            .filter(|(id, _)| !there.contains_key(id))
-            .collect();
-        gone.extend(lost.clone());
-        if is_known && lost.is_empty() && gone.len() == before {
+        let is_there = |id: &String| there.contains_key(id);
+        let newly: Sessions = last.into_iter().filter(|it| !is_there(&it.0)).collect();
+        if is_known && newly.is_empty() {
             return Ok(());
         }
+        gone.extend(newly);
         let bytes = serde_json::to_vec(&gone).expect("its fields are text and numbers");
         self.write_whole(&self.gone_path(chats), &bytes)
     }

@@ -62,9 +62,10 @@ impl Held {
         let (Some(name), Ok(about)) = (self.name_of(path), path.symlink_metadata()) else {
             return Ok(());
         };
-        let Some(inode) = identity(&about).map(|it| it.0).filter(|_| about.is_file()) else {
+        let (inode, _) = identity(&about);
+        if inode == 0 || !about.is_file() {
             return Ok(());
-        };
+        }
         let link = self.folder.join(format!("{inode}{SEPARATOR}{name}"));
         let linked = match fs::hard_link(path, &link) {
             Err(error) if error.kind() == ErrorKind::NotFound && !self.folder.is_dir() => {
@@ -86,7 +87,7 @@ impl Held {
 
     /// Another file may have got the path between the look at it and the link.
     fn check_name(&self, link: &Path, inode: u64, name: &str) -> io::Result<()> {
-        let linked = identity(&link.symlink_metadata()?).map_or(inode, |it| it.0);
+        let (linked, _) = identity(&link.symlink_metadata()?);
         if linked == inode {
             return Ok(());
         }
@@ -107,8 +108,8 @@ impl Held {
 
     /// Follows a file that was renamed.
     pub(super) fn renamed(&self, from: &Path, to: &Path) {
-        let inode = to.symlink_metadata().ok().and_then(|it| identity(&it));
-        if let (Some((inode, _)), Some(name)) = (inode, self.name_of(from)) {
+        if let (Ok(about), Some(name)) = (to.symlink_metadata(), self.name_of(from)) {
+            let (inode, _) = identity(&about);
             let old = self.folder.join(format!("{inode}{SEPARATOR}{name}"));
             if old.exists() && self.hold(to).is_ok() {
                 let _ = fs::remove_file(old);
@@ -127,9 +128,7 @@ impl Held {
             let Some((path, about)) = self.path_of(&entry) else {
                 continue;
             };
-            let Some((inode, names)) = identity(&about) else {
-                continue;
-            };
+            let (inode, names) = identity(&about);
             *links.entry(inode).or_default() += 1;
             found.push((entry.path(), path, about, inode, names));
         }
@@ -300,14 +299,14 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// A file's number and how many names it has, where the system has such.
+/// A file's number and how many names it has. Where the system has no such numbers they are 0, and nothing is held.
 #[cfg(unix)]
-fn identity(about: &Metadata) -> Option<(u64, u64)> {
+fn identity(about: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt as _;
-    Some((about.ino(), about.nlink()))
+    (about.ino(), about.nlink())
 }
 
 #[cfg(not(unix))]
-fn identity(_: &Metadata) -> Option<(u64, u64)> {
-    None
+fn identity(_: &Metadata) -> (u64, u64) {
+    (0, 0)
 }

@@ -297,7 +297,7 @@ impl<'a> Replay<'a> {
             (&left_out.between, Cause::Interleaved),
             (&left_out.end, Cause::RolledBack),
         ] {
-            if part.iter().any(|it| it.is_resumable()) {
+            if part.iter().any(Message::is_resumable) {
                 self.cause(if has_content { cause } else { Cause::Clobbered });
             }
         }

@@ -155,7 +155,7 @@ impl Soak {
         for _ in 0..count {
             self.prompts += 1;
             let prompt = format!("prompt-{}-{}-of-the-soak", self.seed, self.prompts);
-            let operation = Operation::random(dice, &SESSIONS, prompt);
+            let operation = Operation::random(dice, &SESSIONS, &prompt);
             *tally.done.entry(operation.name()).or_default() += 1;
             new.extend(operation.prompt());
             doings.push(operation.start(&self.real, dice));

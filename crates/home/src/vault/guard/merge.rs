@@ -23,17 +23,17 @@ impl<'a> Merge<'a> {
     /// The content before the run, then those of files that were deleted or replaced meanwhile, then that of the file that is there.
     pub(super) fn of(before: Option<&'a [u8]>, lost: &'a [Vec<u8>], after: &'a [u8]) -> Self {
         let mut replay = Replay::new(Depth::Hidden);
-        let mut last: &[u8] = &[];
+        let mut read: &[u8] = &[];
         if let Some(before) = before {
             replay.read(before);
             // What was hidden before is not the run's doing.
             replay.kept = replay.shown.clone();
-            last = before;
+            read = before;
         }
         let lost = lost.iter().map(Vec::as_slice);
         for content in lost.chain([after]) {
-            read_on(&mut replay, last, content);
-            last = content;
+            read_on(&mut replay, read, content);
+            read = content;
         }
         let (mut missing, mut poorer) = (0, 0);
         for kept in replay.kept.iter() {

@@ -14,6 +14,7 @@ const A: &str = "session-2026-11-16T04-40-aaaaaaaa.jsonl";
 const STUB: &str = "session-2026-11-16T04-44-aaaaaaaa.jsonl";
 const NEW_ID: &str = "cccccccc-1111-4111-8111-111111111111";
 const NEW: &str = "session-2026-11-16T04-44-cccccccc.jsonl";
+const NOTHING: [PathBuf; 0] = [];
 const TIME: &str = "2026-11-16T04:44:31.000Z";
 
 fn dids(actions: &[lapidary_home::vault::Action]) -> Vec<Did> {
@@ -47,7 +48,7 @@ fn what_was_appended_before_another_start_deleted_the_file_is_back() {
     let repair = guard.after(later(1)).unwrap();
     assert_eq!(dids(&repair.actions), [Did::PutBack], "{repair:?}");
     assert_eq!(chats.read(A), session(ID, &["one", "two"]));
-    assert_eq!(held(&chats), [""; 0].map(PathBuf::from));
+    assert_eq!(held(&chats), NOTHING);
     assert!(!chats.project().join(".lapidary-held").exists());
 }
 
@@ -94,7 +95,7 @@ fn the_file_is_back_at_once_and_is_the_same_one() {
     // A line that was on its way when the file was deleted.
     std::io::Write::write_all(&mut open, turn("two").as_bytes()).unwrap();
     assert_eq!(chats.read(A), session(ID, &["one", "two"]));
-    assert_eq!(holding.restore(now()), [PathBuf::new(); 0]);
+    assert_eq!(holding.restore(now()), NOTHING);
     assert_eq!(guard.after(later(1)).unwrap().actions, []);
 }
 
@@ -125,7 +126,7 @@ fn a_stub_is_not_put_back() {
     chats.write(STUB, &start(ID, TIME));
     hold(&guard, &chats, STUB);
     delete(&chats, STUB);
-    assert_eq!(guard.holdings()[0].restore(now()), [PathBuf::new(); 0]);
+    assert_eq!(guard.holdings()[0].restore(now()), NOTHING);
     assert_eq!(guard.after(later(1)).unwrap().actions, []);
     assert_eq!(chats.names(), [A]);
 }
@@ -138,7 +139,7 @@ fn what_was_removed_on_purpose_during_a_run_stays_removed() {
     chats.append(A, &turn("two"));
     chats.vault().bury(Removed::Session(ID), later(1)).unwrap();
     delete(&chats, A);
-    assert_eq!(guard.holdings()[0].restore(now()), [PathBuf::new(); 0]);
+    assert_eq!(guard.holdings()[0].restore(now()), NOTHING);
     let repair = guard.after(later(2)).unwrap();
     assert_eq!(dids(&repair.actions), [Did::LeftRemoved]);
     assert_eq!((chats.names().len(), held(&chats).len()), (0, 0));

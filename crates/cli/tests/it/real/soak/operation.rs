@@ -66,7 +66,7 @@ enum When {
 }
 
 impl Operation {
-    pub(super) fn random(dice: &mut Dice, sessions: &[&'static str], prompt: String) -> Self {
+    pub(super) fn random(dice: &mut Dice, sessions: &[&'static str], prompt: &str) -> Self {
         let tools = if dice.percent(50) { " with tools" } else { "" };
         let transport = dice.one_of(&["stream-json", "acp"]);
         let text = format!("{prompt}{tools}");
@@ -148,7 +148,7 @@ impl Operation {
             ),
             Self::FullDisk(text) => with_a_full_disk(
                 real,
-                real.command("run", &["--yolo", "--resume", ALONE, text]),
+                &real.command("run", &["--yolo", "--resume", ALONE, text]),
             ),
             Self::Run(transport, text) => {
                 real.command("run", &["--yolo", "--transport", transport, text])
@@ -234,7 +234,7 @@ fn is_written(chats: &Path, prompt: &str) -> bool {
 }
 
 /// In a namespace of its own, where the vault is a small disk.
-fn with_a_full_disk(real: &Real, usual: Command) -> Command {
+fn with_a_full_disk(real: &Real, usual: &Command) -> Command {
     let small = real.path("state/vault");
     fs::create_dir_all(&small).unwrap();
     let mut command = program("unshare");

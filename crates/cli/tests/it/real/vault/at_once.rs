@@ -39,7 +39,7 @@ pub(in super::super) fn plant(real: &Real, id: &str, question: &str) {
         json!({"id": format!("{id}-u"), "timestamp": time, "type": "user", "content": [{"text": question}]}),
         json!({"id": format!("{id}-g"), "timestamp": time, "type": "gemini", "content": format!("Answer to {question}"), "model": "m"}),
     ];
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text = lines.map(|line| line.to_string()).join("\n") + "\n";
     let path = folder.join(format!("chats/{name}-{}.jsonl", &id[..8]));
     fs::write(path, text).unwrap();
 }
