@@ -125,7 +125,7 @@ fn kept_safe(args: &Args) -> Result<Option<Kept>, Failure> {
 fn resumed(command: &[OsString], projects: &[Project], now: SystemTime) -> Resume {
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     let named = words.iter().enumerate().find_map(|(at, word)| {
-        let next = || words.get(at + 1).map(|it| it.to_string());
+        let next = || words.get(at + 1).map(ToString::to_string);
         let next = || next().filter(|it| !it.starts_with('-'));
         match word.as_ref() {
             "-r" | "--resume" => Some(next().unwrap_or_else(|| "latest".to_owned())),
