@@ -247,13 +247,11 @@ impl<'a> Found<'a> {
     }
 
     fn words(&mut self, list: Token<'_>) -> Vec<String> {
-        let words = list.elements().map(|word| match word.string() {
-            Some(word) => word.into_owned(),
-            None => {
-                self.is_unclear |= matches!(word.kind(), Kind::Array | Kind::Object);
-                word.as_str().to_owned()
-            }
-        });
+        let is_nested = |word: Token<'_>| matches!(word.kind(), Kind::Array | Kind::Object);
+        self.is_unclear |= list.elements().any(is_nested);
+        let text = |word: Token<'_>| word.string().map(Cow::into_owned);
+        let words = list.elements();
+        let words = words.map(|word| text(word).unwrap_or_else(|| word.as_str().to_owned()));
         words.collect()
     }
 }

@@ -16,17 +16,19 @@ impl Displays {
         let Some(raw) = told.base.raw.as_ref().map(Json::token) else {
             return;
         };
-        let calls = raw.get("toolCalls").into_iter();
-        let calls = calls.flat_map(|calls| calls.elements());
-        let logged = calls.map(|call| (call.get("id"), call.get("resultDisplay")));
-        let streamed = (raw.get("tool_id"), raw.get("output"));
-        for (id, display) in logged.chain([streamed]) {
-            let id = id.and_then(|id| id.string());
-            if let (Some(id), Some(display)) = (id, display) {
-                let value = serde_json::from_str(display.as_str());
-                let value = value.unwrap_or_else(|_| display.as_str().into());
-                self.0.insert(id.into_owned(), value);
-            }
+        let mut shown = vec![(raw.get("tool_id"), raw.get("output"))];
+        if let Some(calls) = raw.get("toolCalls") {
+            let calls = calls.elements();
+            shown.extend(calls.map(|call| (call.get("id"), call.get("resultDisplay"))));
+        }
+        for (id, display) in shown {
+            let (Some(id), Some(display)) = (id, display) else {
+                continue;
+            };
+            let value = serde_json::from_str(display.as_str());
+            let value = value.unwrap_or_else(|_| display.as_str().into());
+            self.0
+                .extend(id.string().map(|id| (id.into_owned(), value)));
         }
     }
 
