@@ -1,6 +1,7 @@
 //! The tests: all of them, those with real peers included, or one part.
 
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::time::Instant;
@@ -8,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 
 use crate::peers;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, run};
 
 /// Tests at a time for each core: many of them wait for a process or a deadline most of the time.
 const THREADS_PER_CORE: usize = 2;
@@ -66,10 +67,14 @@ impl Part {
     }
 }
 
-/// Installs the peers, runs the tests and says what came of them and what was left out.
+/// Builds the tests while the peers are installed, runs them and says what came of them and what was left out.
 pub(crate) fn test(workspace: &Workspace, args: &Args) -> Result<()> {
     let started = Instant::now();
-    let mut cargo = command(workspace, args)?
+    let selection = Selection::new(workspace, args)?;
+    let peers = selection.prepare(workspace)?;
+    let mut cargo = command(workspace, args, &selection);
+    cargo.envs(peers.map(|peers| ("LAPIDARY_PEERS", peers)));
+    let mut cargo = cargo
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start cargo")?;
@@ -93,32 +98,61 @@ pub(crate) fn test(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The call of `cargo test`. A start of a peer costs seconds, so cases share them unless everything is to be `full`.
-fn command(workspace: &Workspace, args: &Args) -> Result<Command> {
-    let mut features = vec!["peers"];
-    features.extend(args.full.then_some("full"));
-    let mut cargo = workspace.cargo("test");
-    cargo.arg("--no-fail-fast");
-    match &args.only {
-        None => {
-            cargo.arg("--workspace");
-        }
-        Some(part) => {
+/// The packages and features that are tested.
+struct Selection {
+    package: Option<String>,
+    features: Vec<&'static str>,
+}
+
+impl Selection {
+    fn new(workspace: &Workspace, args: &Args) -> Result<Self> {
+        let mut features = vec!["peers"];
+        features.extend(args.full.then_some("full"));
+        if let Some(part) = &args.only {
             let manifest = part.manifest(workspace)?;
             features.retain(|feature| manifest.contains(&format!("\n{feature} = [")));
-            cargo.args(["--package", &part.package()]);
         }
+        let package = args.only.as_ref().map(Part::package);
+        Ok(Self { package, features })
     }
-    if !features.is_empty() {
-        cargo.args(["--features", &features.join(",")]);
-        cargo.env("LAPIDARY_PEERS", peers::install(workspace)?);
+
+    /// A call of `cargo test` for these packages and features.
+    fn cargo(&self, workspace: &Workspace) -> Command {
+        let mut cargo = workspace.cargo("test");
+        match &self.package {
+            Some(package) => cargo.args(["--package", package]),
+            None => cargo.arg("--workspace"),
+        };
+        if !self.features.is_empty() {
+            cargo.args(["--features", &self.features.join(",")]);
+        }
+        cargo
     }
+
+    /// Installs the peers where tests need them, and builds the tests meanwhile: npm waits for the network, cargo for the processor.
+    fn prepare(&self, workspace: &Workspace) -> Result<Option<PathBuf>> {
+        if self.features.is_empty() {
+            return Ok(None);
+        }
+        std::thread::scope(|scope| {
+            let peers = scope.spawn(|| peers::install(workspace));
+            run(self.cargo(workspace).arg("--no-run"))?;
+            peers.join().expect("the installation does not panic")
+        })
+        .map(Some)
+    }
+}
+
+/// The call of `cargo test` that runs them. A start of a peer costs seconds, so cases share them unless everything is to be `full`.
+fn command(workspace: &Workspace, args: &Args, selection: &Selection) -> Command {
+    let mut cargo = selection.cargo(workspace);
+    cargo.arg("--no-fail-fast");
     cargo.envs(args.full.then_some(("LAPIDARY_FULL", "1")));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = (cores * THREADS_PER_CORE).to_string();
     cargo.args(["--", "--test-threads", &threads]);
     cargo.args(args.only.iter().filter_map(|part| part.filter.as_ref()));
-    Ok(cargo)
+    cargo
 }
 
 /// What the lines of `cargo test` add up to.

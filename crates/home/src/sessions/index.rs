@@ -58,6 +58,9 @@ pub enum IndexError {
     /// The system says so.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// An older version of this program made it.
+    #[error("an older version made it")]
+    Outdated,
     /// Another version of this program made it.
     #[error("it is of version {found}, not {}", schema::VERSION)]
     Version {
@@ -73,7 +76,7 @@ impl IndexError {
     /// True if a new one is better than this one.
     fn is_beyond_repair(&self) -> bool {
         match self {
-            Self::Version { .. } => true,
+            Self::Outdated | Self::Version { .. } => true,
             Self::Sqlite(error) => {
                 matches!(
                     error.sqlite_error_code(),
@@ -205,6 +208,10 @@ impl Index {
         self.connection = None;
         self.in_use = None;
         let replaced = error.is_beyond_repair() && self.replace().is_ok();
+        // An index from before an update of this program is replaced without a word: it is a cache.
+        if replaced && matches!(error, IndexError::Outdated) {
+            return;
+        }
         let instead = if replaced {
             "a new one is being made from the files"
         } else {

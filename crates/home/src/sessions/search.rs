@@ -7,11 +7,12 @@
 pub(super) mod direct;
 pub(super) mod entries;
 pub(super) mod filters;
+pub(super) mod letters;
 pub(super) mod needle;
 mod prefilter;
 pub(super) mod query;
 mod snippet;
-pub(super) mod words;
+pub(super) mod tokens;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

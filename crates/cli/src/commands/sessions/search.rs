@@ -28,15 +28,20 @@ const SLOW_MS: u128 = 1500;
 Examples:
   lapidary sessions search sqlite locked
   lapidary sessions search '\"connection reset\" retr*' --all
+  lapidary sessions search 東京 🎉
   lapidary sessions search --regex 'E[0-9]{4}' --role tool --tool run_shell_command
   lapidary sessions search migration --since 7d --model flash
   lapidary sessions search todo --format json | jq -r '.hits[].id'
 
-A session is found if all words are in it, in any case: in its title, in what the user, the model or a tool said, in what a tool \
-was told. Sessions with everything in the title come first, then those with the most places, then the newest. That nothing is \
-found is no error: the exit code is 0, and a note says so.")]
+A session is found if all words are in it: in its title, in what the user, the model or a tool said, in what a tool was told. \
+Sessions with everything in the title come first, then those with the most places, then the newest. That nothing is found is no \
+error: the exit code is 0, and a note says so.
+
+Words are compared whole, in any case and without accents: `cafe` finds `Café`, `strasse` finds `Straße`. In quotes accents count: \
+`\"cafe\"` does not find `Café`. Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese are found inside of longer texts: `本語` finds \
+`日本語`. Emoji are words. How a text is encoded (NFC, NFD, full width) makes no difference.")]
 pub(crate) struct Args {
-    /// Words, \"several words in a row\", or the beginning of a word with a star: begin*
+    /// Words, \"several words in a row\" with just these accents, or the beginning of a word with a star: begin*
     #[arg(required = true, value_name = "WORD")]
     words: Vec<String>,
     /// Take what is looked for as one regular expression

@@ -9,8 +9,6 @@ use super::scene::{Played, command, in_parallel, staged};
 use crate::run::world::Told;
 use crate::support::root;
 
-const RUNS: usize = 200;
-
 /// Says the lines of a file. It waits for a word of the client here and there, but not for the right one.
 const PARROT: &str = r#"
 import select
@@ -22,8 +20,21 @@ for text in open("../lines", "rb").read().split(b"\n"):
 
 #[test]
 fn whatever_is_said_a_run_ends_once_and_leaves_nothing() {
+    check_all(60);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "full"),
+    ignore = "takes long: run `cargo xtask test --full`"
+)]
+fn whatever_is_said_in_many_runs_each_ends_once_and_leaves_nothing() {
+    check_all(600);
+}
+
+fn check_all(runs: usize) {
     let said = all_that_was_said();
-    let wrong = in_parallel(RUNS, |seed| {
+    let wrong = in_parallel(runs, |seed| {
         let run = std::panic::catch_unwind(|| check(&said, seed));
         run.is_err().then(|| format!("seed {seed}"))
     });

@@ -81,6 +81,12 @@ answer(a, {"protocolVersion": 1}); session(); done(hear("session/prompt"))"#,
         |played| assert_eq!(played.diagnostics("noise").len(), 10_000),
     ),
     row(
+        "a line of 6 MB is read whole",
+        r#"p = prompted(); say("x" * 6_000_000); done(p)"#,
+        DONE,
+        |played| assert_eq!(played.text().len(), 6_000_000),
+    ),
+    row(
         "depth without end",
         r#"
 p = prompted(); line("[" * 100000); line('{"a":' * 100000)
@@ -119,6 +125,10 @@ fn is_too_long(played: &Played) {
 }
 
 #[test]
-fn lines_without_end() {
+#[cfg_attr(
+    not(feature = "full"),
+    ignore = "takes long: run `cargo xtask test --full`"
+)]
+fn lines_as_long_as_may_be_and_longer() {
     play(LONG);
 }

@@ -5,13 +5,14 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::Index;
 use super::rows::{self, Row};
 use super::schema::TEXTS_PER_FILE;
-use super::texts::Owner;
+use super::texts::{IS_EXACT, Owner};
 use crate::sessions::candidates::Candidate;
 use crate::sessions::listing::{FromFiles, Summaries as _};
 use crate::sessions::scan::{Summary, Unreadable};
 use crate::sessions::search::Watch;
 use crate::sessions::search::direct::{self, Look};
 use crate::sessions::search::filters::{Filters, Score, Tally};
+use crate::sessions::search::letters::Form;
 use crate::sessions::search::query::{Query, Term};
 
 /// What is known of a file that is looked through.
@@ -142,10 +143,11 @@ fn of_file(masks: &Masks, file: i64) -> &[(i64, u32)] {
     &masks[place(file)..place(file.saturating_add(1))]
 }
 
-/// A term in the language of FTS5. Words are letters and digits, so quotes around them are enough.
+/// A term in the language of FTS5. Tokens have no quotes in them, so quotes around them are enough.
 fn expression(term: &Term) -> Option<String> {
     let Term::Words {
         words,
+        form,
         last_is_prefix,
         ..
     } = term
@@ -153,7 +155,14 @@ fn expression(term: &Term) -> Option<String> {
         return None;
     };
     let star = if *last_is_prefix { " *" } else { "" };
-    Some(format!("\"{}\"{star}", words.join(" ")))
+    let phrase = format!("\"{}\"{star}", words.join(" "));
+    Some(match form {
+        Form::Folded => format!("folded : {phrase}"),
+        // Most texts read the same in both forms, and have only the first.
+        Form::Exact => {
+            format!("(folded : {phrase} NOT exact : \"{IS_EXACT}\") OR exact : {phrase}")
+        }
+    })
 }
 
 fn score(

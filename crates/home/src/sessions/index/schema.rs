@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{IndexError, PATIENCE};
 
 /// Changes whenever the tables do, or what is put into them: what a word is, what a summary says.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 
 /// Says that a database is one of ours.
 const APPLICATION: i64 = 0x6c61_7069;
@@ -15,7 +15,8 @@ const APPLICATION: i64 = 0x6c61_7069;
 /// How texts are numbered: the file's number, then the text's within it.
 pub(super) const TEXTS_PER_FILE: i64 = 1 << 24;
 
-/// `words` holds the words of a text and their order, and nothing else of it.
+/// `words` holds the tokens of a text and their order, and nothing else of it. We made the tokens: all that is left to the tokenizer is to part them at
+/// blanks.
 const TABLES: &str = "
     CREATE TABLE files (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -38,7 +39,7 @@ const TABLES: &str = "
     ) STRICT;
     CREATE TABLE texts (file INTEGER PRIMARY KEY, count INTEGER NOT NULL, list TEXT NOT NULL) STRICT;
     CREATE VIRTUAL TABLE words USING fts5 (
-        text, content = '', contentless_delete = 1, tokenize = 'ascii'
+        folded, exact, content = '', contentless_delete = 1, tokenize = 'ascii'
     );
     INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
 ";
@@ -56,6 +57,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, IndexError> {
     connection.pragma_update(None, "trusted_schema", false)?;
     match versions(&connection)? {
         (APPLICATION, VERSION) => Ok(connection),
+        (APPLICATION, found) if found < VERSION => Err(IndexError::Outdated),
         (_, found) => Err(IndexError::Version { found }),
     }
 }

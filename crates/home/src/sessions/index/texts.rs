@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::sessions::scan::Summary;
-use crate::sessions::search::{Role, entries, words};
+use crate::sessions::search::letters::Form;
+use crate::sessions::search::tokens::tokens;
+use crate::sessions::search::{Role, entries};
 
 /// Whose a text is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,14 +22,26 @@ impl Owner {
     }
 }
 
-/// Hands over the words of each text of a session, parted by blanks, in order; and returns whose texts they are.
+/// Stands first in the exact form of a text. Nothing else reads so.
+pub(super) const IS_EXACT: char = '\u{e001}';
+
+/// The tokens of a text, in order, parted by blanks.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    /// As they are compared without marks.
+    pub(super) folded: String,
+    /// With marks, behind [`IS_EXACT`]. Empty where that makes no difference.
+    pub(super) exact: String,
+}
+
+/// Hands over the tokens of each text of a session; and returns whose texts they are.
 pub(super) fn of<E>(
     summary: &Summary,
     bytes: &[u8],
-    mut take: impl FnMut(&str) -> Result<(), E>,
+    mut take: impl FnMut(&Words) -> Result<(), E>,
 ) -> Result<Vec<Owner>, E> {
     let mut owners = Vec::new();
-    let mut line = String::new();
+    let mut words = Words::default();
     let mut failed = None;
     entries::each(
         summary,
@@ -40,8 +54,8 @@ pub(super) fn of<E>(
                 entry.tool.as_deref().map(ToOwned::to_owned),
                 entry.model.as_deref().map(ToOwned::to_owned),
             ));
-            in_order(&entry.text, &mut line);
-            failed = take(&line).err();
+            words.set(&entry.text);
+            failed = take(&words).err();
             failed.is_none()
         },
     );
@@ -51,12 +65,28 @@ pub(super) fn of<E>(
     }
 }
 
-/// The words of a text.
-fn in_order(text: &str, line: &mut String) {
-    line.clear();
-    for word in words::words(text) {
-        words::fold_into(&text[word], line);
-        line.push(' ');
+impl Words {
+    fn set(&mut self, text: &str) {
+        self.folded.clear();
+        self.exact.clear();
+        let mut has_forms = false;
+        for token in tokens(text) {
+            has_forms |= token.has_forms();
+            token.add(text, Form::Folded, &mut self.folded);
+            self.folded.push(' ');
+        }
+        if !has_forms {
+            return;
+        }
+        self.exact.extend([IS_EXACT, ' ']);
+        let start = self.exact.len();
+        for token in tokens(text) {
+            token.add(text, Form::Exact, &mut self.exact);
+            self.exact.push(' ');
+        }
+        if self.exact[start..] == self.folded {
+            self.exact.clear();
+        }
     }
 }
 
@@ -65,13 +95,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_keep_their_order() {
-        let mut line = String::new();
-        in_order("The fox, the FOX; a-b_a", &mut line);
-        assert_eq!(line, "the fox the fox a b a ");
-        in_order("Été é été x\u{a0}X", &mut line);
-        assert_eq!(line, "été é été x x ");
-        in_order("", &mut line);
-        assert_eq!(line, "");
+    fn words_keep_their_order_and_the_exact_form_is_kept_where_it_is_another() {
+        let is = |text: &str, folded: &str, exact: &str| {
+            let mut words = Words::default();
+            words.set("before");
+            words.set(text);
+            assert_eq!((&*words.folded, &*words.exact), (folded, exact), "{text}");
+        };
+        is("The fox, the FOX; a-b_a", "the fox the fox a b a ", "");
+        is("Дом x\u{a0}X", "дом x x ", "");
+        is("Été x", "ete x ", "\u{e001} été x ");
+        is("日本。語", "日 本 \u{e000} 語 ", "");
+        is("", "", "");
     }
 }

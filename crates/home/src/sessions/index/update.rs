@@ -203,12 +203,12 @@ fn texts_of(
 ) -> rusqlite::Result<()> {
     let first = id.saturating_mul(TEXTS_PER_FILE);
     let mut number = first;
-    let mut statement =
-        connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
+    let mut statement = connection
+        .prepare_cached("INSERT INTO words (rowid, folded, exact) VALUES (?1, ?2, ?3)")?;
     let owners = texts::of(summary, bytes, |words| {
         // More texts than a file can have numbers for: the last has them all, and none of them is found twice.
-        if !words.is_empty() && number < first + TEXTS_PER_FILE {
-            statement.execute(params![number, words])?;
+        if !words.folded.is_empty() && number < first + TEXTS_PER_FILE {
+            statement.execute(params![number, words.folded, words.exact])?;
         }
         number += 1;
         Ok::<(), rusqlite::Error>(())

@@ -1,14 +1,16 @@
 //! A look at a file's bytes that tells most files in which nothing can be found, at the speed of memory.
 //!
-//! It may let through what has nothing in it; it never holds back what has. A word's letters stand in a JSON file as they are,
-//! unless somebody wrote them as `\u0041`: a file with such an escape is let through. Control characters are always written so, and
-//! tools print many: the digit that tells them apart is looked at, too, before anything is looked at closely.
+//! It may let through what has nothing in it; it never holds back what has. A word's letters stand in a JSON file as they are, or
+//! as others that are compared as the same (`needle` looks for both), unless somebody wrote them as `\u0041`: a file with such an
+//! escape is let through. Control characters are always written so, and tools print many: the digits that tell them apart are looked
+//! at, too, before anything is looked at closely.
 
 use std::sync::LazyLock;
 
 use fearless_simd::{Level, Simd, dispatch};
 use memchr::memmem;
 
+use super::letters::{self, Class};
 use super::needle::{BLOCK, Needle};
 use super::query::{Query, Term};
 
@@ -30,7 +32,7 @@ pub(super) enum Swept<'b> {
 /// What has to be in the bytes.
 #[derive(Debug)]
 pub(super) struct Prefilter<'q> {
-    /// The longest run of ASCII letters of what is looked for. None if anything may be a hit.
+    /// The longest run of letters of what is looked for. None if anything may be a hit.
     needed: Option<&'q Needle>,
     id: memmem::Finder<'static>,
 }
@@ -73,31 +75,38 @@ impl<'q> Prefilter<'q> {
             bytes.as_chunks::<BLOCK>().0
         };
         // Of an escape, and of the key, which has hardly any two letters in a row that are as rare.
-        let (backslashes, letters, digits) = (blocks(0), blocks(1), blocks(4));
+        let (backslashes, letters) = (blocks(0), blocks(1));
         let (small, capital) = (blocks(7), blocks(8));
         let [(ones, one), (others, other)] = needed.rarest().map(|(at, byte)| (blocks(at), byte));
         for (place, backslashes) in backslashes.iter().enumerate() {
-            let (letters, digits) = (&letters[place], &digits[place]);
+            let letters = &letters[place];
             let (small, capital) = (&small[place], &capital[place]);
             let (ones, others) = (&ones[place], &others[place]);
             let (mut may_be_escaped, mut may_be_id, mut may_match) = (0u8, 0u8, 0u8);
+            let mut any = 0u8;
             for at in 0..BLOCK {
-                // The last part leaves nothing of `3` to `7`, and of three signs that are sorted out below.
-                let differs = (backslashes[at] ^ b'\\')
-                    | (letters[at] ^ b'u')
-                    | (digits[at].wrapping_sub(b'3') & 0xf8);
-                may_be_escaped |= u8::from(differs == 0);
+                any |= backslashes[at];
+                may_be_escaped |= u8::from((backslashes[at] ^ b'\\') | (letters[at] ^ b'u') == 0);
                 may_be_id |= u8::from((small[at] ^ ID[7]) | (capital[at] ^ ID[8]) == 0);
-                // Small letters; what else this makes equal is sorted out, too.
+                // Small letters; what else this makes equal is sorted out below.
                 let differs = ((ones[at] | 0x20) ^ one) | ((others[at] | 0x20) ^ other);
                 may_match |= u8::from(differs == 0);
             }
-            if may_be_escaped | may_be_id | may_match == 0 {
+            if may_be_escaped | may_be_id | may_match | (any & 0x80) == 0 {
                 continue;
             }
             let from = place * BLOCK;
             if may_match != 0 && needed.begins_in(bytes, from, BLOCK)
-                || may_be_escaped != 0 && is_escaped_in(bytes, from, BLOCK)
+                || may_be_escaped != 0
+                    && may_be_letter([
+                        backslashes,
+                        letters,
+                        &blocks(2)[place],
+                        &blocks(3)[place],
+                        &blocks(4)[place],
+                    ])
+                    && is_escaped_in(bytes, from, BLOCK)
+                || any & 0x80 != 0 && needed.varies_in(bytes, from, BLOCK)
             {
                 return true;
             }
@@ -108,7 +117,9 @@ impl<'q> Prefilter<'q> {
         let rest = backslashes.len() * BLOCK;
         let count = bytes.len() - rest;
         self.note_ids(bytes, rest, count, ids);
-        needed.begins_in(bytes, rest, count) || is_escaped_in(bytes, rest, count)
+        needed.begins_in(bytes, rest, count)
+            || needed.varies_in(bytes, rest, count)
+            || is_escaped_in(bytes, rest, count)
     }
 
     /// Notes the keys that begin in this many bytes from here on.
@@ -141,7 +152,25 @@ fn id_behind(rest: &[u8]) -> Option<&str> {
     (rest[end] == b'"' && !id.is_empty()).then_some(id)
 }
 
-/// True if an ASCII letter or digit is written as an escape.
+/// False if what is escaped here are control characters and other signs of ASCII before the digits: `\u00`, then `0` to `2`. Of each byte
+/// of an escape a block.
+#[expect(
+    clippy::inline_always,
+    reason = "only then the widest registers are used"
+)]
+#[inline(always)]
+fn may_be_letter([backslashes, letters, first, second, third]: [&[u8; BLOCK]; 5]) -> bool {
+    let mut may_be = 0u8;
+    for at in 0..BLOCK {
+        let is_no_escape = (backslashes[at] ^ b'\\') | (letters[at] ^ b'u');
+        let is_high = (first[at] ^ b'0') | (second[at] ^ b'0');
+        let is_more = u8::from(third[at].wrapping_sub(b'0') > 2);
+        may_be |= u8::from(is_no_escape == 0) & u8::from((is_high | is_more) != 0);
+    }
+    may_be != 0
+}
+
+/// True if a letter, a digit or something that may be part of a word is written as an escape.
 pub(super) fn is_letter_escaped(bytes: &[u8]) -> bool {
     is_escaped_in(bytes, 0, bytes.len())
 }
@@ -150,17 +179,35 @@ pub(super) fn is_letter_escaped(bytes: &[u8]) -> bool {
 #[cold]
 pub(super) fn is_escaped_in(bytes: &[u8], from: usize, count: usize) -> bool {
     static ESCAPES: LazyLock<memmem::Finder<'static>> =
-        LazyLock::new(|| memmem::Finder::new(b"\\u00"));
+        LazyLock::new(|| memmem::Finder::new(b"\\u"));
     let to = (from + count + ESCAPE - 1).min(bytes.len());
     ESCAPES.find_iter(&bytes[from..to]).any(|at| {
         let at = from + at;
-        let digits = bytes[..to].get(at + 4..at + ESCAPE).unwrap_or_default();
-        let digits = std::str::from_utf8(digits).ok();
-        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        let before = bytes[..at].iter().rev();
-        let backslashes = before.take_while(|byte| **byte == b'\\').count();
-        code.is_some_and(|code| code.is_ascii_alphanumeric()) && backslashes % 2 == 0
+        let is_letter = match code_at(bytes, at) {
+            Some(high @ 0xd800..=0xdbff) => {
+                let low = code_at(bytes, at + ESCAPE);
+                let pair = low.map(|low| char::decode_utf16([high, low]).next());
+                matches!(pair, Some(Some(Ok(letter))) if is_word(letter))
+            }
+            Some(code) => char::from_u32(code.into()).is_some_and(is_word),
+            None => false,
+        };
+        is_letter && {
+            let before = bytes[..at].iter().rev();
+            before.take_while(|byte| **byte == b'\\').count() % 2 == 0
+        }
     })
+}
+
+/// True for a character that may be part of what is looked for.
+fn is_word(letter: char) -> bool {
+    letters::class(letter) != Class::Separator
+}
+
+/// What is escaped here.
+fn code_at(bytes: &[u8], at: usize) -> Option<u16> {
+    let escape = bytes.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
+    u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()
 }
 
 #[cfg(test)]
@@ -179,7 +226,12 @@ mod tests {
         assert!(!lets("word", r"\u003c \\u0077ord"));
         assert!(lets("word", r" \\\u0077ord"));
         assert!(lets("été", "\u{c9}T\u{c9}"));
-        assert!(lets("дом", "anything"));
+        assert!(lets("ete", "l'\u{c9}T\u{c9}"));
+        assert!(lets("ete", r"\u00e9t\u00e9"));
+        assert!(lets("дом", "ДОМ"));
+        assert!(!lets("дом", "anything"));
+        assert!(lets("日本", r"\u65e5\u672c") && lets("😀", r"\ud83d\ude00"));
+        assert!(!lets("日本", r"\u3001 \u2014 \u001b"));
         assert!(!lets("a \"of words\"", "a word of yours"));
         assert!(!lets("word", ""));
     }
@@ -202,7 +254,17 @@ mod tests {
     #[test]
     fn an_escape_is_seen_wherever_it_is() {
         for at in 0..3 * BLOCK {
-            for (text, is_letter) in [(r"\u0077", true), (r"\u001b", false), (r"\u003a", false)] {
+            for (text, is_letter) in [
+                (r"\u0077", true),
+                (r"\u001b", false),
+                (r"\u003a", false),
+                (r"\u65e5", true),
+                (r"\u5012", true),
+                (r"\u0410", true),
+                (r"\u2014", false),
+                (r"\ud83d", false),
+                (r"\ud83d\ude00", true),
+            ] {
                 let bytes = " ".repeat(at) + text + &" ".repeat(at % 50);
                 let query = Query::words("word").unwrap();
                 let is_let_through =

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
+use super::letters::Form;
 use super::needle::Needle;
-use super::words;
+use super::tokens::{Token, tokens};
 
 /// How large a compiled expression may be.
 const LARGEST_REGEX: usize = 4 << 20;
@@ -22,9 +23,11 @@ pub struct Query {
 /// One thing that has to occur.
 #[derive(Debug, Clone)]
 pub(in crate::sessions) enum Term {
-    /// Words one after the other. The last may be only the beginning of one.
+    /// Tokens one after the other. The last may be only the beginning of one.
     Words {
         words: Vec<String>,
+        /// In which form they are compared.
+        form: Form,
         last_is_prefix: bool,
         /// What of it has to be in the bytes of a text.
         needle: Option<Needle>,
@@ -60,16 +63,18 @@ pub enum QueryError {
 }
 
 impl Query {
-    /// Words, all of which have to occur somewhere in a session, in any case; `"several words"` as they stand; `begin*` for
-    /// words that begin so. A word with signs in it, such as `src/main.rs`, is a phrase.
+    /// Words, all of which have to occur somewhere in a session, whatever their case and their accents; `"several words"` one after the
+    /// other and with just these accents; `begin*` for words that begin so. A word with signs in it, such as `src/main.rs`, is a phrase.
+    /// What is written without blanks, such as Chinese, is found inside of longer texts.
     pub fn words(text: &str) -> Result<Self, QueryError> {
         let mut terms = Vec::new();
         // Every other piece stands between quotes; one that is not closed reaches to the end.
         for (place, piece) in text.split('"').enumerate() {
             if place % 2 == 1 {
-                terms.extend(phrase(piece));
+                terms.extend(phrase(piece, Form::Exact));
             } else {
-                terms.extend(piece.split_whitespace().filter_map(phrase));
+                let pieces = piece.split_whitespace();
+                terms.extend(pieces.filter_map(|piece| phrase(piece, Form::Folded)));
             }
         }
         match terms.len() {
@@ -135,14 +140,15 @@ impl Query {
             return;
         }
         let longest = self.terms.iter().map(Term::len).max().unwrap_or(1);
-        let mut last: Vec<Range<usize>> = Vec::with_capacity(longest + 1);
-        for word in words::words(text) {
+        let mut last: Vec<Token> = Vec::with_capacity(longest + 1);
+        let mut buffer = String::new();
+        for token in tokens(text) {
             if last.len() == longest {
                 last.remove(0);
             }
-            last.push(word);
+            last.push(token);
             for (place, term) in self.terms.iter().enumerate() {
-                if let Some(range) = term.ends_at(text, &last)
+                if let Some(range) = term.ends_at(text, &last, &mut buffer)
                     && !found(place, range)
                 {
                     return;
@@ -166,14 +172,18 @@ impl Query {
 }
 
 /// Words as a term, if there are any.
-fn phrase(text: &str) -> Option<Term> {
-    let words: Vec<_> = words::words(text)
-        .map(|word| words::folded(&text[word]))
-        .collect();
+fn phrase(text: &str, form: Form) -> Option<Term> {
+    let as_compared = |token: Token| {
+        let mut word = String::new();
+        token.add(text, form, &mut word);
+        word
+    };
+    let words: Vec<_> = tokens(text).map(as_compared).collect();
     (!words.is_empty()).then(|| Term::Words {
-        needle: Needle::of(&words),
+        needle: Needle::of(text),
         last_is_prefix: text.trim_end().ends_with('*'),
         words,
+        form,
     })
 }
 
@@ -193,9 +203,10 @@ impl Term {
     }
 
     /// Where it stands, if the last of these words are it.
-    fn ends_at(&self, text: &str, last: &[Range<usize>]) -> Option<Range<usize>> {
+    fn ends_at(&self, text: &str, last: &[Token], buffer: &mut String) -> Option<Range<usize>> {
         let Self::Words {
             words: wanted,
+            form,
             last_is_prefix,
             ..
         } = self
@@ -205,19 +216,16 @@ impl Term {
         let (newest, before) = wanted.split_last()?;
         let from = last.len().checked_sub(wanted.len())?;
         let here = last.last()?;
-        let word = &text[here.clone()];
         let is_last = if *last_is_prefix {
-            words::begins(word, newest)
+            here.begins(text, *form, newest, buffer)
         } else {
-            words::is(word, newest)
+            here.is(text, *form, newest, buffer)
         };
-        let is_rest = || {
-            let pairs = before.iter().zip(&last[from..]);
-            pairs
-                .into_iter()
-                .all(|(wanted, at)| words::is(&text[at.clone()], wanted))
+        let is_rest = is_last && {
+            let mut pairs = before.iter().zip(&last[from..]);
+            pairs.all(|(wanted, token)| token.is(text, *form, wanted, buffer))
         };
-        (is_last && is_rest()).then(|| last[from].start..here.end)
+        is_rest.then(|| last[from].range.start..here.range.end)
     }
 }
 

@@ -232,6 +232,18 @@ fn an_index_that_is_none_is_made_anew_and_the_results_stay() {
 }
 
 #[test]
+fn an_index_of_an_older_version_is_made_anew_without_a_word() {
+    let home = three();
+    let path = home.path().join("index.sqlite");
+    build(&path, &home);
+    let mut older = fs::read(&path).unwrap();
+    older[60..64].copy_from_slice(&2u32.to_be_bytes());
+    fs::write(&path, &older).unwrap();
+    assert_eq!(same(&path, &home), Vec::<String>::new());
+    assert_eq!(build(&path, &home).known, 3, "it filled by itself");
+}
+
+#[test]
 fn an_empty_file_is_an_index_to_be() {
     let home = three();
     let path = home.path().join("index.sqlite");

@@ -10,12 +10,51 @@ use serde_json::json;
 use super::corpus::{Home, header};
 use super::{reference, search};
 
-const WORDS: [&str; 10] = [
-    "fox", "Fox", "foxes", "dog", "ÉTÉ", "été", "дом", "ДОМ", "a1", "lazy",
+const WORDS: [&str; 40] = [
+    "fox",
+    "Fox",
+    "foxes",
+    "dog",
+    "ÉTÉ",
+    "été",
+    "e\u{301}te\u{301}",
+    "ete",
+    "дом",
+    "ДОМ",
+    "a1",
+    "lazy",
+    "Straße",
+    "STRASSE",
+    "λόγος",
+    "ΛΟΓΟΣ",
+    "ışık",
+    "İ",
+    "日本語",
+    "本",
+    "テスト",
+    "ﾃｽﾄ",
+    "が",
+    "か\u{3099}",
+    "か",
+    "한국어를",
+    "한국",
+    "\u{1112}\u{1161}\u{11ab}국",
+    "ภาษาไทย",
+    "ไทย",
+    "مَرْحَبًا",
+    "مرحبا",
+    "שָׁלוֹם",
+    "हिन्दी",
+    "🎉",
+    "👍🏽",
+    "👍",
+    "⚠️",
+    "ＦＯＸ",
+    "fo\u{ad}x",
 ];
 
-/// What parts words, and what looks odd in JSON.
-const SIGNS: [&str; 8] = [
+/// What parts words, and what looks odd in JSON. Nothing, too: then words grow together.
+const SIGNS: [&str; 11] = [
     " ",
     "_",
     "\n",
@@ -24,19 +63,58 @@ const SIGNS: [&str; 8] = [
     "\u{1b}[0m",
     " \u{1f600} ",
     "\\u0066ox ",
+    "",
+    "、",
+    "…",
 ];
 
-const QUERIES: [(&str, reference::Phrases<'static>); 9] = [
-    ("fox", &[("fox", false)]),
-    ("FOX dog", &[("fox", false), ("dog", false)]),
-    ("fo*", &[("fo", true)]),
-    ("\"fox dog\"", &[("fox dog", false)]),
-    ("dog/fo*", &[("dog fo", true)]),
-    ("été", &[("été", false)]),
-    ("дом lazy", &[("дом", false), ("lazy", false)]),
-    ("\"a1 a1\"", &[("a1 a1", false)]),
-    ("nowhere", &[("nowhere", false)]),
+const QUERIES: [&str; 40] = [
+    "fox",
+    "FOX dog",
+    "fo*",
+    "\"fox dog\"",
+    "dog/fo*",
+    "été",
+    "ete",
+    "\"été\"",
+    "\"ete\"",
+    "\"e\u{301}te*\"",
+    "дом lazy",
+    "\"a1 a1\"",
+    "nowhere",
+    "strasse",
+    "straß*",
+    "λογος",
+    "\"λόγος\"",
+    "isik",
+    "i",
+    "日本語",
+    "本",
+    "語",
+    "本語 fox",
+    "日語",
+    "\"日本 語\"",
+    "テスト",
+    "スト",
+    "が",
+    "か",
+    "한국",
+    "국어",
+    "ไทย",
+    "ภาษา",
+    "مرحبا",
+    "\"مرحبا\"",
+    "שלום",
+    "हिन्दी",
+    "🎉 fox",
+    "👍",
+    "\"👍\"",
 ];
+
+/// Some of them.
+fn queries() -> impl Strategy<Value = Vec<&'static str>> {
+    prop::sample::subsequence(&QUERIES[..], 9)
+}
 
 fn text() -> impl Strategy<Value = String> {
     let pair = (
@@ -104,6 +182,7 @@ fn write(home: &Home, files: &[File]) {
         }
         if *is_escaped {
             // As somebody else's writer may have it.
+            text = ascii(&text);
             text = text.replace('f', "\\u0066").replace("\\\\u0066", "\\\\f");
             text = text
                 .replace("pro\\u0066", "prof")
@@ -111,6 +190,20 @@ fn write(home: &Home, files: &[File]) {
         }
         home.file(&format!("session-{place}.jsonl"), text.as_bytes());
     }
+}
+
+/// The same JSON in ASCII.
+fn ascii(json: &str) -> String {
+    let mut text = String::new();
+    for unit in json.encode_utf16() {
+        match u8::try_from(unit) {
+            Ok(byte) if byte.is_ascii() => text.push(byte.into()),
+            _ => {
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        }
+    }
+    text
 }
 
 pub(super) fn outcome(found: &Found) -> Vec<(String, bool, u64)> {
@@ -129,12 +222,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn the_fast_way_finds_what_the_plain_way_finds(files in files()) {
+    fn the_fast_way_finds_what_the_plain_way_finds(files in files(), queries in queries()) {
         let home = Home::new();
         write(&home, &files);
-        for (query, phrases) in QUERIES {
+        for query in &queries {
             let found = search(query).of(&home.projects(), SystemTime::UNIX_EPOCH);
-            prop_assert_eq!(outcome(&found), reference::search(&home, phrases), "{}", query);
+            prop_assert_eq!(outcome(&found), reference::search(&home, query), "{}", query);
             for hit in &found.hits {
                 prop_assert!(!hit.snippets.is_empty() && hit.snippets.len() <= 3, "{query}: {hit:?}");
             }
@@ -143,13 +236,13 @@ proptest! {
 
     #[cfg(feature = "index")]
     #[test]
-    fn an_index_finds_the_same_before_and_after_files_change(before in files(), after in files()) {
+    fn an_index_finds_the_same_before_and_after_files_change(before in files(), after in files(), queries in queries()) {
         let home = Home::new();
         write(&home, &before);
         let path = home.path().join("cache/index.sqlite");
         let same = |home: &Home| {
             let mut index = lapidary_home::sessions::Index::open(&path, SystemTime::now());
-            for (query, _) in QUERIES {
+            for query in &queries {
                 let plain = search(query).of(&home.projects(), SystemTime::UNIX_EPOCH);
                 let indexed = search(query).with(&mut index, &home.projects(), SystemTime::UNIX_EPOCH);
                 prop_assert!(index.is_open());
