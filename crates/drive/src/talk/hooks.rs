@@ -62,7 +62,7 @@ pub(super) struct Firing {
     transcripts: Transcripts,
     under_way: UnderWay,
     /// So many calls are put to hooks at once. However much an agent asks at a time, guards have what they need of the machine: one
-    /// whose time is up lets a call pass.
+    /// whose time is up holds its call back.
     turns: Semaphore,
 }
 

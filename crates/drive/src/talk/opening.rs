@@ -31,7 +31,7 @@ impl Course<'_> {
         let initialized = self.step(Phase::Starting, hello).await?;
         self.is_ready = true;
         if let Some(firing) = &self.stage.firing {
-            firing.meets(&initialized);
+            firing.meets(&self.request.provider, &initialized);
         }
         if initialized.protocol_version != VERSION {
             let message = match version_of(&initialized) {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lapidary_home::hooks::{Entry, Event};
+use lapidary_vocab::event::Provider;
 
 use super::Firing;
 use crate::acp::Initialized;
@@ -32,8 +33,8 @@ pub(crate) const OUT_OF_REACH: [Event; 4] = [
 
 impl Firing {
     /// The agent has said who it is. Says which hooks we do not run for it.
-    pub(in crate::talk) fn meets(&self, agent: &Initialized) {
-        let own = own_events(agent);
+    pub(in crate::talk) fn meets(&self, provider: &Provider, agent: &Initialized) {
+        let own = own_events(provider, agent);
         let _ = self.own.set(own); // an agent says hello once
         let names = |events: &[Event]| {
             let events = events.iter().filter(|event| self.is_enabled(**event));
@@ -77,8 +78,10 @@ impl Firing {
     }
 }
 
-fn own_events(agent: &Initialized) -> &'static [Event] {
-    let is_gemini = agent.agent_name().as_deref() == Some("gemini-cli");
+/// An agent that we did not start as Gemini CLI may say that it is, and run nothing.
+fn own_events(provider: &Provider, agent: &Initialized) -> &'static [Event] {
+    let is_named = agent.agent_name().as_deref() == Some("gemini-cli");
+    let is_gemini = is_named && *provider == Provider::Gemini;
     let version = agent.agent_version();
     let version = version.and_then(|version| Version::parse(&version));
     if is_gemini && version.is_some_and(|version| version.has(GEMINI_SINCE)) {

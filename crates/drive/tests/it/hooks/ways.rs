@@ -241,7 +241,9 @@ fn what_is_told_bit_by_bit_is_what_it_has_become() {
             None,
             &mut events,
         );
-        events.iter().for_each(|event| drop(deeds.note(event)));
+        for event in &events {
+            deeds.note(event);
+        }
     }
     let deed = deeds.of(Some(&"s".into()), &"c".into()).unwrap();
     assert_eq!(deed.command.as_deref(), Some("git diff"));
@@ -320,14 +322,14 @@ fn any_edit() -> impl Strategy<Value = Value> {
     ]);
     let text = spelled(&["content", "new_string", "new_text", "contents", "file_text"]);
     let list = spelled(&["edits", "changes", "file_changes"]);
-    let patch = select(vec!["patch", "input", "diff", "text", "x"]);
-    (path, text, list, patch, any_path(), 0..5_u8).prop_map(
-        |(path, text, list, patch, file, shape)| match shape {
+    let text_name = select(vec!["patch", "input", "diff", "text", "x"]);
+    (path, text, list, text_name, any_path(), 0..5_u8).prop_map(
+        |(path, text, list, text_name, file, shape)| match shape {
             0 => json!({path: file, text: "x"}),
             1 => json!({list: [{path.clone(): "ok.txt", text.clone(): "x"}, {path: file, text: "x"}]}),
             2 => json!({list: {file: {"type": "update"}}}),
-            3 => json!({patch: format!("*** Begin Patch\n*** Add File: {file}\n+x\n*** End Patch\n")}),
-            _ => json!({patch: format!("--- {file}\n+++ {file}\n@@ -1 +1 @@\n-x\n+y\n")}),
+            3 => json!({text_name: format!("*** Begin Patch\n*** Add File: {file}\n+x\n*** End Patch\n")}),
+            _ => json!({text_name: format!("--- {file}\n+++ {file}\n@@ -1 +1 @@\n-x\n+y\n")}),
         },
     )
 }
