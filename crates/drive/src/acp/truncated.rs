@@ -4,6 +4,9 @@ use lapidary_json::Token;
 
 use super::message::Id;
 
+/// The members of a message.
+const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
 /// What the beginning of a message shows of its envelope.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Truncated {
@@ -26,7 +29,9 @@ impl Truncated {
         };
         let mut members = Members(rest);
         let (mut id, mut method, mut is_answer, mut is_request) = (None, None, false, false);
+        let mut is_message = false;
         while let Some((name, value)) = members.next() {
+            is_message |= ENVELOPE.contains(&name.as_str());
             match name.as_str() {
                 "id" => id = value.and_then(Id::read),
                 "method" => method = value.and_then(Token::string),
@@ -39,7 +44,8 @@ impl Truncated {
             (Some(id), None) if is_answer => Self::Answer(id),
             (Some(id), method) if method.is_some() || is_request => Self::Request(id),
             (None, Some(method)) => Self::Method(method.into_owned()),
-            _ => Self::Message,
+            _ if is_message => Self::Message,
+            _ => Self::Noise, // some other object, such as a line of a log
         }
     }
 }
@@ -114,6 +120,7 @@ mod tests {
         );
         check(r#"{"id":12"#, "Message");
         check(r#"{"result":"xxxx"#, "Message");
+        check(r#"{"level":"info","text":"xxxx"#, "Noise");
         check("xxxx", "Noise");
         check("[1,2", "Noise");
         check("", "Noise");

@@ -94,20 +94,6 @@ done(p)
 }
 
 #[test]
-fn an_agent_that_waits_for_us_does_not_wait_for_the_model() {
-    let scene = r#"
-p = prompted()
-ask(0, "terminal/create", command="sleep", args=["60"])
-ask(1, "terminal/wait_for_exit", terminalId=reply(0)["result"]["terminalId"])
-reply(1)
-"#;
-    let waits = "waiting for our answer to `terminal/wait_for_exit`";
-    let is_waiting = |played: &Played| played.told.message().ends_with(waits);
-    let args = ["--yolo", "--grace", "0.1"];
-    play_until_late(&json!({}), scene, &args, is_waiting);
-}
-
-#[test]
 fn an_agent_that_works_while_a_hook_runs_is_what_is_waited_for() {
     let hooks = json!({"AfterTool": [hangs()]});
     let scene = r#"
