@@ -46,7 +46,7 @@ fn a_form_that_nobody_fills_in_is_what_a_late_run_was_waiting_for() {
         let timeout = seconds.to_string();
         let mut peer = Peer::with("", &["--timeout", &timeout, "--grace", "0.2"]);
         let turn = peer.prompt("form branch; say done");
-        peer.failed(&turn);
+        peer.done(&turn);
         let ended = peer.end();
         assert_eq!(ended.cause(), ("timeout_total", Some(14)));
         let message = ended.events.last().unwrap()["message"].clone();
