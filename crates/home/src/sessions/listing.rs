@@ -249,11 +249,16 @@ fn is_deleted(reason: &HiddenReason) -> bool {
 }
 
 fn duplicate(older: &Listed, newer: &Listed, projects: &[Project]) -> HiddenFile {
+    let when = if older.updated_ms == newer.updated_ms {
+        "was updated at the same time"
+    } else {
+        "was updated later"
+    };
     HiddenFile {
         path: older.info.path.clone(),
         project_id: projects[older.project].id.clone(),
         reason: HiddenReason::Duplicate,
-        explanation: format!("`{}` is the same session, and newer", newer.info.file_name),
+        explanation: format!("`{}` is the same session and {when}", newer.info.file_name),
         session_id: Some(older.info.id.clone()),
         size: older.info.size,
     }
