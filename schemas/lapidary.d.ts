@@ -2526,6 +2526,8 @@ export interface HookInfo {
   timeoutMs: number;
   /** Whether it makes the hooks of its event run one after the other. Upstream. */
   sequential: boolean;
+  /** Whether a call goes on where the hook did not end by itself: its `failOpen`. Upstream. */
+  failOpen?: boolean;
   /** Whether it runs. Derived. */
   enabled: boolean;
   /** Why it never runs though it is switched on: its matcher can match nothing. Derived. */

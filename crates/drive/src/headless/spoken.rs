@@ -144,7 +144,7 @@ impl Job {
         } else if self.config.sandbox == Some(true) {
             "its sandbox reads all of stdin before it starts"
         } else if !self.speaking.hooks && self.has_hooks() {
-            "its settings have hooks, which it does not run over ACP (`--hooks` does)"
+            "its settings have hooks, of which it does not run all over ACP (`--hooks` does)"
         } else {
             return Ok(());
         };

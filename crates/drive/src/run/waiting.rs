@@ -100,6 +100,12 @@ impl Waiting {
         }
     }
 
+    /// Whether it is the result of a tool.
+    pub(crate) fn is_for_tool(&self) -> bool {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        !state.open.is_empty()
+    }
+
     /// In words.
     pub(crate) fn describe(&self) -> String {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);

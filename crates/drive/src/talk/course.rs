@@ -483,7 +483,13 @@ impl Course<'_> {
         } else if grace.is_running() && !self.is_ready {
             NEVER_READY.min(grace.share())
         } else {
-            BY_ITSELF.min(grace.share())
+            let firing = self.stage.firing.as_ref();
+            let hooks = firing.and_then(Firing::own_ending);
+            let share = match hooks {
+                Some(_) if !grace.is_running() => Duration::MAX,
+                _ => grace.share(),
+            };
+            (BY_ITSELF + hooks.unwrap_or_default()).min(share)
         }
     }
 

@@ -30,6 +30,9 @@ impl Course<'_> {
         };
         let initialized = self.step(Phase::Starting, hello).await?;
         self.is_ready = true;
+        if let Some(firing) = &self.stage.firing {
+            firing.meets(&self.request.provider, &initialized);
+        }
         if initialized.protocol_version != VERSION {
             let message = match version_of(&initialized) {
                 Some(theirs) => {

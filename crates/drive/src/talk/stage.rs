@@ -1,5 +1,6 @@
 //! What everything in a conversation shares.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,6 +54,8 @@ pub(super) struct Stage {
     /// How many questions wait for an answer.
     asked: AtomicUsize,
     answered: Notify,
+    /// The methods of requests that we have not answered yet, under the numbers of their lines.
+    unanswered: Mutex<BTreeMap<u64, String>>,
     pub(super) has_prompted: AtomicBool,
     /// Which hook has stopped the turn that somebody ordered last, if one has.
     last_stop: Mutex<Option<Stopped>>,
@@ -117,6 +120,7 @@ impl Stage {
             grants: Mutex::default(),
             asked: AtomicUsize::new(0),
             answered: Notify::new(),
+            unanswered: Mutex::default(),
             has_prompted: AtomicBool::new(false),
             last_stop: Mutex::default(),
         }
@@ -259,12 +263,29 @@ impl Stage {
         let is_at_work = ids.iter().any(|id| self.is_busy(id));
         let firing = self.firing.as_ref();
         let hook = firing.and_then(|firing| firing.waited_for(is_at_work));
-        let question = || {
-            self.is_asking()
-                .then(|| "an answer to the agent's question".to_owned())
-        };
-        let other = hook.or_else(question);
-        other.unwrap_or_else(|| self.watcher.waiting.describe())
+        hook.unwrap_or_else(|| {
+            let waiting = &self.watcher.waiting;
+            let ours = self.unanswered().first_key_value().map(|(_, method)| {
+                format!("our answer to `{method}`") // then it is not the model that is waited for
+            });
+            ours.filter(|_| !waiting.is_for_tool())
+                .unwrap_or_else(|| waiting.describe())
+        })
+    }
+
+    /// The agent waits for our answer to a request, for as long as this lives.
+    pub(super) fn answering(&self, number: u64, method: &str) -> Answering<'_> {
+        self.unanswered().insert(number, method.to_owned());
+        Answering {
+            stage: self,
+            number,
+        }
+    }
+
+    fn unanswered(&self) -> MutexGuard<'_, BTreeMap<u64, String>> {
+        self.unanswered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until a question is answered. Can be cancelled.
@@ -276,6 +297,18 @@ impl Stage {
 /// A question that is open.
 #[derive(Debug)]
 pub(super) struct BeingAsked<'a>(&'a Stage);
+
+/// A request of the agent that is not answered yet.
+pub(super) struct Answering<'a> {
+    stage: &'a Stage,
+    number: u64,
+}
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        self.stage.unanswered().remove(&self.number);
+    }
+}
 
 impl Drop for BeingAsked<'_> {
     fn drop(&mut self) {

@@ -231,6 +231,7 @@ mod tests {
             title: None,
             command: Some(command.to_owned()),
             paths: Vec::new(),
+            is_unclear: false,
             shows_diff: false,
             mcp_server: None,
         };
