@@ -440,6 +440,8 @@ export interface PermissionDenial {
   toolUseId?: string;
   /** The arguments of the call; absent if they are unknown, or too long to be repeated. Upstream. */
   toolInput?: unknown;
+  /** The call's title for people: the file or command, where the agent names no tool and sends no arguments. Upstream. */
+  title?: string;
   /** The rule that denied it, named by where it stands. Derived. */
   rule?: string;
   /** Why, in the words that the agent was told. Derived, or the agent's own. */
@@ -795,6 +797,8 @@ export interface PermissionDecision extends EventBase {
   toolKind: ToolKind;
   /** The arguments, as in `permission_request`. Upstream or derived, as there. */
   toolInput: unknown;
+  /** The call's title for people, as in `permission_request`. Upstream. */
+  title?: string;
   /** The command line that was decided about, as in `permission_request`. Derived. */
   command?: string;
   /** What the agent showed of the call, as in `permission_request`. Upstream. */
@@ -1831,8 +1835,13 @@ export interface SessionInfo {
   firstUserMessage: string;
   /** True for the session that this was asked in: inside a hook `$GEMINI_SESSION_ID` names it. Derived. */
   isCurrentSession: boolean;
-  /** Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Derived. */
+  /**
+   * Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Sessions that Gemini CLI does not list
+   * come after its own; those that are in the vault only have none, which is 0. Derived.
+   */
   index: number;
+  /** Where it is, if Gemini CLI does not list it. Derived. */
+  unlisted?: UnlistedPlace;
   /** What a model said it was about. Upstream. */
   summary?: string;
   /** The project's directory, if it is known. Upstream. */
@@ -1844,6 +1853,14 @@ export interface SessionInfo {
   /** The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived. */
   endangeredBy?: string;
 }
+
+/**
+ * Where a session is that Gemini CLI does not list. Open: readers must accept words that are not listed here.
+ * 
+ * - `vault`: In the vault only: its file is gone. `lapidary sessions recover` brings it back.
+ * - `older_directory`: In the directory of an older version, beside the one that the CLI uses. `lapidary sessions resume` copies it there.
+ */
+export type UnlistedPlace = "vault" | "older_directory" | (string & {});
 
 /** A file among the sessions that is not in the list. */
 export interface HiddenFile {
@@ -1918,6 +1935,8 @@ export interface SearchHit {
   project?: string;
   /** The name of the project's directory in `.gemini/tmp`. Upstream. */
   projectId: string;
+  /** Where it is, if Gemini CLI does not list it. Derived. */
+  unlisted?: UnlistedPlace;
   /** True if everything is in the title. Derived. */
   isInTitle: boolean;
   /** How many texts of the session have something of it: what was said, thought, told to a tool or answered by one. Derived. */
@@ -2139,6 +2158,8 @@ export interface VaultReport {
   applied: boolean;
   /** The snapshots that were asked for, or taken, the oldest first. Derived. */
   snapshots?: VaultSnapshot[];
+  /** Sessions of which no file is left, for `log`. Derived. */
+  onlyInVault?: VaultSession[];
   /** What was brought back, or would be. Derived. */
   restored?: RestoredFile[];
   /** How sound it is, for `verify`. Derived. */
@@ -2177,6 +2198,18 @@ export interface VaultFile {
   sessionId?: string;
   /** True if Gemini CLI would have listed it. Derived. */
   listed: boolean;
+}
+
+/** A session that is in the vault only. */
+export interface VaultSession {
+  /** Its whole id. Upstream. */
+  sessionId: string;
+  /** What to call it: the summary, or else the first message. Derived. */
+  displayName: string;
+  /** When something was last added. Upstream. */
+  lastUpdated: string;
+  /** The name of the project's directory in `.gemini/tmp`. Upstream. */
+  projectId: string;
 }
 
 /** A file that was brought back, or would be. */
@@ -2256,6 +2289,8 @@ export interface RecoverReport {
   sessions: RecoveredSession[];
   /** Files without content that Gemini CLI's next start would delete together with a conversation; they go into the vault. Derived. */
   dangers?: string[];
+  /** Sessions of which no file is left that could be resumed: each comes back when it is named. Derived. */
+  onlyInVault?: VaultSession[];
   /** What else was done, a sentence each. Derived. */
   actions?: string[];
   /** What was wrong, a sentence each. Derived. */
@@ -2491,6 +2526,8 @@ export interface HookInfo {
   timeoutMs: number;
   /** Whether it makes the hooks of its event run one after the other. Upstream. */
   sequential: boolean;
+  /** Whether a call goes on where the hook did not end by itself: its `failOpen`. Upstream. */
+  failOpen?: boolean;
   /** Whether it runs. Derived. */
   enabled: boolean;
   /** Why it never runs though it is switched on: its matcher can match nothing. Derived. */

@@ -9,7 +9,9 @@ mod bench;
 mod check;
 mod coverage;
 mod peers;
+mod redaction;
 mod schemas;
+mod soak;
 mod test;
 mod workspace;
 
@@ -36,10 +38,14 @@ enum Task {
     Check,
     /// Install the pinned real peers under `target`, run the tests, and say which were left out
     Test(test::Args),
+    /// Runs, resumes, bare starts of Gemini CLI and kills at once: no prompt is lost
+    Soak(soak::Args),
     /// Compare `lapidary translate`, `run` and `sessions` with what else could be used: CPU time, memory, latency
     Bench(bench::Args),
     /// Run the tests and report which lines of each crate they reach
     Coverage(coverage::Args),
+    /// Measure `sessions export --redact` on generated secrets, beside detect-secrets; needs python3 and a package index
+    Redaction,
     /// Write the published JSON Schemas and TypeScript types to `schemas`
     Schemas,
     /// The report on what the tests reach
@@ -87,11 +93,13 @@ fn perform(task: &Task) -> Result<()> {
     match task {
         Task::Check => check::check(&workspace()?),
         Task::Test(args) => test::test(&workspace()?, args),
+        Task::Soak(args) => soak::soak(&workspace()?, args),
         Task::Bench(args) => bench::bench(&workspace()?, args),
         Task::Coverage(args) => coverage::coverage(&workspace()?, args),
         Task::CoverageReport { folder, missing } => {
             coverage::print_report(&workspace()?, folder, missing)
         }
+        Task::Redaction => redaction::compare(&workspace()?),
         Task::Schemas => schemas::write(&workspace()?),
         Task::BenchRelease(args) => bench::bench_release(&workspace()?, args),
         Task::Measure { command } => bench::measure_one(command),

@@ -104,6 +104,7 @@ mod unix {
             command: command.to_owned(),
             timeout,
             env: BTreeMap::new(),
+            fail_open: false,
             matcher: None,
             sequential: false,
             source: Source::Project,

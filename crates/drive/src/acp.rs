@@ -58,6 +58,7 @@ mod reader;
 mod shared;
 mod tape;
 mod transport;
+mod truncated;
 mod writer;
 
 #[cfg(test)]

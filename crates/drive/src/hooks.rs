@@ -40,4 +40,4 @@ pub use result::{Answer, Format, answer};
 pub use running::Running;
 pub(crate) use running::named;
 pub use surroundings::Surroundings;
-pub use tools::{MOST_FILES, MOST_LEVELS, Side, Wanted, once_each, tool_response};
+pub use tools::{MOST_FILES, Side, Wanted, once_each, tool_response};

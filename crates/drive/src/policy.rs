@@ -4,16 +4,19 @@
 //! [`Rules`], of which the first that matches decides, then the permission mode. Everything is judged by what the agent says
 //! about it. `docs/permissions.md` is this for people who write rules.
 
+mod command;
 mod deed;
 mod flag;
 mod glob;
 mod mode;
 mod options;
+mod patch;
 mod paths;
 mod place;
 mod read;
 mod rule;
 mod shell;
+mod words;
 
 use std::path::PathBuf;
 
@@ -44,9 +47,12 @@ pub struct Deed {
     pub title: Option<String>,
     /// The command, if it runs one.
     pub command: Option<String>,
+    /// Its command stands in no shape that is known: `command` is the arguments as they stand. Nobody can say what is run.
+    pub is_unclear: bool,
     /// The files and directories that it is about, absolute.
     pub paths: Vec<PathBuf>,
-    /// It shows what it would change in files: then it changes them, whatever sort of thing it says it is.
+    /// It shows or says what it would change in files, or was announced as an edit: then it changes them, whatever sort of thing it
+    /// says it is.
     pub shows_diff: bool,
     /// The MCP server that the tool belongs to.
     pub mcp_server: Option<String>,
@@ -156,6 +162,7 @@ impl Decision {
 ///     tool: None,
 ///     title: None,
 ///     command: Some(command.to_owned()),
+///     is_unclear: false,
 ///     paths: Vec::new(),
 ///     shows_diff: false,
 ///     mcp_server: None,

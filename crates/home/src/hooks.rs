@@ -66,6 +66,8 @@ pub struct Hook {
     pub timeout: Option<Duration>,
     /// Variables for it, over all others.
     pub env: BTreeMap<String, String>,
+    /// Whether a call goes on where this `BeforeTool` hook did not end by itself: `failOpen`, which Gemini CLI does not know.
+    pub fail_open: bool,
     /// When it runs, as it is written.
     pub matcher: Option<String>,
     /// Whether it makes the hooks of a plan run one after the other.

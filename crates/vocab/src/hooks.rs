@@ -57,6 +57,9 @@ pub struct HookInfo {
     pub timeout_ms: u64,
     /// Whether it makes the hooks of its event run one after the other. Upstream.
     pub sequential: bool,
+    /// Whether a call goes on where the hook did not end by itself: its `failOpen`. Upstream.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fail_open: bool,
     /// Whether it runs. Derived.
     pub enabled: bool,
     /// Why it never runs though it is switched on: its matcher can match nothing. Derived.

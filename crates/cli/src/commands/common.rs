@@ -80,7 +80,8 @@ pub(crate) struct Common {
     /// What a denied call makes of a run that the agent calls a success: `fail` = refused (18); `warn` = a warning; `auto` = refused if nobody was there to be asked and nothing that needs permission was done [default: auto]
     #[arg(long, value_name = "WHAT", help_heading = "Permissions", value_parser = ["auto", "warn", "fail"], hide_possible_values = true)]
     pub(in crate::commands) on_denied: Option<String>,
-    /// Run the hooks of Gemini's settings around the agent: before and after what it asks for, at prompts and sessions. Over ACP
+    /// Run the hooks of Gemini's settings around the agent: before and after what it asks for, at prompts and sessions. Over ACP;
+    /// those that Gemini CLI runs itself there it goes on to run
     #[arg(long, help_heading = "Permissions")]
     pub(in crate::commands) hooks: bool,
     /// The folder counts as trusted, for this run only

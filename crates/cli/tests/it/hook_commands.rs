@@ -269,7 +269,7 @@ fn a_check_finds_errors_where_they_stand_and_exits_with_three() {
     );
     assert_eq!(
         world.shown(&["check", "--format", "text"]),
-        "project/.gemini/settings.json:4:22: error: `guard`: no tool is called `Write`: it never matches, and case counts\n  hint: write `write_file`\nproject/.gemini/settings.json:6:28: error: `./gone.sh`: its script `project/gone.sh` is not there\nproject/.gemini/settings.json:6:52: warning: `./gone.sh`: its `timeout` is 5 milliseconds, which looks like seconds; a hook that takes longer lets everything pass\n  hint: for 5 seconds write `\"timeout\": 5000`\n2 errors, 1 warning\n"
+        "project/.gemini/settings.json:4:22: error: `guard`: no tool is called `Write`: it never matches, and case counts\n  hint: write `write_file`\nproject/.gemini/settings.json:6:28: error: `./gone.sh`: its script `project/gone.sh` is not there\nproject/.gemini/settings.json:6:52: warning: `./gone.sh`: its `timeout` is 5 milliseconds, which looks like seconds; if the hook takes longer, Gemini CLI lets everything pass\n  hint: for 5 seconds write `\"timeout\": 5000`\n2 errors, 1 warning\n"
     );
 }
 
@@ -408,7 +408,7 @@ fn a_migration_names_what_is_lost_and_where() {
     let timeouts: Vec<_> = added.iter().map(|hook| hook["timeoutMs"].clone()).collect();
     assert_eq!(
         timeouts,
-        [500, 600_000, 600_000, 600_000, 600_000, 600_000].map(|it| json!(it))
+        [1000, 600_000, 600_000, 600_000, 600_000, 600_000].map(|it| json!(it))
     );
     let file = world.path("project/.claude/settings.json");
     let place = |place: &str| format!("`hooks.PreToolUse[0].hooks{place}` in {}: ", file.display());

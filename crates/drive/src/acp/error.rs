@@ -36,6 +36,16 @@ pub enum ConnectionError {
         /// The limit.
         limit: u64,
     },
+    /// The agent has sent a message that is too long to be read, and nothing shows who waits for it.
+    #[error(
+        "the agent sent a message of {length} bytes, of which at most {limit} are read, and its id cannot be seen"
+    )]
+    TooLong {
+        /// How long it is.
+        length: u64,
+        /// How long it may be.
+        limit: usize,
+    },
     /// What is said cannot be recorded any more.
     #[error("what is said cannot be recorded any more: {kind}")]
     Unrecorded {
@@ -95,6 +105,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// The request makes no sense as one.
+    pub const BAD_REQUEST: i64 = -32600;
     /// There is no such method.
     pub const NO_METHOD: i64 = -32601;
     /// The parameters make no sense.

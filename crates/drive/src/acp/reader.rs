@@ -8,9 +8,11 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::oneshot;
 
 use super::classify;
-use super::error::{Refusal, RequestError};
-use super::message::{Answer, Id, Line, Received, What};
+use super::error::{ConnectionError, Refusal, RequestError};
+use super::message::{Answer, Id, Line, Noise, Received, What};
+use super::outgoing;
 use super::shared::{Asking, Shared, Told};
+use super::truncated::Truncated;
 
 /// Reads until there is nothing more to read.
 pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<Shared>) {
@@ -65,9 +67,40 @@ fn take(line: lines::Line<'_>, start: u64, shared: &Arc<Shared>) {
                 shared.cancelled(&id);
             }
         }
+        What::Noise(Noise::TooLong(length)) => {
+            let (length, truncated) = (*length, Truncated::of(line.text()));
+            let number = shared.log.received(Received { line, what }, start);
+            too_long(truncated, length, number, shared);
+        }
         What::Noise(_) => {
             shared.log.received(Received { line, what }, start);
         }
+    }
+}
+
+/// A line over the limit is not read: whoever waits for it hears so. If nobody can tell who does, the connection ends: the agent, or we,
+/// would wait for ever.
+fn too_long(truncated: Truncated, length: u64, number: u64, shared: &Arc<Shared>) {
+    let limit = shared.limits.line;
+    let refusal = |code| {
+        let message = format!("the message has {length} bytes, and at most {limit} are read");
+        Refusal::new(code, message)
+    };
+    match truncated {
+        Truncated::Request(id) => {
+            let refusal = refusal(Refusal::BAD_REQUEST);
+            let _ = shared.tell(outgoing::answer(&id, Err(&refusal)));
+        }
+        Truncated::Answer(id) => {
+            if let (_, Some(waiting)) = shared.awaited(&id) {
+                tell(waiting, id, number, Err(refusal(Refusal::INTERNAL)));
+            }
+        }
+        Truncated::Method(method) if !shared.handles(&Text::from(method.clone())) => {}
+        Truncated::Method(_) | Truncated::Message => {
+            shared.close(&ConnectionError::TooLong { length, limit });
+        }
+        Truncated::Noise => {}
     }
 }
 

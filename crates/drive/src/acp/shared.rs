@@ -152,6 +152,11 @@ impl Shared {
         }
     }
 
+    /// Whether somebody handles a method.
+    pub(super) fn handles(&self, method: &Text) -> bool {
+        self.methods.holds(method)
+    }
+
     fn hand_over(self: &Arc<Self>, asking: Asking) -> Result<(), (Id, Refusal)> {
         if !self.methods.holds(&asking.method) {
             let refusal = Refusal::new(Refusal::NO_METHOD, "method not found");

@@ -10,15 +10,7 @@ use lapidary_home::{GeminiHome, Notice, Vars};
 
 use super::{Job, JobError};
 use crate::hooks::{Surroundings, named};
-use crate::talk::Hooks;
-
-/// Between an agent and its model there is no place for us.
-const OUT_OF_REACH: [Event; 4] = [
-    Event::PreCompress,
-    Event::BeforeModel,
-    Event::AfterModel,
-    Event::BeforeToolSelection,
-];
+use crate::talk::{Hooks, OUT_OF_REACH};
 
 impl Job {
     /// The hooks that are fired around the agent, if that is wanted, and what the user should know about them. A file that may hold some
@@ -129,14 +121,6 @@ fn notices(registry: &Registry) -> Vec<String> {
     };
     if !Event::ALL.into_iter().any(is_enabled) {
         notices.push("there are no hooks to run".to_owned());
-    }
-    let lost = OUT_OF_REACH.into_iter().filter(|event| is_enabled(*event));
-    let lost: Vec<_> = lost.map(|event| format!("`{event}`")).collect();
-    if !lost.is_empty() {
-        notices.push(format!(
-            "hooks of {} do not run: what an agent says to its model does not come by here",
-            lost.join(", ")
-        ));
     }
     notices
 }

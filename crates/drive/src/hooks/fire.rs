@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::result::{Answer, answer, flooded};
-use super::{Effect, Surroundings, aggregate, effects};
+use super::{Effect, Surroundings, aggregate, effects, named};
 use crate::process::{Brief, End, Exit, Finished, Kept, StartError};
 use crate::signals;
 
@@ -55,8 +55,8 @@ pub struct Ran {
     pub error: Option<HookError>,
 }
 
-/// Why a hook has no answer. None of these blocks anything by itself, as with Gemini CLI: whoever fires hooks has to say so. Around an
-/// agent that is spoken to, one that could not be [started](Self::Start) holds a call back.
+/// Why a hook has no answer. None of these blocks anything by itself, as with Gemini CLI. Around an agent over ACP, a `BeforeTool` hook
+/// that was not [heard](Ran::unheard) holds the call back.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HookError {
@@ -119,6 +119,38 @@ impl Ran {
     /// Whether it ended well: only then does the next of a sequence hear of it.
     pub fn is_success(&self) -> bool {
         self.error.is_none() && self.exit == Some(Exit::Code(0))
+    }
+
+    /// Why the hook's silence is no consent, and neither is what it said before it died: it was not started, or did not end by itself.
+    /// An agent can kill a hook, stop it, or starve it until its time is up. None if the hook is `failOpen`.
+    pub fn unheard(&self) -> Option<String> {
+        let name = named(&self.hook);
+        let why = match &self.error {
+            _ if self.hook.fail_open => return None,
+            Some(
+                error @ (HookError::Start(_)
+                | HookError::Killed { .. }
+                | HookError::TimedOut { .. }
+                | HookError::TooMuch { .. }),
+            ) => error.to_string(),
+            // The shell tells in its own exit code that what it ran was killed.
+            None => {
+                let signal = self.silent_signal()?;
+                HookError::Killed { signal }.to_string()
+            }
+            Some(HookError::Cancelled | HookError::NotStarted | HookError::Untrusted) => {
+                return None;
+            }
+        };
+        Some(format!("the hook `{name}` was not heard: {why}"))
+    }
+
+    /// The signal in an exit code of a shell, if the hook said nothing.
+    fn silent_signal(&self) -> Option<i32> {
+        match self.exit {
+            Some(Exit::Code(code @ 129..=192)) if self.answer.output.is_none() => Some(code - 128),
+            _ => None,
+        }
     }
 }
 

@@ -84,6 +84,7 @@ mod tests {
             command: command.to_owned(),
             timeout: None,
             env: BTreeMap::new(),
+            fail_open: false,
             matcher: None,
             sequential: false,
             source: Source::Project,

@@ -6,7 +6,7 @@ mod names;
 mod readable;
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lapidary_home::hooks::Plan;
 use lapidary_vocab::Json;
@@ -15,7 +15,7 @@ use lapidary_wire::gemini::hooks::{Details, ToolCall};
 use serde_json::{Value, json};
 
 use crate::policy::Deed;
-pub use readable::MOST_LEVELS;
+use readable::MOST_LEVELS;
 
 /// Hooks are told of so many files of a call, one by one.
 pub const MOST_FILES: usize = 64;
@@ -67,9 +67,19 @@ impl<'a> Wanted<'a> {
         self.deed.paths.len().saturating_sub(MOST_FILES)
     }
 
-    /// Whether its arguments are deeper than anybody is told. Then nobody can say that no hook minds them.
-    pub fn is_too_deep(self) -> bool {
-        readable::is_too_deep(self.input.token())
+    /// Why hooks cannot be told what is done, if they cannot. Then nobody can say that none of them minds it.
+    pub fn untold(self) -> Option<String> {
+        if readable::is_too_deep(self.input.token()) {
+            return Some(format!(
+                "hooks are told of arguments {MOST_LEVELS} levels deep at most, and these are deeper"
+            ));
+        }
+        let is_deep = |path: &PathBuf| path.as_os_str() == "/"; // in place of what stands too deep
+        if names::changes_files(self.deed) && self.deed.paths.iter().any(is_deep) {
+            return Some("hooks cannot be told of all files: some stand too deep".to_owned());
+        }
+        let unclear = "hooks cannot be told of the command: its arguments have no known shape";
+        self.deed.is_unclear.then(|| unclear.to_owned())
     }
 
     /// The call under one of its names, about one of its files.
@@ -174,6 +184,7 @@ mod tests {
             title: None,
             command: None,
             paths: Vec::new(),
+            is_unclear: false,
             shows_diff: false,
             mcp_server: None,
         };

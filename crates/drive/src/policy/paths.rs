@@ -1,83 +1,105 @@
 //! The files and directories that a call is about.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::ToolKind;
 use lapidary_vocab::{Json, Text};
 
-use super::Deed;
+use super::words::word;
+use super::{Deed, patch};
 
-/// Where agents put files and directories.
-const PATHS: [&str; 48] = [
+/// Where agents put files and directories, as [words](word).
+const PATHS: [&str; 28] = [
     "path",
     "paths",
     "file",
     "files",
-    "file_path",
-    "filePath",
-    "file_paths",
-    "filePaths",
+    "filepath",
+    "filepaths",
     "filename",
-    "fileName",
-    "file_name",
-    "absolute_path",
-    "absolutePath",
-    "abs_path",
-    "relative_path",
-    "relativePath",
-    "notebook_path",
-    "notebookPath",
-    "target_file",
-    "targetFile",
-    "target_path",
-    "targetPath",
+    "absolutepath",
+    "abspath",
+    "relativepath",
+    "notebookpath",
+    "targetfile",
+    "targetpath",
     "directory",
     "dir",
-    "dir_path",
-    "dirPath",
+    "dirpath",
     "source",
-    "source_path",
-    "sourcePath",
+    "sourcepath",
     "destination",
-    "destination_path",
-    "destinationPath",
-    "old_path",
-    "new_path",
-    "oldPath",
-    "newPath",
-    "from_path",
-    "to_path",
-    "fromPath",
-    "toPath",
-    "move_path",
-    "movePath",
-    "src_path",
-    "dst_path",
-    "dest_path",
-    "textDocument",
-    "oldUri",
-    "newUri",
+    "destinationpath",
+    "oldpath",
+    "newpath",
+    "frompath",
+    "topath",
+    "movepath",
+    "srcpath",
+    "dstpath",
+    "destpath",
 ];
 
+/// Where they put a document, or the address that it has or gets.
+const DOCUMENTS: [&str; 3] = ["textdocument", "olduri", "newuri"];
+
 /// Where they put addresses, of which those of files count.
-const ADDRESSES: [&str; 5] = ["uri", "uris", "file_uri", "fileUri", "documentUri"];
+const ADDRESSES: [&str; 4] = ["uri", "uris", "fileuri", "documenturi"];
 
 /// Where whoever moves or changes a file puts it, and others put whatever they like.
 const ENDS: [&str; 6] = ["from", "to", "src", "dst", "dest", "target"];
 
 /// Where they list what is changed: in each item there may be a file, or each goes by the name of its file.
-const CHANGES: [&str; 5] = [
-    "edits",
-    "changes",
-    "documentChanges",
-    "file_changes",
-    "fileChanges",
-];
+const CHANGES: [&str; 4] = ["edits", "changes", "documentchanges", "filechanges"];
 
 /// Where they list what is done, perhaps to files.
 const STEPS: [&str; 3] = ["operations", "moves", "renames"];
+
+/// Where they put all arguments, or those of a tool within the tool.
+const WRAPPERS: [&str; 11] = [
+    "input",
+    "rawinput",
+    "toolinput",
+    "args",
+    "arguments",
+    "params",
+    "parameters",
+    "options",
+    "request",
+    "payload",
+    "data",
+];
+
+/// What nobody has beside a file who only reads it: what is written, or where the file goes.
+const WRITTEN: [&str; 25] = [
+    "content",
+    "contents",
+    "filecontent",
+    "filecontents",
+    "newcontent",
+    "newcontents",
+    "filetext",
+    "text",
+    "newtext",
+    "oldtext",
+    "newstring",
+    "oldstring",
+    "newstr",
+    "oldstr",
+    "newsource",
+    "inserttext",
+    "replacement",
+    "codeedit",
+    "data",
+    "destination",
+    "destinationpath",
+    "newpath",
+    "topath",
+    "movepath",
+    "newuri",
+];
 
 /// Where they put patterns that may lead anywhere.
 const PATTERNS: [&str; 2] = ["glob", "include"];
@@ -86,7 +108,7 @@ const PATTERNS: [&str; 2] = ["glob", "include"];
 const MOST_PATHS: usize = 4096;
 
 /// How deep in lists and objects a path may stand: `{"files": [{"file": {"path": …}}]}`.
-const DEEPEST: usize = 4;
+const DEEPEST: usize = 8;
 
 impl Deed {
     /// True if it is about more files than are looked at. Then nobody can be sure of it, and any of them may be meant.
@@ -104,8 +126,10 @@ pub(super) struct Paths<'a> {
     is_full: bool,
     /// What is called `from` or `to` is a file.
     has_ends: bool,
-    /// There is a diff.
-    pub(super) is_shown: bool,
+    /// There is a diff, or a patch.
+    is_shown: bool,
+    /// There is something that is written to a file, if one is named.
+    is_written: bool,
 }
 
 impl<'a> Paths<'a> {
@@ -117,7 +141,13 @@ impl<'a> Paths<'a> {
             is_full: false,
             has_ends: false,
             is_shown: false,
+            is_written: false,
         }
+    }
+
+    /// Whether files are changed, by any sign.
+    pub(super) fn is_edit(&self) -> bool {
+        self.is_shown || (self.is_written && !self.found.is_empty())
     }
 
     /// All that were found. Where there were more, the last is the root: they may lie anywhere.
@@ -132,6 +162,10 @@ impl<'a> Paths<'a> {
         let changes = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move];
         self.has_ends = changes.contains(kind);
         self.of_members(input, DEEPEST);
+        for path in patch::files(input) {
+            self.is_shown = true;
+            self.add(&path);
+        }
         if *kind == ToolKind::Search {
             let pattern = tool
                 .to_ascii_lowercase()
@@ -145,17 +179,35 @@ impl<'a> Paths<'a> {
 
     fn of_members(&mut self, object: Token<'_>, depth: usize) {
         for (name, value) in object.members() {
-            let is_one_of = |names: &[&str]| names.iter().any(|known| name.is(known));
-            if is_one_of(&PATHS) || (self.has_ends && is_one_of(&ENDS)) {
+            let name = word(name);
+            let is_one_of = |names: &[&str]| names.contains(&name.as_str());
+            self.is_written |= is_one_of(&WRITTEN) && !value.is_null();
+            if is_one_of(&PATHS) || is_one_of(&DOCUMENTS) || (self.has_ends && is_one_of(&ENDS)) {
                 self.of_value(value, depth);
             } else if is_one_of(&CHANGES) {
+                self.is_written |= matches!(value.kind(), Kind::Array | Kind::Object);
                 self.of_steps(value, depth);
                 self.of_changes(value, depth);
             } else if is_one_of(&STEPS) {
                 self.of_steps(value, depth);
             } else if is_one_of(&ADDRESSES) {
                 self.of_addresses(value);
+            } else if is_one_of(&WRAPPERS) {
+                self.of_wrapped(value, depth);
             }
+        }
+    }
+
+    fn of_wrapped(&mut self, value: Token<'_>, depth: usize) {
+        match (value.kind(), depth.checked_sub(1)) {
+            _ if self.is_full => {}
+            (Kind::Object, Some(depth)) => self.of_members(value, depth),
+            (Kind::Array, Some(depth)) => {
+                let items = value.elements();
+                items.for_each(|item| self.of_wrapped(item, depth));
+            }
+            (Kind::Object | Kind::Array, None) => self.add("/"), // as below
+            _ => {}
         }
     }
 
@@ -274,6 +326,34 @@ impl<'a> Paths<'a> {
         self.seen.insert(path.clone());
         self.found.push(path);
     }
+}
+
+/// Adds the files that a call was about before. Agents tell a path bit by bit: what was only the beginning of one of these is over.
+pub(super) fn add_before(paths: &mut Vec<PathBuf>, before: &[PathBuf]) {
+    if *paths == before {
+        return;
+    }
+    let now: BTreeSet<&[u8]> = paths.iter().map(|path| bytes(path)).collect();
+    let is_over = |path: &Path| {
+        let mut behind = now.range(bytes(path)..);
+        behind
+            .next()
+            .is_some_and(|longer| longer.starts_with(bytes(path)))
+    };
+    let more: Vec<_> = before
+        .iter()
+        .filter(|path| !is_over(path))
+        .cloned()
+        .collect();
+    paths.extend(more);
+    if paths.len() > MOST_PATHS {
+        paths.truncate(MOST_PATHS);
+        paths.push(PathBuf::from("/")); // as in `all`
+    }
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
 }
 
 /// The path in the address of a file: `file:///a`, `file://localhost/a`, `FILE:/a`.

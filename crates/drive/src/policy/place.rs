@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
+use super::Deed;
+
 /// The system gives up after as many.
 const MOST_LINKS: usize = 40;
 
@@ -57,6 +59,35 @@ pub(super) fn resolved(path: &Path) -> Option<PathBuf> {
 fn queued(path: &Path) -> VecDeque<OsString> {
     let parts = path.components();
     parts.map(|part| part.as_os_str().to_owned()).collect()
+}
+
+/// So many files of a call are looked at for links: as many as hooks are told of.
+const MOST_FOLLOWED: usize = 64;
+
+impl Deed {
+    /// Adds where links in its files lead, as files that are read or written through us are known only by that. A link on the way to
+    /// the directory in which the agent works is none of its doing.
+    pub fn follow_links(&mut self, dir: &Path) {
+        let mut more = Vec::new();
+        for path in self.paths.iter().take(MOST_FOLLOWED) {
+            let plain = beyond_links(path, dir);
+            // `..` behind a link is read in two ways.
+            let leads = [resolved(path), resolved(&lexical(path))];
+            more.extend(leads.into_iter().flatten().filter(|real| *real != plain));
+        }
+        for real in more {
+            if !self.paths.contains(&real) {
+                self.paths.push(real);
+            }
+        }
+    }
+}
+
+/// Where a path would lead if there were no links below the directory.
+fn beyond_links(path: &Path, dir: &Path) -> PathBuf {
+    let below = path.strip_prefix(dir).ok();
+    let real = below.and_then(|below| Some(resolved(dir)?.join(below)));
+    lexical(real.as_deref().unwrap_or(path))
 }
 
 /// True if the path leads into one of the directories, links followed on both sides.

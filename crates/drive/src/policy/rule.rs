@@ -167,11 +167,12 @@ fn command_matches(patterns: &[String], step: Step<'_>, is_sure: bool) -> bool {
         return false;
     };
     if is_sure {
-        return patterns.iter().any(|pattern| {
-            // Who writes a line out knows what is in it.
-            (!pattern.contains('*') && *pattern == line.whole)
-                || (part.is_plain && says(pattern, &part.text))
-        });
+        return !step.deed.is_unclear
+            && patterns.iter().any(|pattern| {
+                // Who writes a line out knows what is in it.
+                (!pattern.contains('*') && *pattern == line.whole)
+                    || (part.is_plain && says(pattern, &part.text))
+            });
     }
     let suspects = shell::suspects(&part.text);
     patterns.iter().any(|pattern| {

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use lapidary_home::sessions::Prices;
 use lapidary_normalize::Stopped;
 use lapidary_vocab::{Body, Cause, Event, Text};
 use tokio::sync::Notify;
@@ -27,10 +28,10 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    pub(crate) fn new(budget: Budget) -> Self {
+    pub(crate) fn new(budget: Budget, prices: Option<&Prices>) -> Self {
         Self {
             is_limited: budget != Budget::default(),
-            meter: Mutex::new(Meter::new(budget)),
+            meter: Mutex::new(Meter::new(budget).with_prices(prices)),
             news: Notify::new(),
         }
     }
@@ -97,6 +98,12 @@ impl Waiting {
                 _ => {}
             }
         }
+    }
+
+    /// Whether it is the result of a tool.
+    pub(crate) fn is_for_tool(&self) -> bool {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        !state.open.is_empty()
     }
 
     /// In words.

@@ -48,6 +48,7 @@ pub(super) async fn answer_all(mut requests: Requests, stage: Arc<Stage>) {
 async fn answer(incoming: Incoming, stage: Arc<Stage>) {
     let method = incoming.method.to_str().into_owned();
     let params = incoming.params.clone().unwrap_or_else(Json::empty_object);
+    let _answering = stage.answering(incoming.number, &method);
     if method == ELICITATION {
         return elicitations::answer(incoming, &stage).await; // it need not be about a session
     }
@@ -98,13 +99,14 @@ impl Asked<'_> {
         let wrong = |message| Refusal::new(Refusal::BAD_PARAMS, message);
         let wish = self.stage.watcher.asked(self.incoming.number);
         let wish = wish.ok_or_else(|| wrong("what is asked for cannot be read"))?;
-        if Some(wish.dir) != self.stage.cwd_of(&self.session) {
+        if Some(&wish.dir) != self.stage.cwd_of(&self.session).as_ref() {
             // Somebody else's directory is where it was taken to work, so nobody knows which files it is about.
             return Err(wrong(
                 "it was asked before it was known where the session works",
             ));
         }
-        let (request, deed) = (wish.request, wish.deed);
+        let (request, mut deed) = (wish.request, wish.deed);
+        deed.follow_links(&wish.dir);
         let call = request.tool_use_id.clone();
         let answered = match self.hooked(&deed, &request.tool_input).await {
             Some(verdict) => {

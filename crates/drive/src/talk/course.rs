@@ -36,6 +36,7 @@ use crate::run::rest::RestLimit;
 use crate::run::stall::StallPoint;
 use crate::run::stop::Urgency;
 use crate::run::{Batch, now, stderr_tail};
+use crate::safekeeping::Safekeeping;
 use crate::signals;
 use crate::workspace::{self, Workspace};
 
@@ -230,6 +231,11 @@ impl Talking<'_> {
         );
         stage.firing = firing;
         stage.elicitations = elicitations;
+        stage.claims = request
+            .run
+            .safekeeping
+            .as_ref()
+            .and_then(Safekeeping::claims);
         let stage = Arc::new(stage);
         let course = Course {
             request,
@@ -477,7 +483,13 @@ impl Course<'_> {
         } else if grace.is_running() && !self.is_ready {
             NEVER_READY.min(grace.share())
         } else {
-            BY_ITSELF.min(grace.share())
+            let firing = self.stage.firing.as_ref();
+            let hooks = firing.and_then(Firing::own_ending);
+            let share = match hooks {
+                Some(_) if !grace.is_running() => Duration::MAX,
+                _ => grace.share(),
+            };
+            (BY_ITSELF + hooks.unwrap_or_default()).min(share)
         }
     }
 

@@ -59,9 +59,9 @@ impl From<ConnectionError> for Broken {
                 hint: None,
             }),
             ConnectionError::Closed { .. } | ConnectionError::Released => Self::Told,
-            ConnectionError::NotReading { .. } | ConnectionError::Deaf => {
-                stopped(Cause::ProtocolError, message, None)
-            }
+            ConnectionError::NotReading { .. }
+            | ConnectionError::Deaf
+            | ConnectionError::TooLong { .. } => stopped(Cause::ProtocolError, message, None),
             ConnectionError::TooMuch { .. } => {
                 let hint = "`max_output` (--max-output) allows more";
                 stopped(Cause::Budget, message, Some(hint))

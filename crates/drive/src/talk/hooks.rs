@@ -1,8 +1,9 @@
-//! Hooks around an agent that is spoken to. Gemini CLI (0.61) does not run its hooks over ACP, and other agents do not know them: so we
-//! fire them where the agent comes by. What it asks for can be held back, and prompts can; what it does without asking cannot, and
+//! Hooks around an agent over ACP. Gemini CLI (0.61) runs only some of its hooks there ([`own`]), and other agents do not know them: so we
+//! fire the others where the agent comes by. What it asks for can be held back, and prompts can; what it does without asking cannot, and
 //! that is said.
 
 mod calls;
+mod own;
 mod prompts;
 mod tools;
 mod transcripts;
@@ -11,7 +12,7 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use lapidary_home::hooks::{Event, Plan, Registry};
 use lapidary_home::sessions::Store;
@@ -29,6 +30,7 @@ use crate::process::Exit;
 use crate::signals;
 
 pub(super) use calls::{Calls, Finished, MOST};
+pub(crate) use own::OUT_OF_REACH;
 pub(super) use tools::Verdict;
 
 /// The hooks that are fired around an agent.
@@ -47,6 +49,8 @@ pub struct Hooks {
 pub(super) struct Firing {
     hooks: Hooks,
     say: Say,
+    /// The events whose hooks the agent runs itself, once it has said who it is.
+    own: OnceLock<&'static [Event]>,
     /// What was said once and need not be again.
     said: Mutex<BTreeSet<&'static str>>,
     /// Where sessions work that do not work in the project's directory.
@@ -58,7 +62,7 @@ pub(super) struct Firing {
     transcripts: Transcripts,
     under_way: UnderWay,
     /// So many calls are put to hooks at once. However much an agent asks at a time, guards have what they need of the machine: one
-    /// whose time is up lets a call pass.
+    /// whose time is up holds its call back.
     turns: Semaphore,
 }
 
@@ -90,6 +94,7 @@ impl Firing {
             transcripts: Transcripts::new(hooks.store.clone(), recorded),
             hooks,
             say,
+            own: OnceLock::new(),
             said: Mutex::default(),
             places: Mutex::default(),
             begun: Mutex::default(),
@@ -126,6 +131,9 @@ impl Firing {
     }
 
     fn plan(&self, event: Event, context: Option<&str>, place: Place<'_>) -> Plan {
+        if !self.is_ours(event) {
+            return Plan::default();
+        }
         let plan = self.hooks.registry.plan(event, context);
         for doubt in &plan.diagnostics {
             self.note(place.after, doubt.clone());
@@ -133,10 +141,10 @@ impl Firing {
         plan
     }
 
-    /// Whether there are hooks for this.
+    /// Whether there are hooks for this that we run.
     fn has(&self, event: Event, context: Option<&str>) -> bool {
         let plan = self.hooks.registry.plan(event, context);
-        !plan.hooks.is_empty()
+        self.is_ours(event) && !plan.hooks.is_empty()
     }
 
     fn around(&self, session: &str) -> Surroundings {

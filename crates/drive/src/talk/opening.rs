@@ -30,6 +30,9 @@ impl Course<'_> {
         };
         let initialized = self.step(Phase::Starting, hello).await?;
         self.is_ready = true;
+        if let Some(firing) = &self.stage.firing {
+            firing.meets(&self.request.provider, &initialized);
+        }
         if initialized.protocol_version != VERSION {
             let message = match version_of(&initialized) {
                 Some(theirs) => {
@@ -87,6 +90,10 @@ impl Course<'_> {
                 Err(refusal) => return Ok(Err(refusal)),
             },
         };
+        if let Some(id) = &again {
+            let claimed = self.stage.claim(id);
+            claimed.map_err(|why| stopped(Cause::TimeoutStart, why, None))?;
+        }
         let setting = self.setting(self.home()?, agent)?;
         let stage = std::sync::Arc::clone(&self.stage);
         let client = stage.client.clone();

@@ -1,5 +1,6 @@
 //! What everything in a conversation shares.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,7 @@ use super::translation::Say;
 use super::watcher::Watcher;
 use crate::acp::{Client, OpenedSession, RequestError, Setting};
 use crate::policy::{Decision, Deed, Policy};
+use crate::safekeeping::Claims;
 use crate::workspace::Workspace;
 
 /// So many permissions of a turn are remembered.
@@ -45,11 +47,15 @@ pub(super) struct Stage {
     pub(super) firing: Option<Firing>,
     /// What is asked of the user, if who gives the orders can answer it.
     pub(super) elicitations: Option<Arc<Elicitations>>,
+    /// What claims sessions as they are loaded, if any may be.
+    pub(super) claims: Option<Claims>,
     pub(super) sessions: Mutex<Sessions>,
     grants: Mutex<Vec<Grant>>,
     /// How many questions wait for an answer.
     asked: AtomicUsize,
     answered: Notify,
+    /// The methods of requests that we have not answered yet, under the numbers of their lines.
+    unanswered: Mutex<BTreeMap<u64, String>>,
     pub(super) has_prompted: AtomicBool,
     /// Which hook has stopped the turn that somebody ordered last, if one has.
     last_stop: Mutex<Option<Stopped>>,
@@ -109,10 +115,12 @@ impl Stage {
             policy,
             firing: None,
             elicitations: None,
+            claims: None,
             sessions: Mutex::default(),
             grants: Mutex::default(),
             asked: AtomicUsize::new(0),
             answered: Notify::new(),
+            unanswered: Mutex::default(),
             has_prompted: AtomicBool::new(false),
             last_stop: Mutex::default(),
         }
@@ -153,6 +161,12 @@ impl Stage {
             }
             sleep_until(quiet).await;
         }
+    }
+
+    /// Claims a session before it is loaded. The error says which run continues it.
+    pub(super) fn claim(&self, session: &str) -> Result<(), String> {
+        let claims = self.claims.as_ref();
+        claims.map_or(Ok(()), |claims| claims.take(session))
     }
 
     /// Decides where nobody can be asked.
@@ -249,7 +263,29 @@ impl Stage {
         let is_at_work = ids.iter().any(|id| self.is_busy(id));
         let firing = self.firing.as_ref();
         let hook = firing.and_then(|firing| firing.waited_for(is_at_work));
-        hook.unwrap_or_else(|| self.watcher.waiting.describe())
+        hook.unwrap_or_else(|| {
+            let waiting = &self.watcher.waiting;
+            let ours = self.unanswered().first_key_value().map(|(_, method)| {
+                format!("our answer to `{method}`") // then it is not the model that is waited for
+            });
+            ours.filter(|_| !waiting.is_for_tool())
+                .unwrap_or_else(|| waiting.describe())
+        })
+    }
+
+    /// The agent waits for our answer to a request, for as long as this lives.
+    pub(super) fn answering(&self, number: u64, method: &str) -> Answering<'_> {
+        self.unanswered().insert(number, method.to_owned());
+        Answering {
+            stage: self,
+            number,
+        }
+    }
+
+    fn unanswered(&self) -> MutexGuard<'_, BTreeMap<u64, String>> {
+        self.unanswered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until a question is answered. Can be cancelled.
@@ -261,6 +297,18 @@ impl Stage {
 /// A question that is open.
 #[derive(Debug)]
 pub(super) struct BeingAsked<'a>(&'a Stage);
+
+/// A request of the agent that is not answered yet.
+pub(super) struct Answering<'a> {
+    stage: &'a Stage,
+    number: u64,
+}
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        self.stage.unanswered().remove(&self.number);
+    }
+}
 
 impl Drop for BeingAsked<'_> {
     fn drop(&mut self) {

@@ -149,6 +149,7 @@ fn deed(kind: ToolKind, tool: &str, place: &Place) -> Deed {
         title: None,
         command: None,
         paths: vec![place.path.clone()],
+        is_unclear: false,
         shows_diff: false,
         mcp_server: None,
     }

@@ -72,6 +72,7 @@ impl Launch {
             title: None,
             command: Some(self.shown.clone()),
             paths: vec![self.directory.clone()],
+            is_unclear: false,
             shows_diff: false,
             mcp_server: None,
         }

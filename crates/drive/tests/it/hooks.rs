@@ -3,6 +3,7 @@
 mod faults;
 mod ordinary;
 mod surroundings;
+mod ways;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -116,6 +117,7 @@ fn hook(command: &str) -> Hook {
         command: command.to_owned(),
         timeout: None,
         env: BTreeMap::new(),
+        fail_open: false,
         matcher: None,
         sequential: false,
         source: Source::Project,

@@ -21,6 +21,7 @@ fn deed(kind: ToolKind) -> Deed {
         title: None,
         command: None,
         paths: Vec::new(),
+        is_unclear: false,
         shows_diff: false,
         mcp_server: None,
     }

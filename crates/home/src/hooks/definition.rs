@@ -137,6 +137,7 @@ impl Frame<'_> {
             command: command(hook).map_err(|why| (Misfit::Command, why))?,
             timeout: hook.get("timeout").and_then(timeout),
             env: hook.get("env").map(variables).unwrap_or_default(),
+            fail_open: hook.get("failOpen") == Some(&Value::Bool(true)),
             matcher: self.matcher.clone(),
             sequential: self.sequential,
             source: self.origin.source.clone(),

@@ -86,6 +86,18 @@ impl Search {
         self.best(matched.unwrap_or_default(), bytes, warnings)
     }
 
+    /// Looks through these files.
+    pub(super) fn of_candidates(
+        &self,
+        files: &[Candidate],
+        projects: &[Project],
+        now: SystemTime,
+    ) -> Found {
+        let bytes = files.iter().map(|file| file.size).sum();
+        let matched = self.in_candidates(files, projects, now, &|_, _| true);
+        self.best(matched.unwrap_or_default(), bytes, Vec::new())
+    }
+
     /// The same, with the help of an index.
     #[cfg(feature = "index")]
     pub fn with(&self, index: &mut super::Index, projects: &[Project], now: SystemTime) -> Found {
@@ -137,8 +149,17 @@ impl Search {
         now: SystemTime,
         watch: &Watch<'_>,
     ) -> Option<Vec<Matched>> {
-        let files = in_order(seen);
-        direct::search(&files, projects, now, &self.query, &self.filters, watch)
+        self.in_candidates(&in_order(seen), projects, now, watch)
+    }
+
+    fn in_candidates(
+        &self,
+        files: &[Candidate],
+        projects: &[Project],
+        now: SystemTime,
+        watch: &Watch<'_>,
+    ) -> Option<Vec<Matched>> {
+        direct::search(files, projects, now, &self.query, &self.filters, watch)
     }
 
     /// What the index says; or else the files, unless it was not wanted any more.

@@ -96,6 +96,7 @@ fn info(entry: &Entry) -> HookInfo {
         matcher: hook.matcher.clone(),
         timeout_ms: u64::try_from(hook.deadline().as_millis()).unwrap_or(u64::MAX),
         sequential: hook.sequential,
+        fail_open: hook.fail_open,
         enabled: entry.enabled,
         never_runs: hook.never_runs(),
         disabled_by: shown(&entry.disabled_by),

@@ -9,10 +9,11 @@ use lapidary::drive::detect::Environment;
 use lapidary::home::GeminiHome;
 use lapidary::home::Vars;
 use lapidary::home::sessions::{
-    Index, Listed, Listing, Project, SelectError, Selection, Store, select,
+    Index, Listed, Listing, OnlyInVault, Project, SelectError, Selection, Store, select,
 };
+use lapidary::home::vault::Vault;
 
-use super::super::directories;
+use super::super::{directories, job};
 use crate::failure::Failure;
 
 /// Which projects.
@@ -108,6 +109,15 @@ impl Place {
         Ok(listing)
     }
 
+    /// The sessions of those projects of which only the vault has a copy. A vault that cannot be found has none.
+    pub(super) fn only_in_vault(&self, projects: &[Project]) -> OnlyInVault {
+        let vault = job::vault_in(&self.environment);
+        vault.map_or_else(
+            |_| OnlyInVault::default(),
+            |folder| OnlyInVault::of(&Vault::open(folder), projects),
+        )
+    }
+
     /// The index of this home, if there is one and nobody minds.
     pub(super) fn index(&self, scope: &Scope) -> Index {
         match self.index_path() {
@@ -136,7 +146,10 @@ pub(super) fn selected<'l>(
 pub(super) fn not_found(error: SelectError) -> Failure {
     let hint = match &error {
         SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
-        _ => "`lapidary sessions list` shows them: take a number, an id, or `latest`",
+        SelectError::NotWhole { .. } => {
+            "take the whole id, or its number in `lapidary sessions list`"
+        }
+        _ => "`lapidary sessions list` shows them: take a number, a whole id, or `latest`",
     };
     let code = error.code();
     Failure::bad_input(anyhow!("{error} ({code})")).with_hint(hint)

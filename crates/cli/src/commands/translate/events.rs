@@ -38,7 +38,7 @@ pub(crate) fn each_event(
     mut take: impl FnMut(Event),
 ) -> Result<Source, Failure> {
     let mut options = Options::new("translated");
-    options.keep_raw = false;
+    options.keep_raw = files == Files::Shown;
     options.show_files = files == Files::Shown;
     if path.is_dir() && !Past::is_in(path) {
         return Err(no_recording(path));

@@ -1,5 +1,6 @@
 //! Forms that the agent wants the user to fill in.
 
+use lapidary_testkit::patience::with_enough_time;
 use serde_json::{Value, json};
 
 use super::peer::Peer;
@@ -36,6 +37,24 @@ fn a_form_reaches_the_program_and_its_answer_the_agent() {
     let hello = &peer.told()[0]["params"]["clientCapabilities"];
     assert_eq!(hello["elicitation"], json!({"form": {}, "url": {}}));
     assert_eq!(peer.finish().cause(), ("end_turn", Some(0)));
+}
+
+/// The agent is late because its user is: that is no model's fault.
+#[test]
+fn a_form_that_nobody_fills_in_is_what_a_late_run_was_waiting_for() {
+    with_enough_time(1.0, |seconds| {
+        let timeout = seconds.to_string();
+        let mut peer = Peer::with("", &["--timeout", &timeout, "--grace", "0.2"]);
+        let turn = peer.prompt("form branch; say done");
+        peer.done(&turn);
+        let ended = peer.end();
+        assert_eq!(ended.cause(), ("timeout_total", Some(14)));
+        let message = ended.events.last().unwrap()["message"].clone();
+        let message = message.as_str().unwrap();
+        message
+            .ends_with("waiting for our answer to `elicitation/create`")
+            .then_some(())
+    });
 }
 
 #[test]

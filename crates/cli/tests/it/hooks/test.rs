@@ -407,3 +407,29 @@ fn misspelt_switches_are_named() {
         "{report}"
     );
 }
+
+/// The results that hooks are told of, of a capture.
+fn responses(capture: &str) -> Vec<Value> {
+    let world = project(&json!({"AfterTool": commands(&["true"])}));
+    let capture = lapidary_testkit::captures::fixtures().join(capture);
+    let report = tested(
+        &world,
+        &["AfterTool", "--recording", capture.to_str().unwrap()],
+    );
+    let moments = report["moments"].as_array().unwrap().iter();
+    moments
+        .map(|moment| moment["payload"]["tool_response"].clone())
+        .collect()
+}
+
+#[test]
+fn what_was_shown_of_a_call_is_told_beside_what_the_model_was_told() {
+    let session = "gemini-0.61.0/sessions/legacy-resumed.session-2026-11-15T18-37-a1dee2e0.jsonl";
+    let told = responses(session);
+    let listing = "Directory listing for /home/user/project:\n[DIR] src\na.txt\nREADME.md";
+    let listed = json!({"llmContent": listing, "returnDisplay": "Listed 3 item(s)."});
+    assert!(told.contains(&listed), "{told:?}");
+    let told = responses("gemini-0.61.0/tool-error-invalid-params.stdout.jsonl");
+    let failed = told.iter().find(|it| it["error"].is_object()).unwrap();
+    assert_eq!(failed["error"]["type"], "invalid_tool_params", "{failed}");
+}

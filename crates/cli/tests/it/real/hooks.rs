@@ -6,6 +6,7 @@
 //! Left out is the one deviation, a hook that exits with 2 and does not say what is to happen.
 
 mod cases;
+mod counted;
 mod ours;
 mod theirs;
 

@@ -69,8 +69,8 @@ fn three_megabytes_of_deltas_reach_a_slow_reader() {
 
 #[test]
 #[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
+    not(feature = "full"),
+    ignore = "takes long: run `cargo xtask test --full`"
 )]
 fn three_megabytes_of_one_document_reach_a_slow_reader() {
     let (script, text) = large();

@@ -7,6 +7,7 @@ mod denied;
 mod distrust;
 mod heard;
 mod hidden;
+mod killed;
 mod many;
 mod recorded;
 mod rehearsed;

@@ -78,8 +78,17 @@ impl Initialized {
 
     /// The agent's own name for itself.
     pub fn agent_name(&self) -> Option<String> {
+        self.agent_info("name")
+    }
+
+    /// The agent's own version.
+    pub fn agent_version(&self) -> Option<String> {
+        self.agent_info("version")
+    }
+
+    fn agent_info(&self, key: &str) -> Option<String> {
         let info = self.whole.token().get("agentInfo")?;
-        Some(info.get("name")?.string()?.into_owned())
+        Some(info.get(key)?.string()?.into_owned())
     }
 }
 

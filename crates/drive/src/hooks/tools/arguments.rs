@@ -93,6 +93,7 @@ mod tests {
             title: None,
             command: command.map(str::to_owned),
             paths: paths.iter().map(Into::into).collect(),
+            is_unclear: false,
             shows_diff: false,
             mcp_server: None,
         }

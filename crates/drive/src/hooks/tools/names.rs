@@ -104,6 +104,7 @@ mod tests {
             title: Some("Title".to_owned()),
             command: None,
             paths: Vec::new(),
+            is_unclear: false,
             shows_diff: false,
             mcp_server: None,
         }

@@ -5,7 +5,7 @@ use lapidary_json::Token;
 use serde_json::{Number, Value};
 
 /// So many levels of lists and objects are told: readers have their bounds, too.
-pub const MOST_LEVELS: usize = 100;
+pub(super) const MOST_LEVELS: usize = 100;
 
 /// What becomes of numbers that a [`Value`] cannot hold exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -117,13 +117,18 @@ impl Firing {
         answer: String,
         is_again: bool,
     ) -> Option<Vec<Json>> {
-        if !self.has(Event::AfterAgent, None) {
-            return None;
-        }
         let place = Place {
             session,
             after: self.say.latest(),
         };
+        if answer.is_empty() && self.may_be_blocked() {
+            self.once("blocked", place, || {
+                "the agent said nothing: perhaps a `BeforeAgent` hook has blocked the prompt, which Gemini CLI does not say over ACP".to_owned()
+            });
+        }
+        if !self.has(Event::AfterAgent, None) {
+            return None;
+        }
         let details = Details::AfterAgent {
             prompt: text_of(prompt),
             prompt_response: if answer.is_empty() {

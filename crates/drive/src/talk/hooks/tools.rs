@@ -8,9 +8,7 @@ use lapidary_wire::gemini::hooks::{Details, ToolCall};
 
 use super::words::{MOST_WORDS, cut};
 use super::{Finished, Firing, Place};
-use crate::hooks::{
-    Effect as Wish, Fired, HookError, MOST_FILES, MOST_LEVELS, Ran, Wanted, named, once_each,
-};
+use crate::hooks::{Effect as Wish, Fired, MOST_FILES, Ran, Wanted, once_each};
 use crate::policy::{Decision, Effect};
 
 /// What stands before a hook's reason.
@@ -86,15 +84,15 @@ impl Firing {
             let fired = self.fire_round(round, wanted, place, Details::BeforeTool);
             let fired = fired.await;
             verdict = verdict.and(self.judged(&fired, place));
-            if let Some(unheard) = fired.runs.iter().find_map(not_started) {
-                verdict = verdict.and(Verdict::Denied(unheard));
+            if let Some(unheard) = fired.runs.iter().find_map(Ran::unheard) {
+                verdict = verdict.and(Verdict::Denied(refused(unheard)));
             }
         }
         if self.are_left_out(wanted, place) {
             verdict = verdict.and(Verdict::Denied(too_many()));
         }
-        if let Some(unheard) = too_deep(wanted) {
-            verdict = verdict.and(Verdict::Denied(unheard));
+        if let Some(untold) = wanted.untold() {
+            verdict = verdict.and(Verdict::Denied(refused(untold)));
         }
         (!self.under_way.is_over()).then_some(verdict)
     }
@@ -268,24 +266,6 @@ fn too_many() -> Decision {
     refused(format!(
         "hooks are told of {MOST_FILES} files at most, and there are more"
     ))
-}
-
-/// What a hook would have said that nobody could start, nobody knows either: an agent may have seen to that.
-fn not_started(ran: &Ran) -> Option<Decision> {
-    let error = ran.error.as_ref();
-    let error = error.filter(|error| matches!(error, HookError::Start(_)))?;
-    let name = named(&ran.hook);
-    Some(refused(format!("the hook `{name}` was not heard: {error}")))
-}
-
-/// Hooks are not told of arguments that they could not read.
-fn too_deep(wanted: Wanted<'_>) -> Option<Decision> {
-    let reason = || {
-        refused(format!(
-            "hooks are told of arguments {MOST_LEVELS} levels deep at most, and these are deeper"
-        ))
-    };
-    wanted.is_too_deep().then(reason)
 }
 
 fn refused(reason: String) -> Decision {

@@ -154,3 +154,51 @@ async fn lines_of_many_speakers_stay_whole() {
         speaker.join().unwrap();
     }
 }
+
+/// A message over the limit leaves nobody waiting: the agent is answered, we are told, or the connection ends.
+#[tokio::test]
+async fn whoever_waits_for_a_message_that_is_too_long_hears_so() {
+    let limits = Limits {
+        line: 2000,
+        ..Limits::default()
+    };
+    let long = "x".repeat(3000);
+    let (connected, mut agent) = connected(&["fs/write_text_file"], limits);
+    agent
+        .says(&format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":\"w\",\"method\":\"fs/write_text_file\",\"params\":{{\"content\":\"{long}\"}}}}\n"
+        ))
+        .await;
+    let told = agent.hears().await.unwrap();
+    assert!(
+        told.starts_with(r#"{"jsonrpc":"2.0","id":"w","error":{"code":-32600,"#),
+        "{told}"
+    );
+    assert!(told.contains("at most 2000 are read"), "{told}");
+    agent
+        .says(&format!(
+            "{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":[\"{long}\"]}}\n"
+        ))
+        .await;
+    let asked = connected.connection.ask("hello", None).unwrap();
+    agent.hears().await.unwrap();
+    agent
+        .says(&format!("{{\"id\":0,\"result\":\"{long}\"}}\n"))
+        .await;
+    let refused = asked.answer(Some(LONG)).await.unwrap_err();
+    assert!(matches!(refused, RequestError::Refused(_)), "{refused}");
+    let asked = connected.connection.ask("hello", None).unwrap();
+    agent.hears().await.unwrap();
+    agent
+        .says(&format!(
+            "{{\"method\":\"fs/write_text_file\",\"params\":[\"{long}\"],\"id\":3}}\n"
+        ))
+        .await;
+    let ended = asked.answer(Some(LONG)).await.unwrap_err();
+    let length = 3000 + 52;
+    let why = ConnectionError::TooLong {
+        length,
+        limit: 2000,
+    };
+    assert_eq!(ended, RequestError::Connection(why));
+}

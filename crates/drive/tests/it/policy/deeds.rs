@@ -47,7 +47,7 @@ fn commands_are_found_where_agents_put_them() {
             Some("npm run 'a b'"),
         ),
         (json!({"command": "rm", "args": "-rf x"}), Some("rm -rf x")),
-        (json!({"command": 5}), None),
+        (json!({"command": 5}), Some("{\"command\":5}\n")),
         (json!({}), None),
     ] {
         let deed = of_call("shell", "execute", &input);
@@ -119,7 +119,7 @@ fn paths_are_found_where_agents_put_them() {
             vec!["/c", "/d"],
         ),
         (
-            json!({"path": [[[[["/too/deep"]]]]], "dir": "/d"}),
+            json!({"path": [[[[[[[[["/too/deep"]]]]]]]]], "dir": "/d"}),
             vec!["/", "/d"],
         ),
         (json!({"path": "file:///x"}), vec!["/x"]),

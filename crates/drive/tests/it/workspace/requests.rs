@@ -31,6 +31,7 @@ fn files_are_named_by_where_they_are() {
             title: None,
             command: None,
             paths: vec![desk.path("root/folder/new")],
+            is_unclear: false,
             shows_diff: false,
             mcp_server: None,
         };

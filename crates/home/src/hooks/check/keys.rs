@@ -9,7 +9,16 @@ use crate::jsonc::Node;
 const SECTIONS: [&str; 2] = ["hooks", "hooksConfig"];
 const CONFIG: [&str; 3] = ["enabled", "disabled", "notifications"];
 const DEFINITION: [&str; 3] = ["matcher", "sequential", "hooks"];
-const HOOK: [&str; 6] = ["type", "command", "name", "description", "timeout", "env"];
+/// `failOpen` is ours: Gemini CLI passes over it.
+const HOOK: [&str; 7] = [
+    "type",
+    "command",
+    "name",
+    "description",
+    "timeout",
+    "env",
+    "failOpen",
+];
 
 /// A key that nobody knows, and where it begins.
 struct Unknown {

@@ -41,8 +41,13 @@ pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
             present(report, entry, &path, Use::Run);
         }
     } else if is_missing(program, report.surroundings.search_path) {
+        let blocks = if silence::can_object(hook.event) {
+            ", which blocks"
+        } else {
+            ""
+        };
         let sentence = format!(
-            "`{program}` is in no directory of PATH; the shell then says so and exits with 127, which blocks"
+            "`{program}` is in no directory of PATH; the shell then says so and exits with 127{blocks}"
         );
         complain(
             report,

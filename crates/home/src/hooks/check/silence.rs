@@ -19,7 +19,8 @@ pub(super) fn look_at_script(report: &mut Report<'_>, entry: &Entry, path: &Path
     }
     let Some(text) = readable(path) else { return };
     let subject = entry.hook.display_name().to_owned();
-    for place in silent_exits(&text) {
+    let is_heard = can_object(entry.hook.event);
+    for place in silent_exits(&text).into_iter().filter(|_| is_heard) {
         let found = silent(
             &subject,
             "the script exits with 2 here, and nothing near it seems to be printed",
@@ -48,7 +49,7 @@ pub(super) fn look_at_command(report: &mut Report<'_>, entry: &Entry) {
         let found = only_warns(entry.hook.display_name(), entry.hook.event, "command");
         report.add_to(entry, "command", found);
     }
-    if silent_exits(&entry.hook.command).is_empty() {
+    if silent_exits(&entry.hook.command).is_empty() || !can_object(entry.hook.event) {
         return;
     }
     let found = silent(
@@ -148,6 +149,15 @@ fn ends_with_one(command: &str) -> bool {
 fn exits(text: &str, code: &str) -> bool {
     let mut lines = text.lines().map(code_of);
     lines.any(|line| exit_at(line, code).is_some())
+}
+
+/// The events at which an objection changes anything, if only that a result is hidden or that the agent goes on.
+pub(super) fn can_object(event: Event) -> bool {
+    can_block(event)
+        || matches!(
+            event,
+            Event::AfterTool | Event::AfterAgent | Event::AfterModel
+        )
 }
 
 /// The events at which a hook can say no.

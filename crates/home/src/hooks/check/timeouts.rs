@@ -19,7 +19,7 @@ pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
             severity: Severity::Error,
             code: "no_timeout",
             subject: name,
-            sentence: "its `timeout` is one millisecond for Gemini CLI: what is not a number from 1 to 2147483647 ends a hook at once, and a hook that takes too long lets everything pass".to_owned(),
+            sentence: "its `timeout` is one millisecond for Gemini CLI: what is not a number from 1 to 2147483647 ends a hook at once, and Gemini CLI then lets everything pass".to_owned(),
             hint: Some("write milliseconds, such as `\"timeout\": 10000`, or leave it out for 60000".to_owned()),
         }
     } else {
@@ -28,7 +28,7 @@ pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
             code: "short_timeout",
             subject: name,
             sentence: format!(
-                "its `timeout` is {milliseconds} milliseconds, which looks like seconds; a hook that takes longer lets everything pass"
+                "its `timeout` is {milliseconds} milliseconds, which looks like seconds; if the hook takes longer, Gemini CLI lets everything pass"
             ),
             hint: Some(format!(
                 "for {milliseconds} seconds write `\"timeout\": {}`",

@@ -1,8 +1,11 @@
 //! How long a hook may take. Claude Code counts seconds, Gemini CLI milliseconds.
 //!
-//! A hook that takes too long lets the call pass, so a guard keeps the time that it had: it is always written down.
+//! Gemini CLI lets a call pass if its hook takes too long, so a guard keeps the time that it had: it is always written down.
 
 use serde_json::Value;
+
+/// Less than this looks like seconds, as `check` says: half a second becomes a whole one.
+const LEAST: u64 = 1000;
 
 /// What a timeout of Claude Code's is here, if Gemini CLI can count to it.
 pub(super) fn milliseconds(seconds: &Value) -> Option<u64> {
@@ -14,7 +17,7 @@ pub(super) fn milliseconds(seconds: &Value) -> Option<u64> {
     )]
     let kept = (1.0..=2_147_483_647.0)
         .contains(&milliseconds)
-        .then_some(milliseconds as u64);
+        .then_some((milliseconds as u64).max(LEAST));
     kept
 }
 

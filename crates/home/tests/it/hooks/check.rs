@@ -373,6 +373,31 @@ fn commands_that_exit_with_one_are_suspected_as_scripts_are() {
 }
 
 #[test]
+fn nothing_is_said_to_block_where_nothing_can_be_blocked() {
+    let sentence = |event: &str| {
+        let settings = format!(
+            r#"{{"hooks": {{"{event}": [{}]}}}}"#,
+            hook("", "no-such-program-here -x")
+        );
+        let found = findings(&trusted().file(WORKSPACE, &settings));
+        found[0].sentence.clone()
+    };
+    for event in ["BeforeTool", "AfterAgent"] {
+        assert!(sentence(event).ends_with("exits with 127, which blocks"));
+    }
+    for event in ["Notification", "SessionEnd", "PreCompress"] {
+        assert!(sentence(event).ends_with("exits with 127"), "{event}");
+        found(event, &hook("", "exit 2"), &[]);
+    }
+}
+
+#[test]
+fn our_own_key_of_a_hook_is_known() {
+    let guard = r#"{"hooks": [{"type": "command", "command": "true", "failOpen": true}]}"#;
+    found("BeforeTool", guard, &[]);
+}
+
+#[test]
 fn scripts_that_say_no_in_silence_are_suspected() {
     let check = |event: &str, script: &str, expected: &[&str]| {
         let settings = format!(

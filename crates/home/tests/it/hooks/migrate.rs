@@ -46,7 +46,7 @@ fn units_names_and_events_are_gemini_clis() {
             "BeforeTool": [{"matcher": "replace|write_file", "hooks": [
                 {"type": "command", "command": "\"${GEMINI_PROJECT_DIR}\"/.claude/hooks/guard.sh", "timeout": 30_000},
             ]}],
-            "AfterTool": [{"matcher": "grep_search|list_directory", "hooks": [{"type": "command", "command": "log", "timeout": 500}]}],
+            "AfterTool": [{"matcher": "grep_search|list_directory", "hooks": [{"type": "command", "command": "log", "timeout": 1000}]}],
             "BeforeAgent": [{"hooks": [with("prompt", 30_000)]}],
             "AfterAgent": [{"hooks": [with("stop", 600_000)]}, {"hooks": [with("sub", 600_000)]}],
             "PreCompress": [{"matcher": "manual", "hooks": [with("compact", 600_000)]}],

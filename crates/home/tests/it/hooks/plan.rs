@@ -16,6 +16,7 @@ pub(super) fn hook(event: Event, name: &str, matcher: Option<&str>) -> Hook {
         command: name.to_owned(),
         timeout: None,
         env: BTreeMap::new(),
+        fail_open: false,
         matcher: matcher.map(str::to_owned),
         sequential: false,
         source: Source::Project,

@@ -15,7 +15,7 @@ fn a_hook_has_all_that_is_written() {
         "matcher": "write_.*", "sequential": true,
         "hooks": [{
             "type": "command", "name": "n", "description": "d", "command": "true", "timeout": 5000,
-            "env": {"A": "b", "N": 1},
+            "env": {"A": "b", "N": 1}, "failOpen": true,
         }],
     }]}});
     let machine = trusted().file(WORKSPACE, &settings.to_string());
@@ -31,13 +31,24 @@ fn a_hook_has_all_that_is_written() {
     assert_eq!(hook.env["A"], "b");
     assert_eq!(hook.env["N"], "1");
     assert_eq!(hook.matcher.as_deref(), Some("write_.*"));
-    assert!(hook.sequential);
+    assert!(hook.sequential && hook.fail_open);
     assert_eq!(hook.source, Source::Project);
     assert_eq!(hook.scope, Some(Scope::Workspace));
     assert_eq!(hook.origin, machine.path(WORKSPACE));
     assert_eq!(hook.place.join("."), "hooks.BeforeTool.0.hooks.0");
     assert_eq!(hook.key(), "n:true");
     assert_eq!(registry.left_out, []);
+}
+
+/// A guard that nobody hears denies, unless it says otherwise in so many words.
+#[test]
+fn only_true_makes_a_hook_fail_open() {
+    for odd in [json!("true"), json!(1), json!(null), json!(false)] {
+        let mut settings = one("BeforeTool", "guard");
+        settings["hooks"]["BeforeTool"][0]["hooks"][0]["failOpen"] = odd.clone();
+        let machine = trusted().file(WORKSPACE, &settings.to_string());
+        assert!(!registry(&machine).hooks[0].hook.fail_open, "{odd}");
+    }
 }
 
 #[test]

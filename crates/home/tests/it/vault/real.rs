@@ -166,8 +166,8 @@ fn answer(lines: &mut BufReader<ChildStdout>, n: u64) -> Value {
 /// The first reproduction: without a vault the next start deletes the conversation.
 #[test]
 #[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
+    not(feature = "full"),
+    ignore = "takes long, and `cli` tests the same through the command: run `cargo xtask test --full`"
 )]
 fn a_headless_resume_in_a_later_minute_loses_nothing() {
     let real = Real::new();
@@ -188,8 +188,8 @@ fn a_headless_resume_in_a_later_minute_loses_nothing() {
 /// The second: a load over ACP, in the minute in which the session was made.
 #[test]
 #[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
+    not(feature = "full"),
+    ignore = "takes long, and `cli` tests the same through the command: run `cargo xtask test --full`"
 )]
 fn a_load_over_acp_in_the_same_minute_loses_nothing() {
     let real = Real::new();
@@ -207,8 +207,8 @@ fn a_load_over_acp_in_the_same_minute_loses_nothing() {
 /// The third: somebody else resumes while we look after another session, and the CLI cleans up.
 #[test]
 #[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
+    not(feature = "full"),
+    ignore = "takes long, and `cli` tests the same through the command: run `cargo xtask test --full`"
 )]
 fn what_another_client_destroys_meanwhile_is_put_back() {
     let real = Real::new();
@@ -229,8 +229,8 @@ fn what_another_client_destroys_meanwhile_is_put_back() {
 /// Without a guard: what a load in the same minute hid is still in the file, if nothing was started since.
 #[test]
 #[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
+    not(feature = "full"),
+    ignore = "takes long, and `cli` tests the same through the command: run `cargo xtask test --full`"
 )]
 fn what_a_load_in_the_same_minute_hid_is_recovered() {
     let real = Real::new();

@@ -4,6 +4,7 @@
 //! functions as here.
 
 mod calls;
+mod displays;
 mod questions;
 
 use std::path::{Path, PathBuf};

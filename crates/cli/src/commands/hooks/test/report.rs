@@ -27,6 +27,9 @@ pub(super) fn moment(planned: &Planned, fired: &Fired) -> HookMoment {
     let Planned { input, plan, .. } = planned;
     let effects = fired.effects().into_iter().map(effect).collect();
     let aggregate = fired.aggregate.as_ref();
+    let unheard = fired.runs.iter().filter_map(Ran::unheard);
+    let unheard = unheard.filter(|_| fired.event == Event::BeforeTool);
+    let unheard = unheard.map(|why| format!("with `--hooks` the call is held back: {why}"));
     HookMoment {
         context: input.context().map(str::to_owned),
         payload: json(&input.to_object()),
@@ -36,7 +39,7 @@ pub(super) fn moment(planned: &Planned, fired: &Fired) -> HookMoment {
         },
         aggregate: aggregate.map(|output| json(&output.0)),
         effects,
-        diagnostics: plan.diagnostics.clone(),
+        diagnostics: plan.diagnostics.iter().cloned().chain(unheard).collect(),
         hooks: fired.runs.iter().map(|ran| trial(ran, input)).collect(),
         not_run: planned.passed_over.iter().map(not_run).collect(),
     }

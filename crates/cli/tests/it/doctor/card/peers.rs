@@ -96,8 +96,8 @@ fn opencode_does_not_ask_before_a_shell_command() {
 /// By its name it is proven both ways.
 #[test]
 #[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
+    not(feature = "full"),
+    ignore = "takes long, and `doctor::prove` proves it both ways: run `cargo xtask test --full`"
 )]
 fn gemini_has_a_card_beside_its_proofs() {
     let world = World::new(Peer::Gemini061);

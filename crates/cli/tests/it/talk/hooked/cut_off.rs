@@ -48,7 +48,7 @@ fn a_hook_that_is_killed_is_told_of_with_its_signal() {
     let played = play(&hooks, ASKS, &["--yolo"], DONE);
     let run = played.only_run("BeforeTool");
     assert_ended(run, "SIGTERM", "it was killed by SIGTERM");
-    assert_eq!(played.answer(0)["outcome"]["optionId"], "yes");
+    assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
 }
 
 #[test]

@@ -263,3 +263,36 @@ done(p)
         assert_eq!(chosen, "no", "{}", inputs[at]);
     }
 }
+
+/// What once went through, end to end. `drive` tries many more.
+#[test]
+fn a_guard_hears_of_what_is_done_whatever_it_is_called() {
+    let guard = r#"python3 -I -S -c "import json, sys; told = json.loads(sys.argv[1])['tool_input']; sys.exit(2 if 'secret.txt' in told.get('command', '') + told.get('file_path', '') else 0)" "$told""#;
+    let scene = r#"
+p = prompted()
+os.symlink("secret.txt", "innocent")
+def may(id, **call):
+    ask(id, "session/request_permission", toolCall={"toolCallId": "c%d" % id, "title": "ls", **call}, options=OPTIONS); reply(id)
+may(0, kind="execute", rawInput={"program": "tee", "args": ["secret.txt"]})
+may(1, kind="execute", rawInput={"input": {"command": "tee secret.txt"}})
+may(2, kind="execute", rawInput={"zap": ["ls"]})
+may(3, kind="other", rawInput={"file_path": "secret.txt", "content": "x"})
+may(4, kind="read", rawInput={"patch": "*** Begin Patch\n*** Update File: secret.txt\n*** End Patch"})
+may(5, kind="edit", rawInput={"file_path": "innocent"})
+call("c6", kind="edit", locations=[{"path": "secret.txt"}])
+may(6, kind="think", rawInput={}, locations=[], content=[])
+may(7, kind="execute", rawInput={"program": "tee", "args": ["ok.txt"]})
+may(8, kind="edit", rawInput={"file_path": "ok.txt", "content": "x"})
+done(p)
+"#;
+    let tools = "write_file|replace|run_shell_command";
+    let hooks = json!({"BeforeTool": [matching(tools, guard)]});
+    let played = play(&hooks, scene, &["--yolo"], DONE);
+    let chosen = |id: u64| played.answer(id)["outcome"]["optionId"].clone();
+    for id in 0..7 {
+        assert_eq!(chosen(id), "no", "{id}");
+    }
+    assert_eq!([chosen(7), chosen(8)], ["yes", "yes"]);
+    let reason = played.answer(2)["_meta"]["lapidary"]["reason"].to_string();
+    assert!(reason.contains("no known shape"), "{reason}");
+}

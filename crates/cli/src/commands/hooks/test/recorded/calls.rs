@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use lapidary::drive::hooks::{MOST_FILES, MOST_LEVELS, Side, Wanted, tool_response};
+use lapidary::drive::hooks::{MOST_FILES, Side, Wanted, tool_response};
 use lapidary::drive::policy::{Deed, arguments};
 use lapidary::vocab::content::ContentBlock;
 use lapidary::vocab::event::{
@@ -12,6 +12,7 @@ use lapidary::vocab::{Body, Event as Told, Json, Text};
 use lapidary::wire::gemini::hooks::{Details, ToolCall};
 use serde_json::Value;
 
+use super::displays::Displays;
 use super::questions::Questions;
 
 /// Who tells the hooks.
@@ -50,6 +51,8 @@ pub(super) struct Calls {
     pub(super) questions: Questions,
     /// What is done, and what came of it. Nothing comes of what was held back, but Gemini CLI does not tell what was.
     pub(super) done: Vec<(Known, Value)>,
+    /// What Gemini CLI showed of those that are done.
+    displays: Displays,
     /// The places of those that have not ended.
     open: HashMap<Key, usize>,
     /// The agent has its client do things for it, which belong to some call: not even the agent says to which.
@@ -94,8 +97,8 @@ impl Known {
                 "hooks are told of {MOST_FILES} files of a call: it is about {count} more, and held back for that"
             ));
         }
-        let is_too_deep = self.wanted().is_too_deep();
-        is_too_deep.then(|| format!("hooks are told of arguments {MOST_LEVELS} levels deep: these are deeper, and the call is held back for that"))
+        let untold = self.wanted().untold();
+        untold.map(|untold| format!("{untold}: the call is held back for that"))
     }
 
     pub(super) fn notice(&self) -> Details {
@@ -123,6 +126,7 @@ impl Call {
 impl Calls {
     /// Takes in an event, and what it comes to.
     pub(super) fn note(&mut self, told: &Told, deed: Option<Deed>) {
+        self.displays.note(told);
         match (&told.body, deed) {
             (Body::ToolInvocation(call), Some(deed)) => {
                 let input = arguments(told).unwrap_or_else(|| call.input.clone());
@@ -130,7 +134,7 @@ impl Calls {
             }
             (Body::PermissionRequest(request), Some(deed)) => self.asked(told, request, deed),
             (Body::PermissionDecision(decision), _) => self.decided(told, decision),
-            (Body::ToolCompletion(done), _) => self.ended(&key(told, &done.call_id), done),
+            (Body::ToolCompletion(done), _) => self.ended(told, done),
             (Body::TurnComplete(_), _) => self.questions.turned(),
             _ => {}
         }
@@ -185,8 +189,8 @@ impl Calls {
         }
     }
 
-    fn ended(&mut self, key: &Key, done: &ToolCompletion) {
-        let Some(at) = self.open.remove(key) else {
+    fn ended(&mut self, told: &Told, done: &ToolCompletion) {
+        let Some(at) = self.open.remove(&key(told, &done.call_id)) else {
             return;
         };
         let call = &self.all[at];
@@ -196,7 +200,9 @@ impl Calls {
         let is_terminal = |block: &ContentBlock| matches!(block, ContentBlock::Terminal(_));
         let is_run = !call.latest.is_service() || done.content.iter().any(is_terminal);
         if !is_held_back && is_run {
-            self.done.push((call.latest.clone(), tool_response(done)));
+            let mut response = tool_response(done);
+            self.displays.complete(&mut response, told, done);
+            self.done.push((call.latest.clone(), response));
         }
     }
 }

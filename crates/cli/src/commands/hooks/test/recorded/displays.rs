@@ -1,0 +1,46 @@
+//! What Gemini CLI showed of its calls: hooks are told of it beside what the model was told, and only the lines as it wrote them have it.
+
+use std::collections::HashMap;
+
+use lapidary::vocab::event::ToolCompletion;
+use lapidary::vocab::{Event as Told, Json};
+use serde_json::Value;
+
+/// What was shown of calls, by their ids.
+#[derive(Default)]
+pub(super) struct Displays(HashMap<String, Value>);
+
+impl Displays {
+    /// Takes in the line of an event: a message of a session file, or a `tool_result` of a stream.
+    pub(super) fn note(&mut self, told: &Told) {
+        let Some(raw) = told.base.raw.as_ref().map(Json::token) else {
+            return;
+        };
+        let mut shown = vec![(raw.get("tool_id"), raw.get("output"))];
+        if let Some(calls) = raw.get("toolCalls") {
+            let calls = calls.elements();
+            shown.extend(calls.map(|call| (call.get("id"), call.get("resultDisplay"))));
+        }
+        for (id, display) in shown {
+            let (Some(id), Some(display)) = (id, display) else {
+                continue;
+            };
+            let value = serde_json::from_str(display.as_str());
+            let value = value.unwrap_or_else(|_| display.as_str().into());
+            self.0
+                .extend(id.string().map(|id| (id.into_owned(), value)));
+        }
+    }
+
+    /// Completes what hooks are told after a call, as far as Gemini CLI has written it.
+    pub(super) fn complete(&mut self, response: &mut Value, told: &Told, done: &ToolCompletion) {
+        if let Some(display) = self.0.remove(done.call_id.to_str().as_ref()) {
+            response["returnDisplay"] = display;
+        }
+        let error = told.base.extensions.get("gemini.error");
+        let kind = error.and_then(|error| error.token().get("type")?.string());
+        if let Some(kind) = kind.filter(|_| response["error"].is_object()) {
+            response["error"]["type"] = kind.into_owned().into();
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! The command of a call, in whatever shape an agent has it: a line, a list of words, a program and its arguments, a list of commands,
+//! at any depth.
+//!
+//! A command in no known shape is told as it stands, and marked as unclear. The title of a call is its command only where the agent
+//! gives no arguments at all: any other title may say what it likes.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::ToolKind;
+
+use super::shell::command_line;
+use super::words::word;
+
+/// Where agents put a command, as [words](word).
+const COMMANDS: [&str; 15] = [
+    "command",
+    "cmd",
+    "script",
+    "commandline",
+    "cmdline",
+    "shellcommand",
+    "bashcommand",
+    "commandtorun",
+    "bash",
+    "shell",
+    "exec",
+    "execute",
+    "executable",
+    "program",
+    "argv",
+];
+
+/// Where agents put what is to be run, and others put whatever they like: only a call that says that it runs a command has it there.
+const CODE: [&str; 2] = ["code", "run"];
+
+/// Where agents put several commands.
+const LISTS: [&str; 4] = ["commands", "cmds", "commandlines", "scripts"];
+
+/// Where agents put the arguments of a program.
+const ARGUMENTS: [&str; 4] = ["args", "arguments", "params", "parameters"];
+
+/// Variables have names of their own.
+const VARIABLES: [&str; 4] = ["env", "environment", "envs", "variables"];
+
+/// What editors call what they do, where others have a command.
+const EDITORS_WORDS: [&str; 5] = ["view", "create", "str_replace", "insert", "undo_edit"];
+
+/// Programs that are named beside a command, to run it.
+const SHELLS: [&str; 8] = [
+    "sh",
+    "bash",
+    "zsh",
+    "dash",
+    "fish",
+    "pwsh",
+    "powershell",
+    "cmd",
+];
+
+/// How deep in arguments a command is looked for, and its words are read. What is deeper is a word as it stands.
+const DEEPEST: usize = 8;
+
+/// So many commands of a call are read one by one.
+const MOST_COMMANDS: usize = 64;
+
+/// A command, as hooks and rules see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Command {
+    /// Its lines.
+    pub(super) line: String,
+    /// It stands in no known shape: the line is the arguments as they stand, and their words in the next line.
+    pub(super) is_unclear: bool,
+    /// It is the title of the call: all that the agent says.
+    pub(super) is_title: bool,
+}
+
+impl Command {
+    /// The command of a call. Whoever is given one may run it, whatever sort of tool it says it is; of several, each is looked at.
+    pub(super) fn of(kind: &ToolKind, input: Token<'_>, title: Option<&str>) -> Option<Self> {
+        let mut found = Found::new(kind);
+        found.in_members(input, DEEPEST);
+        if found.lines.is_empty() && *kind == ToolKind::Execute {
+            found.in_raw(input);
+        }
+        let told = |line: String, is_unclear| Self {
+            line,
+            is_unclear,
+            is_title: false,
+        };
+        match found.finish() {
+            Some((line, is_unclear)) => Some(told(line, is_unclear)),
+            None if *kind != ToolKind::Execute => None,
+            None if !is_empty(input, DEEPEST) => Some(told(as_it_stands(input), true)),
+            None => title.map(|title| Self {
+                line: title.to_owned(),
+                is_unclear: false,
+                is_title: true,
+            }),
+        }
+    }
+}
+
+/// The commands that were found in the arguments of a call.
+struct Found<'a> {
+    kind: &'a ToolKind,
+    lines: Vec<String>,
+    is_unclear: bool,
+}
+
+impl<'a> Found<'a> {
+    fn new(kind: &'a ToolKind) -> Self {
+        Self {
+            kind,
+            lines: Vec::new(),
+            is_unclear: false,
+        }
+    }
+
+    /// All lines, each once. A shell that is named beside a command is none.
+    fn finish(mut self) -> Option<(String, bool)> {
+        let mut seen = HashSet::new();
+        self.lines
+            .retain(|line| !line.trim().is_empty() && seen.insert(line.clone()));
+        if self.lines.iter().any(|line| !is_bare_shell(line)) {
+            self.lines.retain(|line| !is_bare_shell(line));
+        }
+        (!self.lines.is_empty()).then(|| (self.lines.join("\n"), self.is_unclear))
+    }
+
+    fn in_members(&mut self, object: Token<'_>, depth: usize) {
+        let args = args_of(object);
+        for (name, value) in object.members() {
+            let name = word(name);
+            let is_one_of = |names: &[&str]| names.contains(&name.as_str());
+            let is_code = *self.kind == ToolKind::Execute && is_one_of(&CODE);
+            if is_one_of(&COMMANDS) || is_code {
+                self.in_command(value, args, depth);
+                // `{"path": "a", "command": "view"}`
+                if is_editors(self.kind, object, self.lines.last()) {
+                    self.lines.pop();
+                }
+            } else if is_one_of(&LISTS) {
+                let items = value
+                    .elements()
+                    .chain(value.members().map(|(_, item)| item));
+                let single = value.of(Kind::String);
+                for item in items.chain(single) {
+                    self.in_command(item, None, depth);
+                }
+            } else if !is_one_of(&VARIABLES) {
+                self.inside(value, depth);
+            }
+        }
+    }
+
+    /// Arguments may stand in others: `{"input": {"command": …}}`.
+    fn inside(&mut self, value: Token<'_>, depth: usize) {
+        let Some(depth) = depth.checked_sub(1) else {
+            return;
+        };
+        match value.kind() {
+            Kind::Object => self.in_members(value, depth),
+            Kind::Array => value.elements().for_each(|item| self.inside(item, depth)),
+            _ => {}
+        }
+    }
+
+    fn in_command(&mut self, command: Token<'_>, args: Option<Token<'_>>, depth: usize) {
+        if self.lines.len() >= MOST_COMMANDS {
+            self.is_unclear = true;
+            return;
+        }
+        match command.kind() {
+            Kind::String => {
+                let program = command.string().unwrap_or_default();
+                let line = self.with_args(&program, args);
+                self.lines.push(line);
+            }
+            Kind::Array => self.in_list(command, depth),
+            Kind::Object => self.in_object(command, depth),
+            _ => {}
+        }
+    }
+
+    /// Words, or lists of words.
+    fn in_list(&mut self, list: Token<'_>, depth: usize) {
+        let is_lists = list
+            .elements()
+            .next()
+            .is_some_and(|it| it.kind() == Kind::Array);
+        match depth.checked_sub(1) {
+            Some(depth) if is_lists => {
+                for words in list.elements() {
+                    self.in_command(words, None, depth);
+                }
+            }
+            _ => {
+                let words = self.words(list);
+                self.lines.push(line_of_words(&words));
+            }
+        }
+    }
+
+    /// An object that has a command in it. If it has none that can be read, it is told as it stands.
+    fn in_object(&mut self, object: Token<'_>, depth: usize) {
+        let mut inner = Found::new(self.kind);
+        if let Some(depth) = depth.checked_sub(1) {
+            inner.in_members(object, depth);
+        }
+        match inner.finish() {
+            Some((line, false)) => self.lines.push(line),
+            _ if object.members().next().is_none() => {}
+            _ => {
+                self.is_unclear = true;
+                self.lines.push(as_it_stands(object));
+            }
+        }
+    }
+
+    /// Arguments that are no object at all.
+    fn in_raw(&mut self, input: Token<'_>) {
+        if let Some(raw) = input.get(super::deed::RAW) {
+            self.in_command(raw, None, DEEPEST);
+        }
+    }
+
+    fn with_args(&mut self, program: &str, args: Option<Token<'_>>) -> String {
+        let Some(args) = args else {
+            return program.to_owned(); // a line as somebody typed it
+        };
+        match args.kind() {
+            Kind::String => format!("{program} {}", args.string().unwrap_or_default()),
+            Kind::Array => {
+                let words = self.words(args);
+                match words.as_slice() {
+                    [] => program.to_owned(),
+                    words => command_line(program, words.iter().map(String::as_str)),
+                }
+            }
+            _ => {
+                self.is_unclear = true;
+                format!("{program} {}", args.as_str())
+            }
+        }
+    }
+
+    fn words(&mut self, list: Token<'_>) -> Vec<String> {
+        let is_nested = |word: Token<'_>| matches!(word.kind(), Kind::Array | Kind::Object);
+        self.is_unclear |= list.elements().any(is_nested);
+        let text = |word: Token<'_>| word.string().map(Cow::into_owned);
+        let words = list.elements();
+        let words = words.map(|word| text(word).unwrap_or_else(|| word.as_str().to_owned()));
+        words.collect()
+    }
+}
+
+/// The arguments of the program that stands beside them.
+fn args_of(object: Token<'_>) -> Option<Token<'_>> {
+    let mut members = object.members();
+    let args =
+        members.find(|(name, it)| !it.is_null() && ARGUMENTS.contains(&word(*name).as_str()));
+    args.map(|(_, args)| args)
+}
+
+/// An editor's `command` is `view` or `create`, and nothing to worry about.
+fn is_editors(kind: &ToolKind, object: Token<'_>, line: Option<&String>) -> bool {
+    matches!(kind, ToolKind::Read | ToolKind::Edit)
+        && line.is_some_and(|line| EDITORS_WORDS.contains(&line.as_str()))
+        && object.get("path").is_some()
+}
+
+/// Codex says `["bash", "-lc", "git diff"]`, which is `git diff` to anybody who reads it.
+fn line_of_words(words: &[String]) -> String {
+    match words {
+        [shell, flag, script] if is_shell(shell) && matches!(flag.as_str(), "-c" | "-lc") => {
+            script.clone()
+        }
+        [] => String::new(),
+        [program, args @ ..] => command_line(program, args.iter().map(String::as_str)),
+    }
+}
+
+/// One of the system's: a `./bash` is whatever somebody put there.
+fn is_shell(program: &str) -> bool {
+    matches!(in_the_system(program), "sh" | "bash" | "zsh" | "dash")
+}
+
+fn is_bare_shell(line: &str) -> bool {
+    SHELLS.contains(&in_the_system(line))
+}
+
+fn in_the_system(program: &str) -> &str {
+    let mut known = ["/bin/", "/usr/bin/", "/usr/local/bin/"].into_iter();
+    let name = known.find_map(|dir| program.strip_prefix(dir));
+    name.unwrap_or(program)
+}
+
+/// A command in a shape that nobody knows. No rule that allows commands is sure of it, and one that denies finds its words in the second
+/// line.
+fn as_it_stands(value: Token<'_>) -> String {
+    let mut words = Vec::new();
+    words_in(value, DEEPEST, &mut words);
+    format!("{}\n{}", value.as_str(), words.join(" "))
+}
+
+/// The texts in a value, in the order in which they stand.
+fn words_in(value: Token<'_>, depth: usize, words: &mut Vec<String>) {
+    words.extend(value.string().map(Cow::into_owned));
+    for inner in inside(value) {
+        match depth.checked_sub(1) {
+            Some(depth) => words_in(inner, depth, words),
+            None => words.push(inner.as_str().to_owned()),
+        }
+    }
+}
+
+/// Whether a value says nothing. What is too deep to be looked at says something.
+fn is_empty(value: Token<'_>, depth: usize) -> bool {
+    match (value.kind(), depth.checked_sub(1)) {
+        (Kind::Null, _) => true,
+        (Kind::String, _) => value.string().is_none_or(|text| text.trim().is_empty()),
+        (Kind::Object | Kind::Array, Some(depth)) => {
+            inside(value).all(|inner| is_empty(inner, depth))
+        }
+        _ => false,
+    }
+}
+
+fn inside(value: Token<'_>) -> impl Iterator<Item = Token<'_>> {
+    let members = value.members().map(|(_, inner)| inner);
+    value.elements().chain(members)
+}
