@@ -1831,8 +1831,13 @@ export interface SessionInfo {
   firstUserMessage: string;
   /** True for the session that this was asked in: inside a hook `$GEMINI_SESSION_ID` names it. Derived. */
   isCurrentSession: boolean;
-  /** Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Derived. */
+  /**
+   * Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Sessions that Gemini CLI does not list
+   * come after its own; those that are in the vault only have none, which is 0. Derived.
+   */
   index: number;
+  /** Where it is, if Gemini CLI does not list it. Derived. */
+  unlisted?: UnlistedPlace;
   /** What a model said it was about. Upstream. */
   summary?: string;
   /** The project's directory, if it is known. Upstream. */
@@ -1844,6 +1849,14 @@ export interface SessionInfo {
   /** The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived. */
   endangeredBy?: string;
 }
+
+/**
+ * Where a session is that Gemini CLI does not list. Open: readers must accept words that are not listed here.
+ * 
+ * - `vault`: In the vault only: its file is gone. `lapidary sessions recover` brings it back.
+ * - `older_directory`: In the directory of an older version, beside the one that the CLI uses. `lapidary sessions resume` copies it there.
+ */
+export type UnlistedPlace = "vault" | "older_directory" | (string & {});
 
 /** A file among the sessions that is not in the list. */
 export interface HiddenFile {
@@ -1918,6 +1931,8 @@ export interface SearchHit {
   project?: string;
   /** The name of the project's directory in `.gemini/tmp`. Upstream. */
   projectId: string;
+  /** Where it is, if Gemini CLI does not list it. Derived. */
+  unlisted?: UnlistedPlace;
   /** True if everything is in the title. Derived. */
   isInTitle: boolean;
   /** How many texts of the session have something of it: what was said, thought, told to a tool or answered by one. Derived. */
@@ -2139,6 +2154,8 @@ export interface VaultReport {
   applied: boolean;
   /** The snapshots that were asked for, or taken, the oldest first. Derived. */
   snapshots?: VaultSnapshot[];
+  /** Sessions of which no file is left, for `log`. Derived. */
+  onlyInVault?: VaultSession[];
   /** What was brought back, or would be. Derived. */
   restored?: RestoredFile[];
   /** How sound it is, for `verify`. Derived. */
@@ -2177,6 +2194,18 @@ export interface VaultFile {
   sessionId?: string;
   /** True if Gemini CLI would have listed it. Derived. */
   listed: boolean;
+}
+
+/** A session that is in the vault only. */
+export interface VaultSession {
+  /** Its whole id. Upstream. */
+  sessionId: string;
+  /** What to call it: the summary, or else the first message. Derived. */
+  displayName: string;
+  /** When something was last added. Upstream. */
+  lastUpdated: string;
+  /** The name of the project's directory in `.gemini/tmp`. Upstream. */
+  projectId: string;
 }
 
 /** A file that was brought back, or would be. */
@@ -2256,6 +2285,8 @@ export interface RecoverReport {
   sessions: RecoveredSession[];
   /** Files without content that Gemini CLI's next start would delete together with a conversation; they go into the vault. Derived. */
   dangers?: string[];
+  /** Sessions of which no file is left that could be resumed: each comes back when it is named. Derived. */
+  onlyInVault?: VaultSession[];
   /** What else was done, a sentence each. Derived. */
   actions?: string[];
   /** What was wrong, a sentence each. Derived. */

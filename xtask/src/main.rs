@@ -10,6 +10,7 @@ mod check;
 mod coverage;
 mod peers;
 mod schemas;
+mod soak;
 mod test;
 mod workspace;
 
@@ -36,6 +37,8 @@ enum Task {
     Check,
     /// Install the pinned real peers under `target`, run the tests, and say which were left out
     Test(test::Args),
+    /// Runs, resumes, bare starts of Gemini CLI and kills at once: no prompt is lost
+    Soak(soak::Args),
     /// Compare `lapidary translate`, `run` and `sessions` with what else could be used: CPU time, memory, latency
     Bench(bench::Args),
     /// Run the tests and report which lines of each crate they reach
@@ -87,6 +90,7 @@ fn perform(task: &Task) -> Result<()> {
     match task {
         Task::Check => check::check(&workspace()?),
         Task::Test(args) => test::test(&workspace()?, args),
+        Task::Soak(args) => soak::soak(&workspace()?, args),
         Task::Bench(args) => bench::bench(&workspace()?, args),
         Task::Coverage(args) => coverage::coverage(&workspace()?, args),
         Task::CoverageReport { folder, missing } => {

@@ -17,6 +17,7 @@
 
 pub mod redact;
 
+mod adopt;
 mod age;
 mod artefacts;
 mod candidates;
@@ -25,6 +26,7 @@ mod delete;
 mod index;
 mod inventory;
 mod listing;
+mod only_in_vault;
 mod prices;
 mod projects;
 mod retention;
@@ -34,6 +36,7 @@ mod select;
 mod speech;
 mod stats;
 
+pub use adopt::adopt;
 pub use age::age;
 pub use artefacts::{Artefact, ArtefactKind, Artefacts};
 pub use candidates::{Candidate, candidates, session_file};
@@ -41,8 +44,11 @@ pub use delete::{DeleteError, Deletion, Keep};
 #[cfg(feature = "index")]
 pub use index::{Index, IndexError, Progress, Updated};
 pub use inventory::{Content, Held, Inventory};
-pub use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo, TextMatch};
+pub use lapidary_vocab::session::{
+    HiddenFile, HiddenReason, SessionInfo, TextMatch, UnlistedPlace,
+};
 pub use listing::{FromFiles, Listed, Listing, Summaries};
+pub use only_in_vault::OnlyInVault;
 pub use prices::{Price, PriceError, Prices, price};
 pub use projects::{Project, Store, project_hash, slug};
 pub use retention::{Expired, Expiring, Limits, Period, Retention, RetentionError, Why};

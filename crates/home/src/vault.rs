@@ -2,16 +2,19 @@
 //!
 //! Gemini CLI 0.61 destroys conversations: a session resumed in a later minute leaves a content-free stub with the same short id,
 //! and the next start deletes every file of that short id; one loaded in the minute in which it was made is cut down to its
-//! context. So the files are copied before an agent starts ([`Guard::before`]), and what is missing afterwards is put back
-//! ([`Guard::after`]).
+//! context. So the files are copied before an agent starts ([`Guard::before`]), held by a second name while it runs ([`Holding`]),
+//! and what is missing afterwards is put back ([`Guard::after`]).
 //!
 //! ```text
 //! vault/blobs/ab/<sha256>            a content, named by its SHA-256; never changed, never a hard link (the CLI appends in place)
 //! vault/snapshots/<time>-<8>.json    which file had which content when ([`Snapshot`])
 //! vault/cache/<project>.json         what an unchanged file was known to hold, so that it costs a look and no reading
+//! vault/cache/<project>.gone.json    the newest content of each session whose file is gone, so that a list need not read every snapshot
 //! vault/within/<sha256>              the content that a content is the beginning of, where only that one is still kept
 //! vault/open-guards/<8>.json         runs that are not over: whoever finds one whose process is gone finishes it
 //! vault/tombstones/<sha256>.json     what was removed on purpose, and when
+//! vault/runs/<directory>.lock        shared by the runs in a directory of sessions: the last one tidies up
+//! vault/claims/<session>.lock        held by the run that continues a session
 //! vault/sequence                     how many snapshots were written
 //! vault/lock                         shared by who adds, exclusive to who prunes
 //! vault/overtaken                    somebody did not wait for a prune any longer, which therefore ends
@@ -26,7 +29,9 @@ mod cache;
 mod content;
 mod error;
 mod gather;
+mod gone;
 mod guard;
+mod held;
 pub(crate) mod names;
 mod open;
 mod prune;
@@ -34,6 +39,7 @@ mod rebuild;
 pub mod recover;
 mod replay;
 mod restore;
+mod runs;
 mod snapshot;
 mod stat;
 mod tombstones;
@@ -44,9 +50,12 @@ pub use add::{AddRequest, Added};
 pub use content::Facts;
 pub use error::VaultError;
 pub use gather::{Flaw, FlawKind, files_of, session_files};
+pub(crate) use guard::project_of;
 pub use guard::{Action, Did, Guard, GuardRequest, Repair, Retention};
+pub use held::Holding;
 pub use prune::{PruneRequest, Pruned};
 pub use restore::{Chosen, How, Restored, What};
+pub use runs::Claim;
 pub use snapshot::{Entry, History, SCHEMA, Snapshot};
 pub use tombstones::Removed;
 pub use verify::Verdict;

@@ -162,7 +162,7 @@ impl Verdict {
             message: failed.then(|| self.message(&cause, ending)),
             evidence: self.evidence(ending),
             hint: self.hint(&cause, ending),
-            warnings: self.warnings(&cause),
+            warnings: self.warnings(&cause, ending),
             cause,
         }
     }
@@ -195,12 +195,11 @@ impl Verdict {
     }
 
     /// What a run that went well should not hide.
-    fn warnings(&self, cause: &Cause) -> Vec<String> {
+    fn warnings(&self, cause: &Cause, ending: &Ending) -> Vec<String> {
         let ends_in_call = self.activity.is_some_and(TurnActivity::ends_in_call);
-        if *cause == Cause::EndTurn && ends_in_call {
-            return vec![ENDS_IN_CALL.to_owned()];
-        }
-        Vec::new()
+        let is_cut = *cause == Cause::EndTurn && ends_in_call;
+        let own = is_cut.then(|| ENDS_IN_CALL.to_owned());
+        own.into_iter().chain(ending.warnings.clone()).collect()
     }
 
     /// True for a program over ACP that did not even answer `initialize`.

@@ -88,6 +88,11 @@ impl World {
         world
     }
 
+    /// Leaves everything where it is when this is dropped, for who looks into a failure.
+    pub fn keep(&mut self) {
+        self.root.disable_cleanup(true);
+    }
+
     /// The folder that holds everything, with room for files of a test.
     pub fn root(&self) -> &Path {
         self.root.path()

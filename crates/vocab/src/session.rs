@@ -52,8 +52,12 @@ pub struct SessionInfo {
     pub first_user_message: String,
     /// True for the session that this was asked in: inside a hook `$GEMINI_SESSION_ID` names it. Derived.
     pub is_current_session: bool,
-    /// Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Derived.
+    /// Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Sessions that Gemini CLI does not list
+    /// come after its own; those that are in the vault only have none, which is 0. Derived.
     pub index: u64,
+    /// Where it is, if Gemini CLI does not list it. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlisted: Option<UnlistedPlace>,
     /// What a model said it was about. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
@@ -67,6 +71,16 @@ pub struct SessionInfo {
     /// The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endangered_by: Option<String>,
+}
+
+open_enum! {
+    /// Where a session is that Gemini CLI does not list.
+    pub enum UnlistedPlace {
+        /// In the vault only: its file is gone. `lapidary sessions recover` brings it back.
+        Vault = "vault",
+        /// In the directory of an older version, beside the one that the CLI uses. `lapidary sessions resume` copies it there.
+        OlderDirectory = "older_directory",
+    }
 }
 
 /// The version that the result of a search carries in `schema`.
@@ -110,6 +124,9 @@ pub struct SearchHit {
     pub project: Option<String>,
     /// The name of the project's directory in `.gemini/tmp`. Upstream.
     pub project_id: String,
+    /// Where it is, if Gemini CLI does not list it. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlisted: Option<UnlistedPlace>,
     /// True if everything is in the title. Derived.
     pub is_in_title: bool,
     /// How many texts of the session have something of it: what was said, thought, told to a tool or answered by one. Derived.

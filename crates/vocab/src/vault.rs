@@ -26,6 +26,9 @@ pub struct VaultReport {
     /// The snapshots that were asked for, or taken, the oldest first. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<VaultSnapshot>,
+    /// Sessions of which no file is left, for `log`. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only_in_vault: Vec<VaultSession>,
     /// What was brought back, or would be. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<RestoredFile>,
@@ -38,6 +41,20 @@ pub struct VaultReport {
     /// What else was done, or was wrong, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// A session that is in the vault only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VaultSession {
+    /// Its whole id. Upstream.
+    pub session_id: String,
+    /// What to call it: the summary, or else the first message. Derived.
+    pub display_name: String,
+    /// When something was last added. Upstream.
+    pub last_updated: String,
+    /// The name of the project's directory in `.gemini/tmp`. Upstream.
+    pub project_id: String,
 }
 
 /// Session files of one project at one time.
@@ -166,6 +183,9 @@ pub struct RecoverReport {
     /// Files without content that Gemini CLI's next start would delete together with a conversation; they go into the vault. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dangers: Vec<String>,
+    /// Sessions of which no file is left that could be resumed: each comes back when it is named. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only_in_vault: Vec<VaultSession>,
     /// What else was done, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<String>,

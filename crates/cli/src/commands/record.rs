@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::config::Config;
@@ -11,9 +12,9 @@ use lapidary::drive::detect::Environment;
 use lapidary::drive::process::{Command, Exit as Ending, StartError, Stdio, Supervisor};
 use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
 use lapidary::drive::recording::RecordError;
-use lapidary::drive::safekeeping::{Kept, Resume, Safekeeping};
+use lapidary::drive::safekeeping::{Claiming, Kept, Resume, Safekeeping};
 use lapidary::home::Vars;
-use lapidary::home::sessions::Project;
+use lapidary::home::sessions::{Listing, Project, Selection, select};
 use lapidary::home::vault::Retention;
 
 use super::job::{recorded_in, vault_in};
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
     pass_on(&mut take, out);
     let taken = take.finish();
     // Whatever became of it: what it has destroyed is put back.
-    for sentence in kept.map(Kept::after).unwrap_or_default() {
+    for sentence in kept.map(Kept::after).unwrap_or_default().notices {
         complain(&format!("note: {sentence}"));
     }
     let taken = taken.map_err(refused)?;
@@ -97,15 +98,48 @@ fn kept_safe(args: &Args) -> Result<Option<Kept>, Failure> {
     let safekeeping = Safekeeping {
         vault: vault_in(&place.environment)?,
         retention: agreed(&projects, &place),
+        resume: resumed(&args.command, &projects, SystemTime::now()),
         projects,
-        resume: Resume::Nothing,
     };
-    let kept = safekeeping.before();
+    let claim = safekeeping.claim().unwrap_or(Claiming::Claimed(None));
+    let claim = match claim {
+        Claiming::Claimed(claim) => claim,
+        Claiming::Taken(why) => {
+            let failure = Failure {
+                exit: Exit::Timeout,
+                ..Failure::internal(anyhow!(why))
+            };
+            let hint = "try again when it has ended, or go without protection: --no-vault";
+            return Err(failure.with_hint(hint));
+        }
+    };
+    let kept = safekeeping.before(claim);
     let kept = kept.map_err(|why| Failure::internal(anyhow!(why)))?;
     for sentence in &kept.notices {
         complain(&format!("note: {sentence}"));
     }
     Ok(Some(kept))
+}
+
+/// The session that `-r` or `--resume` names, if the program is told to resume one.
+fn resumed(command: &[OsString], projects: &[Project], now: SystemTime) -> Resume {
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    let named = words.iter().enumerate().find_map(|(at, word)| {
+        let next = || words.get(at + 1).map(ToString::to_string);
+        let next = || next().filter(|it| !it.starts_with('-'));
+        match word.as_ref() {
+            "-r" | "--resume" => Some(next().unwrap_or_else(|| "latest".to_owned())),
+            word => word.strip_prefix("--resume=").map(String::from),
+        }
+    });
+    let Some(named) = named else {
+        return Resume::Nothing;
+    };
+    let listing = Listing::of(projects, now);
+    match select(&listing, &named, Selection::Strict) {
+        Ok(found) => Resume::One(found.info.id.clone()),
+        Err(_) => Resume::Nothing,
+    }
 }
 
 /// The variables that the program gets from `env` or the like: it may have another home than we have.

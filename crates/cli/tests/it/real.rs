@@ -12,6 +12,7 @@ mod leftovers;
 mod lossless;
 mod parity;
 mod sessions;
+mod soak;
 mod tools;
 mod vault;
 mod world;

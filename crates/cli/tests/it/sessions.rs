@@ -13,6 +13,7 @@ mod prune;
 mod pty;
 mod recover;
 mod stats;
+mod unlisted;
 mod vault;
 mod vault_runs;
 

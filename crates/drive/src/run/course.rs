@@ -123,12 +123,13 @@ pub(crate) async fn attempts(
     let mut number = 1;
     let mut recording = None;
     loop {
-        let kept = match kept_safe(request, effort, batches).await {
+        let kept = match kept_safe(request, effort, stops, batches).await {
             Ok(kept) => kept,
             Err(ending) => return (*ending, recording),
         };
         let mut tried = effort.make(number, must_end).await;
-        put_back(kept, effort, request, batches).await;
+        let warnings = put_back(kept, effort, request, batches).await;
+        tried.ending.warnings.extend(warnings);
         let Some(pause) = tried.pause(request, number) else {
             return (tried.ending, tried.recording);
         };
@@ -205,7 +206,7 @@ fn fits(pause: Duration, must_end: Option<Instant>) -> bool {
 }
 
 /// Waits. True if somebody wants the run to end meanwhile.
-async fn waits_out(pause: Duration, mut stops: watch::Receiver<Urgency>) -> bool {
+pub(super) async fn waits_out(pause: Duration, mut stops: watch::Receiver<Urgency>) -> bool {
     tokio::select! {
         () = sleep(pause) => false,
         stop = stops.wait_for(|urgency| *urgency > Urgency::None) => stop.is_ok(),

@@ -2,31 +2,43 @@
 
 use std::time::Duration;
 
+use lapidary_home::vault::Claim;
 use lapidary_normalize::{Ending, Stopped};
 use lapidary_vocab::Cause;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
-use super::course::Effort;
+use super::course::{Effort, waits_out};
+use super::ending::cancelled;
+use super::oversee::later;
 use super::request::Request;
+use super::stop::Urgency;
 use super::translate::Batch;
-use crate::safekeeping::{Kept, Safekeeping};
+use crate::safekeeping::{Checked, Claiming, Kept, Safekeeping};
 
 /// How long it may take before the reader is told what takes so long.
 const UNNOTICED: Duration = Duration::from_millis(500);
+
+/// How long another run that continues the same session is waited for, where no start timeout says so.
+const CLAIM_PATIENCE: Duration = Duration::from_mins(1);
+
+/// How often it is looked whether that run is over.
+const CLAIM_STEP: Duration = Duration::from_millis(100);
 
 /// Sees to it that the agent destroys no sessions. An ending means that it must not start.
 pub(super) async fn kept_safe(
     request: &Request,
     effort: &mut impl Effort,
+    stops: &watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
 ) -> Result<Option<Kept>, Box<Ending>> {
     let Some(safekeeping) = request.safekeeping.clone() else {
         return Ok(None);
     };
+    let claim = claimed(&safekeeping, request, effort, stops, batches).await?;
     let keeping = safekeeping.clone();
-    let task = spawn_blocking(move || keeping.before());
+    let task = spawn_blocking(move || keeping.before(claim));
     match patiently(task, &safekeeping, "first", effort, batches).await {
         Ok(Ok(kept)) => {
             say(kept.notices.clone(), effort, batches).await;
@@ -36,24 +48,58 @@ pub(super) async fn kept_safe(
     }
 }
 
-/// Puts back what the agent has destroyed, and says so.
+/// Claims the session that is resumed, and waits for a run that continues it, but not for ever.
+async fn claimed(
+    safekeeping: &Safekeeping,
+    request: &Request,
+    effort: &mut impl Effort,
+    stops: &watch::Receiver<Urgency>,
+    batches: &mpsc::Sender<Batch>,
+) -> Result<Option<Claim>, Box<Ending>> {
+    let patience = request.timeouts.start.unwrap_or(CLAIM_PATIENCE);
+    let latest = later(Instant::now(), patience);
+    let mut is_told = false;
+    loop {
+        let sentence = match safekeeping.claim() {
+            Ok(Claiming::Claimed(claim)) => return Ok(claim),
+            Ok(Claiming::Taken(sentence)) => sentence,
+            Err(why) => return Err(Box::new(refusal(&why))),
+        };
+        if Instant::now() >= latest {
+            return Err(Box::new(taken(&sentence, patience)));
+        }
+        if !is_told {
+            let seconds = patience.as_secs_f64();
+            let notice = format!("{sentence}: waiting for it to end, for up to {seconds} s");
+            say(vec![notice], effort, batches).await;
+            is_told = true;
+        }
+        if waits_out(CLAIM_STEP, stops.clone()).await {
+            return Err(Box::new(Ending {
+                stopped: Some(cancelled()),
+                ..Ending::default()
+            }));
+        }
+    }
+}
+
+/// Puts back what the agent has destroyed, and says so. Returns what the outcome should say, too.
 pub(super) async fn put_back(
     kept: Option<Kept>,
     effort: &mut impl Effort,
     request: &Request,
     batches: &mpsc::Sender<Batch>,
-) {
+) -> Vec<String> {
     let (Some(kept), Some(safekeeping)) = (kept, &request.safekeeping) else {
-        return;
+        return Vec::new();
     };
+    let mut warnings = kept.warnings.clone();
     let task = spawn_blocking(move || kept.after());
-    let notices = patiently(task, safekeeping, "again", effort, batches).await;
-    let notices = notices.unwrap_or_else(|why| {
-        vec![format!(
-            "sessions could not be checked after the run: {why}"
-        )]
-    });
-    say(notices, effort, batches).await;
+    let checked = patiently(task, safekeeping, "again", effort, batches).await;
+    let checked = checked.unwrap_or_else(|why| Checked::failed(&why));
+    say(checked.notices, effort, batches).await;
+    warnings.extend(checked.warnings);
+    warnings
 }
 
 /// Waits for work on sessions, and says so if that takes long.
@@ -85,6 +131,19 @@ async fn say(notices: Vec<String>, effort: &mut impl Effort, batches: &mpsc::Sen
     }
     if !batch.events.is_empty() {
         let _ = batches.send(batch).await;
+    }
+}
+
+fn taken(sentence: &str, patience: Duration) -> Ending {
+    let seconds = patience.as_secs_f64();
+    let stopped = Stopped {
+        cause: Cause::TimeoutStart,
+        message: format!("{sentence}, and has not ended in {seconds} s"),
+        hint: Some("try again when it has ended, or continue another session".to_owned()),
+    };
+    Ending {
+        stopped: Some(stopped),
+        ..Ending::default()
     }
 }
 

@@ -36,6 +36,7 @@ use crate::run::rest::RestLimit;
 use crate::run::stall::StallPoint;
 use crate::run::stop::Urgency;
 use crate::run::{Batch, now, stderr_tail};
+use crate::safekeeping::Safekeeping;
 use crate::signals;
 use crate::workspace::{self, Workspace};
 
@@ -230,6 +231,11 @@ impl Talking<'_> {
         );
         stage.firing = firing;
         stage.elicitations = elicitations;
+        stage.claims = request
+            .run
+            .safekeeping
+            .as_ref()
+            .and_then(Safekeeping::claims);
         let stage = Arc::new(stage);
         let course = Course {
             request,

@@ -90,6 +90,10 @@ impl Course<'_> {
                 Err(refusal) => return Ok(Err(refusal)),
             },
         };
+        if let Some(id) = &again {
+            let claimed = self.stage.claim(id);
+            claimed.map_err(|why| stopped(Cause::TimeoutStart, why, None))?;
+        }
         let setting = self.setting(self.home()?, agent)?;
         let stage = std::sync::Arc::clone(&self.stage);
         let client = stage.client.clone();

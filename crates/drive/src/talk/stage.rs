@@ -21,6 +21,7 @@ use super::translation::Say;
 use super::watcher::Watcher;
 use crate::acp::{Client, OpenedSession, RequestError, Setting};
 use crate::policy::{Decision, Deed, Policy};
+use crate::safekeeping::Claims;
 use crate::workspace::Workspace;
 
 /// So many permissions of a turn are remembered.
@@ -46,6 +47,8 @@ pub(super) struct Stage {
     pub(super) firing: Option<Firing>,
     /// What is asked of the user, if who gives the orders can answer it.
     pub(super) elicitations: Option<Arc<Elicitations>>,
+    /// What claims sessions as they are loaded, if any may be.
+    pub(super) claims: Option<Claims>,
     pub(super) sessions: Mutex<Sessions>,
     grants: Mutex<Vec<Grant>>,
     /// How many questions wait for an answer.
@@ -112,6 +115,7 @@ impl Stage {
             policy,
             firing: None,
             elicitations: None,
+            claims: None,
             sessions: Mutex::default(),
             grants: Mutex::default(),
             asked: AtomicUsize::new(0),
@@ -157,6 +161,12 @@ impl Stage {
             }
             sleep_until(quiet).await;
         }
+    }
+
+    /// Claims a session before it is loaded. The error says which run continues it.
+    pub(super) fn claim(&self, session: &str) -> Result<(), String> {
+        let claims = self.claims.as_ref();
+        claims.map_or(Ok(()), |claims| claims.take(session))
     }
 
     /// Decides where nobody can be asked.

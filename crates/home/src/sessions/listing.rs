@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
-use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo};
+use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo, UnlistedPlace};
 
 use super::age::age;
 use super::candidates::{Candidate, candidates};
@@ -48,6 +48,11 @@ pub struct Listed {
 }
 
 impl Listed {
+    /// True if Gemini CLI lists it.
+    pub fn is_cli_listed(&self) -> bool {
+        self.info.unlisted.is_none()
+    }
+
     /// The session in one line, as Gemini CLI shows which one it resumes: `Session 3: fix the tests (12 messages, 2 days ago)`.
     pub fn display_info(&self, now: SystemTime) -> String {
         let info = &self.info;
@@ -136,9 +141,16 @@ impl Listing {
                     kept.push(session);
                 }
                 Some(&place) => {
-                    let is_newer = session.updated_ms > kept[place].updated_ms
-                        && kept[place].updated_ms.is_some();
-                    let older = if is_newer {
+                    let there = &kept[place];
+                    let is_newer =
+                        session.updated_ms > there.updated_ms && there.updated_ms.is_some();
+                    // The CLI resumes what is in its own directory, however old.
+                    let is_better = match (session.is_cli_listed(), there.is_cli_listed()) {
+                        (true, false) => true,
+                        (false, true) => false,
+                        _ => is_newer,
+                    };
+                    let older = if is_better {
                         std::mem::replace(&mut kept[place], session)
                     } else {
                         session
@@ -170,8 +182,14 @@ impl Listing {
     }
 
     fn number(&mut self) {
-        self.sessions
-            .sort_by_key(|session| (session.project, session.started_ms));
+        // What the CLI does not list comes last, so that the others have its numbers.
+        self.sessions.sort_by_key(|session| {
+            (
+                session.project,
+                !session.is_cli_listed(),
+                session.started_ms,
+            )
+        });
         let mut last = (usize::MAX, 0);
         for session in &mut self.sessions {
             let number = if last.0 == session.project {
@@ -293,6 +311,7 @@ fn listed(file: &Candidate, summary: Summary, project: &Project, now: &str) -> L
             first_user_message: first,
             is_current_session: false,
             index: 0,
+            unlisted: is_older(file, project).then_some(UnlistedPlace::OlderDirectory),
             summary: summary.summary,
             project: project
                 .root
@@ -307,6 +326,13 @@ fn listed(file: &Candidate, summary: Summary, project: &Project, now: &str) -> L
         project: file.project,
         modified: file.modified,
     }
+}
+
+/// True for a file in a directory of the project that the CLI does not use, beside the one that it does: it copies older ones only
+/// when it makes its own.
+fn is_older(file: &Candidate, project: &Project) -> bool {
+    let used = &project.directory;
+    !file.path.starts_with(used) && project.directories.contains(used)
 }
 
 /// A time as the CLI writes them.

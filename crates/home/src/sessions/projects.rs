@@ -31,6 +31,8 @@ pub struct Project {
     pub root: Option<PathBuf>,
     /// The name of its directory in `.gemini/tmp`: what the CLI would use now.
     pub id: String,
+    /// The directory that the CLI uses, or will make.
+    pub directory: PathBuf,
     /// The directories that belong to it, the one that the CLI uses first. There may be none yet.
     pub directories: Vec<PathBuf>,
     /// What was odd, a sentence each.
@@ -90,6 +92,7 @@ impl Store {
         directories.retain(|directory| directory.is_dir());
         Project {
             root: Some(root),
+            directory: self.base().join(&id),
             id,
             directories,
             warnings,
@@ -118,6 +121,7 @@ impl Store {
                 let project = projects.entry(key).or_insert_with(|| Project {
                     root,
                     id: name.clone(),
+                    directory: base.join(&name),
                     directories: Vec::new(),
                     warnings: Vec::new(),
                 });
@@ -134,6 +138,7 @@ impl Store {
             None if !warnings.is_empty() => projects.push(Project {
                 root: None,
                 id: String::new(),
+                directory: PathBuf::new(),
                 directories: Vec::new(),
                 warnings,
             }),
@@ -253,6 +258,7 @@ impl Project {
             self.directories.push(directory);
         } else {
             name.clone_into(&mut self.id);
+            self.directory.clone_from(&directory);
             self.directories.insert(0, directory);
         }
     }

@@ -85,6 +85,17 @@ impl Search {
         self.best(matched.unwrap_or_default(), &files, warnings)
     }
 
+    /// Looks through these files.
+    pub(super) fn of_candidates(
+        &self,
+        files: &[Candidate],
+        projects: &[Project],
+        now: SystemTime,
+    ) -> Found {
+        let matched = self.in_files(files, projects, now, &|_, _| true);
+        self.best(matched.unwrap_or_default(), files, Vec::new())
+    }
+
     /// The same, with the help of an index.
     #[cfg(feature = "index")]
     pub fn with(&self, index: &mut super::Index, projects: &[Project], now: SystemTime) -> Found {

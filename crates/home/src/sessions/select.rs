@@ -74,7 +74,9 @@ pub fn select<'l>(
         return Err(SelectError::NoSessions);
     }
     if identifier == "latest" {
-        let latest = sessions.iter().max_by_key(|session| session.started_ms);
+        let latest = sessions
+            .iter()
+            .max_by_key(|session| (session.is_cli_listed(), session.started_ms));
         return latest.ok_or(SelectError::NoSessions);
     }
     let by_id = sessions

@@ -160,6 +160,7 @@ impl Intake<'_> {
             snapshot.sequence = vault.next_sequence()?;
             vault.write_snapshot(&snapshot)?;
             fold(vault, last.as_ref(), &snapshot);
+            vault.remember_gone(&self.folder, last.as_ref(), &snapshot)?;
         }
         let facts = self.known.files.iter();
         let facts = facts.map(|(name, known)| (name.clone(), known.facts.clone()));

@@ -19,6 +19,12 @@ pub(super) struct Cache {
     pub(super) files: BTreeMap<String, Known>,
 }
 
+/// The part of a cache that says which snapshot was the last.
+#[derive(Debug, Default, Deserialize)]
+struct CacheHead {
+    snapshot: Option<String>,
+}
+
 /// What a file held when it looked like that.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Known {
@@ -65,7 +71,7 @@ impl Vault {
         self.write_cache(folder, &cache)
     }
 
-    fn cache_path(&self, folder: &Path) -> PathBuf {
+    pub(super) fn cache_path(&self, folder: &Path) -> PathBuf {
         let name = sha256(folder.to_string_lossy().as_bytes());
         self.caches().join(format!("{}.json", &name[..16]))
     }
@@ -74,6 +80,12 @@ impl Vault {
     pub(super) fn cache(&self, folder: &Path) -> Cache {
         let bytes = fs::read(self.cache_path(folder)).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// The last snapshot of a directory of sessions. What is known of its files is not read.
+    pub(super) fn last_snapshot(&self, folder: &Path) -> Option<String> {
+        let bytes = fs::read(self.cache_path(folder)).unwrap_or_default();
+        serde_json::from_slice::<CacheHead>(&bytes).ok()?.snapshot
     }
 
     pub(super) fn write_cache(&self, folder: &Path, cache: &Cache) -> Result<(), VaultError> {

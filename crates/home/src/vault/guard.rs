@@ -11,12 +11,13 @@
 //!   deletes the file, which has no content now.
 //!
 //! So before a run a session that is to be resumed gets a name of an earlier minute, and stubs that endanger others go into the
-//! vault; after it, what is missing is put back. What somebody deleted on purpose meanwhile (`--delete-session`) looks exactly like what the CLI
+//! vault; while it lasts, files that are written to are held ([`Holding`]); after it, what is missing is put back. What somebody deleted on purpose meanwhile (`--delete-session`) looks exactly like what the CLI
 //! lost, so it is put back too: deleting twice costs less than losing once.
 
 mod aside;
 mod hidden;
 pub(super) mod lock;
+mod lost;
 mod merge;
 mod repair;
 mod resumed;
@@ -25,13 +26,14 @@ pub(super) mod sweep;
 
 pub use settings::Retention;
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::Serialize;
 
 use super::error::At as _;
+use super::held::{Held, Holding};
 use super::open::Open;
 use super::{AddRequest, Added, Entry, Facts, Flaw, Vault, VaultError, names, session_files, stat};
 
@@ -109,6 +111,8 @@ pub struct Guard {
     pub flaws: Vec<Flaw>,
     /// What others find if this process is killed.
     open: Option<Open>,
+    /// Locked as long as the run lasts, one for each directory.
+    runs: Vec<File>,
 }
 
 /// One directory of sessions.
@@ -185,18 +189,37 @@ impl Guard {
         Self::begin(vault, request, true)
     }
 
-    /// Puts back what runs have lost that were killed, for who wants to choose a session before the next one begins.
-    pub fn finish_killed(vault: &Vault, now: SystemTime) -> Vec<Action> {
-        resumed::finish_abandoned(vault, now)
+    /// Puts back what runs have lost that were killed, for who wants to choose a session before the next one begins. `chats` are
+    /// the directories of the project.
+    pub fn finish_killed(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> Vec<Action> {
+        let mut actions = resumed::finish_abandoned(vault, now);
+        actions.extend(resumed::finish_held(vault, chats, now));
+        actions
+    }
+
+    /// What keeps the session files of each directory alive while the run lasts.
+    pub fn holdings(&self) -> Vec<Holding> {
+        let chats = self.places.iter().map(|place| &place.chats);
+        chats.map(|chats| self.holding(chats)).collect()
+    }
+
+    fn holding(&self, chats: &Path) -> Holding {
+        Holding {
+            held: Held::of(chats),
+            vault: self.vault.clone(),
+            since: self.request.now,
+            retention: self.request.retention,
+        }
     }
 
     fn begin(vault: &Vault, request: GuardRequest, any: bool) -> Result<Self, VaultError> {
         let mut guard = Self {
             vault: vault.clone(),
             places: Vec::new(),
-            actions: resumed::finish_abandoned(vault, request.now),
+            actions: Self::finish_killed(vault, &request.chats, request.now),
             flaws: Vec::new(),
             open: None,
+            runs: Vec::new(),
             request,
         };
         // Where there is nothing to keep no vault is made.
@@ -205,6 +228,7 @@ impl Guard {
         let (_lock, warning) = held.unzip();
         guard.actions.extend(warning.flatten());
         for chats in guard.request.chats.clone() {
+            guard.runs.push(vault.join_runs(&chats)?);
             let (project, now) = (project_of(&chats).to_owned(), guard.request.now);
             if let Err(error) = aside::finish(&chats, now) {
                 guard.actions.push(failed(None, &chats, &error));
@@ -220,6 +244,7 @@ impl Guard {
             } = settled?;
             guard.flaws.extend(flaws);
             guard.move_earlier(&mut before, any)?;
+            guard.hold(&chats, &before);
             guard.places.push(Place {
                 chats,
                 project,
@@ -231,6 +256,17 @@ impl Guard {
             guard.open = vault.open_guard(&guard.record())?;
         }
         Ok(guard)
+    }
+
+    /// The session that is resumed is written to for certain.
+    fn hold(&mut self, chats: &Path, files: &[Seen]) {
+        let id = self.request.resume.as_deref();
+        let is_resumed = |file: &&Seen| id.is_some_and(|id| file.is_of(id));
+        let resumed = files.iter().filter(is_resumed);
+        let resumed: Vec<_> = resumed.map(|file| file.path.clone()).collect();
+        if let Err(error) = Held::of(chats).hold_recent(&resumed, self.request.now) {
+            self.actions.push(not_held(chats, &error));
+        }
     }
 
     /// A file whose name the CLI would choose again is the one that it would destroy.
@@ -245,6 +281,7 @@ impl Guard {
             let folder = file.path.parent().unwrap_or(Path::new("."));
             let free = names::free(folder, &name, None, now);
             rename_new(&file.path, &free)?;
+            Held::of(folder).renamed(&file.path, &free);
             let sentence = format!(
                 "`{name}` is now `{}`: the CLI destroys a session that it loads in the minute it was made.",
                 free.file_name().unwrap_or_default().display()
@@ -263,6 +300,7 @@ impl Guard {
     /// Puts back what is missing now, and says what was done. What stands there now is in the vault before anything is changed.
     pub fn after(mut self, now: SystemTime) -> Result<Repair, VaultError> {
         self.vault.make()?;
+        self.runs.clear();
         let (_lock, warning) = lock::repairs(&self.vault)?;
         let mut repair = Repair::default();
         repair.actions.extend(warning);
@@ -272,6 +310,11 @@ impl Guard {
             if let Err(error) = repair::place(&self, place, now, &mut repair) {
                 repair.actions.push(failed(None, &place.chats, &error));
                 errors.push(error);
+                continue;
+            }
+            // Other runs may still need what is held: the last one lets it go.
+            if let Some(_only) = self.vault.only_run(&place.chats) {
+                repair.actions.extend(repair::release(&self, place));
             }
         }
         // Only now: who fails, or is killed, leaves the rest to the next.
@@ -284,6 +327,18 @@ impl Guard {
             Some(error) if errors.len() + 1 == self.places.len() => Err(error),
             _ => Ok(repair),
         }
+    }
+}
+
+fn not_held(chats: &Path, error: &std::io::Error) -> Action {
+    Action {
+        did: Did::Warned,
+        session_id: None,
+        path: chats.to_owned(),
+        sentence: format!(
+            "`{}` has no hard links ({error}): what is appended to a session during a run is lost if another start of the CLI deletes its file.",
+            chats.display()
+        ),
     }
 }
 
@@ -307,7 +362,7 @@ fn with_cause(error: &VaultError) -> String {
 }
 
 /// The directory that `chats` lies in; older versions have none.
-pub(super) fn project_of(chats: &Path) -> &Path {
+pub(crate) fn project_of(chats: &Path) -> &Path {
     match chats.parent() {
         Some(parent) if chats.ends_with("chats") => parent,
         _ => chats,

@@ -2,8 +2,9 @@
 //!
 //! The CLI's own reading believes every record. The other one does not believe those that destroy: a checkpoint without any
 //! content is merged instead of taking the place of everything, a rewind to an unknown id is ignored, and a record that was
-//! appended to a torn line is read. What a checkpoint *with* content leaves out was left out on purpose (compression), but only if
-//! its writer knew of it: what had been hidden before stays.
+//! appended to a torn line is read. What a checkpoint *with* content leaves out was left out on purpose, but only if its writer knew
+//! of it. Compression leaves out the beginning, a turn that is rolled back the end. What is left out between messages that stay was
+//! written by another process at the same time, and what had been hidden before is unknown to the writer, too: both stay.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -40,6 +41,10 @@ pub enum Cause {
     TornLine,
     /// A checkpoint with content, compression mostly, left messages out.
     Compressed,
+    /// Two processes wrote to the session at once, and a checkpoint of one left out what the other had written.
+    Interleaved,
+    /// A turn was cancelled or failed, and was rolled back.
+    RolledBack,
     /// Somebody rewound the conversation.
     Rewound,
     /// Nothing that can be read says which session it is, and the CLI passes over the file.
@@ -286,22 +291,19 @@ impl<'a> Replay<'a> {
         if !is_read {
             return self.kept.weave(messages);
         }
-        let left_out = |it: &&Message<'a>| !stays.contains(it.key);
-        if self
-            .shown
-            .iter()
-            .filter(left_out)
-            .any(Message::is_resumable)
-        {
-            self.cause(if has_content {
-                Cause::Compressed
-            } else {
-                Cause::Clobbered
-            });
+        let left_out = LeftOut::of(&self.shown, &stays);
+        for (part, cause) in [
+            (&left_out.beginning, Cause::Compressed),
+            (&left_out.between, Cause::Interleaved),
+            (&left_out.end, Cause::RolledBack),
+        ] {
+            if part.iter().any(Message::is_resumable) {
+                self.cause(if has_content { cause } else { Cause::Clobbered });
+            }
         }
         if has_content && self.depth == Depth::Hidden {
-            for message in self.shown.iter().filter(left_out) {
-                self.kept.remove(message.key);
+            for key in left_out.on_purpose() {
+                self.kept.remove(key);
             }
         }
         self.kept.weave(messages);
@@ -332,6 +334,41 @@ impl<'a> Replay<'a> {
         if !self.causes.contains(&cause) {
             self.causes.push(cause);
         }
+    }
+}
+
+/// The messages that a checkpoint leaves out, by where they stand among those that stay.
+#[derive(Default)]
+struct LeftOut<'a> {
+    beginning: Vec<Message<'a>>,
+    between: Vec<Message<'a>>,
+    end: Vec<Message<'a>>,
+}
+
+impl<'a> LeftOut<'a> {
+    fn of(shown: &Messages<'a>, stays: &HashSet<&str>) -> Self {
+        let mut left_out = Self::default();
+        // The context that every session begins with stays in every checkpoint, and says nothing.
+        let mut has_begun = false;
+        for message in shown.iter() {
+            if stays.contains(message.key) {
+                has_begun |= message.is_resumable();
+                left_out.between.append(&mut left_out.end);
+            } else if has_begun {
+                left_out.end.push(message.clone());
+            } else {
+                left_out.beginning.push(message.clone());
+            }
+        }
+        if !has_begun {
+            left_out.beginning.append(&mut left_out.between);
+        }
+        left_out
+    }
+
+    fn on_purpose(&self) -> impl Iterator<Item = &'a str> {
+        let messages = self.beginning.iter().chain(&self.end);
+        messages.map(|message| message.key)
     }
 }
 

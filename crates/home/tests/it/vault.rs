@@ -6,6 +6,7 @@ mod chats;
 mod crash;
 mod full_disk;
 mod guard;
+mod held;
 mod kept;
 mod live;
 mod many;

@@ -18,6 +18,8 @@ pub struct Ending {
     pub stderr: String,
     /// What else led to it, as evidence.
     pub remarks: Vec<String>,
+    /// What the caller could not do for the run, such as keeping earlier sessions safe.
+    pub warnings: Vec<String>,
     /// When that was, for a run that is live.
     pub at: Option<String>,
     /// How long the run took, if it was live.

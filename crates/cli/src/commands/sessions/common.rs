@@ -9,10 +9,11 @@ use lapidary::drive::detect::Environment;
 use lapidary::home::GeminiHome;
 use lapidary::home::Vars;
 use lapidary::home::sessions::{
-    Index, Listed, Listing, Project, SelectError, Selection, Store, select,
+    Index, Listed, Listing, OnlyInVault, Project, SelectError, Selection, Store, select,
 };
+use lapidary::home::vault::Vault;
 
-use super::super::directories;
+use super::super::{directories, job};
 use crate::failure::Failure;
 
 /// Which projects.
@@ -106,6 +107,15 @@ impl Place {
         let mut listing = Listing::with(&self.projects(scope)?, self.now, &mut index);
         listing.warnings.append(&mut index.warnings);
         Ok(listing)
+    }
+
+    /// The sessions of those projects of which only the vault has a copy. A vault that cannot be found has none.
+    pub(super) fn only_in_vault(&self, projects: &[Project]) -> OnlyInVault {
+        let vault = job::vault_in(&self.environment);
+        vault.map_or_else(
+            |_| OnlyInVault::default(),
+            |folder| OnlyInVault::of(&Vault::open(folder), projects),
+        )
     }
 
     /// The index of this home, if there is one and nobody minds.

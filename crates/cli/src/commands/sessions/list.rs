@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
 
-use lapidary::home::sessions::{HiddenFile, Listed, Listing, age};
+use lapidary::home::sessions::{HiddenFile, Listed, Listing, UnlistedPlace, age};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::session::{LIST_SCHEMA, SessionList};
@@ -27,6 +27,7 @@ Examples:
   lapidary sessions list --format json | jq -r '.sessions[].id'
 
 Nothing is hidden without a reason: --hidden shows what Gemini CLI would not list, and why. \
+Sessions that it does not list come last: `v` is in the vault only, `o` in the directory of an older version. \
 Inside a hook, the session that it runs in ($GEMINI_SESSION_ID) is marked with `*`.")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -49,6 +50,13 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         listing.mark_current(&current.to_string_lossy());
     }
     keep_newest(&mut listing, args.last);
+    if args.last.is_none() {
+        let projects = place.projects(&args.scope)?;
+        let kept = place.only_in_vault(&projects).without(&listing);
+        listing.sessions.extend(kept.listed(&projects, place.now));
+        // Those of a project stay together, the vault's last.
+        listing.sessions.sort_by_key(|session| session.project);
+    }
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => json(args, listing, out)?,
         Format::Text => text(args, &listing, &place, out)?,
@@ -122,7 +130,8 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
         ));
         complain("hint: `lapidary sessions recover --apply` puts such files into the vault");
     }
-    if listing.sessions.is_empty() {
+    tell_unlisted(listing);
+    if listing.sessions.is_empty() && listing.hidden.is_empty() {
         let where_else = if args.scope.all {
             ""
         } else {
@@ -132,16 +141,51 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
     }
     if !args.hidden && !listing.hidden.is_empty() {
         let count = listing.hidden.len();
+        let more = if listing.sessions.is_empty() {
+            ""
+        } else {
+            " more"
+        };
         let (files, they) = if count == 1 {
             ("file is", "it")
         } else {
             ("files are", "them")
         };
         out.note(&format!(
-            "{count} more {files} no session to resume; --hidden shows {they}, and why"
+            "{count}{more} {files} no session to resume; --hidden shows {they}, and why"
         ))?;
     }
     Ok(())
+}
+
+/// What Gemini CLI does not list, and what can be done about it.
+fn tell_unlisted(listing: &Listing) {
+    let count = |place: UnlistedPlace| {
+        let places = listing.sessions.iter();
+        places
+            .filter(|it| it.info.unlisted.as_ref() == Some(&place))
+            .count()
+    };
+    let sessions = |count: usize| match count {
+        1 => "1 session is".to_owned(),
+        _ => format!("{count} sessions are"),
+    };
+    let vault = count(UnlistedPlace::Vault);
+    if vault > 0 {
+        let sessions = sessions(vault);
+        complain(&format!(
+            "note: {sessions} in the vault only (marked `v`): the file is gone"
+        ));
+        complain("hint: `lapidary sessions recover ID --apply` brings one back");
+    }
+    let older = count(UnlistedPlace::OlderDirectory);
+    if older > 0 {
+        let sessions = sessions(older);
+        complain(&format!(
+            "note: {sessions} in the directory of an older version (marked `o`), which Gemini CLI does not list"
+        ));
+        complain("hint: `lapidary sessions resume` continues a copy");
+    }
 }
 
 /// The columns before the title: number, age, messages, id.
@@ -155,14 +199,19 @@ fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()>
         info.id.get(..8).unwrap_or(&info.id)
     };
     let age = age(session.updated_ms, place.now);
-    let mark = match &info.endangered_by {
-        Some(_) => '!',
-        None if info.is_current_session => '*',
-        None => ' ',
+    let mark = match (&info.endangered_by, &info.unlisted) {
+        (Some(_), _) => '!',
+        (None, Some(UnlistedPlace::Vault)) => 'v',
+        (None, Some(_)) => 'o',
+        (None, None) if info.is_current_session => '*',
+        (None, None) => ' ',
+    };
+    let number = match info.index {
+        0 => "-".to_owned(),
+        number => number.to_string(),
     };
     let start = format!(
-        "{:>4}{mark} {age:<15} {:>4}  {}  ",
-        info.index,
+        "{number:>4}{mark} {age:<15} {:>4}  {}  ",
         info.message_count,
         sanitize(id)
     );

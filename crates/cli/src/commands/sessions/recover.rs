@@ -2,21 +2,21 @@
 
 mod told;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use lapidary::home::sessions::Project;
 use lapidary::home::vault::recover::{self, Depth, Survey};
-use lapidary::home::vault::{Guard, Snapshot, Vault, VaultError};
+use lapidary::home::vault::{Guard, Vault, VaultError};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
+use lapidary::vocab::vault::VaultSession;
 
 use self::told::Told;
 use super::common::{Format, Place, Scope};
 use super::identify::{kept_ids, whole_id};
 use super::patience::Patience;
-use super::vault::{failed, opened};
+use super::vault::{failed, opened, vault_session};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
@@ -57,14 +57,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let chats = chats(args, &place)?;
     let mut told = Told::default();
     if args.apply {
-        let killed = Guard::finish_killed(&vault, place.now);
+        let killed = Guard::finish_killed(&vault, &chats, place.now);
         told.actions
             .extend(killed.into_iter().map(|it| it.sentence));
     }
     let survey = if let Some(what) = &args.what {
         one(what, args, &place, &vault, &chats)?
     } else {
-        told.only_in_vault = only_in_vault(args, &place, &vault)?;
+        told.only_in_vault = only_in_vault(args, &place)?;
         recover::survey(&chats, depth(args))
     };
     told.see(&survey);
@@ -139,28 +139,16 @@ fn unreadable(error: VaultError, path: &Path) -> Failure {
     Failure::bad_input(anyhow!("there is no `{}`", path.display()))
 }
 
-/// Sessions that could be listed once, and of which no file names the id now.
-fn only_in_vault(args: &Args, place: &Place, vault: &Vault) -> Result<Vec<String>, Failure> {
-    let history = vault.log().unwrap_or_default();
+/// Sessions that could be listed once, and of which no file that could be is left.
+fn only_in_vault(args: &Args, place: &Place) -> Result<Vec<VaultSession>, Failure> {
     let projects = place.projects(&args.scope)?;
-    let listing = place.listing(&args.scope)?;
-    let listed = listing.sessions.iter().map(|it| it.info.id.as_str());
-    let hidden = listing.hidden.iter();
-    let hidden = hidden.filter_map(|file| file.session_id.as_deref());
-    let mut known: HashSet<&str> = listed.chain(hidden).collect();
-    let directories: HashSet<&Path> = projects
-        .iter()
-        .flat_map(|project| &project.directories)
-        .map(PathBuf::as_path)
-        .collect();
-    let of_these = |it: &&Snapshot| directories.contains(Path::new(&it.project));
-    let snapshots = history.snapshots.iter().filter(of_these);
-    let entries = snapshots.flat_map(|it| &it.files).filter(|it| it.listed);
-    let ids = entries.filter_map(|entry| entry.session_id.as_deref());
-    Ok(ids
-        .filter(|id| known.insert(id))
-        .map(ToOwned::to_owned)
-        .collect())
+    let kept = place.only_in_vault(&projects);
+    if kept.is_empty() {
+        return Ok(Vec::new());
+    }
+    let kept = kept.without(&place.listing(&args.scope)?);
+    let kept = kept.listed(&projects, place.now);
+    Ok(kept.into_iter().map(|it| vault_session(it.info)).collect())
 }
 
 /// Each on its own: one that cannot be written is no reason to leave the others.

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use lapidary::drive::headless::Job;
-use lapidary::home::sessions::Selection;
+use lapidary::home::sessions::{Project, Selection};
 use lapidary::home::vault::{Guard, Vault};
 
 use super::super::run::{self, With};
@@ -43,14 +43,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 
 /// Names the session by its whole id: by the time the agent looks, numbers may have changed.
 fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
-    finish_killed(job);
     let scope = Scope {
         project: Some(job.config.working_dir_in(&job.environment.dir)),
         all: false,
         // What is about to be changed is read from the files.
         no_index: true,
     };
-    let listing = Place::open()?.listing(&scope)?;
+    let place = Place::open()?;
+    finish_killed(job, &place.projects(&scope)?);
+    let listing = place.listing(&scope)?;
     let found = selected(&listing, session, Selection::Strict);
     let found = found.map_err(|failure| match &job.vault {
         Some(vault) if Vault::open(vault).newest_of(session).is_ok() => failure.with_hint(format!(
@@ -63,9 +64,10 @@ fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
 }
 
 /// What a run has lost that was killed is back before anything is chosen: else `latest` would be another session, and a lost one none.
-fn finish_killed(job: &mut Job) {
+fn finish_killed(job: &mut Job, projects: &[Project]) {
     let Some(vault) = &job.vault else { return };
-    let done = Guard::finish_killed(&Vault::open(vault), SystemTime::now());
+    let chats: Vec<_> = projects.iter().flat_map(Project::chats).collect();
+    let done = Guard::finish_killed(&Vault::open(vault), &chats, SystemTime::now());
     let told = done.into_iter().map(|action| action.sentence);
     job.notices.extend(told);
 }

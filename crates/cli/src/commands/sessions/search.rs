@@ -5,8 +5,8 @@ use std::time::{Instant, SystemTime};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::anyhow;
-use lapidary::home::sessions::age;
 use lapidary::home::sessions::search::{Filters, Found, Hit, Query, Role, Search};
+use lapidary::home::sessions::{Project, UnlistedPlace, age};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch};
@@ -106,7 +106,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let mut index = place.index(&args.scope);
     let is_indexed = index.is_open();
     let begun = Instant::now();
-    let found = search.with(&mut index, &projects, place.now);
+    let mut found = search.with(&mut index, &projects, place.now);
+    in_vault(&search, &args.scope, &projects, &place, &mut found)?;
     let was_slow = begun.elapsed().as_millis() > SLOW_MS;
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => json(found, out)?,
@@ -116,6 +117,26 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         out.note("`lapidary sessions index` makes searches like this one fast")?;
     }
     Ok(Exit::Success)
+}
+
+/// Adds what is in the vault only, after the others. Most vaults have no such session, and then nothing is read.
+fn in_vault(
+    search: &Search,
+    scope: &Scope,
+    projects: &[Project],
+    place: &Place,
+    found: &mut Found,
+) -> Result<(), Failure> {
+    let kept = place.only_in_vault(projects);
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let kept = kept.without(&place.listing(scope)?);
+    let more = kept.search(search, projects, place.now);
+    let room = search.limit.saturating_sub(found.hits.len());
+    found.hits.extend(more.hits.into_iter().take(room));
+    found.total += more.total;
+    Ok(())
 }
 
 fn search(args: &Args, now: SystemTime) -> Result<Search, Failure> {
@@ -165,6 +186,7 @@ fn published(hit: Hit) -> SearchHit {
         message_count: info.message_count,
         project: info.project,
         project_id: info.project_id,
+        unlisted: info.unlisted,
         is_in_title: hit.in_title,
         matching_texts: hit.matching_texts,
         match_snippets: hit.snippets,
@@ -204,7 +226,11 @@ fn heading(args: &Args, hit: &Hit, place: &Place, out: &mut Printer) -> io::Resu
     let age = age(hit.session.updated_ms, place.now);
     let width = usize::from(terminal::size().width);
     let room = if out.is_terminal { width } else { 160 };
-    let start = format!("{}  {age}  ", sanitize(&info.id));
+    let mark = match &info.unlisted {
+        Some(UnlistedPlace::Vault) => "(in the vault only)  ",
+        _ => "",
+    };
+    let start = format!("{}  {age}  {mark}", sanitize(&info.id));
     let left = room.saturating_sub(start.chars().count()).max(20);
     let title = sanitize(&info.display_name).replace('\n', " ");
     let bold = Style::new().bold();

@@ -1,15 +1,17 @@
 //! `sessions show`: one session, in any view.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use lapidary::home::sessions::Selection;
+use lapidary::home::sessions::{Listed, Listing, Selection};
 
 use super::super::sink::Format;
 use super::super::translate;
 use super::common::{Place, Scope, not_found, selected};
+use super::identify::beginning_with;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::Printer;
+use crate::printer::{Printer, complain};
 
 /// Show a session
 #[derive(Debug, clap::Args)]
@@ -45,14 +47,48 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     if let Some(named) = args.session.as_deref().filter(|named| is_path(named)) {
         return view(Path::new(named), out);
     }
-    let listing = Place::open()?.listing(&args.scope)?;
+    let place = Place::open()?;
+    let listing = place.listing(&args.scope)?;
     let session = match &args.session {
-        Some(identifier) => selected(&listing, identifier, Selection::Generous)?,
+        Some(identifier) => match selected(&listing, identifier, Selection::Generous) {
+            Ok(session) => session,
+            Err(failure) => match in_vault(identifier, &args.scope, &place, &listing)? {
+                Some(kept) => {
+                    let id = &kept.info.id;
+                    complain(&format!(
+                        "note: the session is in the vault only; `lapidary sessions recover {id} --apply` brings it back"
+                    ));
+                    return view(&kept.path, out);
+                }
+                None => return Err(failure),
+            },
+        },
         None => listing
             .most_recent()
             .ok_or_else(|| not_found(lapidary::home::sessions::SelectError::NoSessions))?,
     };
     view(&session.path, out)
+}
+
+/// A session of which only the vault has a copy, by its id or the only one that begins so.
+fn in_vault(
+    named: &str,
+    scope: &Scope,
+    place: &Place,
+    listing: &Listing,
+) -> Result<Option<Listed>, Failure> {
+    let projects = place.projects(scope)?;
+    let kept = place.only_in_vault(&projects).without(listing);
+    let mut kept = kept.listed(&projects, place.now);
+    let ids: Vec<String> = kept.iter().map(|it| it.info.id.clone()).collect();
+    let ids: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+    let found = if ids.contains(named) {
+        vec![named]
+    } else {
+        beginning_with(named, &ids)?
+    };
+    kept.retain(|it| found.contains(&it.info.id.as_str()));
+    Ok(kept.pop())
 }
 
 /// What cannot be an id: it has a slash in it, or the ending of a session's file.

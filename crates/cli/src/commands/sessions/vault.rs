@@ -6,8 +6,9 @@ mod prune;
 mod restore;
 mod verify;
 
+use lapidary::home::sessions::SessionInfo;
 use lapidary::home::vault::{Entry, Snapshot, Vault, VaultError};
-use lapidary::vocab::vault::{VAULT_SCHEMA, VaultFile, VaultReport, VaultSnapshot};
+use lapidary::vocab::vault::{VAULT_SCHEMA, VaultFile, VaultReport, VaultSession, VaultSnapshot};
 
 use super::super::job;
 use super::common::Place;
@@ -80,10 +81,21 @@ fn report(vault: &Vault, verb: &str) -> VaultReport {
         verb: verb.to_owned(),
         applied: true,
         snapshots: Vec::new(),
+        only_in_vault: Vec::new(),
         restored: Vec::new(),
         soundness: None,
         pruned: None,
         warnings: Vec::new(),
+    }
+}
+
+/// A session that is in the vault only, for programs.
+pub(super) fn vault_session(info: SessionInfo) -> VaultSession {
+    VaultSession {
+        session_id: info.id,
+        display_name: info.display_name,
+        last_updated: info.last_updated,
+        project_id: info.project_id,
     }
 }
 

@@ -1,6 +1,8 @@
 //! The three ways in which Gemini CLI 0.61 loses a conversation that it continues: headless, over ACP, through another client. After each of them
 //! every message is still there, the CLI's next start deletes nothing, and it can continue the session again.
 
+pub(super) mod at_once;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -45,7 +47,7 @@ fn cli(real: &Real, args: &[&str]) -> (Option<i32>, String, String) {
 }
 
 /// Another of our commands in the same world.
-fn ours(real: &Real, args: &[&str]) -> Command {
+pub(super) fn ours(real: &Real, args: &[&str]) -> Command {
     let mut command = lapidary(args);
     command
         .current_dir(real.world.project())

@@ -68,11 +68,8 @@ init; user; say hello; success"#,
 fn what_is_lost_when_we_are_killed_the_next_run_puts_back() {
     let (home, path, text) = begun();
     let world = World::with_agent("");
-    let (chats, gone) = (chats(&home), world.path("gone"));
-    let gone = gone.display();
-    world.agent(&format!(
-        "rm -f '{chats}'/*aaaaaaaa*; : > '{gone}'; sleep 60"
-    ));
+    let destroys = destroys(&path, &world);
+    world.agent(&destroys);
     let gemini = world.path("gemini").display().to_string();
     for args in [&["run", "go"][..], &["record", "--", &gemini, "-p", "x"]] {
         let mut killed = command(&world, &home, args);
@@ -82,15 +79,36 @@ fn what_is_lost_when_we_are_killed_the_next_run_puts_back() {
         killed.kill().unwrap();
         ended(killed);
         world.assert_nothing_is_left();
-        assert!(!path.exists());
+        assert_eq!(fs::read_to_string(&path).unwrap(), LATE);
         world.agent("init; user; say hello; success");
         let told = Told::by(command(&world, &home, &["run", "go"]));
-        assert!(told.stdout.contains("was gone and is back"), "{told:?}");
-        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        assert!(told.stdout.contains("which are back"), "{told:?}");
+        assert_is_whole(&path, &text);
         fs::remove_file(world.path("gone")).unwrap();
-        world.agent(&format!(
-            "rm -f '{chats}'/*aaaaaaaa*; : > '{gone}'; sleep 60"
-        ));
+        world.agent(&destroys);
+    }
+}
+
+/// What the CLI writes on after another start has deleted its file.
+const LATE: &str = r#"{"id":"late","timestamp":"2026-01-02T10:05:00.000Z","type":"user","content":[{"text":"late words"}]}
+"#;
+
+/// An agent that puts such a file in place of the session's, and does not end.
+fn destroys(path: &Path, world: &World) -> String {
+    let (path, gone) = (path.display(), world.path("gone"));
+    let late = LATE.trim();
+    format!(
+        "echo '{late}' > '{path}.new'; mv -f '{path}.new' '{path}'; : > '{}'; sleep 60",
+        gone.display()
+    )
+}
+
+/// Every message is there, and what came late.
+fn assert_is_whole(path: &Path, text: &str) {
+    let now = fs::read_to_string(path).unwrap();
+    let messages = text.lines().filter(|line| line.contains("\"type\""));
+    for line in messages.chain([LATE.trim()]) {
+        assert!(now.contains(line), "`{line}` is lost: {now}");
     }
 }
 
@@ -99,24 +117,20 @@ fn what_is_lost_when_we_are_killed_the_next_run_puts_back() {
 fn what_is_lost_when_we_are_killed_can_be_continued_at_once() {
     let (home, path, text) = begun();
     let world = World::with_agent("");
-    let (chats, gone) = (chats(&home), world.path("gone"));
-    let gone = gone.display();
-    world.agent(&format!(
-        "rm -f '{chats}'/*aaaaaaaa*; : > '{gone}'; sleep 60"
-    ));
+    world.agent(&destroys(&path, &world));
     let mut killed = command(&world, &home, &["run", "go"]);
     killed.stdin(Stdio::null()).stdout(Stdio::null());
     let mut killed = killed.stderr(Stdio::null()).spawn().unwrap();
     world.wait_for("gone");
     killed.kill().unwrap();
     ended(killed);
-    assert!(!path.exists());
+    assert_eq!(fs::read_to_string(&path).unwrap(), LATE);
     world.agent("init; user; say hello; success");
     let resume = ["sessions", "resume", "latest", "go"];
     let told = Told::by(command(&world, &home, &resume));
     assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
-    assert!(told.stdout.contains("was gone and is back"), "{told:?}");
-    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    assert!(told.stdout.contains("which are back"), "{told:?}");
+    assert_is_whole(&path, &text);
     // One that is in the vault only is not guessed back, but found.
     let removed = command(&world, &home, &["sessions", "delete", ONE, "--yes"]);
     assert!(ended(spawned(removed)).status.success());

@@ -147,11 +147,15 @@ fn a_session_that_is_only_in_the_vault_comes_from_there() {
     fs::remove_file(&file).unwrap();
     let ran = sessions(&home, &["recover", "--format", "text"]);
     assert_eq!(
-        ran.stderr,
-        format!(
-            "note: 1 session is in the vault only, deleted or lost: {ONE}; `lapidary sessions recover ID` shows one\n"
-        )
+        ran.stdout,
+        format!("nothing is hidden in 0 files\nsession {ONE}\n  in the vault only: first\n")
     );
+    assert!(
+        ran.stderr
+            .contains("`lapidary sessions recover ID --apply`")
+    );
+    let found = report(&home, &[]);
+    assert_eq!(found["onlyInVault"][0]["sessionId"], ONE);
     let planned = report(&home, &["aaaaaaaa"]);
     assert_eq!(
         (
@@ -160,9 +164,10 @@ fn a_session_that_is_only_in_the_vault_comes_from_there() {
         ),
         (&true.into(), &0.into())
     );
-    assert!(listed(&home).is_empty());
     report(&home, &["aaaaaaaa", "--apply"]);
     assert_eq!(listed(&home), [ONE]);
+    let found = report(&home, &[]);
+    assert_eq!(found["onlyInVault"], Value::Null);
 }
 
 #[test]

@@ -4,11 +4,11 @@ use std::fs;
 use std::process::Command;
 
 use lapidary_testkit::recorded::{self, Recorded};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::run::world::{Told, World};
 
-use crate::support::program;
+use crate::support::{output, program};
 
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const START: &str = "2026-01-02T10:00:00.000Z";
@@ -104,6 +104,14 @@ fn so_does_a_vault_that_is_a_file() {
     assert_refused(&told, "state/vault", &world);
     let told = Told::by(command(&world, &home, &["run", "go"]));
     assert_goes_on(&told, "state/vault");
+    let result = command(&world, &home, &["run", "--format", "result", "go"]);
+    let result = output(result, b"");
+    let result: Value = serde_json::from_slice(&result.stdout).unwrap();
+    let warning = result["warnings"][0].as_str().unwrap();
+    assert!(
+        warning.contains("earlier sessions are not kept safe"),
+        "{warning}"
+    );
     let open = ["sessions", "resume", ONE, "--no-vault", "go"];
     let told = Told::by(command(&world, &home, &open));
     assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");

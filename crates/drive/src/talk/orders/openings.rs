@@ -80,6 +80,9 @@ impl Hands {
             Which::Loaded(_) => needs(offered.load, "session/load")?,
             Which::Resumed(_) => needs(offered.resume, "session/resume")?,
         }
+        if let Which::Loaded(id) | Which::Resumed(id) = which {
+            self.stage.claim(id)?;
+        }
         let setting = self.setting(cwd)?;
         let opened = match self.request(which, &setting).await {
             Err(RequestError::Refused(refusal)) if refusal.code == Refusal::LOG_IN => {

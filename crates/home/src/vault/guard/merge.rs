@@ -9,7 +9,7 @@ use crate::vault::blobs::{sync_folder, temporary};
 use crate::vault::error::At as _;
 use crate::vault::replay::{Depth, Replay};
 
-/// Two states of a session, one after the other.
+/// States of a session, one after the other.
 pub(super) struct Merge<'a> {
     /// What the CLI shows now, and what should be there.
     pub(super) replay: Replay<'a>,
@@ -20,18 +20,20 @@ pub(super) struct Merge<'a> {
 }
 
 impl<'a> Merge<'a> {
-    /// Only what happened since counts: what was hidden before is not the run's doing.
-    pub(super) fn of(before: &'a [u8], after: &'a [u8]) -> Self {
-        let mut replay = Replay::of(before, Depth::Hidden);
-        replay.kept = replay.shown.clone();
-        if after.starts_with(before) {
-            // A last line without its end is read again, with what was appended to it.
-            let line = before.iter().rposition(|&byte| byte == b'\n');
-            let from = line.map_or(0, |at| at + 1);
-            replay.read(&after[from..]);
-        } else {
-            replay.forget_shown();
-            replay.read(after);
+    /// The content before the run, then those of files that were deleted or replaced meanwhile, then that of the file that is there.
+    pub(super) fn of(before: Option<&'a [u8]>, lost: &'a [Vec<u8>], after: &'a [u8]) -> Self {
+        let mut replay = Replay::new(Depth::Hidden);
+        let mut read: &[u8] = &[];
+        if let Some(before) = before {
+            replay.read(before);
+            // What was hidden before is not the run's doing.
+            replay.kept = replay.shown.clone();
+            read = before;
+        }
+        let lost = lost.iter().map(Vec::as_slice);
+        for content in lost.chain([after]) {
+            read_on(&mut replay, read, content);
+            read = content;
         }
         let (mut missing, mut poorer) = (0, 0);
         for kept in replay.kept.iter() {
@@ -50,6 +52,19 @@ impl<'a> Merge<'a> {
 
     pub(super) fn is_needed(&self) -> bool {
         self.missing + self.poorer > 0
+    }
+}
+
+/// Reads a later content of a session: what was appended, or all of it, if it begins otherwise.
+fn read_on<'a>(replay: &mut Replay<'a>, before: &'a [u8], after: &'a [u8]) {
+    if after.starts_with(before) {
+        // A last line without its end is read again, with what was appended to it.
+        let line = before.iter().rposition(|&byte| byte == b'\n');
+        let from = line.map_or(0, |at| at + 1);
+        replay.read(&after[from..]);
+    } else {
+        replay.forget_shown();
+        replay.read(after);
     }
 }
 

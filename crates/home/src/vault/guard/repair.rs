@@ -7,16 +7,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::hidden::Hidden;
+use super::lost::{self, Lost};
 use super::merge::{Merge, replace};
 use super::sweep::Danger;
 use super::{
     Action, Did, Guard, Place, Repair, Retention, Seen, aside, failed, look, seen, settle, winner,
 };
 use crate::vault::error::At as _;
+use crate::vault::held::{self, Held, HeldFile};
 use crate::vault::rebuild::{self, Header};
 use crate::vault::replay::{Depth, Replay, lossy};
 use crate::vault::restore::{self, How};
-use crate::vault::{Removed, VaultError, blobs, names, stat};
+use crate::vault::{Facts, Removed, VaultError, blobs, names, stat};
 
 /// How often a file is merged that changes meanwhile.
 const TRIES: usize = 5;
@@ -32,15 +34,20 @@ pub(super) fn place(
     repair: &mut Repair,
 ) -> Result<(), VaultError> {
     let (vault, chats) = (&guard.vault, &place.chats);
-    let (added, _) = look(vault, chats, &place.project, "after a run", now)?;
     let mut job = Job {
         guard,
         place,
         now,
-        after: seen(&added, &place.project, &place.chats),
+        after: Vec::new(),
+        lost: Vec::new(),
         actions: Vec::new(),
     };
+    job.link_back();
+    let (added, _) = look(vault, chats, &place.project, "after a run", now)?;
+    job.after = seen(&added, &place.project, &place.chats);
+    job.lost = lost::files(chats, &place.before, &job.after);
     job.sessions();
+    job.subagents();
     job.other_files();
     job.twins();
     // What was just written counts when it is decided which stubs endanger whom.
@@ -54,34 +61,135 @@ pub(super) fn place(
     Ok(())
 }
 
+/// Lets go what is held, once the files that are there have all of it. To be called while no run is under way.
+pub(super) fn release(guard: &Guard, place: &Place) -> Vec<Action> {
+    let mut actions = Vec::new();
+    let held = Held::of(&place.chats);
+    for file in held.files() {
+        if !file.is_gone || is_settled(guard, &file) {
+            file.forget();
+        } else {
+            let name = file.path.file_name().unwrap_or_default().display();
+            actions.push(Action {
+                did: Did::Warned,
+                session_id: None,
+                sentence: format!(
+                    "`{name}` was deleted or replaced during a run, and not all of it could be put back yet: it is held as `{}`.",
+                    file.link.display()
+                ),
+                path: file.path,
+            });
+        }
+    }
+    held.tidy();
+    actions
+}
+
+/// True if a deleted file need not come back, or all of it is there.
+fn is_settled(guard: &Guard, file: &HeldFile) -> bool {
+    let Ok(bytes) = file.read() else {
+        return false;
+    };
+    !held::has_content(&bytes)
+        || held::is_buried(&guard.vault, file, &bytes, guard.request.now)
+        || lost::is_in_place(file, &bytes)
+}
+
 struct Job<'a> {
     guard: &'a Guard,
     place: &'a Place,
     now: SystemTime,
     after: Vec<Seen>,
+    /// What was deleted or replaced during the run, in the order in which it was written.
+    lost: Vec<Lost>,
     actions: Vec<Action>,
 }
 
 impl Job<'_> {
-    /// Each session that was listed before.
+    /// Gives files that were deleted, and whose names are free, their names again.
+    fn link_back(&mut self) {
+        for file in Held::of(&self.place.chats).files() {
+            if !file.is_gone || file.path.symlink_metadata().is_ok() {
+                continue;
+            }
+            let (vault, since) = (&self.guard.vault, self.guard.request.now);
+            let bytes = file.read().unwrap_or_default();
+            let seen = Seen::unkept(file.path.clone(), &self.place.chats, Facts::of(&bytes));
+            let id = seen.facts.session_id.as_deref();
+            let is_expired = id.is_some_and(|id| self.is_expired(&seen, id));
+            if is_expired {
+                file.forget();
+            } else if held::is_missed(vault, &file, &bytes, since) {
+                match file.link_back().at("write", &file.path) {
+                    Ok(true) => self.act(Did::PutBack, &seen, file.path, "was gone and is back"),
+                    Ok(false) => {}
+                    Err(error) => self.note(&seen, Err(error)),
+                }
+            }
+        }
+    }
+
+    /// Each session that was listed before, or of which a file was deleted or replaced.
     fn sessions(&mut self) {
         let listed = self.place.before.iter().filter(|file| file.is_listed());
-        let ids: BTreeSet<String> = listed
-            .filter_map(|file| file.facts.session_id.clone())
-            .collect();
+        let listed = listed.filter_map(|file| file.facts.session_id.clone());
+        let lost = self.lost.iter().filter_map(|it| it.session_id.clone());
+        let ids: BTreeSet<String> = listed.chain(lost).collect();
         for id in ids {
-            let Some(old) = winner(&self.place.before, &id) else {
+            let old = winner(&self.place.before, &id);
+            let new = winner(&self.after, &id).or_else(|| self.cut(old, &id));
+            let new = new.cloned();
+            let is_lost = self.lost.iter().any(|it| it.is_of(&id));
+            let (file, done) = match (old, new) {
+                (Some(old), Some(new)) if !is_lost && is_unchanged(old, &new) => continue,
+                (old, Some(new)) => {
+                    let done = self.merge(old, &new, &id);
+                    (new, done)
+                }
+                (Some(old), None) => (old.clone(), self.gone(old, &id)),
+                // It was removed on purpose, or its name could not be given back, which was said.
+                (None, None) => continue,
+            };
+            self.note(&file, done);
+        }
+    }
+
+    /// A file that is still in its place but shows nothing is the session, cut down.
+    fn cut(&self, old: Option<&Seen>, id: &str) -> Option<&Seen> {
+        let lost = self.lost.iter().filter(|it| it.is_of(id));
+        let paths = old.map(|it| &it.path).into_iter();
+        let paths: Vec<_> = paths.chain(lost.map(|it| &it.path)).collect();
+        let is_left = |file: &&Seen| {
+            paths.contains(&&file.path) && (file.is_of(id) || file.facts.session_id.is_none())
+        };
+        self.after.iter().find(is_left)
+    }
+
+    /// A subagent's file that was deleted and then appended to gets its beginning back.
+    fn subagents(&mut self) {
+        let lost = std::mem::take(&mut self.lost);
+        let (main, below): (Vec<_>, Vec<_>) = lost.into_iter().partition(|it| it.is_main);
+        self.lost = main;
+        for lost in below {
+            let Some(new) = self.after.iter().find(|it| it.path == lost.path).cloned() else {
                 continue;
             };
-            let new = winner(&self.after, &id).cloned();
-            // A file that is still in its place but shows nothing is the session, cut down.
-            let cut = || self.after.iter().find(|it| is_what_is_left(it, old, &id));
-            let done = match new.or_else(|| cut().cloned()) {
-                Some(new) if new.is_listed() && new.entry.sha256 == old.entry.sha256 => Ok(()),
-                Some(new) => self.merge(old, &new, &id),
-                None => self.gone(old, &id),
-            };
-            self.note(old, done);
+            let done = fs::read(&new.path).at("read", &new.path).and_then(|late| {
+                let ours = Replay::of(&lost.bytes, Depth::Hidden);
+                let text = lossy(&late);
+                if held::has_all(&Replay::of(&text, Depth::Everything), &ours) {
+                    return Ok(false);
+                }
+                replace(&new.path, &late, &aside::joined(&lost.bytes, &late))
+            });
+            match done {
+                Ok(true) => {
+                    let why = "had lost its beginning, which is back";
+                    self.act(Did::BroughtOut, &new, new.path.clone(), why);
+                }
+                Ok(false) => {}
+                Err(error) => self.note(&new, Err(error)),
+            }
         }
     }
 
@@ -137,9 +245,12 @@ impl Job<'_> {
     }
 
     /// Writes what was there together with what is newer, if anything is missing.
-    fn merge(&mut self, old: &Seen, new: &Seen, id: &str) -> Result<(), VaultError> {
-        let before = self.guard.vault.read(&old.entry)?;
-        let before = lossy(&before);
+    fn merge(&mut self, old: Option<&Seen>, new: &Seen, id: &str) -> Result<(), VaultError> {
+        let before = old.map(|old| self.guard.vault.read(&old.entry));
+        let before = before.transpose()?;
+        let before = before.as_deref().map(lossy);
+        let lost = self.lost.iter().filter(|it| it.is_of(id));
+        let lost: Vec<Vec<u8>> = lost.map(|it| it.bytes.clone()).collect();
         for _ in 0..TRIES {
             let after = fs::read(&new.path).at("read", &new.path)?;
             if blobs::sha256(&after) != new.entry.sha256 {
@@ -148,13 +259,12 @@ impl Job<'_> {
                 look(&self.guard.vault, chats, project, "after a run", self.now)?;
             }
             let text = lossy(&after);
-            let merge = Merge::of(&before, &text);
+            let merge = Merge::of(before.as_deref(), &lost, &text);
             if new.is_listed() && !merge.is_needed() {
                 return Ok(());
             }
-            let count = merge.missing + merge.poorer;
             if let Some(path) = self.write(&merge.replay, new, id, &after)? {
-                self.act(Did::Merged, new, path, &lost(count));
+                self.act(Did::Merged, new, path, &put_back(&merge));
                 return Ok(());
             }
         }
@@ -198,7 +308,7 @@ impl Job<'_> {
                 // It came to life during the run, and may have been cut before.
                 Some(new) if file.is_main && !file.facts.listed && new.is_listed() => {
                     let id = new.facts.session_id.clone().unwrap_or_default();
-                    self.merge(file, &new, &id)
+                    self.merge(Some(file), &new, &id)
                 }
                 Some(new) => self.beheaded(file, &new),
                 None => self.other_gone(file),
@@ -379,17 +489,25 @@ impl Job<'_> {
     }
 }
 
-fn lost(count: usize) -> String {
-    match count {
-        0 => "could not be listed any more, and can".to_owned(),
-        1 => "had lost 1 message, which is back together with what is newer".to_owned(),
-        _ => format!("had lost {count} messages, which are back together with what is newer"),
+/// What a merge has put back.
+fn put_back(merge: &Merge<'_>) -> String {
+    let messages = |count: usize| match count {
+        1 => "1 message".to_owned(),
+        _ => format!("{count} messages"),
+    };
+    match (merge.missing, merge.poorer) {
+        (0, 0) => "could not be listed any more, and can".to_owned(),
+        (0, poorer) => format!("had lost fields of {}, which are back", messages(poorer)),
+        (missing, _) => {
+            let are = if missing == 1 { "is" } else { "are" };
+            let messages = messages(missing);
+            format!("had lost {messages}, which {are} back together with what is newer")
+        }
     }
 }
 
-/// True for the file that a session was in, if it says nothing else now.
-fn is_what_is_left(file: &Seen, old: &Seen, id: &str) -> bool {
-    file.path == old.path && (file.is_of(id) || file.facts.session_id.is_none())
+fn is_unchanged(old: &Seen, new: &Seen) -> bool {
+    new.is_listed() && new.entry.sha256 == old.entry.sha256
 }
 
 /// What was appended, where it was appended to half a line: its messages, each on a line of its own.

@@ -1,10 +1,11 @@
 //! What a guard leaves for others to finish, and what it finishes of others.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{Action, Did, Guard, GuardRequest, Place, Repair, Retention, Seen};
+use super::{Action, Did, Guard, GuardRequest, Place, Repair, Retention, Seen, failed, project_of};
+use crate::vault::held::Held;
 use crate::vault::open::{Record, RecordedPlace};
 use crate::vault::{Facts, Vault, VaultError, stat};
 
@@ -40,6 +41,7 @@ impl Guard {
             actions: Vec::new(),
             flaws: Vec::new(),
             open: None,
+            runs: Vec::new(),
         }
     }
 }
@@ -57,6 +59,46 @@ pub(super) fn finish_abandoned(vault: &Vault, now: SystemTime) -> Vec<Action> {
         }
     }
     actions
+}
+
+/// Puts back what is still held of runs that were killed, where no run is under way.
+pub(super) fn finish_held(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> Vec<Action> {
+    let mut actions = Vec::new();
+    // A project's own directory, where older versions have sessions, shares its held files with `chats`.
+    for chats in chats.iter().filter(|it| it.ends_with("chats")) {
+        if Held::of(chats).files().is_empty() || vault.only_run(chats).is_none() {
+            continue;
+        }
+        match held_only(vault, chats).after(now) {
+            Ok(Repair { actions: done, .. }) => actions.extend(done),
+            Err(error) => actions.push(failed(None, chats, &error)),
+        }
+    }
+    actions
+}
+
+/// A guard that knows of nothing but what is held.
+fn held_only(vault: &Vault, chats: &Path) -> Guard {
+    Guard {
+        vault: vault.clone(),
+        request: GuardRequest {
+            chats: vec![chats.to_owned()],
+            // What was removed on purpose at any time stays removed.
+            now: SystemTime::UNIX_EPOCH,
+            resume: None,
+            retention: None,
+        },
+        places: vec![Place {
+            chats: chats.to_owned(),
+            project: project_of(chats).to_owned(),
+            snapshot: String::new(),
+            before: Vec::new(),
+        }],
+        actions: Vec::new(),
+        flaws: Vec::new(),
+        open: None,
+        runs: Vec::new(),
+    }
 }
 
 fn unfinished(record: &Record, error: &VaultError) -> Action {

@@ -97,7 +97,7 @@ fn a_session_of_this_minute_is_moved_to_an_earlier_one_before_it_is_resumed() {
     fs::remove_file(chats.path(moved)).unwrap();
     let repair = guard.after(later(1)).unwrap();
     assert_eq!(dids(&repair.actions), [Did::PutBack, Did::SetAside]);
-    assert_eq!(chats.read(moved), session(ID, &["one"]));
+    assert_eq!(chats.read(moved), session(ID, &["one", "two"]));
 }
 
 /// What the CLI leaves of a session that is loaded over ACP in the minute in which it was made.

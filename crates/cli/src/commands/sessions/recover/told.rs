@@ -7,16 +7,15 @@ use anyhow::anyhow;
 use lapidary::home::vault::VaultError;
 use lapidary::home::vault::recover::{Cause, Plan, Recovered, Survey};
 use lapidary::render::plain::sanitize;
-use lapidary::vocab::vault::{FoundMessage, RECOVER_SCHEMA, RecoverReport, RecoveredSession};
+use lapidary::vocab::vault::{
+    FoundMessage, RECOVER_SCHEMA, RecoverReport, RecoveredSession, VaultSession,
+};
 
 use super::super::vault::counted;
 use crate::printer::{Printer, complain};
 
 /// How many messages of a session are shown to people.
 const SHOWN: usize = 6;
-
-/// How many sessions are named that are in the vault only.
-const NAMED: usize = 5;
 
 /// What was found, and what became of it.
 #[derive(Default)]
@@ -25,7 +24,7 @@ pub(super) struct Told {
     sessions: Vec<RecoveredSession>,
     dangers: Vec<String>,
     warnings: Vec<String>,
-    pub(super) only_in_vault: Vec<String>,
+    pub(super) only_in_vault: Vec<VaultSession>,
     pub(super) actions: Vec<String>,
     pub(super) failures: Vec<String>,
 }
@@ -63,7 +62,8 @@ impl Told {
             sessions: self.sessions.clone(),
             dangers: self.dangers.clone(),
             actions: self.actions.clone(),
-            warnings: warnings.cloned().chain(self.vault_only()).collect(),
+            only_in_vault: self.only_in_vault.clone(),
+            warnings: warnings.cloned().collect(),
         }
     }
 
@@ -98,9 +98,7 @@ impl Told {
         for failure in &self.failures {
             complain(&format!("error: {failure}"));
         }
-        if let Some(note) = self.vault_only() {
-            out.note(&note)?;
-        }
+        self.print_vault_only(out)?;
         let is_something = !self.sessions.is_empty() || !self.dangers.is_empty();
         if !applied && is_something {
             out.note(
@@ -111,21 +109,20 @@ impl Told {
     }
 
     /// Deleted or lost: the vault cannot tell.
-    fn vault_only(&self) -> Option<String> {
-        let count = self.only_in_vault.len();
-        let named = self.only_in_vault.iter().take(NAMED).cloned();
-        let mut named = named.collect::<Vec<_>>().join(", ");
-        if count > NAMED {
-            named.push_str(", ...");
+    fn print_vault_only(&self, out: &mut Printer) -> io::Result<()> {
+        for session in &self.only_in_vault {
+            let (id, title) = (&session.session_id, &session.display_name);
+            let title = sanitize(title).replace('\n', " ");
+            writeln!(
+                out,
+                "session {}\n  in the vault only: {title}",
+                sanitize(id)
+            )?;
         }
-        let sessions = match count {
-            0 => return None,
-            1 => "1 session is".to_owned(),
-            _ => format!("{count} sessions are"),
-        };
-        Some(format!(
-            "{sessions} in the vault only, deleted or lost: {named}; `lapidary sessions recover ID` shows one"
-        ))
+        if !self.only_in_vault.is_empty() {
+            out.note("`lapidary sessions recover ID --apply` brings back a session that is in the vault only")?;
+        }
+        Ok(())
     }
 }
 
@@ -165,6 +162,11 @@ fn word(cause: Cause) -> (&'static str, &'static str) {
         ),
         Cause::TornLine => ("torn_line", "a write was cut short"),
         Cause::Compressed => ("compressed", "it was compressed"),
+        Cause::Interleaved => ("interleaved", "two processes wrote to it at the same time"),
+        Cause::RolledBack => (
+            "rolled_back",
+            "a turn was cancelled or failed, and rolled back",
+        ),
         Cause::Rewound => ("rewound", "it was rewound"),
         Cause::NoHeader => ("no_header", "its first line, which names it, is gone"),
     }
@@ -176,6 +178,8 @@ fn sentence(cause: &str) -> &str {
         Cause::UnknownRewind,
         Cause::TornLine,
         Cause::Compressed,
+        Cause::Interleaved,
+        Cause::RolledBack,
         Cause::Rewound,
         Cause::NoHeader,
     ];

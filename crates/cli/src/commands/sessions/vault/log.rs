@@ -9,13 +9,14 @@ use lapidary::home::sessions::age;
 use lapidary::home::vault::{Entry, History, Snapshot};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
-use lapidary::vocab::vault::VaultReport;
+use lapidary::vocab::vault::{VaultReport, VaultSession};
 
 use super::super::common::{Format, Place, Scope};
 use super::super::identify::{kept_ids, whole_id};
+use super::super::list::shortened;
 use super::super::patience::Patience;
 use super::super::size;
-use super::{counted, failed, opened, report, snapshot};
+use super::{counted, failed, opened, report, snapshot, vault_session};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
@@ -53,19 +54,53 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Some(id) => keep_session(&mut history, id),
         None => keep_projects(&mut history, args, &place)?,
     }
+    let kept = match &id {
+        Some(_) => Vec::new(),
+        None => only_in_vault(args, &place)?,
+    };
     drop(patience);
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => {
             let found = VaultReport {
                 snapshots: history.snapshots.iter().map(snapshot).collect(),
+                only_in_vault: kept,
                 warnings: warnings(&history),
                 ..report(&vault, "log")
             };
             line::write(out, &found)?;
         }
-        Format::Text => text(&history, id.as_deref(), &place, out)?,
+        Format::Text => {
+            text(&history, id.as_deref(), &place, out)?;
+            text_of_kept(&kept, &place, out)?;
+        }
     }
     Ok(Exit::Success)
+}
+
+fn only_in_vault(args: &Args, place: &Place) -> Result<Vec<VaultSession>, Failure> {
+    let projects = place.projects(&args.scope)?;
+    let kept = place.only_in_vault(&projects);
+    let kept = kept.without(&place.listing(&args.scope)?);
+    let kept = kept.listed(&projects, place.now);
+    Ok(kept.into_iter().map(|it| vault_session(it.info)).collect())
+}
+
+fn text_of_kept(kept: &[VaultSession], place: &Place, out: &mut Printer) -> io::Result<()> {
+    if kept.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "in the vault only:")?;
+    for session in kept {
+        let title = sanitize(&session.display_name).replace('\n', " ");
+        writeln!(
+            out,
+            "  {}  {:<15} {}",
+            sanitize(&session.session_id),
+            ago(&session.last_updated, place),
+            shortened(&title, 100)
+        )?;
+    }
+    out.note("`lapidary sessions recover ID --apply` brings one back")
 }
 
 /// The vault is asked first: what is in it need not be anywhere else.

@@ -1,0 +1,361 @@
+//! Watching directories of sessions while a run lasts: each session file that is written to is held, and a conversation that
+//! another start of Gemini CLI deletes gets its name back at once.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use lapidary_home::vault::Holding;
+
+/// How often directories are looked at where the system does not tell, or that are not there yet.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A thread that watches until it is told to stop.
+#[derive(Debug)]
+pub(super) struct Watch {
+    stop: Stop,
+    thread: JoinHandle<Vec<PathBuf>>,
+}
+
+impl Watch {
+    /// Begins to watch. None if there is nothing to watch, or no thread for it.
+    pub(super) fn start(holdings: Vec<Holding>) -> Option<Self> {
+        if holdings.is_empty() {
+            return None;
+        }
+        let (stop, stopped) = stop()?;
+        let work = move || {
+            let mut watcher = Watcher::new(holdings);
+            while !stopped.is_set() {
+                watcher.step(&stopped);
+            }
+            watcher.look();
+            watcher.restored.into_iter().collect()
+        };
+        let thread = thread::Builder::new().name("sessions".to_owned());
+        let thread = thread.spawn(work).ok()?;
+        Some(Self { stop, thread })
+    }
+
+    /// Stops, and returns the files that were deleted meanwhile and got their names back.
+    pub(super) fn finish(self) -> Vec<PathBuf> {
+        drop(self.stop);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+struct Watcher {
+    holdings: Vec<Holding>,
+    restored: BTreeSet<PathBuf>,
+    #[cfg(target_os = "linux")]
+    events: Option<inotify::Events>,
+}
+
+impl Watcher {
+    fn new(holdings: Vec<Holding>) -> Self {
+        let mut watcher = Self {
+            holdings,
+            restored: BTreeSet::new(),
+            #[cfg(target_os = "linux")]
+            events: inotify::Events::new().ok(),
+        };
+        watcher.watch();
+        watcher.look();
+        watcher
+    }
+
+    /// Looks at everything: files that were made before they were watched, or of which nothing was told.
+    fn look(&mut self) {
+        let now = SystemTime::now();
+        for holding in &self.holdings {
+            // A file system without hard links was reported before the run.
+            let _ = holding.hold_recent(now);
+        }
+        self.restore();
+    }
+
+    fn restore(&mut self) {
+        for holding in &self.holdings {
+            self.restored.extend(holding.restore(SystemTime::now()));
+        }
+    }
+
+    /// Waits for something to happen, and sees to it.
+    #[cfg(target_os = "linux")]
+    fn step(&mut self, stopped: &Stopped) {
+        let is_complete = self.watch();
+        let timeout = (!is_complete).then_some(TICK);
+        let Some(events) = &mut self.events else {
+            stopped.wait(None, Some(TICK));
+            return self.look();
+        };
+        stopped.wait(Some(events), timeout);
+        let Ok(seen) = events.read() else {
+            self.events = None;
+            return;
+        };
+        if seen.is_incomplete {
+            self.look();
+        }
+        for path in &seen.changed {
+            self.hold(path);
+        }
+        if seen.is_deleted {
+            self.restore();
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn step(&mut self, stopped: &Stopped) {
+        stopped.wait(TICK);
+        self.look();
+    }
+
+    #[cfg(target_os = "linux")]
+    fn hold(&self, path: &Path) {
+        for holding in &self.holdings {
+            if path.starts_with(holding.chats()) {
+                let _ = holding.hold(path);
+            }
+        }
+    }
+
+    /// Watches directories that are not watched yet. False if one is not there.
+    #[cfg(target_os = "linux")]
+    fn watch(&mut self) -> bool {
+        let Some(events) = &mut self.events else {
+            return true;
+        };
+        let mut is_complete = true;
+        let mut new = Vec::new();
+        for holding in &self.holdings {
+            let chats = holding.chats();
+            if events.is_watched(chats) {
+                continue;
+            }
+            match events.watch(chats) {
+                Ok(()) => new.push(holding.clone()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => is_complete = false,
+                // The system allows only so many watches.
+                Err(_) => {
+                    self.events = None;
+                    return true;
+                }
+            }
+        }
+        for holding in new {
+            let _ = holding.hold_recent(SystemTime::now());
+        }
+        is_complete
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn watch(&mut self) {}
+}
+
+#[cfg(target_os = "linux")]
+use linux::{Stop, Stopped, stop};
+
+/// A pipe ends the thread: it waits for that and for events at once.
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io::{PipeReader, PipeWriter};
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    use super::{Arc, AtomicBool, Duration, Ordering, inotify};
+
+    /// Ends the thread when it is dropped.
+    #[derive(Debug)]
+    pub(super) struct Stop(
+        Arc<AtomicBool>,
+        #[expect(dead_code, reason = "closing it wakes the thread")] PipeWriter,
+    );
+
+    pub(super) struct Stopped(Arc<AtomicBool>, PipeReader);
+
+    pub(super) fn stop() -> Option<(Stop, Stopped)> {
+        let (reader, writer) = std::io::pipe().ok()?;
+        let flag = Arc::new(AtomicBool::new(false));
+        Some((Stop(Arc::clone(&flag), writer), Stopped(flag, reader)))
+    }
+
+    impl Drop for Stop {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    impl Stopped {
+        pub(super) fn is_set(&self) -> bool {
+            self.0.load(Ordering::SeqCst)
+        }
+
+        pub(super) fn wait(&self, events: Option<&inotify::Events>, timeout: Option<Duration>) {
+            let mut fds = vec![PollFd::new(&self.1, PollFlags::IN)];
+            if let Some(events) = events {
+                fds.push(PollFd::new(events.fd(), PollFlags::IN));
+            }
+            let timeout = timeout.and_then(|it| Timespec::try_from(it).ok());
+            let _ = poll(&mut fds, timeout.as_ref());
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+struct Stopped(Arc<AtomicBool>);
+
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+struct Stop(Arc<AtomicBool>);
+
+#[cfg(not(target_os = "linux"))]
+fn stop() -> Option<(Stop, Stopped)> {
+    let flag = Arc::new(AtomicBool::new(false));
+    Some((Stop(Arc::clone(&flag)), Stopped(flag)))
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Stopped {
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn wait(&self, timeout: Duration) {
+        thread::park_timeout(timeout);
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod inotify {
+    use std::collections::HashMap;
+    use std::ffi::OsStr;
+    use std::io;
+    use std::mem::MaybeUninit;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
+    use rustix::io::Errno;
+
+    use super::{Path, PathBuf};
+
+    /// Directories that are watched, and those of subagents below them.
+    pub(super) struct Events {
+        fd: OwnedFd,
+        watched: HashMap<i32, Watched>,
+    }
+
+    #[derive(Clone)]
+    struct Watched {
+        folder: PathBuf,
+        is_below: bool,
+    }
+
+    /// What has happened.
+    #[derive(Default)]
+    pub(super) struct Seen {
+        /// Files that were made, renamed or appended to.
+        pub(super) changed: Vec<PathBuf>,
+        pub(super) is_deleted: bool,
+        /// Events were dropped, or a directory was made and may have had files before it was watched.
+        pub(super) is_incomplete: bool,
+    }
+
+    impl Events {
+        pub(super) fn new() -> io::Result<Self> {
+            Ok(Self {
+                fd: init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?,
+                watched: HashMap::new(),
+            })
+        }
+
+        pub(super) fn fd(&self) -> &OwnedFd {
+            &self.fd
+        }
+
+        pub(super) fn is_watched(&self, folder: &Path) -> bool {
+            self.watched.values().any(|it| it.folder == folder)
+        }
+
+        /// Watches a directory of sessions and the directories in it.
+        pub(super) fn watch(&mut self, chats: &Path) -> io::Result<()> {
+            self.add(chats, false)?;
+            for entry in chats.read_dir()?.flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    let _ = self.add(&entry.path(), true);
+                }
+            }
+            Ok(())
+        }
+
+        fn add(&mut self, folder: &Path, is_below: bool) -> io::Result<()> {
+            let flags = WatchFlags::CREATE
+                | WatchFlags::MODIFY
+                | WatchFlags::MOVED_TO
+                | WatchFlags::DELETE
+                | WatchFlags::ONLYDIR;
+            let number = add_watch(&self.fd, folder, flags)?;
+            let folder = folder.to_owned();
+            self.watched.insert(number, Watched { folder, is_below });
+            Ok(())
+        }
+
+        /// Takes all events that have come.
+        pub(super) fn read(&mut self) -> io::Result<Seen> {
+            let mut seen = Seen::default();
+            let mut folders = Vec::new();
+            let mut ended = Vec::new();
+            let mut buffer = [MaybeUninit::uninit(); 8192];
+            let mut reader = Reader::new(&self.fd, &mut buffer);
+            loop {
+                let event = match reader.next() {
+                    Ok(event) => event,
+                    Err(Errno::AGAIN) => break,
+                    Err(Errno::INTR) => continue,
+                    Err(error) => return Err(error.into()),
+                };
+                let kind = event.events();
+                if kind.contains(ReadFlags::QUEUE_OVERFLOW) {
+                    seen.is_incomplete = true;
+                }
+                if kind.contains(ReadFlags::IGNORED) {
+                    ended.push(event.wd());
+                }
+                let (Some(watched), Some(name)) =
+                    (self.watched.get(&event.wd()), event.file_name())
+                else {
+                    continue;
+                };
+                let path = watched.folder.join(OsStr::from_bytes(name.to_bytes()));
+                if kind.contains(ReadFlags::ISDIR) {
+                    let is_new = kind.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
+                    folders.extend((is_new && !watched.is_below).then_some(path));
+                } else if kind.contains(ReadFlags::DELETE) {
+                    seen.is_deleted = true;
+                } else if seen.changed.last() != Some(&path) {
+                    seen.changed.push(path);
+                }
+            }
+            // A directory that was removed is watched again once it is there again.
+            for number in ended {
+                self.watched.remove(&number);
+            }
+            for folder in folders {
+                seen.is_incomplete |= self.add(&folder, true).is_ok();
+            }
+            Ok(seen)
+        }
+    }
+}

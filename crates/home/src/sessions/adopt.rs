@@ -1,0 +1,34 @@
+//! Sessions of an older version's directory, copied to where Gemini CLI looks for them.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use super::listing::{Listed, Listing};
+use super::projects::Project;
+
+/// Copies the file of a session, named by its whole id, into the directory that the CLI uses, and returns the copy. None if the
+/// CLI lists the session, or if there is no such session.
+pub fn adopt(projects: &[Project], id: &str, now: SystemTime) -> io::Result<Option<PathBuf>> {
+    if projects.iter().all(|project| project.directories.len() < 2) {
+        return Ok(None);
+    }
+    let listing = Listing::of(projects, now);
+    let is_meant = |it: &&Listed| it.info.id == id && !it.is_cli_listed();
+    let Some(session) = listing.sessions.iter().find(is_meant) else {
+        return Ok(None);
+    };
+    let chats = projects[session.project].directory.join("chats");
+    fs::create_dir_all(&chats)?;
+    let path = chats.join(&session.info.file_name);
+    let bytes = fs::read(&session.path)?;
+    let mut temp = tempfile::Builder::new()
+        .prefix(".tmp-")
+        .tempfile_in(&chats)?;
+    temp.write_all(&bytes)?;
+    temp.as_file().sync_all()?;
+    temp.persist_noclobber(&path)
+        .map_err(|refused| refused.error)?;
+    Ok(Some(path))
+}

@@ -1,0 +1,104 @@
+//! Sessions of which no file is left that could be resumed, and of which the vault has a copy.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use lapidary_vocab::session::UnlistedPlace;
+
+use super::candidates::Candidate;
+use super::listing::{FromFiles, Listed, Listing};
+use super::projects::Project;
+use super::search::{Found, Search};
+use crate::vault::{Entry, Vault, project_of};
+
+/// Such sessions of some projects, as files of the vault.
+#[derive(Debug, Default)]
+pub struct OnlyInVault {
+    ids: Vec<String>,
+    files: Vec<Candidate>,
+}
+
+impl OnlyInVault {
+    /// Those whose file is not where it was. Nothing is written.
+    pub fn of(vault: &Vault, projects: &[Project]) -> Self {
+        let mut found = Self::default();
+        for (place, project) in projects.iter().enumerate() {
+            let mut chats: Vec<_> = project.chats().collect();
+            let used = project.directory.join("chats");
+            if !chats.contains(&used) {
+                chats.push(used);
+            }
+            for chats in chats {
+                let folder = project_of(&chats).to_owned();
+                for (id, entry) in vault.sessions_of(&chats) {
+                    let is_there = folder.join(&entry.path).symlink_metadata().is_ok();
+                    let file = (!is_there)
+                        .then(|| candidate(vault, &entry, place))
+                        .flatten();
+                    if let Some(file) = file.filter(|_| !found.ids.contains(&id)) {
+                        found.ids.push(id);
+                        found.files.push(file);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The same without those that a list has, under another name.
+    #[must_use]
+    pub fn without(self, listing: &Listing) -> Self {
+        let is_listed = |id: &String| listing.sessions.iter().any(|it| it.info.id == *id);
+        let all = self.ids.into_iter().zip(self.files);
+        let (ids, files) = all.filter(|(id, _)| !is_listed(id)).unzip();
+        Self { ids, files }
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// What a list says about them, project by project, the oldest first. They have no numbers.
+    pub fn listed(&self, projects: &[Project], now: SystemTime) -> Vec<Listed> {
+        let mut listing = Listing::of_files(&self.files, projects, now, &mut FromFiles);
+        for session in &mut listing.sessions {
+            mark(session);
+        }
+        listing
+            .sessions
+            .sort_by_key(|it| (it.project, it.started_ms));
+        listing.sessions
+    }
+
+    /// Looks through them.
+    pub fn search(&self, search: &Search, projects: &[Project], now: SystemTime) -> Found {
+        let mut found = search.of_candidates(&self.files, projects, now);
+        for hit in &mut found.hits {
+            mark(&mut hit.session);
+        }
+        found
+    }
+}
+
+fn mark(session: &mut Listed) {
+    session.info.index = 0;
+    session.info.unlisted = Some(UnlistedPlace::Vault);
+    session.info.endangered_by = None;
+}
+
+/// None if its content is damaged or gone, or only part of another one.
+fn candidate(vault: &Vault, entry: &Entry, project: usize) -> Option<Candidate> {
+    let path = vault.content_path(entry)?;
+    let about = path.metadata().ok()?;
+    let name = Path::new(&entry.path).file_name()?.to_string_lossy();
+    Some(Candidate {
+        path,
+        file_name: name.into_owned(),
+        project,
+        size: entry.size,
+        modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        inode: 0,
+        refused: None,
+    })
+}
