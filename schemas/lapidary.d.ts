@@ -440,6 +440,8 @@ export interface PermissionDenial {
   toolUseId?: string;
   /** The arguments of the call; absent if they are unknown, or too long to be repeated. Upstream. */
   toolInput?: unknown;
+  /** The call's title for people: the file or command, where the agent names no tool and sends no arguments. Upstream. */
+  title?: string;
   /** The rule that denied it, named by where it stands. Derived. */
   rule?: string;
   /** Why, in the words that the agent was told. Derived, or the agent's own. */
@@ -795,6 +797,8 @@ export interface PermissionDecision extends EventBase {
   toolKind: ToolKind;
   /** The arguments, as in `permission_request`. Upstream or derived, as there. */
   toolInput: unknown;
+  /** The call's title for people, as in `permission_request`. Upstream. */
+  title?: string;
   /** The command line that was decided about, as in `permission_request`. Derived. */
   command?: string;
   /** What the agent showed of the call, as in `permission_request`. Upstream. */

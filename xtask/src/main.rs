@@ -9,6 +9,7 @@ mod bench;
 mod check;
 mod coverage;
 mod peers;
+mod redaction;
 mod schemas;
 mod soak;
 mod test;
@@ -43,6 +44,8 @@ enum Task {
     Bench(bench::Args),
     /// Run the tests and report which lines of each crate they reach
     Coverage(coverage::Args),
+    /// Measure `sessions export --redact` on generated secrets, beside detect-secrets; needs python3 and a package index
+    Redaction,
     /// Write the published JSON Schemas and TypeScript types to `schemas`
     Schemas,
     /// The report on what the tests reach
@@ -96,6 +99,7 @@ fn perform(task: &Task) -> Result<()> {
         Task::CoverageReport { folder, missing } => {
             coverage::print_report(&workspace()?, folder, missing)
         }
+        Task::Redaction => redaction::compare(&workspace()?),
         Task::Schemas => schemas::write(&workspace()?),
         Task::BenchRelease(args) => bench::bench_release(&workspace()?, args),
         Task::Measure { command } => bench::measure_one(command),

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use lapidary_home::sessions::Prices;
 use lapidary_normalize::OnDenied;
 
 use crate::agents::AcpAgent;
@@ -85,6 +86,8 @@ pub struct Config {
     pub on_denied: Option<OnDenied>,
     /// What the agent may do, rule by rule. `[[rule]]` in a file.
     pub rules: Rules,
+    /// What tokens cost, for a budget of an agent that reports no cost: `[prices."model"]` in the user's file.
+    pub prices: Option<Prices>,
     /// Agents of the user's own, under their names. A project's file has none: they decide which program is started.
     pub agents: BTreeMap<String, AcpAgent>,
 }
@@ -133,6 +136,10 @@ impl Config {
             budget_unknown: self.budget_unknown.or(lower.budget_unknown),
             on_denied: self.on_denied.or(lower.on_denied),
             rules: self.rules.before(lower.rules),
+            prices: match (self.prices, lower.prices) {
+                (Some(prices), Some(lower)) => Some(prices.over(lower)),
+                (prices, lower) => prices.or(lower),
+            },
             agents: lower.agents.into_iter().chain(self.agents).collect(),
         }
     }

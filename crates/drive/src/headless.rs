@@ -3,7 +3,6 @@
 mod agent_setup;
 mod hooked;
 mod problem;
-mod prompt_files;
 mod spoken;
 
 use std::ffi::OsString;
@@ -348,6 +347,7 @@ impl Job {
             grace: config.grace_or_default(),
             retries: config.retries.unwrap_or(0),
             budget: config.budget.unwrap_or_default(),
+            prices: config.prices.clone(),
             budget_unknown: config.budget_unknown.unwrap_or_default(),
             records,
             options,

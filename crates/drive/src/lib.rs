@@ -16,6 +16,7 @@ mod host;
 mod patience;
 pub mod policy;
 pub mod process;
+mod prompt_files;
 pub mod provider;
 pub mod record;
 pub mod recording;

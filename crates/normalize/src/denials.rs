@@ -1,11 +1,11 @@
 //! Calls that were denied, and what that makes of a run.
 //!
-//! Over ACP every denial is a `permission_decision`. Gemini CLI's stream never asks: where it cannot ask, it leaves tools out that would
+//! Over ACP a denial is a `permission_decision`, or a sentence of Gemini CLI where its own policy denies, as in plan mode. Gemini CLI's stream never asks: where it cannot ask, it leaves tools out that would
 //! need approval, and a call of one fails as `tool_not_registered`; what its own rules or hooks deny fails as `policy_violation`.
 
 use lapidary_json::Token;
 use lapidary_vocab::event::{
-    PermissionDecision, PermissionDenial, PermissionOutcome, RunEnd, ToolCallStatus,
+    PermissionDecision, PermissionDenial, PermissionOutcome, Provider, RunEnd, ToolCallStatus,
     ToolCompletion, ToolInvocation, ToolKind,
 };
 use lapidary_vocab::{Body, Cause, Event, Json, Text};
@@ -179,12 +179,16 @@ impl Denials {
         }
         let error = event.base.extensions.get("gemini.error").map(Json::token);
         let error_type = error.and_then(|error| error.get("type")?.string());
+        let is_gemini = event.base.provider == Provider::Gemini;
+        let output = done.output.as_ref().and_then(|it| it.token().string());
         let is_left_out = match error_type.as_deref() {
             Some("tool_not_registered") if is_of_wider_mode(&call.name.to_str()) => true,
             Some("policy_violation") => false,
+            None if is_gemini && output.as_deref().is_some_and(is_denial_by_policy) => false,
             _ => return,
         };
         let message = error.and_then(|error| error.get("message")?.string());
+        let message = message.or(output);
         let unattended = is_left_out && !self.is_planning;
         let reason = match (is_left_out, self.is_planning) {
             (true, true) => format!("Gemini CLI has no `{}` in plan mode", call.name),
@@ -198,6 +202,7 @@ impl Denials {
             tool_name: call.name,
             tool_use_id: Some(done.call_id.detached()),
             tool_input: Some(call.input),
+            title: None,
             rule: None,
             reason: Text::from(reason),
             unattended,
@@ -215,6 +220,7 @@ impl Denials {
             tool_name: decision.tool_name.detached(),
             tool_use_id: decision.tool_use_id.as_ref().map(Text::detached),
             tool_input: Some(decision.tool_input.detached()),
+            title: decision.title.as_ref().map(Text::detached),
             rule: decision.rule.as_ref().map(Text::detached),
             reason: decision
                 .reason
@@ -282,6 +288,15 @@ impl Denials {
     }
 }
 
+/// The sentences with which Gemini CLI (0.61) answers a call that its own policy denies. Over ACP they are all that it says.
+fn is_denial_by_policy(output: &str) -> bool {
+    let rest = output.strip_prefix("Tool execution ");
+    rest.is_some_and(|rest| {
+        rest.starts_with("denied by policy.")
+            || rest.starts_with("for \"") && rest.contains("\" denied by policy.")
+    })
+}
+
 /// Whether an agent has to ask before such a call.
 fn needs_permission(kind: &ToolKind) -> bool {
     matches!(
@@ -301,15 +316,21 @@ fn is_of_wider_mode(name: &str) -> bool {
     NEEDS_APPROVAL.contains(&name) || prefixes.any(|prefix| name.starts_with(prefix))
 }
 
-/// The tool, and the file or command that it was about.
+/// The tool, and the file or command that it was about: as its arguments say, else as its title does.
 fn named(denial: &PermissionDenial) -> String {
     let tool = denial.tool_name.to_str();
     let input = denial.tool_input.as_ref().map(Json::token);
-    let about = input.and_then(subject);
-    match about {
+    let titled = || titled(&tool, &denial.title.as_ref()?.to_str());
+    match input.and_then(subject).or_else(titled) {
         Some(about) => format!("`{} {}`", shortened(&tool), one_line(&about)),
         None => format!("`{}`", shortened(&tool)),
     }
+}
+
+/// What a title says beside the name of the tool: `edit a.txt` of an `edit` says `a.txt`.
+fn titled(tool: &str, title: &str) -> Option<String> {
+    let rest = title.strip_prefix(tool).unwrap_or(title).trim();
+    (!rest.is_empty()).then(|| rest.to_owned())
 }
 
 /// What a call is about, in one word or line of its arguments.

@@ -38,7 +38,7 @@ pub mod unified_diff;
 pub mod views;
 
 pub use denials::Denials;
-pub use options::{Deltas, OnDenied, Options};
+pub use options::{Deltas, OnDenied, Options, RecordOrder};
 pub use verdict::{
     AgentSetup, Departure, Ending, Reported, Stall, StderrOrder, Stopped, TurnLimit, Verdict,
 };

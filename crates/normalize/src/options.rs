@@ -20,6 +20,8 @@ pub struct Options {
     pub is_planning: bool,
     /// Where the agent works, for agents that do not say so.
     pub directory: Option<Arc<str>>,
+    /// In which order the text and the tool calls of one record of a session file come.
+    pub record_order: RecordOrder,
 }
 
 impl Options {
@@ -33,8 +35,20 @@ impl Options {
             on_denied: OnDenied::Auto,
             is_planning: false,
             directory: None,
+            record_order: RecordOrder::Specification,
         }
     }
+}
+
+/// In which order the text and the tool calls of one record of a session file come. The record has each in a field of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RecordOrder {
+    /// Thoughts, tool calls, text: the order of the specification, for programs.
+    #[default]
+    Specification,
+    /// Thoughts, text, tool calls: the order in which the model said it, for transcripts. Gemini CLI writes a response's text before it
+    /// adds the calls to the record.
+    Reading,
 }
 
 /// What becomes of text that arrives in chunks.

@@ -1,6 +1,7 @@
-//! Noticing that a whole text only repeats chunks that were shown already.
+//! Noticing that an event only repeats what was shown already.
 //!
-//! With `--deltas both` a stream carries the chunks and then the same words as one `text` event. People want them once.
+//! With `--deltas both` a stream carries the chunks and then the same words as one `text` event. An agent confirms the mode that it was
+//! told to enter. People want both once.
 
 use std::hash::{DefaultHasher, Hasher as _};
 
@@ -11,6 +12,7 @@ use lapidary_vocab::{Body, Json, Text};
 #[derive(Debug, Default)]
 pub(crate) struct Echo {
     said: Vec<Said>,
+    mode: Option<Text>,
 }
 
 #[derive(Debug)]
@@ -44,11 +46,15 @@ impl Words {
 }
 
 impl Echo {
-    /// Takes note of an event. True if it is a `text` that says again what its chunks have said.
+    /// Takes note of an event. True if it is a `text` that says again what its chunks have said, or the mode that was told last.
     pub(crate) fn repeats(&mut self, body: &Body) -> bool {
         match body {
             Body::StreamDelta(delta) => self.note(delta),
             Body::Text(whole) => return self.take(whole),
+            Body::SessionMode(mode) => {
+                let last = self.mode.replace(mode.current_mode_id.clone());
+                return last.as_ref() == Some(&mode.current_mode_id);
+            }
             Body::UserInput(_)
             | Body::ToolInvocation(_)
             | Body::TurnComplete(_)
@@ -126,5 +132,12 @@ mod tests {
         check(&[a, whole], &[false, false]);
         let input = r#"{"event":"user_input","text":"next"}"#;
         check(&[a, b, input, whole], &[false; 4]);
+    }
+
+    #[test]
+    fn a_mode_that_is_confirmed_is_a_repetition() {
+        let plan = r#"{"event":"session_mode","currentModeId":"plan"}"#;
+        let other = r#"{"event":"session_mode","currentModeId":"default"}"#;
+        check(&[plan, plan, other, plan], &[false, true, false, false]);
     }
 }

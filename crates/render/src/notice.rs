@@ -171,7 +171,11 @@ fn decided(decision: &PermissionDecision) -> Option<Notice> {
     let is_named = |rule: &String| reason.as_ref().is_some_and(|reason| reason.contains(rule));
     let rule = rule.filter(|rule| !is_named(rule));
     let said: Vec<_> = reason.clone().into_iter().chain(rule).collect();
-    let what = subject(&decision.tool_name, &decision.tool_input, None);
+    let what = subject(
+        &decision.tool_name,
+        &decision.tool_input,
+        decision.title.as_ref(),
+    );
     let text = match said.as_slice() {
         [] => what,
         said => format!("{what}: {}", said.join(", ")),

@@ -14,6 +14,7 @@ pub mod golden;
 pub mod mutate;
 pub mod patience;
 pub mod recorded;
+pub mod secrets;
 pub mod sessions;
 #[cfg(target_os = "linux")]
 pub mod work;

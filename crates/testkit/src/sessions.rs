@@ -37,6 +37,15 @@ pub enum Format {
     Json,
 }
 
+/// How many different words the texts have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variety {
+    /// Some ten thousand, most of them in a few dozen phrases.
+    Usual,
+    /// Some hundred thousand, which make up more than half of every text: the most that an index has to keep.
+    Varied,
+}
+
 /// A home of many sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Corpus {
@@ -50,6 +59,8 @@ pub struct Corpus {
     pub format: Format,
     /// How many projects they are spread over, in turns.
     pub projects: u32,
+    /// How many different words they have.
+    pub variety: Variety,
 }
 
 /// A session of a corpus, without its text.
@@ -90,7 +101,7 @@ impl Corpus {
             self.write_project(home, number)?;
         }
         self.write_registry(home)?;
-        let vocabulary = Vocabulary::new();
+        let vocabulary = Vocabulary::new(self.variety);
         let mut file = String::new();
         let mut all = Vec::new();
         for number in 0..self.sessions {
@@ -117,8 +128,14 @@ impl Corpus {
             bytes_each,
             format,
             projects,
+            variety,
         } = self;
-        let name = format!("{format:?}-{sessions}x{bytes_each}-{projects}-{seed}-v{VERSION}");
+        let variety = match variety {
+            Variety::Usual => "",
+            Variety::Varied => "-varied",
+        };
+        let name =
+            format!("{format:?}-{sessions}x{bytes_each}-{projects}-{seed}{variety}-v{VERSION}");
         let home = folder.join(name.to_lowercase());
         if !home.join(STAMP).exists() {
             let _ = fs::remove_dir_all(&home); // what an interrupted run left

@@ -46,9 +46,9 @@ pub struct SessionInfo {
     pub message_count: u64,
     /// How many messages of the user's among them, each counted once. Derived.
     pub user_message_count: u64,
-    /// What to call it: the summary, or else the first message. Derived.
+    /// What to call it: the summary, or else the first message on one line, in its own letters. Derived.
     pub display_name: String,
-    /// The first message of the user's that says something, on one line, as Gemini CLI shows it. Derived.
+    /// The first message of the user's that says something, on one line, as Gemini CLI shows it: without what is not ASCII. Derived.
     pub first_user_message: String,
     /// True for the session that this was asked in: inside a hook `$GEMINI_SESSION_ID` names it. Derived.
     pub is_current_session: bool,
@@ -107,7 +107,7 @@ pub struct SearchResult {
 pub struct SearchHit {
     /// The session's id, whole. Upstream.
     pub id: String,
-    /// What to call it: the summary, or else the first message. Derived.
+    /// What to call it: the summary, or else the first message on one line, in its own letters. Derived.
     pub display_name: String,
     /// The file's name. Upstream.
     pub file_name: String,

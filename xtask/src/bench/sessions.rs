@@ -18,7 +18,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use lapidary_testkit::sessions::{Corpus, Format};
+use lapidary_testkit::sessions::{Corpus, Format, Variety};
 
 use super::table::megabytes;
 use super::{NOISE, print_doubts};
@@ -32,6 +32,7 @@ const LIST: &str = "`sessions list --all --no-index`";
 const LIST_INDEXED: &str = "`sessions list --all`, with the index";
 const SEARCH: &str = "`sessions search --all --no-index`";
 const SEARCH_INDEXED: &str = "`sessions search --all`, with the index";
+const ABSENT_INDEXED: &str = "`sessions search --all` of a word that is nowhere, with the index";
 const INDEX: &str = "`sessions index`, from nothing";
 const SHOW: &str = "`sessions show PATH`";
 const CONTROL: &str = "the same again (A/A control)";
@@ -50,6 +51,7 @@ const SMALL: Corpus = Corpus {
     bytes_each: 6_000,
     format: Format::Jsonl,
     projects: 1,
+    variety: Variety::Usual,
 };
 /// Many that are not.
 const LARGE: Corpus = Corpus {
@@ -58,6 +60,7 @@ const LARGE: Corpus = Corpus {
     bytes_each: 260_000,
     format: Format::Jsonl,
     projects: 20,
+    variety: Variety::Usual,
 };
 /// As many as somebody has who uses the CLI every day.
 const USUAL: Corpus = Corpus {
@@ -66,6 +69,18 @@ const USUAL: Corpus = Corpus {
     bytes_each: 103_000,
     format: Format::Jsonl,
     projects: 20,
+    variety: Variety::Usual,
+};
+/// The same with as many words as an index can meet.
+const VARIED: Corpus = Corpus {
+    variety: Variety::Varied,
+    ..USUAL
+};
+/// As many as somebody has after years.
+const MANY: Corpus = Corpus {
+    sessions: 50_000,
+    projects: 20,
+    ..SMALL
 };
 /// A single one that is huge.
 const HUGE: Corpus = Corpus {
@@ -74,6 +89,7 @@ const HUGE: Corpus = Corpus {
     bytes_each: 200_000_000,
     format: Format::Jsonl,
     projects: 1,
+    variety: Variety::Usual,
 };
 
 const LISTED: Limits = Limits {
@@ -82,6 +98,8 @@ const LISTED: Limits = Limits {
     peak: Some(40_000_000),
 };
 const LISTED_INDEXED: Limits = cpu_limit(100);
+const MANY_LISTED: Limits = cpu_limit(200);
+const NOT_FOUND: Limits = cpu_limit(100);
 const FOUND: Limits = times_limit(2.0);
 const FOUND_INDEXED: Limits = cpu_limit(30);
 const INDEXED: Limits = Limits {
@@ -137,6 +155,8 @@ pub(super) fn report(
         bench.large(Format::Jsonl, 3.0)?,
         bench.large(Format::Json, 6.0)?,
         bench.search()?,
+        bench.varied()?,
+        bench.many()?,
         bench.huge(Format::Jsonl)?,
         bench.huge(Format::Json)?,
     ];
@@ -203,6 +223,36 @@ impl Bench<'_> {
         if let Some(agentsview) = agentsview {
             agentsview.add_search(&mut contest, MORE * self.rounds);
         }
+        Ok(contest)
+    }
+
+    /// Texts of many words: what an index costs at most.
+    fn varied(&self) -> Result<Contest> {
+        let stage = self.stage("varied", VARIED)?;
+        let over = title("1,000 in 20 projects, varied", VARIED.format, &stage)?;
+        let mut contest = Contest::new(over);
+        contest.add(stage.search(SEARCH, FOUND, &["--no-index"]));
+        contest.add(stage.index(INDEX, INDEXED));
+        contest.add(indexed(stage.search(SEARCH_INDEXED, FOUND_INDEXED, &[])));
+        contest.add(stage.floor()?);
+        contest.hold(self.rounds);
+        Ok(contest)
+    }
+
+    /// So many that looking at each file takes most of the time.
+    fn many(&self) -> Result<Contest> {
+        let stage = self.stage("many", MANY)?;
+        let mut contest =
+            Contest::new(title("50,000 of 7 KB in 20 projects", MANY.format, &stage)?);
+        contest.add(stage.list(LIST, Limits::default(), &["--no-index"]));
+        contest.add(Contestant {
+            once: true,
+            ..stage.index(INDEX, Limits::default())
+        });
+        contest.add(indexed(stage.list(LIST_INDEXED, MANY_LISTED, &[])));
+        contest.add(indexed(stage.search_in_vain(ABSENT_INDEXED, NOT_FOUND)));
+        contest.add(stage.floor()?);
+        contest.hold(self.rounds);
         Ok(contest)
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use lapidary::normalize::views::messages::MessageFold;
 use lapidary::normalize::views::result::ResultFold;
 use lapidary::normalize::views::runtime::RuntimeFold;
-use lapidary::normalize::{Deltas, Options};
+use lapidary::normalize::{Deltas, Options, RecordOrder};
 use lapidary::render::Renderer;
 use lapidary::render::html::HtmlRenderer;
 use lapidary::render::markdown::MarkdownRenderer;
@@ -57,6 +57,9 @@ pub(super) fn options(run: &str, format: Format, no_raw: bool, deltas: DeltasArg
         Format::Events | Format::Runtime => !no_raw,
         _ => false,
     };
+    if matches!(format, Format::Text | Format::Markdown | Format::Html) {
+        options.record_order = RecordOrder::Reading;
+    }
     if format == Format::Events {
         options.deltas = match deltas {
             DeltasArg::Only => Deltas::Only,

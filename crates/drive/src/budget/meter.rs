@@ -119,6 +119,15 @@ impl Meter {
         }
     }
 
+    /// The same, with prices of the user's own over the table that comes with the program.
+    #[must_use]
+    pub fn with_prices(mut self, own: Option<&Prices>) -> Self {
+        if let Some(own) = own {
+            self.prices = self.prices.map(|shipped| own.clone().over(shipped));
+        }
+        self
+    }
+
     /// Takes in an event, and says whether a limit is exceeded now. Once one is, every further event says so.
     pub fn note(&mut self, event: &Event) -> Option<Exceeded> {
         if let Some(cost) = session_cost(event) {

@@ -48,6 +48,8 @@ impl Config {
         let mut read = Reading::from_toml(text, origin)?;
         let project = origin.parent().unwrap_or(Path::new(""));
         read.refuse_power(project);
+        // Prices count from the user's file only, as for statistics: a project could make a budget last for ever.
+        read.config.prices = None;
         read.refuse_rules();
         Ok((read.config, read.warnings))
     }

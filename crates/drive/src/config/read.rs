@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use lapidary_home::sessions::Prices;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -78,8 +79,12 @@ impl Reading {
         };
         let mut unknown = Vec::new();
         for (name, value) in in_order(table.get_ref()) {
-            // Statistics read it, from the user's file only; it has nothing to say to a run.
             if name.get_ref() == PRICES {
+                let prices = Prices::from_toml(text).map_err(|error| ConfigError::Syntax {
+                    place: place(name.span().start),
+                    reason: error.to_string(),
+                })?;
+                read.config.prices = Some(prices);
                 continue;
             }
             if name.get_ref() == RULE {

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
-use super::{Agent, Job, JobError, Speaking, prompt_files, recorded_session};
+use super::{Agent, Job, JobError, Speaking, recorded_session};
 use crate::agents::gemini::{self, Launch, LaunchError, Prompt};
 use crate::agents::{AcpAgent, Known};
 use crate::config::{PermissionMode, TransportChoice};
 use crate::detect;
 use crate::policy::{Effect, Policy, Rule, Rules};
 use crate::process::Command;
+use crate::prompt_files;
 use crate::run::Speech;
 use crate::talk::{Attendant, Errand, ModeWords, Opening, Request};
 

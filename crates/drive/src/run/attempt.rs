@@ -118,7 +118,7 @@ impl Attempt<'_> {
     ) -> Result<Ending, AttemptError> {
         let request = self.request;
         let waiting = Waiting::default();
-        let spent = Spent::new(request.budget);
+        let spent = Spent::new(request.budget, request.prices.as_ref());
         let rest = RestLimit::default();
         recorder.describe(manifest)?;
         let input = recorder.input(&request.input)?;

@@ -151,7 +151,10 @@ fn refusal(why: &str) -> Ending {
     let stopped = Stopped {
         cause: Cause::Internal,
         message: format!("the session cannot be kept safe while it is continued: {why}"),
-        hint: Some("make room, or go without protection: --no-vault".to_owned()),
+        hint: Some(
+            "the vault needs a directory that can be written and has room; `--no-vault` goes on without protection"
+                .to_owned(),
+        ),
     };
     Ending {
         stopped: Some(stopped),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use lapidary_home::sessions::Prices;
 use lapidary_normalize::{AgentSetup, Options};
 
 use crate::agents::gemini::LogPlace;
@@ -34,6 +35,8 @@ pub struct Request {
     pub retries: u32,
     /// What it may use up.
     pub budget: Budget,
+    /// What tokens cost, by the user's own table; see [`Config::prices`](crate::config::Config::prices).
+    pub prices: Option<Prices>,
     /// What then, if it does not say what it uses.
     pub budget_unknown: BudgetUnknown,
     /// Where it is recorded.

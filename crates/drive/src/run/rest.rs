@@ -43,7 +43,7 @@ impl fmt::Display for Skipped {
         let Self { lines, bytes } = self;
         write!(
             f,
-            "the run had to end: {lines} lines, {bytes} bytes were not translated and are only in the recording"
+            "the run had to end: {lines} lines, {bytes} bytes were not translated: only a recording has them"
         )
     }
 }

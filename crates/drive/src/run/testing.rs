@@ -18,6 +18,7 @@ pub(crate) fn request() -> Request {
         grace: std::time::Duration::ZERO,
         retries: 0,
         budget: Budget::default(),
+        prices: None,
         budget_unknown: BudgetUnknown::default(),
         records: Records::below("/"),
         options: Options::new("r"),

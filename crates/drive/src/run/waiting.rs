@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use lapidary_home::sessions::Prices;
 use lapidary_normalize::Stopped;
 use lapidary_vocab::{Body, Cause, Event, Text};
 use tokio::sync::Notify;
@@ -27,10 +28,10 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    pub(crate) fn new(budget: Budget) -> Self {
+    pub(crate) fn new(budget: Budget, prices: Option<&Prices>) -> Self {
         Self {
             is_limited: budget != Budget::default(),
-            meter: Mutex::new(Meter::new(budget)),
+            meter: Mutex::new(Meter::new(budget).with_prices(prices)),
             news: Notify::new(),
         }
     }

@@ -270,7 +270,9 @@ impl<'a> Translation<'a> {
                 bytes.len()
             }
             Traffic::Skipped { lines, bytes } => {
-                let message = format!("{lines} lines of {bytes} bytes are only in the recording");
+                let message = format!(
+                    "{lines} lines of {bytes} bytes were not translated: only a recording has them"
+                );
                 into.note(DiagnosticKind::Notice, message, &at);
                 0
             }

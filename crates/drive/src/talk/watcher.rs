@@ -91,7 +91,7 @@ impl Watcher {
         Self {
             state: Mutex::new(State {
                 normalizer: AcpNormalizer::new(&options, request.provider.clone()),
-                meter: Meter::new(request.run.budget),
+                meter: Meter::new(request.run.budget).with_prices(request.run.prices.as_ref()),
                 exceeded: None,
                 policy,
                 asked: BTreeMap::new(),

@@ -1,6 +1,7 @@
 //! Budgets: how they are written, and what real agents use up.
 
 use lapidary_drive::budget::{Budget, Exceeded, Meter};
+use lapidary_home::sessions::Prices;
 use lapidary_normalize::Options;
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_testkit::captures::fixtures;
@@ -148,6 +149,22 @@ fn money_that_is_not_reported_is_priced_by_model() {
     );
     check("cost=1", &[turn("gemini-2.5-flash")], None, &[]);
     check("cost=0.5", &[turn("no-such-model")], None, &["cost"]);
+}
+
+#[test]
+fn prices_of_the_user_come_before_those_of_the_program() {
+    let own = "[prices.\"gemini-2.5-flash\"]\ninput = 10\noutput = 10\n[prices.\"mine\"]\ninput = 1\noutput = 1\n";
+    let own = Prices::from_toml(own).unwrap();
+    let used = |model: &str| {
+        let used = json!({"inputTokens": 1_000_000, "outputTokens": 0, "totalTokens": 1_000_000});
+        let turn = ended(&json!({"modelUsage": {model: used}}));
+        let budget = Budget::parse("cost=0.1").unwrap();
+        let mut meter = Meter::new(budget).with_prices(Some(&own));
+        meter.note(&event(turn)).map(|exceeded| exceeded.used)
+    };
+    assert_eq!(used("gemini-2.5-flash").as_deref(), Some("10"));
+    assert_eq!(used("mine").as_deref(), Some("1"));
+    assert!(used("gemini-2.5-pro").is_some(), "the program knows it");
 }
 
 /// What a conversation spends, as both sides put it on the wire.

@@ -128,6 +128,7 @@ fn every_key_of_a_full_configuration_is_kept() {
         budget_unknown: Some(BudgetUnknown::Warn),
         on_denied: Some(OnDenied::Fail),
         rules: config.rules.clone(),
+        prices: None,
         agents: BTreeMap::from([("mine".to_owned(), mine)]),
     };
     let names: Vec<_> = config.rules.iter().map(|rule| &rule.name).collect();
@@ -136,6 +137,20 @@ fn every_key_of_a_full_configuration_is_kept() {
     assert_eq!(
         read("permission_mode = 'plan'").permission_mode,
         Some(PermissionMode::Plan)
+    );
+}
+
+#[test]
+fn prices_count_from_the_users_file_only() {
+    let text = "[prices.\"m\"]\ninput = 1\noutput = 2\n";
+    assert!(read(text).prices.unwrap().of("m").is_some());
+    let (project, _) = Config::from_project_toml(text, Path::new(FILE)).unwrap();
+    assert_eq!(project.prices, None);
+    let refused = Config::from_toml("model = 'x'\n[prices]\nm = 3\n", Path::new(FILE));
+    let refused = refused.unwrap_err().to_string();
+    assert!(
+        refused.contains("`prices.\"m\"` has to be a table"),
+        "{refused}"
     );
 }
 

@@ -9,7 +9,7 @@ const DAY: i64 = 24 * HOUR;
 /// How long ago a time was: `2 days ago`, `Just now`; a time yet to come says so.
 pub fn age(then_ms: Option<i64>, now: SystemTime) -> String {
     let Some(then_ms) = then_ms else {
-        return "at no time".to_owned();
+        return "at an unknown time".to_owned();
     };
     let now_ms = now
         .duration_since(SystemTime::UNIX_EPOCH)

@@ -1,8 +1,9 @@
 //! The files among which a project's sessions are.
 
 use std::cmp::Reverse;
-use std::fs::{self, DirEntry, Metadata};
+use std::fs::{self, Metadata};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -35,13 +36,26 @@ pub struct Candidate {
 
 /// The files that are called like sessions, directory by directory, by name. What could not be looked into is said in a sentence each.
 pub fn candidates(projects: &[Project]) -> (Vec<Candidate>, Vec<String>) {
+    let (seen, warnings) = sightings(projects);
+    (in_order(seen), warnings)
+}
+
+/// The same as candidates.
+pub(super) fn in_order(seen: Vec<Sightings>) -> Vec<Candidate> {
+    seen.into_iter()
+        .flat_map(Sightings::into_candidates)
+        .collect()
+}
+
+/// The files that are called like sessions, directory by directory, and what could not be looked into.
+pub(super) fn sightings(projects: &[Project]) -> (Vec<Sightings>, Vec<String>) {
     let mut found = Vec::new();
     let mut warnings = Vec::new();
     for (place, project) in projects.iter().enumerate() {
         warnings.extend(project.warnings.iter().cloned());
         for directory in project.chats() {
-            match candidates_in(&directory, place, is_called_like_a_session) {
-                Ok(candidates) => found.extend(candidates),
+            match Sightings::of(&directory, place, is_called_like_a_session) {
+                Ok(seen) => found.push(seen),
                 Err(error) if is_absent(&error) => {}
                 Err(error) => warnings.push(format!(
                     "cannot look into `{}`: {error}",
@@ -78,31 +92,137 @@ pub(super) fn subagents(projects: &[Project]) -> Vec<Candidate> {
             let chats = directory.join("chats");
             for parent in directories_in(&chats) {
                 let parent = chats.join(parent);
-                found.extend(candidates_in(&parent, place, has_its_ending).unwrap_or_default());
+                if let Ok(seen) = Sightings::of(&parent, place, has_its_ending) {
+                    found.extend(seen.into_candidates());
+                }
             }
         }
     }
     found
 }
 
-/// The files of a directory that are called as wished, by name.
-fn candidates_in(
-    directory: &Path,
+/// The files of a directory that are called as wished. Of tens of thousands most are only compared with what an index knows: all that
+/// tells one state of a file from another is here, and nothing is allocated for each.
+#[derive(Debug)]
+pub(super) struct Sightings {
+    pub(super) directory: PathBuf,
+    /// Which of the projects that were asked about they belong to.
     project: usize,
-    is_like: fn(&str) -> bool,
-) -> io::Result<Vec<Candidate>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        // A name that is no Unicode is none that the CLI gives.
-        if let Ok(name) = entry.file_name().into_string()
-            && is_like(&name)
-        {
-            found.push(candidate(directory, &entry, name, project));
+    names: String,
+    plain: Vec<Sighting>,
+    /// Links and what else is no plain file.
+    odd: Vec<Candidate>,
+}
+
+/// A plain file.
+#[derive(Debug, Clone)]
+pub(super) struct Sighting {
+    name: Range<usize>,
+    pub(super) size: u64,
+    pub(super) modified: SystemTime,
+    pub(super) inode: u64,
+}
+
+impl Sightings {
+    fn of(directory: &Path, project: usize, is_like: fn(&str) -> bool) -> io::Result<Self> {
+        let mut seen = Self {
+            directory: directory.to_owned(),
+            project,
+            names: String::new(),
+            plain: Vec::new(),
+            odd: Vec::new(),
+        };
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            // A name that is no Unicode is none that the CLI gives.
+            if let Ok(name) = entry.file_name().into_string()
+                && is_like(&name)
+            {
+                // Asked of the entry, whose directory is open: nobody walks the whole path again.
+                seen.add(name, entry.metadata());
+            }
+        }
+        Ok(seen)
+    }
+
+    fn add(&mut self, name: String, about: io::Result<Metadata>) {
+        match about {
+            Ok(about) if about.is_file() => {
+                let from = self.names.len();
+                self.names.push_str(&name);
+                self.plain.push(Sighting {
+                    name: from..self.names.len(),
+                    size: about.len(),
+                    modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                    inode: inode(&about),
+                });
+            }
+            about => {
+                let odd = odd(&self.directory, name, self.project, about);
+                self.odd.push(odd);
+            }
         }
     }
-    found.sort_unstable_by(|one, other| one.file_name.cmp(&other.file_name));
-    Ok(found)
+
+    /// The plain files, and what each is called.
+    #[cfg(feature = "index")]
+    pub(super) fn plain(&self) -> impl ExactSizeIterator<Item = (&str, &Sighting)> {
+        self.plain.iter().map(|file| (self.name(file), file))
+    }
+
+    /// What else can be opened: links that stay in the directory.
+    #[cfg(feature = "index")]
+    pub(super) fn linked(&self) -> impl Iterator<Item = &Candidate> {
+        self.odd.iter().filter(|file| file.refused.is_none())
+    }
+
+    fn name(&self, file: &Sighting) -> &str {
+        &self.names[file.name.clone()]
+    }
+
+    /// One of the plain files, by its place.
+    #[cfg(feature = "index")]
+    pub(super) fn candidate_at(&self, place: usize) -> Candidate {
+        self.candidate(&self.plain[place])
+    }
+
+    fn candidate(&self, file: &Sighting) -> Candidate {
+        let file_name = self.name(file).to_owned();
+        Candidate {
+            path: self.directory.join(&file_name),
+            file_name,
+            project: self.project,
+            size: file.size,
+            modified: file.modified,
+            inode: file.inode,
+            refused: None,
+        }
+    }
+
+    /// How many bytes there are in the files.
+    pub(super) fn bytes(&self) -> u64 {
+        let odd = self.odd.iter().map(|file| file.size);
+        self.plain.iter().map(|file| file.size).chain(odd).sum()
+    }
+
+    /// How many files there are.
+    pub(super) fn len(&self) -> usize {
+        self.plain.len() + self.odd.len()
+    }
+
+    /// All of them, by name.
+    fn into_candidates(mut self) -> Vec<Candidate> {
+        let odd = std::mem::take(&mut self.odd);
+        let mut plain = std::mem::take(&mut self.plain);
+        // Before they are candidates, which are large to move.
+        plain.sort_unstable_by(|one, other| self.name(one).cmp(self.name(other)));
+        let mut all: Vec<_> = plain.iter().map(|file| self.candidate(file)).collect();
+        if !odd.is_empty() {
+            all.extend(odd);
+            all.sort_by(|one, other| one.file_name.cmp(&other.file_name));
+        }
+        all
+    }
 }
 
 /// True for names with the ending of a session's file.
@@ -118,10 +238,15 @@ fn is_called_like_a_session(name: &str) -> bool {
     name.starts_with("session-") && has_its_ending(name)
 }
 
-fn candidate(directory: &Path, entry: &DirEntry, file_name: String, project: usize) -> Candidate {
+/// Something that is no plain file.
+fn odd(
+    directory: &Path,
+    file_name: String,
+    project: usize,
+    about: io::Result<Metadata>,
+) -> Candidate {
     let path = directory.join(&file_name);
-    // Asked of the entry, whose directory is open: nobody walks the whole path again.
-    let (about, refused) = look(directory, &path, entry.metadata());
+    let (about, refused) = look(directory, &path, about);
     let about = about.as_ref();
     Candidate {
         file_name,

@@ -8,8 +8,10 @@
 //! the index does not know from the files.
 
 mod lookup;
+mod packed;
 mod rows;
 mod schema;
+mod states;
 mod texts;
 mod update;
 
@@ -158,7 +160,15 @@ impl Index {
     /// How many of these files are known as they are now.
     pub fn count_known(&mut self, files: &[Candidate]) -> usize {
         let files: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
-        self.known(&files).iter().flatten().count()
+        let ids = |connection| states::ids(connection, &files);
+        match self.connection.as_ref().map(ids) {
+            Some(Ok(ids)) => ids.iter().flatten().count(),
+            Some(Err(error)) => {
+                self.give_up(&error.into());
+                0
+            }
+            None => 0,
+        }
     }
 
     /// Deletes the index at a path. True if there was one.
@@ -268,7 +278,7 @@ impl Summaries for Index {
         let unknown = missing(files, &known);
         let mut read = FromFiles.of(&unknown).into_iter();
         let summaries = known.into_iter().map(|row| match row {
-            Some(row) => row.summary,
+            Some(summary) => summary,
             None => read.next().unwrap_or(Err(Unreadable::NotASession)),
         });
         summaries.collect()
@@ -277,7 +287,7 @@ impl Summaries for Index {
 
 impl Index {
     /// What the index knows of these files, each as it is now.
-    fn known(&mut self, files: &[&Candidate]) -> Vec<Option<rows::Row>> {
+    fn known(&mut self, files: &[&Candidate]) -> Vec<Option<Result<Summary, Unreadable>>> {
         let Some(connection) = &self.connection else {
             return files.iter().map(|_| None).collect();
         };
@@ -368,7 +378,7 @@ fn identity(path: &Path) -> Option<u64> {
     return about
         .created()
         .ok()
-        .map(|made| rows::nanoseconds(made).cast_unsigned());
+        .map(|made| states::nanoseconds(made).cast_unsigned());
 }
 
 /// Removes a database. Not its lock, which somebody may be waiting for.

@@ -1,6 +1,6 @@
 //! The list of sessions: which count, in which order, under which numbers; and what does not count, and why.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -119,6 +119,7 @@ impl Listing {
             listing.hide(file, projects, reason, why, None);
         }
         let read = summaries.of(&opened);
+        listing.sessions.reserve(opened.len());
         let now = now_text(now);
         for (file, summary) in opened.into_iter().zip(read) {
             listing.take(file, summary, projects, &now);
@@ -131,8 +132,17 @@ impl Listing {
 
     /// The same session twice: the later of both counts, or the earlier name.
     fn keep_the_newest(&mut self, projects: &[Project]) {
-        let mut places: HashMap<(usize, String), usize> = HashMap::new();
-        let mut kept: Vec<Listed> = Vec::with_capacity(self.sessions.len());
+        let count = self.sessions.len();
+        let mut ids = HashSet::with_capacity(count);
+        if self
+            .sessions
+            .iter()
+            .all(|session| ids.insert((session.project, session.info.id.as_str())))
+        {
+            return;
+        }
+        let mut places: HashMap<(usize, String), usize> = HashMap::with_capacity(count);
+        let mut kept: Vec<Listed> = Vec::with_capacity(count);
         for session in std::mem::take(&mut self.sessions) {
             let key = (session.project, session.info.id.clone());
             match places.get(&key) {
@@ -172,6 +182,9 @@ impl Listing {
                 dangers.insert((&file.project_id, short), name);
             }
         }
+        if dangers.is_empty() {
+            return;
+        }
         for session in &mut self.sessions {
             let info = &mut session.info;
             let key = names::short(&info.file_name).map(|short| (info.project_id.as_str(), short));
@@ -182,8 +195,8 @@ impl Listing {
     }
 
     fn number(&mut self) {
-        // What the CLI does not list comes last, so that the others have its numbers.
-        self.sessions.sort_by_key(|session| {
+        // What the CLI does not list comes last, so that the others have its numbers. Keys are cached: sessions are large to move.
+        self.sessions.sort_by_cached_key(|session| {
             (
                 session.project,
                 !session.is_cli_listed(),
@@ -267,23 +280,30 @@ fn is_deleted(reason: &HiddenReason) -> bool {
 }
 
 fn duplicate(older: &Listed, newer: &Listed, projects: &[Project]) -> HiddenFile {
+    let when = if older.updated_ms == newer.updated_ms {
+        "was updated at the same time"
+    } else {
+        "was updated later"
+    };
     HiddenFile {
         path: older.info.path.clone(),
         project_id: projects[older.project].id.clone(),
         reason: HiddenReason::Duplicate,
-        explanation: format!("`{}` is the same session, and newer", newer.info.file_name),
+        explanation: format!("`{}` is the same session and {when}", newer.info.file_name),
         session_id: Some(older.info.id.clone()),
         size: older.info.size,
     }
 }
 
 fn listed(file: &Candidate, summary: Summary, project: &Project, now: &str) -> Listed {
-    let first = summary.first_user_message.as_deref();
-    let first = first.map_or_else(|| "Empty conversation".to_owned(), speech::title);
-    let display_name = summary
-        .summary
-        .as_deref()
-        .map_or_else(|| first.clone(), speech::harmless);
+    let said = summary.first_user_message.as_deref();
+    let first = said.map_or_else(|| "Empty conversation".to_owned(), speech::title);
+    let display_name = match (&summary.summary, said) {
+        (Some(summary), _) => speech::harmless(summary),
+        // The CLI leaves out what is not ASCII: all of a Japanese title.
+        (None, Some(said)) if !said.is_ascii() => speech::one_line(said),
+        (None, _) => first.clone(),
+    };
     let given = |time: &Option<String>, other: &Option<String>| {
         let time = time
             .as_ref()

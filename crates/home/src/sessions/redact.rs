@@ -19,12 +19,14 @@
 //! ```
 
 mod assigned;
+mod judge;
 mod known;
 mod paths;
 mod places;
 mod report;
 mod strings;
 mod tally;
+mod value;
 mod variables;
 
 pub use report::{Finding, Report, SecretKind};

@@ -26,7 +26,7 @@ pub use filters::Filters;
 pub use query::{Query, QueryError};
 
 use self::filters::Score;
-use super::candidates::{Candidate, candidates};
+use super::candidates::{Candidate, Sightings, in_order, sightings};
 use super::listing::{Listed, Listing};
 use super::projects::Project;
 use super::scan::Scanner;
@@ -80,9 +80,10 @@ type Matched = (Listed, Fit);
 impl Search {
     /// Looks through the files of these projects.
     pub fn of(&self, projects: &[Project], now: SystemTime) -> Found {
-        let (files, warnings) = candidates(projects);
-        let matched = self.in_files(&files, projects, now, &|_, _| true);
-        self.best(matched.unwrap_or_default(), &files, warnings)
+        let (seen, warnings) = sightings(projects);
+        let bytes = bytes_of(&seen);
+        let matched = self.in_files(seen, projects, now, &|_, _| true);
+        self.best(matched.unwrap_or_default(), bytes, warnings)
     }
 
     /// Looks through these files.
@@ -92,17 +93,19 @@ impl Search {
         projects: &[Project],
         now: SystemTime,
     ) -> Found {
-        let matched = self.in_files(files, projects, now, &|_, _| true);
-        self.best(matched.unwrap_or_default(), files, Vec::new())
+        let bytes = files.iter().map(|file| file.size).sum();
+        let matched = self.in_candidates(files, projects, now, &|_, _| true);
+        self.best(matched.unwrap_or_default(), bytes, Vec::new())
     }
 
     /// The same, with the help of an index.
     #[cfg(feature = "index")]
     pub fn with(&self, index: &mut super::Index, projects: &[Project], now: SystemTime) -> Found {
-        let (files, mut warnings) = candidates(projects);
-        let matched = self.in_index(index, &files, projects, now, &|_, _| true);
+        let (seen, mut warnings) = sightings(projects);
+        let bytes = bytes_of(&seen);
+        let matched = self.in_index(index, seen, projects, now, &|_, _| true);
         warnings.append(&mut index.warnings);
-        self.best(matched.unwrap_or_default(), &files, warnings)
+        self.best(matched.unwrap_or_default(), bytes, warnings)
     }
 
     /// The same for somebody who waits: every session, however many; of those beyond the limit the places are not looked up where
@@ -115,18 +118,20 @@ impl Search {
         now: SystemTime,
         watch: &Watch<'_>,
     ) -> Option<Found> {
-        let (files, mut warnings) = candidates(projects);
-        let matched = self.in_index(index, &files, projects, now, watch)?;
+        let (seen, mut warnings) = sightings(projects);
+        let searched_bytes = bytes_of(&seen);
+        let count = seen.iter().map(Sightings::len).sum();
+        let matched = self.in_index(index, seen, projects, now, watch)?;
         warnings.append(&mut index.warnings);
         let matched = self.ranked(matched);
         let mut found = Found {
             total: matched.len(),
-            searched_bytes: files.iter().map(|file| file.size).sum(),
+            searched_bytes,
             warnings,
             ..Found::default()
         };
         for (rank, mut one) in matched.into_iter().enumerate() {
-            if !watch(files.len(), files.len()) {
+            if !watch(count, count) {
                 return None;
             }
             if rank >= self.limit {
@@ -138,6 +143,16 @@ impl Search {
     }
 
     fn in_files(
+        &self,
+        seen: Vec<Sightings>,
+        projects: &[Project],
+        now: SystemTime,
+        watch: &Watch<'_>,
+    ) -> Option<Vec<Matched>> {
+        self.in_candidates(&in_order(seen), projects, now, watch)
+    }
+
+    fn in_candidates(
         &self,
         files: &[Candidate],
         projects: &[Project],
@@ -152,31 +167,35 @@ impl Search {
     fn in_index(
         &self,
         index: &mut super::Index,
-        files: &[Candidate],
+        seen: Vec<Sightings>,
         projects: &[Project],
         now: SystemTime,
         watch: &Watch<'_>,
     ) -> Option<Vec<Matched>> {
-        let opened: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
-        let Some(looked) = index.look(&opened, &self.query, &self.filters, watch) else {
-            return self.in_files(files, projects, now, watch);
+        let Some(looked) = index.look(&seen, &self.query, &self.filters, watch) else {
+            return self.in_files(seen, projects, now, watch);
         };
-        let opened: Vec<Candidate> = opened.into_iter().cloned().collect();
-        let (summaries, scores): (Vec<_>, Vec<_>) = looked.into_iter().unzip();
-        let listing = Listing::of_files(&opened, projects, now, &mut Given(summaries));
-        let fits = scores.into_iter().map(|score| Some((score?, None)));
-        Some(matched(listing, &opened, fits.collect()))
+        let mut files = Vec::with_capacity(looked.len());
+        let mut summaries = Vec::with_capacity(looked.len());
+        let mut fits = Vec::with_capacity(looked.len());
+        for one in looked {
+            files.push(one.file);
+            summaries.push(one.summary);
+            fits.push(one.score.map(|score| (score, None)));
+        }
+        let listing = Listing::of_files(&files, projects, now, &mut Given(summaries));
+        Some(matched(listing, &files, fits))
     }
 
     /// The best of them, in order, with the places where it is.
-    fn best(&self, matched: Vec<Matched>, files: &[Candidate], warnings: Vec<String>) -> Found {
+    fn best(&self, matched: Vec<Matched>, searched_bytes: u64, warnings: Vec<String>) -> Found {
         let mut matched = self.ranked(matched);
         let total = matched.len();
         matched.truncate(self.limit);
         Found {
             hits: matched.into_iter().map(|one| self.hit(one)).collect(),
             total,
-            searched_bytes: files.iter().map(|file| file.size).sum(),
+            searched_bytes,
             warnings,
         }
     }
@@ -217,6 +236,10 @@ impl Search {
             Err(_) => Vec::new(),
         }
     }
+}
+
+fn bytes_of(seen: &[Sightings]) -> u64 {
+    seen.iter().map(Sightings::bytes).sum()
 }
 
 /// Summaries that are there already.

@@ -39,6 +39,14 @@ pub enum SelectError {
         /// Whole ids.
         candidates: Vec<String>,
     },
+    /// It is the beginning of one id, where only whole ids count.
+    #[error("`{identifier}` is not a whole id: the session is `{id}`")]
+    NotWhole {
+        /// What was looked for.
+        identifier: String,
+        /// The whole id.
+        id: String,
+    },
     /// Several begin so.
     #[error("{} sessions begin with `{identifier}`: {}", .candidates.len(), .candidates.join(", "))]
     Ambiguous {
@@ -54,9 +62,10 @@ impl SelectError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoSessions => "NO_SESSIONS_FOUND",
-            Self::Invalid { .. } | Self::SeveralProjects { .. } | Self::Ambiguous { .. } => {
-                "INVALID_SESSION_IDENTIFIER"
-            }
+            Self::Invalid { .. }
+            | Self::SeveralProjects { .. }
+            | Self::NotWhole { .. }
+            | Self::Ambiguous { .. } => "INVALID_SESSION_IDENTIFIER",
         }
     }
 }
@@ -88,14 +97,20 @@ pub fn select<'l>(
     if let Some(found) = by_number(sessions, identifier)? {
         return Ok(found);
     }
-    if selection == Selection::Generous && identifier.len() >= SHORTEST_PREFIX {
+    if identifier.len() >= SHORTEST_PREFIX {
         let begins: Vec<_> = sessions
             .iter()
             .filter(|session| session.info.id.starts_with(identifier))
             .collect();
         match begins[..] {
             [] => {}
-            [only] => return Ok(only),
+            [only] if selection == Selection::Generous => return Ok(only),
+            [only] => {
+                return Err(SelectError::NotWhole {
+                    identifier: identifier.to_owned(),
+                    id: only.info.id.clone(),
+                });
+            }
             _ => {
                 return Err(SelectError::Ambiguous {
                     identifier: identifier.to_owned(),

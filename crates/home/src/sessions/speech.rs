@@ -162,6 +162,11 @@ pub fn says(content: Token<'_>) -> Cow<'_, str> {
 
 /// A message on one line, as the CLI's lists show it: white space runs as one blank, ASCII only.
 pub fn title(message: &str) -> String {
+    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte);
+    // Most are.
+    if message.bytes().all(is_plain) && !message.contains("  ") {
+        return message.trim().to_owned();
+    }
     let mut line = String::new();
     let mut gap = false;
     for letter in message.chars() {
@@ -182,6 +187,16 @@ pub fn title(message: &str) -> String {
         line.push(letter);
     }
     line.trim().to_owned()
+}
+
+/// A message on one line, in its own letters: white space runs as one blank, and nothing that a terminal would obey.
+pub(super) fn one_line(message: &str) -> String {
+    let harmless = harmless(message).replace('\u{7f}', "");
+    let words: Vec<&str> = harmless
+        .split(is_space)
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.join(" ")
 }
 
 /// A summary without what a terminal would obey, as the CLI shows it.
@@ -276,6 +291,19 @@ mod tests {
         assert_eq!(title("  fix\n\n the   tests \t"), "fix the tests");
         assert_eq!(title("caf\u{e9} \u{1f600} ole\u{1b}[31m"), "caf  ole[31m");
         assert_eq!(title("\u{1f600}"), "");
+    }
+
+    #[test]
+    fn a_message_on_one_line_keeps_its_letters() {
+        assert_eq!(
+            one_line("  日本語の\n\n テスト \t caf\u{e9}"),
+            "日本語の テスト café"
+        );
+        assert_eq!(
+            one_line("\u{1b}[31mred\u{1b}[0m\u{7f} \u{202e}x 👩\u{200d}👧"),
+            "red x 👩\u{200d}👧"
+        );
+        assert_eq!(one_line(" \u{1b}[2J "), "");
     }
 
     #[test]

@@ -9,8 +9,9 @@ use super::copy::CopyError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
-    /// A skill has no name, so that there is no name for its directory.
-    #[error("`{0}` has an empty name")]
+    /// A skill has no name, so that there is no name for its directory. The path begins at the package: the clone of a repository is gone
+    /// when the user reads this.
+    #[error("the `name` in `{0}` is empty")]
     NoName(PathBuf),
     /// The name is no name for a directory.
     #[error("Invalid skill name: Path traversal detected.")]

@@ -49,7 +49,9 @@ impl Package {
         }
         for skill in &self.skills {
             if skill.name.is_empty() {
-                return Err(InstallError::NoName(skill.location.clone()));
+                let within = skill.location.strip_prefix(&self.directory);
+                let file = within.unwrap_or(&skill.location);
+                return Err(InstallError::NoName(file.to_owned()));
             }
             check_name(&skill.name)?;
         }

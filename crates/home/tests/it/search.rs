@@ -3,6 +3,7 @@
 mod corpus;
 #[cfg(feature = "index")]
 mod index;
+mod languages;
 mod properties;
 mod reference;
 

@@ -43,6 +43,7 @@ impl AcpNormalizer {
             tool_name: wish.tool_name.clone(),
             tool_kind: wish.tool_kind.clone(),
             tool_input: wish.input.clone(),
+            title: wish.title.clone(),
             command: wish.command.clone(),
             content: wish.content.clone(),
             options: wish.options.clone(),

@@ -46,6 +46,8 @@ pub(super) struct Wish {
     pub(super) input: Json,
     /// The arguments are derived from what the agent shows.
     pub(super) is_derived: bool,
+    /// What the agent calls it.
+    pub(super) title: Option<Text>,
     pub(super) command: Option<Text>,
     /// What the agent shows of it. Absent if it is long.
     pub(super) content: Vec<ContentBlock>,
@@ -71,6 +73,7 @@ impl Wish {
             command: terminals::command_line(&input).filter(|_| method == CREATE),
             input,
             is_derived: false,
+            title: None,
             content: Vec::new(),
             options: Vec::new(),
         }
@@ -85,6 +88,7 @@ impl Wish {
             Some(&self.request_id),
             Some(&self.tool_name),
             self.tool_use_id.as_ref(),
+            self.title.as_ref(),
             self.command.as_ref(),
         ];
         let texts: usize = texts.into_iter().flatten().map(Text::size).sum();

@@ -52,6 +52,7 @@ impl AcpNormalizer {
             kind => kind,
         };
         wish.tool_use_id = Some(call.id.clone()).filter(|id| !id.is_empty());
+        wish.title.clone_from(&call.title);
         wish.command = command(&wish.tool_kind, &tool_input);
         wish.options = listed(asked.options)
             .into_iter()
@@ -67,7 +68,7 @@ impl AcpNormalizer {
             tool_kind: wish.tool_kind.clone(),
             tool_input,
             tool_use_id: wish.tool_use_id.clone(),
-            title: call.title.clone(),
+            title: wish.title.clone(),
             command: wish.command.clone(),
             content,
             options: wish.options.clone(),

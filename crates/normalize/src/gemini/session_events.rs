@@ -18,12 +18,13 @@ use crate::completions::CallSummary;
 use crate::own::{self, string};
 use crate::raw::Raw;
 use crate::stamp::Stamp;
-use crate::{Options, tools};
+use crate::{Options, RecordOrder, tools};
 
 /// Hands each event to `sink` as it is made, so that only one record's events exist at a time.
 pub fn events(log: &Log<'_>, options: &Options, mut sink: impl FnMut(Event)) {
     let mut session = Session {
         stamp: Stamp::new(options, Provider::Gemini),
+        order: options.record_order,
         sink: &mut sink,
     };
     session.header(log);
@@ -35,6 +36,7 @@ pub fn events(log: &Log<'_>, options: &Options, mut sink: impl FnMut(Event)) {
 
 struct Session<'s> {
     stamp: Stamp,
+    order: RecordOrder,
     sink: &'s mut dyn FnMut(Event),
 }
 
@@ -69,6 +71,12 @@ impl Session<'_> {
                 .insert("gemini.messageType".to_owned(), name.clone());
         }
         (self.sink)(event);
+    }
+
+    fn emit_all(&mut self, bodies: impl IntoIterator<Item = Body>, current: &mut Current) {
+        for body in bodies {
+            self.emit(body, current);
+        }
     }
 
     /// The header, with all that patched it since.
@@ -159,20 +167,22 @@ impl Session<'_> {
         self.emit(Body::UserInput(input), current);
     }
 
-    /// What the model did, or what the CLI noted: thoughts, calls with their results, text, tokens.
+    /// What the model did, or what the CLI noted: thoughts, calls with their results and text in the order that was asked for, tokens.
     fn gemini(&mut self, message: &MessageRecord<'_>, kind: TextKind, current: &mut Current) {
         let parts = message.parts();
         let model = string(message.model).map(|model| current.text(model));
         for text in thinking(message, &parts) {
             self.emit(text_event(text, TextKind::Thinking, model.clone()), current);
         }
+        let text = content_text(&parts);
+        let mut text = (!text.is_empty()).then(|| text_event(text, kind, model.clone()));
+        if self.order == RecordOrder::Reading {
+            self.emit_all(text.take(), current);
+        }
         for call in message.tool_calls() {
             self.call(&call, model.clone(), current);
         }
-        let text = content_text(&parts);
-        if !text.is_empty() {
-            self.emit(text_event(text, kind, model), current);
-        }
+        self.emit_all(text, current);
         if let Some(tokens) = message.tokens.and_then(|tokens| tokens.of(Kind::Object)) {
             self.emit(
                 Body::UsageUpdate(UsageUpdate {

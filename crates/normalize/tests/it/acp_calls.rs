@@ -75,7 +75,7 @@ fn a_permission_request_brings_the_call_that_nobody_announced() {
         [
             json!({"event": "tool_invocation", "callId": "c", "toolName": "execute", "kind": "execute", "title": "Run tests", "input": {"command": "npm test"}}),
             json!({"event": "permission_request", "requestId": "r-1", "toolName": "execute", "toolKind": "execute", "toolInput": {"command": "npm test"}, "toolUseId": "c", "title": "Run tests", "command": "npm test", "options": [{"id": "a", "name": "Allow", "kind": "allow_once"}]}),
-            json!({"event": "permission_decision", "requestId": "r-1", "toolUseId": "c", "toolName": "execute", "toolKind": "execute", "toolInput": {"command": "npm test"}, "command": "npm test", "options": [{"id": "a", "name": "Allow", "kind": "allow_once"}], "decision": "allowed", "optionId": "a"}),
+            json!({"event": "permission_decision", "requestId": "r-1", "toolUseId": "c", "toolName": "execute", "toolKind": "execute", "toolInput": {"command": "npm test"}, "title": "Run tests", "command": "npm test", "options": [{"id": "a", "name": "Allow", "kind": "allow_once"}], "decision": "allowed", "optionId": "a"}),
         ]
     );
 }

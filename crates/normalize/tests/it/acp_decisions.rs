@@ -18,7 +18,14 @@ fn decided(options_list: &Value, answer: &str) -> Value {
     let mut told = body(told);
     let members = told.as_object_mut().unwrap();
     // What was asked is in `a_question_and_its_answer_say_what_is_to_be_approved`.
-    for name in ["toolKind", "toolInput", "command", "options", "extensions"] {
+    for name in [
+        "toolKind",
+        "toolInput",
+        "title",
+        "command",
+        "options",
+        "extensions",
+    ] {
         members.remove(name);
     }
     told

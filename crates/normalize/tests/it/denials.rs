@@ -1,8 +1,9 @@
 //! Calls that were denied, and what that makes of a run.
 
+use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{Ending, Events, OnDenied, Options};
-use lapidary_vocab::event::RunEnd;
+use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Body, Event};
 use lapidary_wire::lines::Line;
 use serde_json::{Value, json};
@@ -199,6 +200,59 @@ fn over_acp_our_own_decisions_count_until_the_turn_ends() {
     let events = connection(&lines, &on(OnDenied::Fail));
     assert_eq!(end(&events).cause.as_str(), "end_turn");
     assert_eq!(denials(&events), Value::Null);
+}
+
+/// Gemini CLI (0.61) over ACP, in plan mode among others: it asks nobody, and says no type of error.
+#[test]
+fn what_geminis_own_policy_denies_over_acp_is_known_by_its_sentence() {
+    let said = |text: &str| {
+        let call = r#"<{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"write_file-1","title":"a.txt","kind":"edit","status":"in_progress"}}}"#;
+        let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+        let failed = json!({"sessionUpdate": "tool_call_update", "toolCallId": "write_file-1", "status": "failed", "content": content});
+        let failed = json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": failed}});
+        let mut normalizer = AcpNormalizer::new(&options(), Provider::Gemini);
+        let mut events = Events::new();
+        for line in [ACP_PROMPT, call, &format!("<{failed}"), END_TURN] {
+            let (side, text) = line.split_at(1);
+            let from = if side == "<" {
+                Direction::FromAgent
+            } else {
+                Direction::FromClient
+            };
+            normalizer.push(from, Line::Whole(text.as_bytes()), None, &mut events);
+        }
+        normalizer.finish(&Ending::default(), &mut events);
+        denials(&events)
+    };
+    for sentence in [
+        "Tool execution for \"WriteFile\" denied by policy.",
+        "Tool execution denied by policy. You are in Plan Mode and cannot modify source code.",
+    ] {
+        let denied = said(sentence);
+        assert_eq!(denied[0]["reason"], sentence, "{denied}");
+        assert_eq!(denied[0]["unattended"], false);
+    }
+    let failed = said("The file says: Tool execution denied by policy.");
+    assert_eq!(failed, Value::Null);
+}
+
+#[test]
+fn a_tool_without_name_and_arguments_is_denied_by_its_title() {
+    let call = json!({"toolCallId": "c7", "title": "src/main.rs", "kind": "edit"});
+    let asked = json!({"jsonrpc": "2.0", "id": 7, "method": "session/request_permission", "params": {"sessionId": "s", "options": [], "toolCall": call}});
+    let [_, answer] = asks(7, "denied");
+    let asked = format!("<{asked}");
+    let events = connection(&[ACP_PROMPT, &asked, &answer, END_TURN], &options());
+    let decided = events.iter().find_map(|event| match &event.body {
+        Body::PermissionDecision(decision) => decision.title.as_ref(),
+        _ => None,
+    });
+    assert_eq!(decided.unwrap().to_str(), "src/main.rs");
+    assert_eq!(denials(&events)[0]["title"], "src/main.rs");
+    assert_eq!(
+        end(&events).message.as_ref().unwrap().to_str(),
+        "1 call was denied, because nobody was there to be asked: `edit src/main.rs`"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Session files: what each form of a record becomes, in messages and in events.
 
+use lapidary_normalize::RecordOrder;
 use lapidary_normalize::gemini::{session_events, session_messages};
 use lapidary_vocab::Event;
 use lapidary_wire::gemini::session::Log;
@@ -423,6 +424,30 @@ fn the_events_of_a_record_are_in_order_and_the_first_carries_it() {
     );
     assert_eq!(events[0].base.raw.as_ref().unwrap().as_str(), text);
     assert!(events[1..].iter().all(|event| event.base.raw.is_none()));
+}
+
+#[test]
+fn in_reading_order_a_records_text_comes_before_its_calls() {
+    let text = gemini(
+        r#""content":"said","thoughts":[{"subject":"S","description":"d"}],"toolCalls":[{"id":"c","name":"x","status":"success"}],"tokens":{"total":1}"#,
+    );
+    let mut reading = options();
+    reading.record_order = RecordOrder::Reading;
+    let log = Log::read(text.as_bytes());
+    let mut events = Vec::new();
+    session_events::events(&log, &reading, |event| events.push(event));
+    let found: Vec<_> = events.iter().map(body).collect();
+    assert_eq!(
+        names(&found),
+        [
+            "text",
+            "text",
+            "tool_invocation",
+            "tool_completion",
+            "usage_update"
+        ]
+    );
+    assert_eq!(found[1], said("said"));
 }
 
 #[test]

@@ -184,6 +184,13 @@ fn a_hook_that_takes_too_long_blocks_nothing_and_that_is_said() {
     assert!(shown.contains(said), "{shown}");
 }
 
+#[test]
+fn a_denied_call_without_arguments_is_named_by_its_title() {
+    let denied = r#"{"event":"permission_decision","requestId":"1","toolName":"edit","toolKind":"edit","toolInput":{},"title":"src/main.rs","decision":"denied","reason":"no"}"#;
+    let shown = text(&[denied]);
+    assert!(shown.contains("denied: edit src/main.rs: no"), "{shown}");
+}
+
 /// Over ACP what is denied may never get a result.
 #[test]
 fn a_call_that_was_denied_is_told_as_denied_on_a_terminal() {

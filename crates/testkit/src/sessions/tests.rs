@@ -11,6 +11,7 @@ const SMALL: Corpus = Corpus {
     bytes_each: 20_000,
     format: Format::Jsonl,
     projects: 4,
+    variety: Variety::Usual,
 };
 
 fn both() -> [Corpus; 2] {

@@ -1,27 +1,35 @@
 //! What people, models and tools say: prose, code, listings and logs, escaped for JSON.
 
+use super::Variety;
 use crate::mutate::Rng;
 
 /// How many words there are besides the common ones.
 const RARE: usize = 12_000;
+/// The same where texts are varied: as many as a large dictionary has.
+const RARE_IF_VARIED: usize = 200_000;
 
 /// All the words: a few thousand that are rare, as names in code are, and a few dozen that are everywhere.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     words: Vec<String>,
+    variety: Variety,
 }
 
 impl Vocabulary {
     /// The same words for every corpus.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(variety: Variety) -> Self {
         let mut rng = Rng::new(0x1a91_da27);
-        let words = (0..RARE).map(|_| word(&mut rng)).collect();
-        Self { words }
+        let count = match variety {
+            Variety::Usual => RARE,
+            Variety::Varied => RARE_IF_VARIED,
+        };
+        let words = (0..count).map(|_| word(&mut rng)).collect();
+        Self { words, variety }
     }
 
     /// A rare word; those at the front are less rare, as in real texts.
     fn rare(&self, rng: &mut Rng) -> &str {
-        let limit = 1 + rng.below(RARE);
+        let limit = 1 + rng.below(self.words.len());
         let limit = 1 + rng.below(limit);
         &self.words[rng.below(limit)]
     }
@@ -49,6 +57,7 @@ impl Voice<'_> {
     pub(super) fn prose(&mut self, out: &mut String, length: usize) {
         let end = out.len() + length;
         while out.len() < end {
+            self.vary(out);
             if self.rng.below(5) == 0 {
                 out.push_str(self.vocabulary.rare(&mut self.rng));
                 out.push(' ');
@@ -61,10 +70,21 @@ impl Voice<'_> {
     pub(super) fn output(&mut self, out: &mut String, length: usize) {
         let end = out.len() + length;
         while out.len() < end {
+            self.vary(out);
             let line = OUTPUT[self.rng.below(OUTPUT.len())];
             self.fill_in(out, line);
             if self.rng.below(60) == 0 {
                 self.pick(out, &FOREIGN_OUTPUT, &[]);
+            }
+        }
+    }
+
+    /// Where texts are varied, more than half of them are rare words.
+    fn vary(&mut self, out: &mut String) {
+        if self.vocabulary.variety == Variety::Varied {
+            for _ in 0..3 {
+                out.push_str(self.vocabulary.rare(&mut self.rng));
+                out.push(' ');
             }
         }
     }

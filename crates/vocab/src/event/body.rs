@@ -393,6 +393,9 @@ pub struct PermissionDenial {
         skip_serializing_if = "Option::is_none"
     )]
     pub tool_input: Option<Json>,
+    /// The call's title for people: the file or command, where the agent names no tool and sends no arguments. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Text>,
     /// The rule that denied it, named by where it stands. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Text>,
@@ -547,6 +550,9 @@ pub struct PermissionDecision {
     pub tool_kind: ToolKind,
     /// The arguments, as in `permission_request`. Upstream or derived, as there.
     pub tool_input: Json,
+    /// The call's title for people, as in `permission_request`. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Text>,
     /// The command line that was decided about, as in `permission_request`. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Text>,

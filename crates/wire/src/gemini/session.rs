@@ -2,7 +2,7 @@
 //!
 //! Up to 0.38 a session is one pretty-printed JSON document. Since 0.39 it is an append log: a header, then messages, where a
 //! later record of the same id replaces the earlier one *in place*; `$set` patches the header's metadata, and with `messages`
-//! in it replaces the whole conversation; `$rewindTo` cuts it back. Which of the two a file is only its content tells.
+//! in it replaces the whole conversation; `$rewindTo` cuts it back. The content of a file decides which of the two it is.
 
 mod log;
 mod message;

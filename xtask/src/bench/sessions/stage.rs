@@ -59,6 +59,15 @@ impl Stage {
         }
     }
 
+    /// Looks for a word that no session has.
+    pub(super) fn search_in_vain(&self, what: &str, limits: Limits) -> Contestant {
+        let words = ["search", "nowhereatall", "--all", "--format", "json"];
+        Contestant {
+            expected: Some(BTreeSet::new()),
+            ..self.sessions(what, limits, &words)
+        }
+    }
+
     /// Makes the index, each time from nothing.
     pub(super) fn index(&self, what: &str, limits: Limits) -> Contestant {
         Contestant {

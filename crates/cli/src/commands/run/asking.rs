@@ -268,6 +268,34 @@ mod tests {
     }
 
     #[test]
+    fn a_question_about_an_edit_shows_the_diff_and_not_the_arguments() {
+        let (mut question, _) = question("", "an edit needs permission");
+        question.deed.kind = ToolKind::Edit;
+        question.deed.command = None;
+        question.deed.paths = vec!["/p/a.txt".into()];
+        question.request.tool_kind = ToolKind::Edit;
+        question.request.title = Some(Text::from("a.txt"));
+        question.request.tool_input = Json::from_value(&serde_json::json!({"file_path": "a.txt"}));
+        let diff = |old: Option<&'static str>, new: &'static str| {
+            ContentBlock::Diff(DiffBlock {
+                path: Some(Text::from("a.txt")),
+                old_text: old.map(Text::from),
+                new_text: Some(Text::from(new)),
+                unified: None,
+            })
+        };
+        question.request.content = vec![diff(Some("one\nalpha\n"), "one\nbe\u{1b}[2Jta\n")];
+        let edited = shown(&question);
+        let head = "? the agent wants to edit: a.txt\n  file: /p/a.txt\n    --- a/a.txt\n    +++ b/a.txt\n";
+        assert!(edited.starts_with(head), "{edited}");
+        assert!(edited.contains("\n    -alpha\n    +be"), "{edited}");
+        assert!(edited.ends_with("\n  an edit needs permission"), "{edited}");
+        assert!(!edited.contains(['\u{1b}', '{']), "{edited:?}");
+        question.request.content = vec![diff(None, "new\n")];
+        assert!(shown(&question).contains("\n    --- /dev/null\n"));
+    }
+
+    #[test]
     fn what_is_shown_does_nothing_to_the_terminal_and_hides_nothing() {
         let long = format!("ls \u{1b}[2J\u{7}#{}\nrm -rf x", "a".repeat(LONGEST));
         let (question, _) = question(&long, "\u{1b}]0;pwned\u{7}why");

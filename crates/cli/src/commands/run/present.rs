@@ -197,7 +197,7 @@ impl Presented {
             return Err(failure);
         }
         if self.too_long > 0 {
-            let what = "which are whole only in the recording";
+            let what = "which only a recording has whole";
             complain(&format!(
                 "warning: lines over the limit: {}, {what}",
                 self.too_long

@@ -146,7 +146,10 @@ pub(super) fn selected<'l>(
 pub(super) fn not_found(error: SelectError) -> Failure {
     let hint = match &error {
         SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
-        _ => "`lapidary sessions list` shows them: take a number, an id, or `latest`",
+        SelectError::NotWhole { .. } => {
+            "take the whole id, or its number in `lapidary sessions list`"
+        }
+        _ => "`lapidary sessions list` shows them: take a number, a whole id, or `latest`",
     };
     let code = error.code();
     Failure::bad_input(anyhow!("{error} ({code})")).with_hint(hint)

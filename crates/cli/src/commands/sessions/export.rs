@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use lapidary::home::sessions::redact::{Redactor, Report, Whose};
 use lapidary::home::sessions::{Listed, Listing, SelectError, Selection};
-use lapidary::normalize::Options;
 use lapidary::normalize::gemini::{session_document, session_events};
+use lapidary::normalize::{Options, RecordOrder};
 use lapidary::render::Renderer;
 use lapidary::render::html::HtmlRenderer;
 use lapidary::render::markdown::MarkdownRenderer;
@@ -223,6 +223,7 @@ fn log<'b>(path: &Path, bytes: &'b [u8]) -> Result<Log<'b>, Failure> {
 fn options() -> Options {
     let mut options = Options::new("exported");
     options.keep_raw = false;
+    options.record_order = RecordOrder::Reading;
     options
 }
 

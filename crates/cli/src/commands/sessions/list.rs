@@ -7,6 +7,8 @@ use lapidary::home::sessions::{HiddenFile, Listed, Listing, UnlistedPlace, age};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::session::{LIST_SCHEMA, SessionList};
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::common::{Format, Place, Scope};
 use crate::exit::Exit;
@@ -230,12 +232,20 @@ fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()>
     )
 }
 
-/// A text that fits, with a sign that it goes on.
+/// A text that fits into so many columns, with a sign that it goes on. What is read as one character is not cut.
 pub(super) fn shortened(text: &str, room: usize) -> String {
-    if text.chars().count() <= room {
+    if text.width() <= room {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(room.saturating_sub(3)).collect();
+    let mut left = room.saturating_sub(3);
+    let mut kept = String::new();
+    for letter in text.graphemes(true) {
+        let Some(rest) = left.checked_sub(letter.width()) else {
+            break;
+        };
+        left = rest;
+        kept.push_str(letter);
+    }
     format!("{kept}...")
 }
 
@@ -249,4 +259,26 @@ fn hidden(files: &[HiddenFile], out: &mut Printer) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_are_cut_by_columns_and_between_characters() {
+        assert_eq!(shortened("abcdef", 6), "abcdef");
+        assert_eq!(shortened("abcdefg", 6), "abc...");
+        assert_eq!(shortened("日本語の勉強", 12), "日本語の勉強");
+        assert_eq!(shortened("日本語の勉強", 11), "日本語の...");
+        assert_eq!(shortened("日本語の勉強", 10), "日本語...");
+        assert_eq!(shortened("cafe\u{301} noir", 7), "cafe\u{301}...");
+        let family = "👩\u{200d}👩\u{200d}👧";
+        assert_eq!(
+            shortened(&format!("ab{family}cdef"), 7),
+            format!("ab{family}...")
+        );
+        assert_eq!(shortened(&format!("abc{family}def"), 7), "abc...");
+        assert_eq!(shortened("abcd", 0), "...");
+    }
 }

@@ -25,6 +25,25 @@ fn several_prompts_are_turns_of_one_session() {
     assert_eq!((count("session_init"), count("turn_complete")), (1, 2));
 }
 
+/// As `run` has it: over ACP the CLI takes `@path` for plain text.
+#[test]
+fn a_file_that_a_prompt_names_is_a_link_for_gemini_and_text_for_others() {
+    for (name, links) in [("gemini", 1), ("agent", 0)] {
+        let mut peer = Peer::called(name, "", &[]);
+        std::fs::write(peer.world.path("project/a.txt"), "x").unwrap();
+        let id = peer.prompt("say @a.txt and @missing");
+        peer.done(&id);
+        let over = peer.finish();
+        let is_input = |event: &&serde_json::Value| event["event"] == "user_input";
+        let input = over.events.iter().find(is_input).unwrap();
+        let blocks = input["raw"]["params"]["prompt"].as_array().unwrap();
+        let linked = blocks.iter().filter(|it| it["uri"] == "file://a.txt");
+        assert_eq!(linked.count(), links, "{name}: {blocks:?}");
+        let last = blocks.last().unwrap()["text"].as_str().unwrap();
+        assert!(last.ends_with(" and @missing"), "{last}");
+    }
+}
+
 #[test]
 fn prompts_that_are_given_at_once_wait_for_each_other() {
     let mut peer = Peer::new();

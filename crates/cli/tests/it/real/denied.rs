@@ -112,5 +112,21 @@ fn what_plan_mode_denies_is_what_was_asked_for() {
         if transport == "stream-json" {
             assert_eq!(denials(&told)[0]["unattended"], false);
         }
+        // What its policy denies it says over both.
+        let real = self::real(&[(
+            "write_file",
+            json!({"file_path": "new.txt", "content": "x"}),
+        )]);
+        let told = real.run(&[
+            "--transport",
+            transport,
+            "--permission-mode",
+            "plan",
+            "plan it",
+        ]);
+        let denied = denials(&told);
+        assert_eq!(denied[0]["unattended"], false, "{told:?}");
+        let reason = denied[0]["reason"].as_str().unwrap();
+        assert!(reason.contains("denied by policy"), "{reason}");
     }
 }

@@ -43,7 +43,7 @@ fn home() -> (Home, PathBuf) {
 
 fn ask(pty: &mut Pty) -> String {
     pty.type_in("d");
-    pty.wait_for("y deletes it, no other key")
+    pty.wait_for("y: delete, other keys: keep")
 }
 
 #[test]

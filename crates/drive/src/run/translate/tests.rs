@@ -12,7 +12,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
     std::fs::write(directory.path().join(STDERR), b"").unwrap();
     let request = testing::request();
     let mut normalizer = StreamNormalizer::new(&Options::new("r"));
-    let (waiting, spent) = (Waiting::default(), Spent::new(Budget::default()));
+    let (waiting, spent) = (Waiting::default(), Spent::new(Budget::default(), None));
     let (batches, mut told) = mpsc::channel(1);
     let (_grows, grown) = watch::channel(Grown {
         stdout: stdout.len() as u64,

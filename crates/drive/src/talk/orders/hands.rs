@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use lapidary_json::SharedToken;
 use lapidary_vocab::command::{Command, CreateSession, ListSessions, SendMessage};
+use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Json, Text};
 use tokio::time::{Instant, timeout_at};
 
@@ -16,6 +17,7 @@ use super::openings::{Terms, Which};
 use super::results::{Done, Failed, Label, Outcome, answered};
 use crate::acp::Prompted;
 use crate::config::PermissionMode;
+use crate::prompt_files;
 use crate::talk::rounds::{Ended, Rounds};
 use crate::talk::stage::Stage;
 
@@ -104,20 +106,35 @@ impl Hands {
 
     /// A prompt. Without a session it goes to the only one, and if there is none, to a new one.
     async fn send(&self, message: SendMessage, came: Moment) -> Outcome {
-        let text = Json::object([
-            ("type", Json::from_value(&"text")),
-            ("text", Json::from(&message.text)),
-        ]);
-        let text = (!message.text.is_empty()).then_some(text);
-        let blocks: Vec<_> = text.into_iter().chain(message.content).collect();
-        if blocks.is_empty() {
+        if message.text.is_empty() && message.content.is_empty() {
             return Err("there is nothing to be said".into());
         }
         let session = match &message.session_id {
             None => self.session_or_new().await?,
             named => self.session(named.as_ref()).await?,
         };
+        let mut blocks = self.text_blocks(&session, &message.text);
+        blocks.extend(message.content);
         self.prompt(&session, blocks, came).await
+    }
+
+    /// The text of a prompt. Gemini CLI gets a link for each file that it names with `@path`, as in `run`; any other text goes as it came.
+    fn text_blocks(&self, session: &str, text: &Text) -> Vec<Json> {
+        if text.is_empty() {
+            return Vec::new();
+        }
+        if self.terms.provider == Provider::Gemini {
+            let roots = self.stage.cwd_of(session).into_iter();
+            let roots: Vec<_> = roots.chain(self.terms.roots.iter().cloned()).collect();
+            let blocks = prompt_files::blocks(&text.to_str(), &roots);
+            if blocks.len() > 1 || text.to_str().starts_with('@') {
+                return blocks;
+            }
+        }
+        vec![Json::object([
+            ("type", Json::from_value(&"text")),
+            ("text", Json::from(text)),
+        ])]
     }
 
     async fn session_or_new(&self) -> Result<String, Failed> {

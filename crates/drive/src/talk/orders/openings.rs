@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::event::{DiagnosticKind, Provider};
 use lapidary_vocab::{Json, Text};
 
 use super::closings::needs;
@@ -20,7 +20,9 @@ use crate::talk::request::ModeWords;
 #[derive(Debug)]
 pub(super) struct Terms {
     pub(super) agent: Initialized,
-    roots: Vec<PathBuf>,
+    /// Its family.
+    pub(super) provider: Provider,
+    pub(super) roots: Vec<PathBuf>,
     mcp_servers: Vec<Json>,
     auth_method: Option<String>,
     modes: ModeWords,
@@ -44,6 +46,7 @@ impl Course<'_> {
         }
         let terms = Terms {
             agent,
+            provider: request.provider.clone(),
             roots: request.roots.clone(),
             mcp_servers: request.mcp_servers.clone(),
             auth_method: request.auth_method.clone(),

@@ -1,12 +1,15 @@
 //! Asking the index which texts have which words.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::Index;
-use super::rows::{self, Row};
+use super::rows;
 use super::schema::TEXTS_PER_FILE;
+use super::states::{self, Place};
 use super::texts::{IS_EXACT, Owner};
-use crate::sessions::candidates::Candidate;
+use crate::sessions::candidates::{Candidate, Sightings};
 use crate::sessions::listing::{FromFiles, Summaries as _};
 use crate::sessions::scan::{Summary, Unreadable};
 use crate::sessions::search::Watch;
@@ -15,15 +18,22 @@ use crate::sessions::search::filters::{Filters, Score, Tally};
 use crate::sessions::search::letters::Form;
 use crate::sessions::search::query::{Query, Term};
 
-/// What is known of a file that is looked through.
-pub(in crate::sessions) type Looked = (Result<Summary, Unreadable>, Option<Score>);
-
-/// What the index says of a file.
-enum Said {
-    /// It does not know the file as it is now.
-    Unknown,
+/// A file that a search is about: everything is in it, or it is of the same session as one in which everything is, or nobody knows.
+#[derive(Debug)]
+pub(in crate::sessions) struct Looked {
+    pub(in crate::sessions) file: Candidate,
+    pub(in crate::sessions) summary: Result<Summary, Unreadable>,
     /// How well it fits, if it does.
-    Known(Box<Row>, Option<Score>),
+    pub(in crate::sessions) score: Option<Score>,
+}
+
+/// What the index says.
+#[derive(Debug, Default)]
+struct Answer {
+    /// The files of all sessions of which one is a hit.
+    found: Vec<(Place, Result<Summary, Unreadable>, Option<Score>)>,
+    /// The files that it does not know as they are now.
+    changed: Vec<Place>,
 }
 
 impl Index {
@@ -31,7 +41,7 @@ impl Index {
     /// somebody does not want to know any more.
     pub(in crate::sessions) fn look(
         &mut self,
-        files: &[&Candidate],
+        seen: &[Sightings],
         query: &Query,
         filters: &Filters,
         watch: &Watch<'_>,
@@ -39,31 +49,39 @@ impl Index {
         if !self.is_open() || query.has_regex() {
             return None;
         }
-        let mut said = self.ask(files, query, filters)?;
-        let changed = unknown(files, &said);
-        if !changed.is_empty() {
-            self.update_on_the_way(&changed);
-            said = self.ask(files, query, filters)?;
+        let mut answer = self.ask(seen, query, filters, &HashSet::new())?;
+        if !answer.changed.is_empty() {
+            let changed = candidates_of(seen, &answer.changed);
+            self.update_on_the_way(&changed.iter().collect::<Vec<_>>());
+            answer = self.ask(seen, query, filters, &HashSet::new())?;
         }
-        let unsure = unknown(files, &said);
-        let mut looks = direct::look(&unsure, query, filters, watch)?.into_iter();
-        let mut results = Vec::with_capacity(files.len());
-        for (file, said) in files.iter().zip(said) {
-            results.push(match said {
-                Said::Known(row, score) => (row.summary, score),
-                Said::Unknown => match looks.next() {
-                    Some(Look::Hit(summary, score, _)) => (Ok(*summary), Some(score)),
-                    _ => (summary_of(file), None),
-                },
-            });
+        let changed = answer.changed.iter().map(|(directory, _)| *directory);
+        let changed = changed.zip(candidates_of(seen, &answer.changed));
+        let linked = seen.iter().enumerate();
+        let linked = linked.flat_map(|(directory, seen)| {
+            let files = seen.linked().cloned();
+            files.map(move |file| (directory, file))
+        });
+        let unsure: Vec<(usize, Candidate)> = changed.chain(linked).collect();
+        let files: Vec<_> = unsure.iter().map(|(_, file)| file).collect();
+        let looks = direct::look(&files, query, filters, watch)?;
+        let hits: HashSet<String> = ids_of_hits(&looks).collect();
+        if !hits.is_empty() {
+            answer = self.ask(seen, query, filters, &hits)?;
         }
-        Some(results)
+        Some(all(seen, answer, unsure, looks))
     }
 
-    fn ask(&mut self, files: &[&Candidate], query: &Query, filters: &Filters) -> Option<Vec<Said>> {
+    fn ask(
+        &mut self,
+        seen: &[Sightings],
+        query: &Query,
+        filters: &Filters,
+        hits: &HashSet<String>,
+    ) -> Option<Answer> {
         let connection = self.connection.as_mut()?;
-        match ask(connection, files, query, filters) {
-            Ok(said) => Some(said),
+        match ask(connection, seen, query, filters, hits) {
+            Ok(answer) => Some(answer),
             Err(error) => {
                 self.give_up(&error.into());
                 None
@@ -72,40 +90,118 @@ impl Index {
     }
 }
 
-/// Rows and words in one and the same state of the index.
-fn ask(
-    connection: &mut Connection,
-    files: &[&Candidate],
-    query: &Query,
-    filters: &Filters,
-) -> rusqlite::Result<Vec<Said>> {
-    let transaction = connection.transaction()?;
-    let rows = rows::of(&transaction, files)?;
-    let masks = masks(&transaction, query)?;
-    let mut said = Vec::with_capacity(rows.len());
-    for row in rows {
-        said.push(match row {
-            None => Said::Unknown,
-            Some(row) => {
-                let texts = of_file(&masks, row.id);
-                let found = texts.iter().fold(0, |found, (_, mask)| found | mask);
-                let score = if found == query.everything() {
-                    score(&transaction, row.id, texts, query, filters)?
-                } else {
-                    None
-                };
-                Said::Known(Box::new(row), score)
-            }
-        });
-    }
-    Ok(said)
+fn candidates_of(seen: &[Sightings], places: &[Place]) -> Vec<Candidate> {
+    let files = places.iter();
+    files
+        .map(|&(directory, place)| seen[directory].candidate_at(place))
+        .collect()
 }
 
-fn unknown<'f>(files: &[&'f Candidate], said: &[Said]) -> Vec<&'f Candidate> {
-    let both = files.iter().zip(said);
-    both.filter(|(_, said)| matches!(said, Said::Unknown))
-        .map(|(file, _)| *file)
-        .collect()
+/// What the index and the files say together, in the order of the files. One without a hit is left out if it is of no session with one.
+fn all(
+    seen: &[Sightings],
+    answer: Answer,
+    unsure: Vec<(usize, Candidate)>,
+    looks: Vec<Look>,
+) -> Vec<Looked> {
+    let found = answer.found.iter();
+    let found = found.filter_map(|(_, summary, _)| Some(summary.as_ref().ok()?.id.clone()));
+    let mut hits: HashSet<String> = found.collect();
+    hits.extend(ids_of_hits(&looks));
+    let mut all = Vec::with_capacity(answer.found.len());
+    for ((directory, place), summary, score) in answer.found {
+        let file = seen[directory].candidate_at(place);
+        all.push((
+            directory,
+            Looked {
+                file,
+                summary,
+                score,
+            },
+        ));
+    }
+    for ((directory, file), look) in unsure.into_iter().zip(looks) {
+        let (summary, score) = match look {
+            Look::Hit(summary, score, _) => (Ok(*summary), Some(score)),
+            Look::Miss(id) if !hits.contains(&id) => continue,
+            // Without a hit anywhere nobody asks which file counts.
+            Look::Odd if hits.is_empty() => continue,
+            Look::Miss(_) | Look::Odd => (summary_of(&file), None),
+        };
+        all.push((
+            directory,
+            Looked {
+                file,
+                summary,
+                score,
+            },
+        ));
+    }
+    all.sort_by(|(one, file), (other, other_file)| {
+        let names = || file.file.file_name.cmp(&other_file.file.file_name);
+        one.cmp(other).then_with(names)
+    });
+    all.into_iter().map(|(_, looked)| looked).collect()
+}
+
+fn ids_of_hits(looks: &[Look]) -> impl Iterator<Item = String> {
+    looks.iter().filter_map(|look| match look {
+        Look::Hit(summary, ..) => Some(summary.id.clone()),
+        Look::Miss(_) | Look::Odd => None,
+    })
+}
+
+/// States, rows and words in one and the same state of the index. `hits` are sessions that are known to have a hit elsewhere.
+fn ask(
+    connection: &mut Connection,
+    seen: &[Sightings],
+    query: &Query,
+    filters: &Filters,
+    hits: &HashSet<String>,
+) -> rusqlite::Result<Answer> {
+    let transaction = connection.transaction()?;
+    let recognised = states::recognise_all(&transaction, seen)?;
+    let mut answer = Answer {
+        changed: recognised.changed,
+        found: Vec::new(),
+    };
+    let masks = masks(&transaction, query)?;
+    if masks.is_empty() && hits.is_empty() {
+        return Ok(answer);
+    }
+    let mut known = recognised.known;
+    known.sort_unstable();
+    let place_of = |file: i64| {
+        let place = known.binary_search_by_key(&file, |(id, _)| *id).ok()?;
+        Some(known[place].1)
+    };
+    let mut scores = Vec::new();
+    for texts in masks.chunk_by(|one, other| file_of(one.0) == file_of(other.0)) {
+        let file = file_of(texts[0].0);
+        let found = texts.iter().fold(0, |found, (_, mask)| found | mask);
+        if found == query.everything()
+            && place_of(file).is_some()
+            && let Some(score) = score(&transaction, file, texts, query, filters)?
+        {
+            scores.push((file, score));
+        }
+    }
+    let files: Vec<i64> = scores.iter().map(|(file, _)| *file).collect();
+    let mut sessions = rows::sessions_of(&transaction, &files)?;
+    sessions.extend(hits.iter().cloned());
+    for (file, summary) in rows::of_sessions(&transaction, &sessions)? {
+        if let Some(place) = place_of(file) {
+            let score = scores.binary_search_by_key(&file, |(file, _)| *file);
+            let score = score.ok().map(|place| scores[place].1);
+            answer.found.push((place, summary, score));
+        }
+    }
+    Ok(answer)
+}
+
+/// The file that a text is of.
+fn file_of(text: i64) -> i64 {
+    text.div_euclid(TEXTS_PER_FILE)
 }
 
 /// Texts, by number, and which terms are in each.
@@ -133,14 +229,6 @@ fn masks(connection: &Connection, query: &Query) -> rusqlite::Result<Masks> {
         is_same
     });
     Ok(texts)
-}
-
-fn of_file(masks: &Masks, file: i64) -> &[(i64, u32)] {
-    let place = |file: i64| {
-        let first = file.saturating_mul(TEXTS_PER_FILE);
-        masks.partition_point(|(text, _)| *text < first)
-    };
-    &masks[place(file)..place(file.saturating_add(1))]
 }
 
 /// A term in the language of FTS5. Tokens have no quotes in them, so quotes around them are enough.

@@ -15,28 +15,17 @@ const APPLICATION: i64 = 0x6c61_7069;
 /// How texts are numbered: the file's number, then the text's within it.
 pub(super) const TEXTS_PER_FILE: i64 = 1 << 24;
 
-/// `words` holds the tokens of a text and their order, and nothing else of it. We made the tokens: all that is left to the tokenizer is to part them at
+/// `files` has what lists say of a file, `directories` which state of it that was (see `states`). `words` holds the tokens of a text and their order, and nothing else of it. We made the tokens: all that is left to the tokenizer is to part them at
 /// blanks.
 const TABLES: &str = "
     CREATE TABLE files (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         path BLOB NOT NULL UNIQUE,
-        size INTEGER NOT NULL,
-        modified INTEGER NOT NULL,
-        inode INTEGER NOT NULL,
-        problem TEXT,
-        session TEXT,
-        project_hash TEXT,
-        start_time TEXT,
-        last_updated TEXT,
-        summary TEXT,
-        kind TEXT,
-        message_count INTEGER,
-        user_message_count INTEGER,
-        is_resumable INTEGER,
-        unreadable_lines INTEGER,
-        first_user_message TEXT
+        session TEXT NOT NULL,
+        about BLOB NOT NULL
     ) STRICT;
+    CREATE INDEX sessions ON files (session);
+    CREATE TABLE directories (path BLOB NOT NULL UNIQUE, files BLOB NOT NULL) STRICT;
     CREATE TABLE texts (file INTEGER PRIMARY KEY, count INTEGER NOT NULL, list TEXT NOT NULL) STRICT;
     CREATE VIRTUAL TABLE words USING fts5 (
         folded, exact, content = '', contentless_delete = 1, tokenize = 'ascii'
@@ -106,7 +95,9 @@ fn keep_private(_: &Path) -> std::io::Result<()> {
 pub(super) fn clear(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    transaction.execute_batch("DROP TABLE files; DROP TABLE texts; DROP TABLE words;")?;
+    transaction.execute_batch(
+        "DROP TABLE files; DROP TABLE directories; DROP TABLE texts; DROP TABLE words;",
+    )?;
     transaction.execute_batch(TABLES)?;
     transaction.commit()
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::rows::{self, key, nanoseconds};
+use super::rows::{self, key};
 use super::schema::TEXTS_PER_FILE;
+use super::states::{self, Change, State, nanoseconds};
 use super::texts;
 use super::{Index, IndexError, missing, try_lock};
 use crate::sessions::candidates::Candidate;
@@ -62,7 +63,7 @@ impl Index {
     ) -> Result<Updated, IndexError> {
         let files: Vec<&Candidate> = files.iter().filter(|file| file.refused.is_none()).collect();
         let connection = self.connection()?;
-        let known = rows::of(connection, &files)?;
+        let known = states::ids(connection, &files)?;
         let changed = missing(&files, &known);
         let mut updated = self.update(&changed, Budget::Everything, progress)?;
         updated.known = files.len() - changed.len();
@@ -129,6 +130,8 @@ impl Index {
         for path in &gone {
             forget(&transaction, path)?;
         }
+        let gone: Vec<_> = gone.iter().map(|path| forgotten(path_of(path))).collect();
+        states::change(&transaction, &gone)?;
         transaction.commit()?;
         Ok(gone.len())
     }
@@ -167,32 +170,55 @@ impl Update<'_> {
             let transaction = self
                 .connection
                 .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let mut changes = Vec::with_capacity(batch.len());
             for file in batch {
-                read += usize::from(one(&transaction, file, &mut self.buffer)?);
+                let id = one(&transaction, file, &mut self.buffer)?;
+                read += usize::from(id.is_some());
+                changes.push(Change {
+                    path: file.path.clone(),
+                    now: id.map(|id| (State::of(file), id)),
+                });
                 at.files += 1;
                 at.bytes += file.size;
                 progress(at);
             }
+            states::change(&transaction, &changes)?;
             transaction.commit()?;
         }
         Ok(read)
     }
 }
 
-/// Reads a file in place of what was known of it. False if it cannot be read.
-fn one(connection: &Connection, file: &Candidate, buffer: &mut Vec<u8>) -> rusqlite::Result<bool> {
+/// Reads a file in place of what was known of it, and returns its number. None if it cannot be read.
+fn one(
+    connection: &Connection,
+    file: &Candidate,
+    buffer: &mut Vec<u8>,
+) -> rusqlite::Result<Option<i64>> {
     forget(connection, key(&file.path))?;
     let Ok(bytes) = direct::read(&file.path, file.size, buffer) else {
-        return Ok(false);
+        return Ok(None);
     };
     let summary = Scanner::bytes(bytes);
     let Some(id) = rows::insert(connection, file, summary.as_ref())? else {
-        return Ok(false);
+        return Ok(None);
     };
     if let Ok(summary) = &summary {
         texts_of(connection, id, summary, bytes)?;
     }
-    Ok(true)
+    Ok(Some(id))
+}
+
+fn forgotten(path: PathBuf) -> Change {
+    Change { path, now: None }
+}
+
+/// A path that the index has.
+fn path_of(key: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    return PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(key));
+    #[cfg(not(unix))]
+    return PathBuf::from(String::from_utf8_lossy(key).into_owned());
 }
 
 fn texts_of(
@@ -238,6 +264,8 @@ pub(super) fn forget_all(
         }
     }
     if count > 0 {
+        let files: Vec<_> = files.iter().cloned().map(forgotten).collect();
+        states::change(&transaction, &files)?;
         // Deleted words are only marked until their lists are merged.
         transaction.execute("INSERT INTO words (words) VALUES ('optimize')", [])?;
     }

@@ -1,91 +1,80 @@
-//! Secrets that only their name gives away: `password=…`, `"api_key": "…"`, `--token …`.
+//! Secrets that only their name gives away: `password=…`, `"api_key": "…"`, `--token …`, `the password is …`.
+//!
+//! A name is found first, then how a value stands behind it, then the value. A value that is no secret may hold the next name
+//! (`secret: aws_secret_access_key = …`), so the search goes on behind the name and not behind the value.
 
-use regex::bytes::{Regex, RegexBuilder};
+use std::ops::Range;
 
+use regex::bytes::{Captures, Regex, RegexBuilder};
+
+use super::judge::{Manner, NameClass, is_secret};
+use super::value::{Value, Values};
 use super::{Hit, SecretKind};
 
-/// Names whose values are secret, whatever they look like.
-const PASSWORDS: &str = r"pass(?:word|wd|phrase)|pwd|secret";
-/// Names whose values are secret if they look random: the same names are often given to something else.
-const TOKENS: &str = r"token|api[_-]?key|access[_-]?key(?:[_-]?id)?|secret[_-]?(?:access[_-]?)?key|private[_-]?key|auth[_-]?key|(?:signing|encryption|account|master|session)[_-]?key|client[_-]?secret|credentials?|authorization|cookie";
+const PASSWORDS: &str = "pass(?:word|wd|phrase|code)|pwd";
+const SHORT_PASSWORDS: &str = r"(?:\b|[_-])(?:pass|pw)\b|(?-i:[a-z]Pass\b)";
+const SECRETS: &str = "secret";
+const TOKENS: &str = r"token|(?:api|app|auth)[ _-]?key|access[ _-]?key(?:[_-]?id)?|secret[_-]?(?:access[_-]?)?key|private[_-]?key|(?:signing|encryption|account|master|session)[_-]?key|client[ _-]?secret|credentials?|authorization|cookie";
+const WEAK: &str = r"(?:\b|_)auth\b";
+/// Where it is used: `PASSWORD_PROD`, `api_key_2`.
+const SUFFIX: &str = r"(?:[_-]?(?:prod|production|staging|stage|dev|test|live|[0-9]{1,2}))?";
 
 /// How much of a name is looked at.
 const LONGEST_NAME: usize = 128;
-
-/// What stands for a secret in examples, schemas and code.
-const STAND_INS: [&str; 24] = [
-    "string",
-    "str",
-    "text",
-    "required",
-    "optional",
-    "none",
-    "null",
-    "nil",
-    "undefined",
-    "true",
-    "false",
-    "password",
-    "passwd",
-    "secret",
-    "token",
-    "example",
-    "changeme",
-    "placeholder",
-    "hidden",
-    "redacted",
-    "masked",
-    "boolean",
-    "number",
-    "prompt",
-];
+/// How far a value may be from its name.
+const LONGEST_GAP: usize = 256;
 
 /// Finds secrets by what they are called.
 #[derive(Debug)]
 pub(super) struct Detector {
     in_text: Regex,
     name: Regex,
+    assignment: Regex,
+    mention: Regex,
+    blank: Regex,
 }
 
 impl Detector {
     pub(super) fn new() -> Self {
-        let names = format!("(?:(?P<password>{PASSWORDS})|(?P<token>{TOKENS}))");
-        let quote = r#"\\*["'`]"#;
-        // A quoted value may hold anything but its quote; a bare one ends where a shell or a URL would end it.
-        let value = format!(
-            r#"(?:{quote}(?P<quoted>[^"'`\r\n\\]{{4,}})(?:{quote}|\\*$)|(?P<bare>[^\s"'`,;&|<>(){{}}\[\]$\\]{{6,}}))"#
+        // The longer name first: `client_secret` is a token's.
+        let names = format!(
+            "(?P<name>(?P<token>{TOKENS})|(?P<password>{PASSWORDS})|(?P<short>{SHORT_PASSWORDS})|(?P<secret>{SECRETS})|(?P<weak>{WEAK}))"
         );
-        let between = format!(r"(?:(?:{quote})?\s{{0,3}}(?:=>|:=|[:=])\s{{0,3}}|(?:{quote})?\s+)");
+        let quote = r#"\\*["'`]"#;
+        let sign = "(?:=>|:=|!?={1,3}|:)";
+        let blanks = r"(?:[ \t]{4,24}|\s{0,3})";
+        // `password`: … ['password'] = …  **Password:** …   {"name": "PASSWORD", "value": …
+        let assignment = format!(
+            r"^(?:\*{{0,2}}(?:{quote})?\]?\*{{0,2}}{blanks}{sign}\*{{0,2}}{blanks}|(?:{quote})?,?(?:\s|\\n){{1,40}}(?:{quote})?value(?:{quote})?\s{{0,3}}[:=]\s{{0,3}})"
+        );
+        // password for x is …   password(…   | password | …   <password>…
+        let mention = format!(
+            r"^(?:(?:{quote})?(?:\s{{1,3}}[A-Za-z0-9_.@'`/-]{{1,30}}){{0,4}}?\s{{1,3}}(?:is|was|to)\s{{0,2}}:?\s{{1,3}}|\(\s{{0,3}}|\s{{0,3}}\|\s{{0,3}}|>|\s{{1,3}}\()"
+        );
         Self {
-            in_text: regex(&format!("(?P<name>{names})(?P<between>{between}){value}")),
-            name: regex(&format!("(?P<name>{names})$")),
+            in_text: regex(&format!("{names}{SUFFIX}")),
+            name: regex(&format!("{names}{SUFFIX}$")),
+            assignment: regex(&assignment),
+            mention: regex(&mention),
+            blank: regex(&format!(r"^(?:{quote})?\s+")),
         }
     }
 
-    /// Assignments in a text.
+    /// Assignments in a text, and sentences that tell a secret.
     pub(super) fn hits(&self, text: &[u8]) -> Vec<Hit> {
-        let mut hits = Vec::new();
+        let mut hits: Vec<Hit> = Vec::new();
+        let mut values = Values::new(text);
         for found in self.in_text.captures_iter(text) {
-            let is_password = found.name("password").is_some();
-            let between = found.name("between").map_or(&b""[..], |it| it.as_bytes());
-            let (value, is_quoted) = match (found.name("quoted"), found.name("bare")) {
-                (Some(value), _) => (value, true),
-                (None, Some(value)) => (value, false),
-                (None, None) => continue,
-            };
-            let manner = Manner {
-                is_password,
-                is_quoted,
-                is_assigned: between.iter().any(|byte| b":=".contains(byte)),
-            };
-            let Some(name) = found.name("name") else {
+            let Some(name) = Name::of(&found) else {
                 continue;
             };
-            let is_option = is_option(&text[..name.start()]);
-            if (manner.is_assigned || is_option) && is_secret(value.as_bytes(), manner) {
+            let is_in_last = hits
+                .last()
+                .is_some_and(|it| it.range.contains(&name.range.start));
+            if !is_in_last && let Some(range) = self.value(text, &name, &mut values) {
                 hits.push(Hit {
-                    range: value.range(),
-                    kind: kind(name.as_bytes(), is_password),
+                    range,
+                    kind: name.kind(text),
                 });
             }
         }
@@ -95,17 +84,93 @@ impl Detector {
     /// The value of a member of an object, all of it.
     pub(super) fn member(&self, key: &[u8], value: &[u8]) -> Option<Hit> {
         let key = &key[key.len().saturating_sub(LONGEST_NAME)..];
-        let found = self.name.captures(key)?;
-        let manner = Manner {
-            is_password: found.name("password").is_some(),
-            is_quoted: true,
-            is_assigned: true,
-        };
+        let name = Name::of(&self.name.captures(key)?)?;
+        let manner = Manner::Assigned { is_quoted: true };
         let is_short = value.len() <= 4096 && !value.contains(&b'\n');
-        (is_short && value.len() >= 4 && is_secret(value, manner)).then(|| Hit {
+        (is_short && value.len() >= 4 && is_secret(value, name.class, manner)).then(|| Hit {
             range: 0..value.len(),
-            kind: kind(key, manner.is_password),
+            kind: name.kind(key),
         })
+    }
+
+    /// Where the secret is that a name announces.
+    fn value(&self, text: &[u8], name: &Name, values: &mut Values<'_>) -> Option<Range<usize>> {
+        let behind = name.end;
+        let next = text.get(behind)?;
+        if !(next.is_ascii_whitespace() || b"\\\"'`*]=:!,(|>".contains(next)) {
+            return None;
+        }
+        let gap = &text[behind..text.len().min(behind + LONGEST_GAP)];
+        let is_secret =
+            |value: &Value, manner| is_secret(&text[value.range.clone()], name.class, manner);
+        let assigned = |value: &Value| {
+            let is_quoted = value.is_quoted;
+            is_secret(value, Manner::Assigned { is_quoted })
+        };
+        let mentioned = |value: &Value| {
+            let is_quoted = value.is_quoted;
+            is_secret(value, Manner::Mentioned { is_quoted })
+        };
+        if let Some(found) = self.assignment.find(gap) {
+            return values.assigned_at(behind + found.end(), assigned);
+        }
+        if let Some(found) = self.blank.find(gap) {
+            let value = values.at(behind + found.end());
+            let is_told = |value: &Value| {
+                let is_option = is_option(&text[..name.range.start]);
+                is_option && assigned(value) || mentioned(value)
+            };
+            if let Some(value) = value.filter(is_told) {
+                return Some(value.range);
+            }
+        }
+        let found = self.mention.find(gap)?;
+        let value = values.at(behind + found.end())?;
+        // `hash_password(user1.name)` is code.
+        let is_argument = found.as_bytes().ends_with(b"(") && name.class == NameClass::Password;
+        let may_be = value.is_quoted || !is_argument;
+        (may_be && mentioned(&value)).then_some(value.range)
+    }
+}
+
+/// A name that announces a secret.
+struct Name {
+    class: NameClass,
+    range: Range<usize>,
+    /// Where its suffix ends.
+    end: usize,
+}
+
+impl Name {
+    fn of(found: &Captures<'_>) -> Option<Self> {
+        let classes = [
+            ("token", NameClass::Token),
+            ("password", NameClass::Password),
+            ("short", NameClass::ShortPassword),
+            ("secret", NameClass::Secret),
+            ("weak", NameClass::Weak),
+        ];
+        let class = classes
+            .iter()
+            .find(|(group, _)| found.name(group).is_some())?
+            .1;
+        Some(Self {
+            class,
+            range: found.name("name")?.range(),
+            end: found.get(0)?.end(),
+        })
+    }
+
+    fn kind(&self, text: &[u8]) -> SecretKind {
+        let name = text[self.range.clone()].to_ascii_lowercase();
+        let has = |word: &str| name.windows(word.len()).any(|it| it == word.as_bytes());
+        if has("secret_access") || has("secretaccess") || has("secret-access") {
+            SecretKind::AwsSecretKey
+        } else if matches!(self.class, NameClass::Password | NameClass::ShortPassword) {
+            SecretKind::Password
+        } else {
+            SecretKind::Secret
+        }
     }
 }
 
@@ -116,133 +181,10 @@ fn is_option(before: &[u8]) -> bool {
     before[before.len() - word.count()..].starts_with(b"--")
 }
 
-/// How a value came to its name.
-#[derive(Debug, Clone, Copy)]
-struct Manner {
-    is_password: bool,
-    is_quoted: bool,
-    is_assigned: bool,
-}
-
 fn regex(pattern: &str) -> Regex {
     RegexBuilder::new(pattern)
         .unicode(false)
         .case_insensitive(true)
         .build()
         .expect("the pattern is a regular expression")
-}
-
-fn kind(name: &[u8], is_password: bool) -> SecretKind {
-    let name = name.to_ascii_lowercase();
-    let has = |word: &str| name.windows(word.len()).any(|it| it == word.as_bytes());
-    if has("secret_access") || has("secretaccess") || has("secret-access") {
-        SecretKind::AwsSecretKey
-    } else if is_password && !has("secret") {
-        SecretKind::Password
-    } else {
-        SecretKind::Secret
-    }
-}
-
-fn is_secret(value: &[u8], manner: Manner) -> bool {
-    if is_stand_in(value) {
-        return false;
-    }
-    let has = |is: fn(&u8) -> bool| value.iter().any(is);
-    let has_digit = has(u8::is_ascii_digit);
-    let has_letter = has(u8::is_ascii_alphabetic);
-    if manner.is_password && manner.is_quoted {
-        return !has(u8::is_ascii_whitespace) || (manner.is_assigned && is_phrase(value));
-    }
-    if manner.is_password {
-        // Without quotes it may as well be code: `password = read_password`, `pwd: /home`.
-        return has_digit && has_letter && !is_code(value);
-    }
-    value.len() >= 12 && has_digit && has_letter && !is_code(value) && bits(value) >= 3.0
-}
-
-/// A few words that say nothing about passwords: then they may be one.
-fn is_phrase(value: &[u8]) -> bool {
-    const MOST_WORDS: usize = 6;
-    const SPEAKS_OF_IT: [&[u8]; 16] = [
-        b"password",
-        b"secret",
-        b"token",
-        b"key",
-        b"enter",
-        b"your",
-        b"the",
-        b"for",
-        b"to",
-        b"is",
-        b"must",
-        b"user",
-        b"of",
-        b"a",
-        b"an",
-        b"not",
-    ];
-    let lower = value.to_ascii_lowercase();
-    let words = lower.split(u8::is_ascii_whitespace);
-    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
-    let is_said = |word: &&[u8]| {
-        let word = word.trim_ascii_end();
-        let word = word.strip_suffix(b":").unwrap_or(word);
-        SPEAKS_OF_IT.contains(&word)
-    };
-    let is_text = |byte: &u8| !b"(){}<>=;".contains(byte);
-    words.len() <= MOST_WORDS && !words.iter().any(is_said) && value.iter().all(is_text)
-}
-
-/// Something that stands for a secret: a variable, a template, a word of a schema, or what a redactor left.
-pub(super) fn is_stand_in(value: &[u8]) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let begins = |prefix: &[u8]| lower.starts_with(prefix);
-    let is_marked = value.contains(&b'*') && value.iter().all(|byte| b"*x. ".contains(byte));
-    let mut bytes = lower.iter();
-    let first = bytes.next();
-    let is_one_char = bytes.all(|byte| Some(byte) == first);
-    STAND_INS.iter().any(|word| word.as_bytes() == lower)
-        || is_marked
-        || is_one_char
-        || [
-            &b"$"[..],
-            b"${",
-            b"{{",
-            b"<",
-            b"%",
-            b"your",
-            b"[redacted",
-            b"...",
-            b"process.env",
-            b"os.environ",
-            b"env.",
-        ]
-        .iter()
-        .any(|prefix| begins(prefix))
-}
-
-/// A path, a type or an expression rather than a value.
-pub(super) fn is_code(value: &[u8]) -> bool {
-    let has = |part: &[u8]| value.windows(part.len()).any(|it| it == part);
-    has(b"::")
-        || has(b"()")
-        || has(b"->")
-        || value.starts_with(b"/")
-        || value.starts_with(b"./")
-        || has(b"://")
-}
-
-/// Bits of information a byte, by Shannon.
-fn bits(value: &[u8]) -> f64 {
-    let mut counts = [0_u32; 256];
-    for byte in value {
-        counts[usize::from(*byte)] += 1;
-    }
-    let total = f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX));
-    let shares = counts.iter().filter(|count| **count > 0);
-    shares
-        .map(|count| f64::from(*count) / total)
-        .map(|share| -share * share.log2())
-        .sum()
 }

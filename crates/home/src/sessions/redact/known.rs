@@ -11,7 +11,7 @@ const LEFT: &str = r"(?:\b|\\[nrtbf])";
 const LONGEST_RUN: usize = 300;
 
 /// What a secret looks like. The first group is the secret.
-const PATTERNS: [(SecretKind, &str, &str); 24] = [
+const PATTERNS: [(SecretKind, &str, &str); 25] = [
     (
         SecretKind::PrivateKey,
         "",
@@ -40,6 +40,13 @@ const PATTERNS: [(SecretKind, &str, &str); 24] = [
         SecretKind::OpenaiKey,
         LEFT,
         r"(sk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,})",
+    ),
+    (
+        // OpenRouter, Perplexity, xAI, Replicate, Databricks, DigitalOcean, Shopify, Linear, Notion, Vault, Atlassian, Doppler,
+        // New Relic, Postman, Supabase, Grafana.
+        SecretKind::ServiceToken,
+        LEFT,
+        r"(sk-or-v1-[0-9a-f]{64}|pplx-[A-Za-z0-9]{40,}|xai-[A-Za-z0-9]{70,}|r8_[A-Za-z0-9]{37}|dapi[0-9a-f]{32}|do[opr]_v1_[0-9a-f]{64}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|lin_api_[A-Za-z0-9]{40}|ntn_[A-Za-z0-9]{40,}|hv[sb]\.[A-Za-z0-9_-]{24,}|ATATT3[A-Za-z0-9_=-]{60,}|dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9]{40,}|NRAK-[A-Z0-9]{27}|PMAK-[0-9a-f-]{59}|sbp_[0-9a-f]{40}|glsa_[A-Za-z0-9_]{32,}|glc_[A-Za-z0-9+/=]{32,})",
     ),
     (
         SecretKind::AwsAccessKey,

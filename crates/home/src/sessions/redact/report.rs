@@ -71,6 +71,8 @@ kinds! {
     AnthropicKey = "anthropic-key",
     /// Of `OpenAI`, or of who names keys as they do.
     OpenaiKey = "openai-key",
+    /// Of another service that marks its tokens.
+    ServiceToken = "service-token",
     /// The id of a key of Amazon's.
     AwsAccessKey = "aws-access-key",
     /// The key itself.

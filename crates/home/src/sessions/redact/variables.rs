@@ -2,16 +2,35 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::assigned::{is_code, is_stand_in};
+use super::judge::{is_code, is_random, is_stand_in};
 use super::{Hit, SecretKind};
 
 /// `DB_PASSWORD=…`, in capitals: whatever the value looks like. Code has blanks around the sign.
-const VARIABLE: &str = r#"\b(?:[A-Z0-9]+_)*(?P<name>PASSWORD|PASSWD|PASSPHRASE|PASS|SECRET|TOKEN|KEY)(?:_BASE)?(?:=|: )(?:\\*["'](?P<quoted>[^"'\r\n\\]{4,})\\*["']|(?P<bare>[^\s"'`,;&|<>(){}\[\]$\\]{4,}))"#;
+const VARIABLE: &str = r#"\b(?P<before>(?:[A-Z0-9]+_)*(?:PG|DB|MY)?)(?P<name>PASSWORD|PASSWD|PASSPHRASE|PASS|PW|SECRET|TOKEN|KEY|CREDENTIALS?)(?:_BASE)?(?:_(?:PROD|PRODUCTION|STAGING|STAGE|DEV|TEST|LIVE|[0-9]{1,2}))?(?:=|: )(?:\\*["'](?P<quoted>[^"'\r\n\\]{4,})\\*["']|(?P<bare>[^\s"'`,;&|<>(){}\[\]$\\]{4,}))"#;
+
+/// Keys of something else than a lock.
+const HARMLESS_KEYS: [&[u8]; 7] = [
+    b"CACHE_",
+    b"PRIMARY_",
+    b"FOREIGN_",
+    b"SORT_",
+    b"PARTITION_",
+    b"PUBLIC_",
+    b"STORAGE_",
+];
+
+/// Parts of a URL's query that sign or open it, if their value looks random; and a user's name that does.
+const SIGNATURES: [&str; 2] = [
+    r"(?i)[?&#;](?:amp;)?(?:key|sig|signature|auth|x-amz-signature|x-goog-signature|x-amz-security-token)=([A-Za-z0-9._~%+/=-]{16,})",
+    r#"\b[a-z][a-z0-9+.-]{0,20}://([^\s/:@"'<>\[\]$]{16,400})@[A-Za-z0-9\[]"#,
+];
 
 /// Where commands and files have a password. The first group is it.
-const PLACES: [&str; 4] = [
+const PLACES: [&str; 6] = [
     r#"\bcurl\b[^\r\n|;&]{0,1000}?\s(?:-u|--user|--proxy-user)(?:\s*|=)\\*["']?[^\s:"'\\\[$]+:([^\s"'\\\[$]{2,})"#,
     r#"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b[^\r\n|;&]{0,1000}?\s-p\\*["']?([^\s"'`|;&\\\[$]{2,})"#,
+    r#"\bdocker\s+login\b[^\r\n|;&]{0,1000}?\s-p\s+\\*["']?([^\s"'`|;&\\\[$]{2,})"#,
+    r#"\bredis-cli\b[^\r\n|;&]{0,1000}?\s-a\s+\\*["']?([^\s"'`|;&\\\[$]{2,})"#,
     r#"\bsshpass\s+-p\s*\\*["']?([^\s"'`|;&\\\[$]{2,})"#,
     r#"\b(?:machine(?:\s|\\+n)+[^\s\\]+|default)(?:\s|\\+n)+(?:(?:login|account)(?:\s|\\+n)+[^\s\\]+(?:\s|\\+n)+){1,2}password(?:\s|\\+n)+([^\s"'\\\[$]{2,})"#,
 ];
@@ -21,6 +40,7 @@ const PLACES: [&str; 4] = [
 pub(super) struct Detector {
     variable: Regex,
     places: Vec<Regex>,
+    signatures: Vec<Regex>,
 }
 
 impl Detector {
@@ -28,6 +48,7 @@ impl Detector {
         Self {
             variable: regex(VARIABLE),
             places: PLACES.iter().map(|place| regex(place)).collect(),
+            signatures: SIGNATURES.iter().map(|place| regex(place)).collect(),
         }
     }
 
@@ -44,6 +65,16 @@ impl Detector {
                 }
             }
         }
+        for signature in &self.signatures {
+            let found = signature
+                .captures_iter(text)
+                .filter_map(|found| found.get(1));
+            let random = found.filter(|value| is_random(value.as_bytes()));
+            hits.extend(random.map(|value| Hit {
+                range: value.range(),
+                kind: SecretKind::Secret,
+            }));
+        }
         hits
     }
 
@@ -54,10 +85,18 @@ impl Detector {
             let (Some(name), Some(value)) = (found.name("name"), value) else {
                 continue;
             };
-            let is_password = name.as_bytes().starts_with(b"PASS");
-            let is_called = text
-                .get(value.end())
-                .is_some_and(|byte| b"([".contains(byte));
+            let before = found.name("before").map_or(&b""[..], |it| it.as_bytes());
+            let is_key = name.as_bytes() == b"KEY";
+            if is_key && HARMLESS_KEYS.iter().any(|it| before.ends_with(it)) {
+                continue;
+            }
+            let is_password = name.as_bytes().starts_with(b"P");
+            // A call, or a name to which something is assigned in turn.
+            let rest = text[value.end()..].trim_ascii_start();
+            let is_called = rest.starts_with(b"=")
+                || text
+                    .get(value.end())
+                    .is_some_and(|byte| b"([".contains(byte));
             let bytes = value.as_bytes();
             if is_called || is_stand_in(bytes) || is_code(bytes) || !is_password && is_number(bytes)
             {

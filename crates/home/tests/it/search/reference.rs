@@ -101,7 +101,14 @@ impl Phrase {
             // Marks and tones belong to what they stand on.
             let is_torn =
                 behind.starts_with(|next| is_mark(next) && !is_unspaced(next) || is_tone(next));
-            ends_word(before.chars().next_back(), first)
+            let is_half = |before: &str| {
+                let flags = before.chars().rev();
+                flags.take_while(|letter| is_flag(*letter)).count() % 2 == 1
+            };
+            let tears_flag = first.is_some_and(is_flag) && is_half(before)
+                || behind.starts_with(is_flag) && is_half(&text[..at + self.text.len()]);
+            !tears_flag
+                && ends_word(before.chars().next_back(), first)
                 && (self.is_prefix && last.is_some_and(is_of_word) || is_end && !is_torn)
         })
     }
@@ -194,6 +201,11 @@ fn is_tone(letter: char) -> bool {
     ('\u{1f3fb}'..='\u{1f3ff}').contains(&letter)
 }
 
+/// Half of a flag.
+fn is_flag(letter: char) -> bool {
+    ('\u{1f1e6}'..='\u{1f1ff}').contains(&letter)
+}
+
 fn is_mark(letter: char) -> bool {
     is_combining_mark(letter)
 }
@@ -205,7 +217,7 @@ fn is_accent(letter: char) -> bool {
 }
 
 fn is_unseen(letter: char) -> bool {
-    matches!(u32::from(letter), 0xad | 0x640 | 0x200b..=0x200f | 0x2060 | 0xfe00..=0xfe0f | 0xfeff)
+    matches!(u32::from(letter), 0xad | 0x640 | 0x17b4 | 0x17b5 | 0x200b..=0x200f | 0x2060 | 0xfe00..=0xfe0f | 0xfeff)
 }
 
 fn texts(message: &str) -> Vec<String> {

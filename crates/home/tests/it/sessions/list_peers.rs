@@ -28,7 +28,12 @@ fn ours(home: &Recorded, now: SystemTime) -> String {
     for session in sessions {
         let info = &session.info;
         let days = age(session.updated_ms.unwrap(), now);
-        let title = shortened(&info.display_name);
+        // What is not ASCII is shown by us only.
+        let title = match &info.summary {
+            Some(_) => &info.display_name,
+            None => &info.first_user_message,
+        };
+        let title = shortened(title);
         let _ = writeln!(text, "  {}. {title} ({days}) [{}]", info.index, info.id);
     }
     text

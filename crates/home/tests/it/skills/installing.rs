@@ -161,7 +161,7 @@ fn nothing_is_installed_if_one_cannot_be() {
     let unnamed = refused("unnamed", &|source| {
         write(source, "b/SKILL.md", skill(""));
     });
-    assert!(matches!(unnamed, InstallError::NoName(_)), "{unnamed}");
+    assert_eq!(unnamed.to_string(), "the `name` in `b/SKILL.md` is empty");
     let file = refused("file", &|source| {
         write(source, "b/SKILL.md", skill("SKILL.md"));
     });

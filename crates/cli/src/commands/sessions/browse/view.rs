@@ -157,7 +157,7 @@ fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
         Mode::Asking(Question::Delete { title, plan, .. }) => {
             let things = if plan.count == 1 { "file" } else { "files" };
             let sum = format!("{} {things}, {}", plan.count, size::short(plan.bytes));
-            let rest = format!(" ({sum})? y deletes it, no other key");
+            let rest = format!(" ({sum})? y: delete, other keys: keep");
             let room = usize::from(area.width).saturating_sub(width(&rest) + 9);
             let title = shortened(title, room, brush.marks).into_owned();
             brush.put(area, &format!("delete \"{title}\"{rest}"), Ink::STRONG);

@@ -225,7 +225,7 @@ fn questions_and_searches_stand_at_the_foot() {
     let foot = |state: &State| drawn(state).0.lines().last().unwrap().to_owned();
     assert_eq!(
         foot(&state),
-        "delete \"Fix the login page\" (2 files, 1.2 kB)? y deletes it, no other key"
+        "delete \"Fix the login page\" (2 files, 1.2 kB)? y: delete, other keys: keep"
     );
     let (text, _) = drawn(&state);
     assert!(

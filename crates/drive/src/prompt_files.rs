@@ -13,7 +13,7 @@ const ENDS: &[char] = &[
 
 /// A prompt as content blocks: a link for each file of the workspace that it names, and text around them. Anything else that begins
 /// with `@` stays text, as headless: what is not there, and what is outside the workspace.
-pub(super) fn blocks(prompt: &str, roots: &[PathBuf]) -> Vec<Json> {
+pub(crate) fn blocks(prompt: &str, roots: &[PathBuf]) -> Vec<Json> {
     let mut blocks = Vec::new();
     let (mut told, mut at) = (0, 0);
     while let Some(found) = prompt[at..].find('@').map(|offset| at + offset) {

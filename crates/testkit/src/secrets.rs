@@ -1,0 +1,141 @@
+//! Generated secrets as they occur in sessions, and innocent text beside them, to measure what a redactor finds.
+//!
+//! Everything is generated from a fixed seed, so that no secret stands in the repository and two runs measure the same corpus. The
+//! templates were written before the detectors were tuned; those that no detector can know (`admin / hunter2`) are part of them.
+
+mod innocent;
+mod templates;
+mod values;
+
+use crate::mutate::Rng;
+use templates::TEMPLATES;
+
+/// Where a secret stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Context {
+    /// What people and models write.
+    Prose,
+    /// Programs.
+    Code,
+    /// JSON documents within texts.
+    Json,
+    /// YAML, TOML and properties.
+    Yaml,
+    /// Addresses and command lines.
+    Url,
+    /// Environment dumps and `.env` files.
+    Environment,
+}
+
+impl Context {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Prose,
+        Self::Code,
+        Self::Json,
+        Self::Yaml,
+        Self::Url,
+        Self::Environment,
+    ];
+
+    /// Its name in tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Prose => "prose",
+            Self::Code => "code",
+            Self::Json => "JSON",
+            Self::Yaml => "YAML",
+            Self::Url => "URLs and commands",
+            Self::Environment => "environment",
+        }
+    }
+
+    /// The name ending of a file with such content, for scanners that go by file names.
+    pub fn file_ending(self) -> &'static str {
+        match self {
+            Self::Prose => "md",
+            Self::Code => "py",
+            Self::Json => "json",
+            Self::Yaml => "yaml",
+            Self::Url => "sh",
+            Self::Environment => "env",
+        }
+    }
+}
+
+/// What a template has to be filled with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// A token whose issuer gives it a recognisable beginning.
+    Issued,
+    /// Random characters.
+    Random,
+    /// A password that a person chose.
+    Password,
+}
+
+/// A text and the secret in it.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    /// Where it stands.
+    pub context: Context,
+    /// The text.
+    pub text: String,
+    /// None if the text is innocent.
+    pub secret: Option<String>,
+}
+
+/// Texts that hold one secret each, the same number for each context.
+pub fn secrets(count: usize) -> Vec<Sample> {
+    let mut rng = Rng::new(16);
+    let contexts = Context::ALL.into_iter().cycle().take(count);
+    contexts.map(|context| secret(&mut rng, context)).collect()
+}
+
+/// Texts without a secret, the same number for each context.
+pub fn innocent(count: usize) -> Vec<Sample> {
+    let mut rng = Rng::new(61);
+    let contexts = Context::ALL.into_iter().cycle().take(count);
+    let sample = |context| Sample {
+        context,
+        text: innocent::text(&mut rng, context),
+        secret: None,
+    };
+    contexts.map(sample).collect()
+}
+
+fn secret(rng: &mut Rng, context: Context) -> Sample {
+    let fitting: Vec<_> = TEMPLATES.iter().filter(|it| it.0 == context).collect();
+    let (_, class, template) = fitting[rng.below(fitting.len())];
+    let secret = values::secret(rng, *class, context);
+    let text = values::fill(rng, &template.replace("<<secret>>", &secret));
+    Sample {
+        context,
+        text,
+        secret: Some(secret),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn the_corpus_is_the_same_each_time_and_has_every_secret_in_its_text() {
+        let samples = secrets(300);
+        for (sample, again) in samples.iter().zip(secrets(300)) {
+            assert_eq!(sample.text, again.text);
+            let secret = sample.secret.as_deref().unwrap();
+            assert!(sample.text.contains(secret), "{sample:?}");
+            assert!(!sample.text.contains("<<"), "{sample:?}");
+        }
+        let name = |it: Context| (it.as_str(), it.file_ending());
+        let names: HashSet<_> = Context::ALL.into_iter().map(name).collect();
+        assert_eq!(names.len(), Context::ALL.len());
+        for sample in innocent(300) {
+            assert!(!sample.text.contains("<<"), "{sample:?}");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! How secrets are written down. `<<secret>>` is the secret, `<<word>>` and the like are filled at random.
+
+use super::Class::{self, Issued, Password, Random};
+use super::Context::{self, Code, Environment, Json, Prose, Url, Yaml};
+
+pub(super) const TEMPLATES: &[(Context, Class, &str)] = &[
+    // What people and models write.
+    (Prose, Password, "Your password is: <<secret>>"),
+    (Prose, Password, "password: <<secret>>"),
+    (Prose, Password, "password: password = <<secret>>"),
+    (Prose, Password, "The password is <<secret>>."),
+    (
+        Prose,
+        Password,
+        "The password for <<word>> is `<<secret>>`, please change it soon.",
+    ),
+    (
+        Prose,
+        Password,
+        "I set the admin password to <<secret>> on <<host>>.",
+    ),
+    (
+        Prose,
+        Password,
+        "Log in as <<word>> with password <<secret>> and then restart.",
+    ),
+    (Prose, Password, "- **Password:** `<<secret>>`"),
+    (Prose, Password, "| <<word>> | password | <<secret>> |"),
+    (Prose, Password, "username: <<word>>, password: <<secret>>"),
+    (Prose, Password, "login: <<word>> / <<secret>>"),
+    (
+        Prose,
+        Random,
+        "Here is the secret: aws_secret_access_key = <<secret>>",
+    ),
+    (Prose, Random, "token: AUTH_TOKEN = <<secret>>"),
+    (
+        Prose,
+        Random,
+        "My API key is <<secret>>, can you call <<host>> with it?",
+    ),
+    (Prose, Random, "Use the token <<secret>> for now."),
+    (Prose, Random, "the api key (<<secret>>) expires tomorrow"),
+    (Prose, Random, "API key: <<secret>>"),
+    (
+        Prose,
+        Random,
+        "The client secret of <<word>> was `<<secret>>`",
+    ),
+    (
+        Prose,
+        Random,
+        "Client ID: <<uuid>>\nClient secret: <<secret>>",
+    ),
+    (Prose, Random, "here you go: <<secret>>"),
+    (Prose, Issued, "try <<secret>> instead"),
+    (
+        Prose,
+        Issued,
+        "I pasted <<secret>> by mistake, is it revoked?",
+    ),
+    (Prose, Issued, "It works with `<<secret>>` but not without."),
+    (Prose, Issued, "key:\n\n    <<secret>>\n"),
+    // Programs.
+    (Code, Password, "const password = '<<secret>>';"),
+    (Code, Password, "let password: &str = \"<<secret>>\";"),
+    (
+        Code,
+        Password,
+        "private static final String DB_PASSWORD = \"<<secret>>\";",
+    ),
+    (
+        Code,
+        Password,
+        "conn = psycopg2.connect(host=\"<<host>>\", user=\"<<word>>\", password=\"<<secret>>\")",
+    ),
+    (Code, Password, "client.login('<<word>>', '<<secret>>')"),
+    (Code, Password, "builder.password(\"<<secret>>\").connect()"),
+    (
+        Code,
+        Password,
+        "if (input.password === '<<secret>>') { return true; }",
+    ),
+    (Code, Password, "$config['db_pass'] = '<<secret>>';"),
+    (Code, Password, "'password' => '<<secret>>',"),
+    (Code, Password, "<password><<secret>></password>"),
+    (Code, Random, "API_KEY = \"<<secret>>\""),
+    (Code, Random, "const apiKey: string = \"<<secret>>\";"),
+    (Code, Random, "app.secret_key = b'<<secret>>'"),
+    (Code, Random, "var clientSecret = `<<secret>>`"),
+    (
+        Code,
+        Random,
+        "headers = {\"X-Api-Key\": \"<<secret>>\", \"Accept\": \"*/*\"}",
+    ),
+    (
+        Code,
+        Random,
+        "headers: { Authorization: 'Bearer <<secret>>' }",
+    ),
+    (Code, Random, "<add key=\"ApiKey\" value=\"<<secret>>\" />"),
+    (Code, Random, "#define WIFI_TOKEN \"<<secret>>\""),
+    (
+        Code,
+        Random,
+        "token := \"<<secret>>\"\nclient := <<word>>.NewClient(token)",
+    ),
+    (Code, Issued, "client = Client(\"<<secret>>\")"),
+    (Code, Issued, "const KEY = '<<secret>>'; // TODO: move"),
+    (
+        Code,
+        Issued,
+        "-    key: \"<<secret>>\",\n+    key: process.env.KEY,",
+    ),
+    // JSON documents in texts and tool results.
+    (
+        Json,
+        Password,
+        "{\"user\": \"<<word>>\", \"password\": \"<<secret>>\"}",
+    ),
+    (
+        Json,
+        Password,
+        "{\"db\":{\"host\":\"<<host>>\",\"pass\":\"<<secret>>\"}}",
+    ),
+    (
+        Json,
+        Password,
+        "{\"name\": \"DB_PASSWORD\", \"value\": \"<<secret>>\"}",
+    ),
+    (
+        Json,
+        Password,
+        "{\\\"passwd\\\": \\\"<<secret>>\\\", \\\"port\\\": 5432}",
+    ),
+    (
+        Json,
+        Password,
+        "{\"connectionString\": \"Server=<<host>>;User Id=<<word>>;Password=<<secret>>;\"}",
+    ),
+    (
+        Json,
+        Random,
+        "{\"apiKey\": \"<<secret>>\", \"id\": \"<<uuid>>\"}",
+    ),
+    (
+        Json,
+        Random,
+        "{\"access_token\":\"<<secret>>\",\"token_type\":\"bearer\",\"expires_in\":3600}",
+    ),
+    (
+        Json,
+        Random,
+        "{\"client_id\": \"<<uuid>>\", \"client_secret\": \"<<secret>>\"}",
+    ),
+    (
+        Json,
+        Random,
+        "{\"auths\": {\"<<host>>\": {\"auth\": \"<<secret>>\"}}}",
+    ),
+    (
+        Json,
+        Random,
+        "{\"SecretAccessKey\": \"<<secret>>\", \"SessionName\": \"<<word>>\"}",
+    ),
+    (
+        Json,
+        Random,
+        "{\"headers\": {\"x-auth-token\": [\"<<secret>>\"]}}",
+    ),
+    (
+        Json,
+        Random,
+        "{\"env\": [\"PORT=8080\", \"WEBHOOK_SECRET=<<secret>>\"]}",
+    ),
+    (Json, Issued, "{\"key\": \"<<secret>>\"}"),
+    (Json, Issued, "[\"<<word>>\", \"<<secret>>\"]"),
+    // YAML and its relatives.
+    (
+        Yaml,
+        Password,
+        "database:\n  user: <<word>>\n  password: <<secret>>\n",
+    ),
+    (Yaml, Password, "password: \"<<secret>>\""),
+    (Yaml, Password, "- name: DB_PASSWORD\n  value: <<secret>>\n"),
+    (Yaml, Password, "smtp_pass: '<<secret>>' # <<word>>"),
+    (
+        Yaml,
+        Password,
+        "[database]\npassword = \"<<secret>>\"\nport = 5432",
+    ),
+    (Yaml, Random, "stringData:\n  api-key: <<secret>>\n"),
+    (
+        Yaml,
+        Random,
+        "env:\n  SESSION_SECRET: <<secret>>\n  PORT: 8080",
+    ),
+    (Yaml, Random, "auth:\n    token: '<<secret>>'"),
+    (Yaml, Random, "spring.datasource.password=<<secret>>"),
+    (Yaml, Random, "encryption_key: <<secret>>"),
+    (
+        Yaml,
+        Random,
+        "webhook:\n  signing-secret: <<secret>>\n  url: https://<<host>>/<<word>>",
+    ),
+    (Yaml, Issued, "with:\n  key: <<secret>>"),
+    (Yaml, Issued, "- <<secret>>"),
+    // Addresses and command lines.
+    (
+        Url,
+        Password,
+        "postgres://<<word>>:<<secret>>@<<host>>:5432/app",
+    ),
+    (
+        Url,
+        Password,
+        "git clone https://<<word>>:<<secret>>@<<host>>/team/repo.git",
+    ),
+    (Url, Password, "redis://:<<secret>>@<<host>>:6379/0"),
+    (
+        Url,
+        Password,
+        "curl -u <<word>>:<<secret>> https://<<host>>/api",
+    ),
+    (Url, Password, "mysql -u root -p<<secret>> shop < dump.sql"),
+    (
+        Url,
+        Password,
+        "docker login <<host>> -u <<word>> -p <<secret>>",
+    ),
+    (
+        Url,
+        Password,
+        "tool login --username <<word>> --password <<secret>>",
+    ),
+    (
+        Url,
+        Random,
+        "https://<<host>>/v1/data?api_key=<<secret>>&page=2",
+    ),
+    (
+        Url,
+        Random,
+        "https://<<host>>/cb#access_token=<<secret>>&expires_in=3600",
+    ),
+    (
+        Url,
+        Random,
+        "GET https://<<host>>/files/<<word>>?sig=<<secret>>",
+    ),
+    (
+        Url,
+        Random,
+        "curl -H 'X-Api-Key: <<secret>>' https://<<host>>/v2",
+    ),
+    (
+        Url,
+        Random,
+        "curl -H \"Authorization: Bearer <<secret>>\" https://<<host>>",
+    ),
+    (Url, Random, "wget 'https://<<host>>/map?key=<<secret>>'"),
+    (Url, Random, "gh secret set TOKEN --body <<secret>>"),
+    (
+        Url,
+        Issued,
+        "git remote set-url origin https://<<secret>>@<<host>>/team/repo",
+    ),
+    (Url, Issued, "https://<<host>>/hook/<<secret>>"),
+    // Environment dumps and `.env` files.
+    (
+        Environment,
+        Password,
+        "PATH=/usr/bin:/bin\nDB_PASSWORD=<<secret>>\nLANG=C",
+    ),
+    (Environment, Password, "export SMTP_PASS='<<secret>>'"),
+    (
+        Environment,
+        Password,
+        "PGPASSWORD=<<secret>> psql -h <<host>>",
+    ),
+    (Environment, Password, "declare -x ADMIN_PW=\"<<secret>>\""),
+    (Environment, Password, "MYSQL_ROOT_PASSWORD_PROD=<<secret>>"),
+    (Environment, Password, "db_password=<<secret>>"),
+    (
+        Environment,
+        Random,
+        "STRIPE_WEBHOOK_SECRET=<<secret>>\nNODE_ENV=production",
+    ),
+    (Environment, Random, "API_TOKEN=<<secret>>"),
+    (
+        Environment,
+        Random,
+        "AWS_SECRET_ACCESS_KEY=<<secret>>\nAWS_REGION=eu-west-1",
+    ),
+    (Environment, Random, "DATADOG_APP_KEY=\"<<secret>>\""),
+    (Environment, Random, "set AZURE_CLIENT_SECRET=<<secret>>"),
+    (Environment, Random, "$env:NUGET_API_KEY = '<<secret>>'"),
+    (Environment, Random, "JWT_SIGNING_KEY_2=<<secret>>"),
+    (Environment, Random, "OAUTH_CREDENTIALS=<<secret>>"),
+    (Environment, Issued, "VITE_BACKEND=<<secret>>"),
+    (Environment, Issued, "export CI_JOB=<<secret>>"),
+];
