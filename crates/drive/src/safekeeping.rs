@@ -285,3 +285,36 @@ fn told(error: &dyn std::error::Error) -> String {
         .collect::<Vec<_>>()
         .join(": ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn safekeeping(root: &Path, resume: Resume) -> Safekeeping {
+        Safekeeping {
+            vault: root.join("vault"),
+            projects: Vec::new(),
+            resume,
+            retention: None,
+        }
+    }
+
+    #[test]
+    fn a_session_that_a_run_continues_cannot_be_loaded_in_a_conversation_and_the_other_way_round() {
+        let root = tempfile::tempdir().unwrap();
+        let run = safekeeping(root.path(), Resume::One("a".to_owned()));
+        let claims = safekeeping(root.path(), Resume::Any).claims().unwrap();
+        let Ok(Claiming::Claimed(Some(claim))) = run.claim() else {
+            panic!("it is free");
+        };
+        let why = claims.take("a").unwrap_err();
+        assert!(why.contains("is continuing the session `a`"), "{why}");
+        drop(claim);
+        assert_eq!(claims.take("a"), Ok(()));
+        assert_eq!(claims.take("a"), Ok(()), "it has it already");
+        assert!(matches!(run.claim(), Ok(Claiming::Taken(_))));
+        drop(claims);
+        assert!(matches!(run.claim(), Ok(Claiming::Claimed(Some(_)))));
+        assert!(safekeeping(root.path(), Resume::Nothing).claims().is_none());
+    }
+}

@@ -33,7 +33,7 @@ impl Watch {
             while !stopped.is_set() {
                 watcher.step(&stopped);
             }
-            watcher.look();
+            watcher.take_in();
             watcher.restored.into_iter().collect()
         };
         let thread = thread::Builder::new().name("sessions".to_owned());
@@ -64,7 +64,6 @@ impl Watcher {
             events: inotify::Events::new().ok(),
         };
         watcher.watch();
-        watcher.look();
         watcher
     }
 
@@ -89,14 +88,20 @@ impl Watcher {
     fn step(&mut self, stopped: &Stopped) {
         let is_complete = self.watch();
         let timeout = (!is_complete).then_some(TICK);
-        let Some(events) = &mut self.events else {
-            stopped.wait(None, Some(TICK));
-            return self.look();
-        };
-        stopped.wait(Some(events), timeout);
-        let Ok(seen) = events.read() else {
+        match &self.events {
+            Some(events) => stopped.wait(Some(events), timeout),
+            None => stopped.wait(None, Some(TICK)),
+        }
+        self.take_in();
+    }
+
+    /// Sees to what has happened so far.
+    #[cfg(target_os = "linux")]
+    fn take_in(&mut self) {
+        let seen = self.events.as_mut().map(inotify::Events::read);
+        let Some(Ok(seen)) = seen else {
             self.events = None;
-            return;
+            return self.look();
         };
         if seen.is_incomplete {
             self.look();
@@ -112,6 +117,11 @@ impl Watcher {
     #[cfg(not(target_os = "linux"))]
     fn step(&mut self, stopped: &Stopped) {
         stopped.wait(TICK);
+        self.take_in();
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn take_in(&mut self) {
         self.look();
     }
 
@@ -357,5 +367,75 @@ mod inotify {
             }
             Ok(seen)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use lapidary_home::vault::{Guard, GuardRequest, Vault};
+    use lapidary_testkit::patience::wait_until;
+
+    use super::*;
+
+    const SESSION: &str = concat!(
+        r#"{"sessionId":"aaaaaaaa-1","projectHash":"p","kind":"main"}"#,
+        "\n",
+        r#"{"id":"u","type":"user","content":[{"text":"question"}]}"#,
+        "\n"
+    );
+
+    fn guard(root: &Path) -> Guard {
+        let request = GuardRequest {
+            chats: vec![root.join("project/chats")],
+            now: SystemTime::now(),
+            resume: None,
+            retention: None,
+        };
+        Guard::before(&Vault::open(root.join("vault")), request).unwrap()
+    }
+
+    /// The directory is made after the run has begun, as in a project in which the CLI was never started.
+    #[test]
+    fn a_conversation_that_is_deleted_during_a_run_is_back_at_once() {
+        let root = tempfile::tempdir().unwrap();
+        let guard = guard(root.path());
+        let watch = Watch::start(guard.holdings()).unwrap();
+        let chats = root.path().join("project/chats");
+        fs::create_dir_all(chats.join("aaaaaaaa-1")).unwrap();
+        let files = [
+            "session-2026-01-01T00-00-aaaaaaaa.jsonl",
+            "aaaaaaaa-1/agent.jsonl",
+        ];
+        let files = files.map(|name| chats.join(name));
+        for file in &files {
+            fs::write(file, SESSION).unwrap();
+        }
+        let held = root.path().join("project/.lapidary-held");
+        wait_until("both are held", || {
+            let names = fs::read_dir(&held).into_iter().flatten().flatten();
+            let names = names.map(|entry| entry.file_name());
+            names.filter(|name| name != "lock").count() == 2
+        });
+        for file in &files {
+            fs::remove_file(file).unwrap();
+        }
+        wait_until("both are back", || files.iter().all(|file| file.exists()));
+        let mut back = files.to_vec();
+        back.sort();
+        assert_eq!(watch.finish(), back);
+        guard.after(SystemTime::now()).unwrap();
+        assert!(!held.exists());
+        assert_eq!(fs::read_to_string(&files[0]).unwrap(), SESSION);
+    }
+
+    #[test]
+    fn a_watch_that_is_dropped_ends_its_thread() {
+        let root = tempfile::tempdir().unwrap();
+        let guard = guard(root.path());
+        let Watch { stop, thread } = Watch::start(guard.holdings()).unwrap();
+        drop(stop);
+        assert_eq!(thread.join().unwrap(), [] as [PathBuf; 0]);
     }
 }

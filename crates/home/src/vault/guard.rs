@@ -111,7 +111,7 @@ pub struct Guard {
     pub flaws: Vec<Flaw>,
     /// What others find if this process is killed.
     open: Option<Open>,
-    /// Locked as long as the run lasts, one for each directory.
+    /// Locked as long as the run lasts.
     runs: Vec<File>,
 }
 
@@ -228,7 +228,7 @@ impl Guard {
         let (_lock, warning) = held.unzip();
         guard.actions.extend(warning.flatten());
         for chats in guard.request.chats.clone() {
-            guard.runs.push(vault.join_runs(&chats)?);
+            guard.runs.extend(vault.join_runs(&chats)?);
             let (project, now) = (project_of(&chats).to_owned(), guard.request.now);
             if let Err(error) = aside::finish(&chats, now) {
                 guard.actions.push(failed(None, &chats, &error));

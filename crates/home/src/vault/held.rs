@@ -13,15 +13,22 @@
 //! killed leaves everything to the next one. Links are removed when no run is under way and their lines are in the session again.
 
 use std::collections::HashMap;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::guard::lock::wait;
 use super::replay::{Depth, Replay, lossy};
 use super::{Facts, Removed, Retention, Vault, guard, names, session_files, stat};
 
 const FOLDER: &str = ".lapidary-held";
+
+/// The file in that directory that runs under way have locked.
+const LOCK: &str = "lock";
+
+/// How often a lock is opened that others remove meanwhile.
+const TRIES: usize = 8;
 
 /// Separates the parts of a link's name. The CLI does not use it in the names of files.
 const SEPARATOR: char = '+';
@@ -169,9 +176,44 @@ impl Held {
         (is_session && is_plain).then(|| parts.join(&SEPARATOR.to_string()))
     }
 
-    /// Removes the directory if nothing is held in it.
+    /// Says that a run is under way, as long as the file is open. Runs may have different vaults, but they share this directory. None
+    /// in a project that the CLI has not made yet, which has nothing to share.
+    pub(super) fn join(&self, patience: Duration) -> Option<File> {
+        if !guard::project_of(&self.chats).is_dir() {
+            return None;
+        }
+        let path = self.folder.join(LOCK);
+        for _ in 0..TRIES {
+            make_folder(&self.folder).ok()?;
+            let mut options = File::options();
+            options.create(true).truncate(false).write(true);
+            let Ok(lock) = options.open(&path) else {
+                continue;
+            };
+            wait(patience, || lock.try_lock_shared()).ok()?;
+            // The last run removes it: then there is another one by now.
+            if is_same(&lock, &path) {
+                return Some(lock);
+            }
+        }
+        None
+    }
+
+    /// The right to let go what is held. None while a run is under way; without a lock to hold if there is nothing.
+    pub(super) fn own(&self) -> Option<Option<File>> {
+        let Ok(lock) = File::options().write(true).open(self.folder.join(LOCK)) else {
+            return Some(None);
+        };
+        lock.try_lock().ok()?;
+        Some(Some(lock))
+    }
+
+    /// Removes the directory if nothing is held in it. To be called by its owner.
     pub(super) fn tidy(&self) {
-        let _ = fs::remove_dir(&self.folder);
+        if self.files().is_empty() {
+            let _ = fs::remove_file(self.folder.join(LOCK));
+            let _ = fs::remove_dir(&self.folder);
+        }
     }
 }
 
@@ -289,6 +331,14 @@ pub(super) fn is_elsewhere(path: &Path, bytes: &[u8]) -> bool {
 pub(super) fn has_all(log: &Replay<'_>, of: &Replay<'_>) -> bool {
     let mut keys = of.kept.iter().map(|message| message.key);
     keys.all(|key| log.kept.get(key).is_some() || log.shown.get(key).is_some())
+}
+
+/// True if an open file is still the one of that name.
+fn is_same(file: &File, path: &Path) -> bool {
+    let (Ok(open), Ok(named)) = (file.metadata(), path.symlink_metadata()) else {
+        return false;
+    };
+    identity(&open).0 == identity(&named).0
 }
 
 fn make_folder(folder: &Path) -> io::Result<()> {

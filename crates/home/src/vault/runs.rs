@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::blobs::sha256;
 use super::error::At as _;
+use super::held::Held;
 use super::{Vault, VaultError, guard, make_private};
 
 /// The right to continue a session, until it is dropped or the process ends.
@@ -37,19 +38,24 @@ impl Vault {
         said.trim().parse().ok()
     }
 
-    /// Says that a run is under way in a directory, as long as the file is open.
-    pub(super) fn join_runs(&self, chats: &Path) -> Result<File, VaultError> {
+    /// Says that a run is under way in a directory, as long as the files are open.
+    pub(super) fn join_runs(&self, chats: &Path) -> Result<Vec<File>, VaultError> {
         let path = self.runs_path(chats);
         let lock = open_lock(&path)?;
         // A process that tidies up for longer than that is stopped more likely than at work.
         guard::lock::wait(self.patience, || lock.try_lock_shared()).at("lock", &path)?;
-        Ok(lock)
+        let mut locks = vec![lock];
+        locks.extend(Held::of(chats).join(self.patience));
+        Ok(locks)
     }
 
-    /// The right to tidy up a directory. None while a run is under way there.
-    pub(super) fn only_run(&self, chats: &Path) -> Option<File> {
+    /// The right to tidy up a directory. None while a run is under way there, also one that has another vault.
+    pub(super) fn only_run(&self, chats: &Path) -> Option<Vec<File>> {
         let lock = open_lock(&self.runs_path(chats)).ok()?;
-        lock.try_lock().is_ok().then_some(lock)
+        lock.try_lock().ok()?;
+        let mut locks = vec![lock];
+        locks.extend(Held::of(chats).own()?);
+        Some(locks)
     }
 
     fn claim_path(&self, session: &str) -> PathBuf {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use lapidary_home::vault::{Did, Guard, GuardRequest, Removed};
+use lapidary_home::vault::{Did, Guard, GuardRequest, Removed, Vault};
 use serde_json::json;
 
 use super::chats::user;
@@ -35,7 +35,8 @@ fn hold(guard: &Guard, chats: &Chats, name: &str) {
 fn held(chats: &Chats) -> Vec<PathBuf> {
     let folder = chats.project().join(".lapidary-held");
     let entries = fs::read_dir(folder).into_iter().flatten();
-    entries.map(|entry| entry.unwrap().path()).collect()
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| !path.ends_with("lock")).collect()
 }
 
 #[test]
@@ -158,6 +159,25 @@ fn only_the_last_of_several_runs_lets_go_what_is_held() {
     second.after(later(1)).unwrap();
     assert_eq!(chats.read(A), session(ID, &["one", "two", "three"]));
     assert_eq!(held(&chats).len(), 0);
+}
+
+/// Runs with different vaults know nothing of each other but what is in the project.
+#[test]
+fn a_run_with_another_vault_does_not_let_go_what_others_hold() {
+    let chats = Chats::new();
+    chats.write(A, &session(ID, &["one"]));
+    let guard = chats.guard();
+    chats.append(A, &turn("two"));
+    let elsewhere = Vault::open(chats.project().join("../../another"));
+    let done = Guard::finish_killed(&elsewhere, &[chats.dir()], later(1));
+    assert_eq!(done, []);
+    let other = Guard::before(&elsewhere, chats.request()).unwrap();
+    other.after(later(1)).unwrap();
+    assert_eq!(held(&chats).len(), 1);
+    delete(&chats, A);
+    guard.after(later(2)).unwrap();
+    assert_eq!(chats.read(A), session(ID, &["one", "two"]));
+    assert!(!chats.project().join(".lapidary-held").exists());
 }
 
 /// Two runs that ended by SIGKILL, one of which knew nothing of the session.
