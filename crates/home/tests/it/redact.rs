@@ -455,9 +455,8 @@ fn redacted_text(redactor: &Redactor, text: &str) -> String {
     after["content"].as_str().unwrap().to_owned()
 }
 
-/// The figures of `docs/sessions.md`.
+/// The figure of `docs/sessions.md`.
 const MOST_MISSED: usize = 35;
-const MOST_TOUCHED: usize = 0;
 
 #[test]
 fn of_a_thousand_generated_secrets_most_go_and_of_innocent_text_nearly_none() {
@@ -478,7 +477,7 @@ fn of_a_thousand_generated_secrets_most_go_and_of_innocent_text_nearly_none() {
     }
     let counts = (missed.len(), touched.len());
     assert!(
-        counts.0 <= MOST_MISSED && counts.1 <= MOST_TOUCHED,
+        missed.len() <= MOST_MISSED && touched.is_empty(),
         "{counts:?}\n{missed:#?}\n{touched:#?}"
     );
 }
