@@ -1829,9 +1829,9 @@ export interface SessionInfo {
   messageCount: number;
   /** How many messages of the user's among them, each counted once. Derived. */
   userMessageCount: number;
-  /** What to call it: the summary, or else the first message. Derived. */
+  /** What to call it: the summary, or else the first message on one line, in its own letters. Derived. */
   displayName: string;
-  /** The first message of the user's that says something, on one line, as Gemini CLI shows it. Derived. */
+  /** The first message of the user's that says something, on one line, as Gemini CLI shows it: without what is not ASCII. Derived. */
   firstUserMessage: string;
   /** True for the session that this was asked in: inside a hook `$GEMINI_SESSION_ID` names it. Derived. */
   isCurrentSession: boolean;
@@ -1919,7 +1919,7 @@ export interface SearchResult {
 export interface SearchHit {
   /** The session's id, whole. Upstream. */
   id: string;
-  /** What to call it: the summary, or else the first message. Derived. */
+  /** What to call it: the summary, or else the first message on one line, in its own letters. Derived. */
   displayName: string;
   /** The file's name. Upstream. */
   fileName: string;
