@@ -199,13 +199,13 @@ impl Held {
         None
     }
 
-    /// The right to let go what is held. None while a run is under way; without a lock to hold if there is nothing.
-    pub(super) fn own(&self) -> Option<Option<File>> {
+    /// The right to let go what is held: the lock, or none where nothing is held. `None` while a run is under way.
+    pub(super) fn own(&self) -> Option<Vec<File>> {
         let Ok(lock) = File::options().write(true).open(self.folder.join(LOCK)) else {
-            return Some(None);
+            return Some(Vec::new());
         };
         lock.try_lock().ok()?;
-        Some(Some(lock))
+        Some(vec![lock])
     }
 
     /// Removes the directory if nothing is held in it. To be called by its owner.

@@ -211,9 +211,12 @@ pub(super) struct Change {
     pub(super) now: Option<(State, i64)>,
 }
 
+/// What changed in one directory, by the names of its files.
+type ChangedFiles<'c> = HashMap<&'c [u8], Option<(State, i64)>>;
+
 /// Writes what changed, in place of what was known of the same files.
 pub(super) fn change(connection: &Connection, changes: &[Change]) -> rusqlite::Result<()> {
-    let mut directories: HashMap<&Path, HashMap<&[u8], Option<(State, i64)>>> = HashMap::new();
+    let mut directories: HashMap<&Path, ChangedFiles<'_>> = HashMap::new();
     for Change { path, now } in changes {
         let directory = path.parent().unwrap_or(Path::new(""));
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
