@@ -213,6 +213,18 @@ impl Guard {
     }
 
     fn begin(vault: &Vault, request: GuardRequest, any: bool) -> Result<Self, VaultError> {
+        let chats = request.chats.clone();
+        Self::begin_in(vault, request, any).inspect_err(|_| {
+            // A run that is refused leaves nothing in the project.
+            for held in chats.iter().map(|chats| Held::of(chats)) {
+                if let Some(_owned) = held.own() {
+                    held.tidy();
+                }
+            }
+        })
+    }
+
+    fn begin_in(vault: &Vault, request: GuardRequest, any: bool) -> Result<Self, VaultError> {
         let mut guard = Self {
             vault: vault.clone(),
             places: Vec::new(),
