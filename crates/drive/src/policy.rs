@@ -47,7 +47,7 @@ pub struct Deed {
     pub title: Option<String>,
     /// The command, if it runs one.
     pub command: Option<String>,
-    /// Its command stands in no shape that is known: `command` is the arguments as they stand. Nobody can say what is run.
+    /// Its command stands in no shape that is known: `command` is the arguments as they stand, and what would be run is unknown.
     pub is_unclear: bool,
     /// The files and directories that it is about, absolute.
     pub paths: Vec<PathBuf>,

@@ -76,7 +76,7 @@ const VARIED: Corpus = Corpus {
     variety: Variety::Varied,
     ..USUAL
 };
-/// As many as somebody has after years.
+/// As many sessions as a user has after years.
 const MANY: Corpus = Corpus {
     sessions: 50_000,
     projects: 20,

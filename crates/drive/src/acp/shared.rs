@@ -152,7 +152,7 @@ impl Shared {
         }
     }
 
-    /// Whether somebody handles a method.
+    /// Whether a handler exists for a method.
     pub(super) fn handles(&self, method: &Text) -> bool {
         self.methods.holds(method)
     }

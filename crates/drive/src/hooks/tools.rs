@@ -67,7 +67,7 @@ impl<'a> Wanted<'a> {
         self.deed.paths.len().saturating_sub(MOST_FILES)
     }
 
-    /// Why hooks cannot be told what is done, if they cannot. Then nobody can say that none of them minds it.
+    /// Why hooks cannot be told what is done, if they cannot. Then no hook has allowed it.
     pub fn untold(self) -> Option<String> {
         if readable::is_too_deep(self.input.token()) {
             return Some(format!(

@@ -282,7 +282,7 @@ fn line_of_words(words: &[String]) -> String {
     }
 }
 
-/// One of the system's: a `./bash` is whatever somebody put there.
+/// One of the system's: a `./bash` may be any program.
 fn is_shell(program: &str) -> bool {
     matches!(in_the_system(program), "sh" | "bash" | "zsh" | "dash")
 }
@@ -297,7 +297,7 @@ fn in_the_system(program: &str) -> &str {
     name.unwrap_or(program)
 }
 
-/// A command in a shape that nobody knows. No rule that allows commands is sure of it, and one that denies finds its words in the second
+/// A command in an unknown shape. No rule that allows commands is sure of it, and one that denies finds its words in the second
 /// line.
 fn as_it_stands(value: Token<'_>) -> String {
     let mut words = Vec::new();

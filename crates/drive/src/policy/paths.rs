@@ -72,7 +72,7 @@ const WRAPPERS: [&str; 11] = [
     "data",
 ];
 
-/// What nobody has beside a file who only reads it: what is written, or where the file goes.
+/// Arguments that a call has beside a file only if it writes: the content, or the file's new name.
 const WRITTEN: [&str; 25] = [
     "content",
     "contents",

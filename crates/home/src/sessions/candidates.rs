@@ -138,7 +138,7 @@ impl Sightings {
             if let Ok(name) = entry.file_name().into_string()
                 && is_like(&name)
             {
-                // Asked of the entry, whose directory is open: nobody walks the whole path again.
+                // Read through the entry, whose directory is open: the kernel does not walk the whole path again.
                 seen.add(name, entry.metadata());
             }
         }

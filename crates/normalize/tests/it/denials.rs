@@ -202,7 +202,7 @@ fn over_acp_our_own_decisions_count_until_the_turn_ends() {
     assert_eq!(denials(&events), Value::Null);
 }
 
-/// Gemini CLI (0.61) over ACP, in plan mode among others: it asks nobody, and says no type of error.
+/// Gemini CLI (0.61) over ACP, in plan mode among others: it sends no permission request, and no type of error.
 #[test]
 fn what_geminis_own_policy_denies_over_acp_is_known_by_its_sentence() {
     let said = |text: &str| {

@@ -97,7 +97,7 @@ fn no_prompt_is_lost_whatever_happens_at_once() {
     report(&format!("soak with seed {seed}: {tally}"));
 }
 
-/// Whoever runs it for an hour wants to see how far it is.
+/// Progress of a soak that runs for an hour.
 #[expect(clippy::print_stderr, reason = "shown with --nocapture")]
 fn report(text: &str) {
     eprintln!("{text}");

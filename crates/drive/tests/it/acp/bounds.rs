@@ -155,7 +155,7 @@ async fn lines_of_many_speakers_stay_whole() {
     }
 }
 
-/// A message over the limit leaves nobody waiting: the agent is answered, we are told, or the connection ends.
+/// A message over the limit leaves neither side waiting: the agent is answered, we are told, or the connection ends.
 #[tokio::test]
 async fn whoever_waits_for_a_message_that_is_too_long_hears_so() {
     let limits = Limits {

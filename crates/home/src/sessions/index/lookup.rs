@@ -124,7 +124,7 @@ fn all(
         let (summary, score) = match look {
             Look::Hit(summary, score, _) => (Ok(*summary), Some(score)),
             Look::Miss(id) if !hits.contains(&id) => continue,
-            // Without a hit anywhere nobody asks which file counts.
+            // Without any hit it does not matter which file counts.
             Look::Odd if hits.is_empty() => continue,
             Look::Miss(_) | Look::Odd => (summary_of(&file), None),
         };

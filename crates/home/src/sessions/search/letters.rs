@@ -48,7 +48,7 @@ pub(super) fn class(letter: char) -> Class {
     }
 }
 
-/// True for a character that belongs to the one before it, whatever that is.
+/// True for a character that belongs to the one before it.
 pub(super) fn is_attached(letter: char) -> bool {
     !letter.is_ascii()
         && (canonical_combining_class(letter) != 0
@@ -84,7 +84,7 @@ fn is_odd_width(letter: char) -> bool {
     matches!(letter, '\u{ff00}'..='\u{ffef}')
 }
 
-/// Characters that nobody sees: joiners, directions, selectors of a shape, and the line that makes Arabic words longer.
+/// Invisible characters: joiners, directions, selectors of a shape, and the line that makes Arabic words longer.
 pub(super) fn is_invisible(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{640}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'

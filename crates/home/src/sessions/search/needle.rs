@@ -11,7 +11,7 @@ pub(super) const BLOCK: usize = 128;
 /// So many characters that count for nothing may stand among those of a run before it is said to be there without a closer look.
 const MOST_INVISIBLE: usize = 8;
 
-/// A run of letters, looked for in any case and with whatever stands on them.
+/// A run of letters, compared without case and marks.
 ///
 /// Two of its bytes, the rarest, are compared at their distance, a block at a time, in a loop that compilers turn into vector
 /// instructions: three times as fast as the automaton of a regular expression, and all but free beside reading the file.

@@ -40,7 +40,7 @@ fn a_hook_has_all_that_is_written() {
     assert_eq!(registry.left_out, []);
 }
 
-/// A guard that nobody hears denies, unless it says otherwise in so many words.
+/// A guard whose answer is lost denies, unless its definition has `"failOpen": true`.
 #[test]
 fn only_true_makes_a_hook_fail_open() {
     for odd in [json!("true"), json!(1), json!(null), json!(false)] {

@@ -1,4 +1,4 @@
-//! Each hook event is fired once, whoever fires it: counted for all eleven over both transports, with and without `--hooks`.
+//! Each hook event is fired once, by Gemini CLI or by Lapidary: counted for all eleven over both transports, with and without `--hooks`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,7 +54,7 @@ fn settings() -> Value {
     json!({"hooks": hooks})
 }
 
-/// A run of two calls, of which the first is allowed. Nobody is there to be asked about the second.
+/// A run of two calls: a rule allows the first, and the second is denied because no person is there to ask.
 fn counted(args: &[&str]) -> Counted {
     let script = Script::new()
         .stream(Turn::call(
@@ -103,7 +103,7 @@ fn headless_gemini_cli_fires_all_hooks_and_we_none() {
     let hooked = counted(&[headless.as_slice(), &["--hooks"]].concat());
     assert_eq!(alone, hooked);
     for event in Event::ALL.map(Event::as_str) {
-        // Nobody is asked without a terminal.
+        // Without a terminal Lapidary asks no question.
         let is_fired = times(&alone, event) > 0;
         assert_eq!(is_fired, event != "Notification", "{event}: {alone:?}");
     }

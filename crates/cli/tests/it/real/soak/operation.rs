@@ -56,7 +56,7 @@ pub(super) struct Doing {
     started: Instant,
 }
 
-/// When somebody is killed.
+/// When the victim is killed.
 #[derive(Debug, Clone, Copy)]
 enum When {
     /// So long after the start.

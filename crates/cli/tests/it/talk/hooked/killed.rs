@@ -34,7 +34,7 @@ ask(0, "fs/write_text_file", path=os.path.abspath("a.txt"), content="x"); reply(
 done(p)
 "#;
 
-/// Leaves its process id for whoever wants to kill it.
+/// Leaves its process id for the agent, which kills it.
 const LEAVES_PID: &str = "echo $$ > pid.new; mv pid.new pid; exec sleep 60";
 
 /// The same for what the shell runs: the shell itself ends with an exit code, and without a word.
