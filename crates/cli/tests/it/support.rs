@@ -43,6 +43,29 @@ pub(crate) fn lapidary<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Co
     command
 }
 
+/// The same command in a mount namespace of its own, where a directory is a disk of this size. `usual` has a cleared environment.
+pub(crate) fn with_a_small_disk(usual: &Command, directory: &Path, size: &str) -> Command {
+    fs::create_dir_all(directory).unwrap();
+    let mut command = program("unshare");
+    command
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
+        .arg("mount -t tmpfs -o size=\"$1\" none \"$2\" && shift 2 && exec \"$@\"")
+        .args(["sh", size])
+        .arg(directory)
+        .arg(usual.get_program())
+        .args(usual.get_args())
+        .env_clear();
+    command.envs(
+        usual
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    if let Some(directory) = usual.get_current_dir() {
+        command.current_dir(directory);
+    }
+    command
+}
+
 /// Runs the binary with nothing on stdin.
 pub(crate) fn run(args: &[&str]) -> Ran {
     run_with(args, b"")

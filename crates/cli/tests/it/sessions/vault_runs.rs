@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::run::world::{Told, World};
 
-use crate::support::{output, program};
+use crate::support::{output, with_a_small_disk};
 
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const START: &str = "2026-01-02T10:00:00.000Z";
@@ -20,26 +20,10 @@ fn command(world: &World, home: &Recorded, args: &[&str]) -> Command {
     command
 }
 
-/// The same in a namespace of its own, where the vault is a small disk.
+/// The same where the vault is a small disk.
 fn with_a_full_disk(world: &World, home: &Recorded, args: &[&str]) -> Command {
-    let small = world.path("state/vault");
-    fs::create_dir_all(&small).unwrap();
     let usual = command(world, home, args);
-    let mut command = program("unshare");
-    command
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
-        .arg("mount -t tmpfs -o size=64k none \"$1\" && shift && exec \"$@\"")
-        .arg("sh")
-        .arg(small)
-        .arg(usual.get_program())
-        .args(usual.get_args())
-        .current_dir(home.project());
-    for (name, value) in usual.get_envs() {
-        if let Some(value) = value {
-            command.env(name, value);
-        }
-    }
-    command
+    with_a_small_disk(&usual, &world.path("state/vault"), "64k")
 }
 
 fn large_session() -> Recorded {

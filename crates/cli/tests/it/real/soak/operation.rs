@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use super::super::world::Real;
 use super::dice::Dice;
 use crate::run::world::{MARK, Mark};
-use crate::support::{ended, program};
+use crate::support::{ended, with_a_small_disk};
 
 /// The session of those whose vault is full: they cannot see which others are under way.
 pub(super) const ALONE: &str = "dddddddd-4444-4444-8444-444444444444";
@@ -233,23 +233,7 @@ fn is_written(chats: &Path, prompt: &str) -> bool {
     texts.any(|text| text.contains(prompt))
 }
 
-/// In a namespace of its own, where the vault is a small disk.
+/// Where the vault is a small disk.
 fn with_a_full_disk(real: &Real, usual: &Command) -> Command {
-    let small = real.path("state/vault");
-    fs::create_dir_all(&small).unwrap();
-    let mut command = program("unshare");
-    command
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
-        .arg("mount -t tmpfs -o size=8k none \"$1\" && shift && exec \"$@\"")
-        .arg("sh")
-        .arg(small)
-        .arg(usual.get_program())
-        .args(usual.get_args())
-        .current_dir(real.world.project())
-        .env_clear();
-    let set = usual
-        .get_envs()
-        .filter_map(|(name, value)| Some((name, value?)));
-    command.envs(set);
-    command
+    with_a_small_disk(usual, &real.path("state/vault"), "8k")
 }
