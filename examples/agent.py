@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
-"""An ACP agent without a model, to try clients with: what a prompt says, it does, step by step.
+"""An ACP agent without a model, for testing clients. It carries out the steps of the prompt.
 
-    say WORDS            says them
-    ask KIND PATH [ID]   asks for permission, and says what it was told
-    drop KIND PATH ID    asks for permission, and gives the request up as soon as there is such a file
-    form FIELD           asks the user to fill in a form, and says what it was told
-    write PATH [ID]      writes a file through the client, and says whether it could
-    wait PATH            waits until there is such a file, or until it is cancelled
-    hang | deaf          waits until it is cancelled | for ever
-    refuse | die CODE    answers with an error | ends
+    say WORDS            sends the words as text
+    ask KIND PATH [ID]   asks for permission and sends the answer as text
+    drop KIND PATH ID    asks for permission and cancels the request once the file exists
+    form FIELD           asks the user to fill in a form and sends the answer as text
+    write PATH [ID]      writes a file through the client and sends whether it succeeded
+    wait PATH            waits until the file exists or the turn is cancelled
+    hang | deaf          waits until the turn is cancelled | forever, ignoring a cancel
+    refuse | die CODE    answers the prompt with an error | exits with the code
 
-Steps are separated by semicolons. Flags: options, modes, switch (modes as an option), login, silent, bare (it can do
-little).
+Semicolons separate the steps. Flags:
+
+    options   offers model, effort and a switch as session options
+    modes     offers session modes
+    switch    offers the modes as a session option
+    login     requires authentication before the first session
+    silent    answers nothing but prompts
+    bare      reports no capabilities
 """
 import itertools
 import json

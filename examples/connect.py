@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A client of `lapidary connect` in thirty lines: two prompts in one session, shown as it goes. Looking is allowed, nothing else.
+"""A small client of `lapidary connect`: it sends two prompts in one session and prints the answers as they arrive.
+It allows the agent to read and search, and denies everything else.
 
     examples/connect.py --agent claude 'what is in here?' 'and what is it for?'
     examples/connect.py --agent examples/agent.py 'say hi; ask edit a.txt' 'say bye'
@@ -28,7 +29,7 @@ for line in lapidary.stdout:
         allowed = event["toolKind"] in ("read", "search")
         give("permission_response", requestId=event["requestId"], allowed=allowed, message="only looking is allowed")
         print(f"\n[{event.get('title', event['toolName'])}: {'allowed' if allowed else 'denied'}]")
-    elif event["event"] == "elicitation_request":  # a form to fill in: not by us
+    elif event["event"] == "elicitation_request":  # this client has no user to fill in a form
         give("elicitation_response", requestId=event["requestId"], action="decline")
     elif event["event"] == "command_result":
         if event.get("isError"):
@@ -36,7 +37,7 @@ for line in lapidary.stdout:
         if event.get("commandId") == "first":
             give("send_message", id="second", text=second)
         elif event.get("commandId") == "second":
-            lapidary.stdin.close()  # nothing more is wanted: the agent ends, and so does lapidary
+            lapidary.stdin.close()  # no more commands: lapidary ends the agent and exits
     elif event["event"] == "run_end":
         print(f"\n{event['outcome']}: {event['cause']}")
 sys.exit(lapidary.wait())  # 0 only if the last turn ended well

@@ -1,4 +1,5 @@
-// A client of `lapidary connect` in thirty lines: two prompts in one session, shown as it goes. Looking is allowed, nothing else.
+// A small client of `lapidary connect`: it sends two prompts in one session and prints the answers as they arrive.
+// It allows the agent to read and search, and denies everything else.
 //
 //     tsc --module esnext --moduleResolution bundler --target es2022 --outDir build examples/connect.ts
 //     node build/connect.js --agent claude 'what is in here?' 'and what is it for?'
@@ -10,11 +11,11 @@ const options = process.argv.slice(2);
 const [first = "", second = ""] = options.splice(-2);
 const lapidary = spawn(process.env["LAPIDARY"] ?? "lapidary", ["connect", "--no-raw", ...options], { stdio: ["pipe", "pipe", "inherit"] });
 const over = once(lapidary, "close");
-lapidary.stdin.on("error", () => {}); // it may have ended just now: then `run_end` says why
+lapidary.stdin.on("error", () => {}); // lapidary may have exited already: `run_end` gives the cause
 const give = (command: Command) => lapidary.stdin.write(JSON.stringify(command) + "\n");
 
 async function* lines(): AsyncGenerator<string> {
-  let rest = ""; // not `node:readline`, for which a line may end within a text
+  let rest = ""; // not `node:readline`: it also ends lines at U+2028 and U+2029, which JSON strings may contain
   for await (const piece of lapidary.stdout.setEncoding("utf8")) {
     const parts = (rest + piece).split("\n");
     rest = parts.pop() ?? "";
@@ -31,12 +32,12 @@ for await (const line of lines()) {
     const allowed = event.toolKind === "read" || event.toolKind === "search";
     give({ command: "permission_response", requestId: event.requestId, allowed, message: "only looking is allowed" });
     console.log(`\n[${event.title ?? event.toolName}: ${allowed ? "allowed" : "denied"}]`);
-  } else if (event.event === "elicitation_request") { // a form to fill in: not by us
+  } else if (event.event === "elicitation_request") { // this client has no user to fill in a form
     give({ command: "elicitation_response", requestId: event.requestId, action: "decline" });
   } else if (event.event === "command_result") {
     if (event.isError) console.log(`\n[${event.command}: ${event.message}]`);
     if (event.commandId === "first") give({ command: "send_message", id: "second", text: second });
-    if (event.commandId === "second") lapidary.stdin.end(); // nothing more is wanted: the agent ends, and so does lapidary
+    if (event.commandId === "second") lapidary.stdin.end(); // no more commands: lapidary ends the agent and exits
   } else if (event.event === "run_end") {
     console.log(`\n${event.outcome}: ${event.cause}`);
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Which of these recorded runs failed, and how? Exits with 1 if any did, for a job that should then be red:
+# Prints which of the given recorded runs failed, and why. Exits with 1 if one did, so that a CI job fails:
 #
 #   gemini -o stream-json -p "$prompt" > runs/nightly.jsonl
 #   examples/failures.sh runs/*.jsonl
@@ -8,7 +8,7 @@ lapidary=${LAPIDARY:-lapidary}
 
 status=0
 for run in "$@"; do
-  # An empty file is a run that said nothing: --from keeps it from being refused.
+  # An empty file is a run without output. Without --from, lapidary would refuse it as an unknown format.
   result=$("$lapidary" translate --from stream-json --format result "$run")
   case $result in
     '{"schema":"lapidary.result/1","success":true,'*) ;;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A front end in thirty lines: run an agent, show what it says and does as it happens, and know how it ended.
+"""A small front end: it runs an agent, prints its text and tool calls as they happen, and reports the outcome.
 
     examples/frontend.py 'fix the failing test'
     examples/frontend.py --agent demo 'what can you do?'
@@ -16,7 +16,7 @@ calls, end = {}, {}
 for line in run.stdout:
     event = json.loads(line)
     match event["event"]:
-        case "stream_delta" if event["kind"] == "text":  # others are thoughts, and where messages begin and end
+        case "stream_delta" if event["kind"] == "text":  # the other kinds are thoughts and message boundaries
             print(event.get("textDelta", ""), end="", flush=True)
         case "tool_invocation":
             calls[event["callId"]] = event["toolName"]
@@ -26,4 +26,4 @@ for line in run.stdout:
             end = event
 run.wait()
 print(f"\n{end['outcome']}: {end['cause']}", f"({end['hint']})" if "hint" in end else "")
-sys.exit(run.returncode)  # 0 only if the agent said so *and* nothing contradicts it
+sys.exit(run.returncode)  # 0 only if the agent reports success *and* nothing contradicts it

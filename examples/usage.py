@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Which model cost how many tokens, over all recorded runs that are named: examples/usage.py runs/*.jsonl"""
+"""Prints the tokens that each model used in the given recorded runs.
+
+    examples/usage.py runs/*.jsonl
+"""
 
 import collections
 import json
@@ -15,7 +18,7 @@ def events(run):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as lapidary:
         yield from map(json.loads, lapidary.stdout)
     if lapidary.returncode:
-        sys.exit(lapidary.returncode)  # It has said why.
+        sys.exit(lapidary.returncode)  # lapidary has printed the error
 
 
 tokens = collections.defaultdict(collections.Counter)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Your own tests, without a model: record an agent once, then let the recording be the agent.
+# Runs your tests without a model: record an agent once, then use the recording as the agent.
 #
 #   lapidary record --record-dir tests/agents --run-id fix -- gemini -o stream-json -p 'fix the failing test'
 #   examples/without-a-model.sh tests/agents/fix your-test-suite
@@ -8,7 +8,7 @@ lapidary=$(command -v "${LAPIDARY:-lapidary}")
 recording=$(realpath "$1")
 shift
 
-# GEMINI_CLI_PATH names a program without arguments: three lines make one.
+# GEMINI_CLI_PATH takes a program without arguments, so write a script that starts the replay.
 agents=$(mktemp -d)
 trap 'rm -rf "$agents"' EXIT
 printf '#!/bin/sh\nexec "%s" replay --fast "%s" "$@"\n' "$lapidary" "$recording" > "$agents/gemini"

@@ -815,6 +815,11 @@ export interface PermissionDecision extends EventBase {
   reason?: string;
   /** True if somebody would have been asked, had anybody been there. Derived. */
   unattended?: boolean;
+  /**
+   * True if the answer holds for the rest of the run: the same action is allowed without a question, by the rule of a later
+   * decision. Derived.
+   */
+  forRun?: boolean;
   /** Which of the options that the agent offered was chosen. Upstream. */
   optionId?: string;
 }
@@ -1407,7 +1412,140 @@ export interface RecordedEnd {
   outcome?: Outcome;
   /** Why. Derived. */
   cause?: Cause;
+  /** The agent's session; the first, if there were several. Absent in recordings of early builds, as all that follows. Upstream. */
+  sessionId?: string;
+  /** The model that the agent named. Upstream. */
+  model?: string;
+  /** The beginning of the first prompt, at most 200 characters. Upstream. */
+  prompt?: string;
+  /** All tokens that the agent reported. Upstream, added up. */
+  totalTokens?: number;
+  /** What the run cost in US dollars, if that is known for every turn. Upstream, or derived: see `costBasis`. */
+  costUsd?: number;
+  /** Where `costUsd` comes from. Derived. */
+  costBasis?: CostBasis;
 }
+
+/**
+ * Where a cost comes from. Open: readers must accept words that are not listed here.
+ * 
+ * - `reported`: The agent reported it.
+ * - `prices`: Tokens times prices of a table: an estimate.
+ */
+export type CostBasis = "reported" | "prices" | (string & {});
+
+/** Recorded runs, newest first. */
+export interface RunList {
+  /** The vocabulary and its version, `lapidary.runs/1`. Derived. */
+  schema: string;
+  /** The directory that holds the recordings. Derived. */
+  directory: string;
+  /** The runs, newest first. Derived. */
+  runs: RunInfo[];
+  /** How many runs match but are older than those that `--last` shows. Derived. */
+  older?: number;
+  /** What is wrong with recordings, a sentence each. Derived. */
+  warnings?: string[];
+}
+
+/** A recorded run. */
+export interface RunInfo {
+  /** The run's id, which is the name of its recording. Derived. */
+  id: string;
+  /** Whether it is over. Derived. */
+  state: RunState;
+  /** The agent's name, such as `gemini`. Derived. */
+  agent?: string;
+  /** How it ended, if it was a run of ours. Derived. */
+  outcome?: Outcome;
+  /** Why. Derived. */
+  cause?: Cause;
+  /** What `lapidary run` exited with. Derived. */
+  exitCode?: number;
+  /** The exit code of the recorded process. Upstream. */
+  agentExitCode?: number;
+  /** The signal that ended it, such as `SIGKILL`. Upstream. */
+  signal?: string;
+  /** The agent's session, if it is known. Upstream. */
+  sessionId?: string;
+  /** When it was started. Derived. */
+  startedAt?: string;
+  /** How long it took, in milliseconds. Derived. */
+  durationMs?: number;
+  /** The directory that the agent worked in. Derived. */
+  project?: string;
+  /** The protocol that it spoke: `stream-json`, `json`, `acp`, or `unknown`. Derived. */
+  transport?: string;
+  /** The model that the agent named. Upstream. */
+  model?: string;
+  /** The beginning of the first prompt. Upstream. */
+  prompt?: string;
+  /** All tokens that the agent reported. Upstream, added up. */
+  totalTokens?: number;
+  /** What it cost in US dollars, if that is known. Upstream, or derived: see `costBasis`. */
+  costUsd?: number;
+  /** Where `costUsd` comes from. Derived. */
+  costBasis?: CostBasis;
+  /** Why less is known than usual: a missing or broken `run.json`, a newer version. Derived. */
+  problem?: string;
+}
+
+/**
+ * Whether a run is over. Open: readers must accept words that are not listed here.
+ * 
+ * - `running`: A process of ours is recording it.
+ * - `ended`: It is over, and the recording says how it ended.
+ * - `died`: The process that recorded it was killed: how the run ended is unknown.
+ * - `unreadable`: The manifest is missing, broken, or of a version that cannot be read.
+ */
+export type RunState = "running" | "ended" | "died" | "unreadable" | (string & {});
+
+/** Recordings that were removed, or would be. */
+export interface RunRemoval {
+  /** The vocabulary and its version, `lapidary.runs-removal/1`. Derived. */
+  schema: string;
+  /** Whether anything was removed: false if this is only what would be. Derived. */
+  applied: boolean;
+  /** The retention that was applied; absent for runs that were named. Derived. */
+  retention?: RunRetention;
+  /** The recordings, newest first. Derived. */
+  removed: RemovedRun[];
+  /** How many recordings stay. Derived. */
+  kept: number;
+  /** How many bytes go. Derived. */
+  bytes: number;
+  /** What could not be removed, a sentence each. Derived. */
+  failures?: string[];
+}
+
+/** How long and up to which size recordings are kept. */
+export interface RunRetention {
+  /** For how many seconds; absent if for ever. Derived. */
+  maxAgeSeconds?: number;
+  /** How many bytes in all; absent without a limit. Derived. */
+  maxBytes?: number;
+}
+
+/** A recording that goes. */
+export interface RemovedRun {
+  /** The run's id. Derived. */
+  id: string;
+  /** Why it goes. Derived. */
+  reason: RunRemovalReason;
+  /** When something was last written to it. Derived. */
+  modifiedAt: string;
+  /** How many bytes it has. Derived. */
+  bytes: number;
+}
+
+/**
+ * Why a recording goes. Open: readers must accept words that are not listed here.
+ * 
+ * - `asked`: Its id was given to `runs delete`.
+ * - `too_old`: It is older than `runs_max_age`.
+ * - `too_large`: It and all newer recordings have more bytes than `runs_max_size`.
+ */
+export type RunRemovalReason = "asked" | "too_old" | "too_large" | (string & {});
 
 /**
  * What an agent can do on this machine. Where no version is known, what a current one can. An agent that is known only by the protocol
@@ -1761,6 +1899,8 @@ export interface JudgedCall {
   reason: string;
   /** What became of it then. Derived. */
   happened: Happened;
+  /** What was decided about it then, if the agent asked. Derived. */
+  answer?: RecordedAnswer;
 }
 
 /**
@@ -1782,6 +1922,20 @@ export type PolicyEffect = "allow" | "deny" | "ask" | (string & {});
  * - `unknown`: The recording does not tell.
  */
 export type Happened = "completed" | "failed" | "cancelled" | "denied" | "unknown" | (string & {});
+
+/** What was decided about a call of a past run. */
+export interface RecordedAnswer {
+  /** What was decided. Derived. */
+  decision: PermissionOutcome;
+  /** Who decided. Derived; absent where a transcript does not tell. */
+  decidedBy?: DecidedBy;
+  /** The rule that decided. Derived. */
+  rule?: string;
+  /** Why, in the words that the agent was told. Derived. */
+  reason?: string;
+  /** True if the answer held for the rest of that run. Derived. */
+  forRun?: boolean;
+}
 
 /** A rule, and what it was good for. */
 export interface RuleUse {
@@ -2792,3 +2946,98 @@ export type HookEffectKind =
   | "select_tools"
   | "tell"
   | (string & {});
+
+/** The configuration that a run here would have. */
+export interface ConfigShown {
+  /** The vocabulary and its version, `lapidary.config/1`. Derived. */
+  schema: string;
+  /** The files that were looked for, the user's first. Derived. */
+  files: ConfigFile[];
+  /** Every key, its value and where that comes from. Derived. */
+  settings: ConfigSetting[];
+  /** The permission rules, in the order in which they count. Derived. */
+  rules?: ConfigRule[];
+  /** The names of the agents that the user's file defines. Derived. */
+  agents?: string[];
+  /** What was ignored, in words. Derived. */
+  warnings?: string[];
+}
+
+/** A configuration file. */
+export interface ConfigFile {
+  /** Whose it is. Derived. */
+  owner: ConfigOwner;
+  /** Where it is, or would be. Derived. */
+  path: string;
+  /** Whether it is there. Derived. */
+  exists: boolean;
+}
+
+/**
+ * Whose file it is. Open: readers must accept words that are not listed here.
+ * 
+ * - `user`: The user's own.
+ * - `project`: The project's. It cannot grant anything.
+ * - `named`: The one that `--config` names.
+ */
+export type ConfigOwner = "user" | "project" | "named" | (string & {});
+
+/** A key, its value and where that comes from. */
+export interface ConfigSetting {
+  /** The key. Derived. */
+  key: string;
+  /** The value, as a file would have it; absent if there is neither a value nor a default. Derived. */
+  value?: unknown;
+  /** True if no file has the key. Derived. */
+  isDefault: boolean;
+  /** The file that it comes from. Derived. */
+  path?: string;
+  /** The line in it, from 1. Derived. */
+  line?: number;
+}
+
+/** A permission rule. */
+export interface ConfigRule {
+  /** Where it stands. Derived. */
+  rule: string;
+  /** What it says: `allow`, `deny` or `ask`. Derived. */
+  effect: string;
+}
+
+/** What is wrong with the configuration files. */
+export interface ConfigCheck {
+  /** The vocabulary and its version, `lapidary.config-check/1`. Derived. */
+  schema: string;
+  /** The files that were read, the user's first. Derived. */
+  files: ConfigFile[];
+  /** How many errors there are. Derived. */
+  errors: number;
+  /** How many warnings there are. Derived. */
+  warnings: number;
+  /** What is wrong. Derived. */
+  findings: ConfigFinding[];
+}
+
+/** Something that is wrong with a configuration file. */
+export interface ConfigFinding {
+  /** How bad it is. Derived. */
+  severity: ConfigSeverity;
+  /** The file. Derived. */
+  path: string;
+  /** The line, from 1. Derived. */
+  line?: number;
+  /** The character in the line, from 1. Derived. */
+  column?: number;
+  /** What is wrong, in one sentence. Derived. */
+  message: string;
+  /** What to do about it. Derived. */
+  hint?: string;
+}
+
+/**
+ * How bad a finding is. Open: readers must accept words that are not listed here.
+ * 
+ * - `error`: No run starts with this file.
+ * - `warning`: Something is ignored.
+ */
+export type ConfigSeverity = "error" | "warning" | (string & {});

@@ -9,6 +9,7 @@ mod latency;
 mod loading;
 mod measure;
 mod processes;
+mod recordings;
 mod run;
 mod sessions;
 mod table;
@@ -46,6 +47,8 @@ enum Part {
     Hooks,
     /// Reading settings and skills
     Loading,
+    /// `lapidary runs list`
+    Recordings,
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -151,6 +154,11 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     if wanted(Part::Loading) {
         let verdict = loading::report(workspace, &folder, &lapidary, args.runs)?;
+        doubts.extend(verdict.doubts);
+        misses.extend(verdict.misses);
+    }
+    if wanted(Part::Recordings) {
+        let verdict = recordings::report(&folder, &lapidary, args.runs)?;
         doubts.extend(verdict.doubts);
         misses.extend(verdict.misses);
     }

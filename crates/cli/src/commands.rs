@@ -3,35 +3,43 @@
 mod agents;
 mod capabilities;
 mod common;
+mod complete_ids;
 mod completions;
+mod config;
 mod connect;
 mod directories;
 mod doctor;
 mod hooks;
 mod job;
+mod machine_format;
 mod man;
+mod overview;
 mod policy;
 mod record;
 mod replay;
 mod run;
+mod runs;
 mod schema;
 mod sessions;
 mod sink;
 mod skills;
 mod speaking;
+mod time;
 mod translate;
 
 use std::process::ExitCode;
+
+use clap::CommandFactory as _;
 
 use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// Lapidary runs coding agents and keeps what they did
 #[derive(Debug, clap::Parser)]
-#[command(name = "lapidary", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(name = "lapidary", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 const EXIT_CODES: &str = "\
@@ -44,8 +52,10 @@ Exit codes:
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    #[command(alias = "exec")]
     Run(Box<run::Args>),
     Connect(Box<connect::Args>),
+    Runs(runs::Args),
     Translate(translate::Args),
     Sessions(sessions::Args),
     Skills(skills::Args),
@@ -53,18 +63,30 @@ pub(crate) enum Command {
     Record(record::Args),
     Replay(replay::Args),
     Policy(policy::Args),
+    Config(config::Args),
     Capabilities(capabilities::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),
     Completions(completions::Args),
+    #[command(hide = true)]
+    CompleteIds(complete_ids::Args),
     Man(man::Args),
 }
 
-/// Does what a command says.
-pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Failure> {
+/// The whole command line as the parser has it.
+pub(crate) fn command_line() -> clap::Command {
+    machine_format::with_json(Cli::command())
+}
+
+/// Does what a command says; without one, says what there is.
+pub(crate) fn run(command: Option<&Command>, out: &mut Printer) -> Result<ExitCode, Failure> {
+    let Some(command) = command else {
+        return overview::run(out).map(ExitCode::from);
+    };
     let exit = match command {
         Command::Run(args) => run::run(args, out),
         Command::Connect(args) => connect::run(args, out),
+        Command::Runs(args) => runs::run(args, out),
         Command::Translate(args) => translate::run(args, out),
         Command::Sessions(args) => sessions::run(args, out),
         Command::Skills(args) => skills::run(args, out),
@@ -73,9 +95,11 @@ pub(crate) fn run(command: &Command, out: &mut Printer) -> Result<ExitCode, Fail
         Command::Record(args) => return record::run(args, out),
         Command::Replay(args) => return replay::run(args, out),
         Command::Policy(args) => policy::run(args, out),
+        Command::Config(args) => config::run(args, out),
         Command::Capabilities(args) => capabilities::run(args, out),
         Command::Doctor(args) => doctor::run(args, out),
         Command::Schema(args) => schema::run(args, out),
+        Command::CompleteIds(args) => complete_ids::run(args, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),
     };

@@ -3,9 +3,6 @@
 use std::io;
 use std::process::ExitCode;
 
-use lapidary::drive::git;
-use lapidary::render::plain::sanitize;
-
 use crate::exit::Exit;
 use crate::printer::complain;
 
@@ -73,32 +70,6 @@ impl From<io::Error> for Failure {
             hint: None,
             is_config: false,
         }
-    }
-}
-
-/// Says what clap has to say: help on stdout, complaints on stderr. A complaint repeats arguments, and these may be file names
-/// that hold anything, so it goes without colours if a terminal would obey one of them; or addresses with a password, which is left out.
-pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
-    let hostile = |arg: std::ffi::OsString| {
-        let arg = arg.to_string_lossy();
-        sanitize(&arg) != arg || git::shown(&arg) != arg
-    };
-    if error.use_stderr() && std::env::args_os().any(hostile) {
-        let mut words = error.render().to_string();
-        for arg in std::env::args_os() {
-            let arg = arg.to_string_lossy();
-            words = words.replace(&*arg, &git::shown(&arg));
-        }
-        let words: String = words.split_inclusive('\'').map(git::shown).collect();
-        complain(words.trim_end());
-        return Exit::Usage.into();
-    }
-    // There is nobody left to tell if it cannot be printed.
-    let _ = error.print();
-    if error.use_stderr() {
-        Exit::Usage.into()
-    } else {
-        Exit::Success.into()
     }
 }
 

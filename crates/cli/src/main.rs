@@ -1,17 +1,20 @@
 //! The `lapidary` command: arguments in, a short story each, an exit code out.
 
 mod commands;
+mod durations;
 mod escaped;
 mod exit;
 mod failure;
+mod guesses;
 mod harmless;
 mod live;
 mod printer;
 mod system;
+mod usage;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 use crate::commands::Cli;
 use crate::failure::report;
@@ -23,12 +26,15 @@ fn main() -> ExitCode {
         return exit;
     }
     system::survive_large_files();
-    let cli = match Cli::try_parse() {
+    let cli = commands::command_line()
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match cli {
         Ok(cli) => cli,
-        Err(error) => return failure::report_usage(&error),
+        Err(error) => return usage::report(&error),
     };
     let mut printer = Printer::new();
-    let ended = commands::run(&cli.command, &mut printer);
+    let ended = commands::run(cli.command.as_ref(), &mut printer);
     match ended.and_then(|exit| printer.close().map(|()| exit).map_err(Into::into)) {
         Ok(exit) => exit,
         Err(failure) => report(&failure),

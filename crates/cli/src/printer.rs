@@ -1,10 +1,13 @@
 //! Data to stdout, talk to stderr.
 
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
+use lapidary::render::live::Marks;
 use lapidary::render::plain::sanitize;
 
 use crate::escaped::Escaped;
+use crate::live::terminal;
 use crate::system;
 
 /// How much is collected before it is written, when more is there to be written.
@@ -35,6 +38,15 @@ impl Printer {
         }
     }
 
+    /// A printer into a file, which is not a terminal.
+    pub(crate) fn into_file(file: File) -> Self {
+        Self {
+            out: BufWriter::with_capacity(BUFFER, Box::new(file)),
+            is_terminal: false,
+            colour: false,
+        }
+    }
+
     /// Writes what is left. Whether anybody is there to read it does not change how the command went.
     pub(crate) fn close(&mut self) -> io::Result<()> {
         match self.out.flush() {
@@ -47,6 +59,15 @@ impl Printer {
     pub(crate) fn width(&self) -> Option<usize> {
         let size = self.is_terminal.then(system::terminal_size).flatten();
         size.map(|size| usize::from(size.width))
+    }
+
+    /// The signs that its reader can show: a file takes all of them.
+    pub(crate) fn marks(&self) -> Marks {
+        if self.is_terminal {
+            terminal::marks()
+        } else {
+            Marks::Unicode
+        }
     }
 
     /// A remark to the user, beside the data.

@@ -25,6 +25,8 @@ pub struct Budget {
     pub tool_calls: Option<u64>,
     /// Answers of the model: its first words after a prompt, and each time that it goes on after the results of tools.
     pub turns: Option<u64>,
+    /// The same count as `turns`, as `--max-turns` limits it: beyond it the run ends with `max_turns` instead of `budget`.
+    pub max_turns: Option<u64>,
 }
 
 /// What becomes of a run whose use cannot be told.
@@ -85,7 +87,7 @@ pub enum BudgetError {
     #[error("a budget needs a limit, such as tokens=100000")]
     Empty,
     /// A limit that does not exist.
-    #[error("there is no limit `{}`{}", word.escape_debug(), meant(*nearest))]
+    #[error("unknown limit `{}`{}", word.escape_debug(), meant(*nearest))]
     NoSuchLimit {
         /// The word.
         word: String,
@@ -133,7 +135,7 @@ impl Budget {
     /// assert_eq!((budget.tokens, budget.cost), (Some(200_000), Some(1.5)));
     /// assert_eq!(budget.to_string(), "tokens=200000,cost=1.5");
     /// let refused = Budget::parse("token=5").unwrap_err();
-    /// assert_eq!(refused.to_string(), "there is no limit `token` (did you mean `tokens`?)");
+    /// assert_eq!(refused.to_string(), "unknown limit `token` (did you mean `tokens`?)");
     /// # Ok::<(), lapidary_drive::budget::BudgetError>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, BudgetError> {
@@ -182,6 +184,7 @@ impl Budget {
             cost: self.cost.or(lower.cost),
             tool_calls: self.tool_calls.or(lower.tool_calls),
             turns: self.turns.or(lower.turns),
+            max_turns: self.max_turns.or(lower.max_turns),
         }
     }
 
@@ -199,6 +202,7 @@ impl Budget {
             cost: smaller(self.cost, other.cost),
             tool_calls: smaller(self.tool_calls, other.tool_calls),
             turns: smaller(self.turns, other.turns),
+            max_turns: smaller(self.max_turns, other.max_turns),
         }
     }
 }

@@ -5,6 +5,8 @@
 
 mod agents;
 mod builder;
+mod duration;
+mod effective;
 mod files;
 mod keys;
 mod mode;
@@ -25,8 +27,11 @@ use lapidary_normalize::OnDenied;
 use crate::agents::AcpAgent;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::policy::Rules;
+use crate::recording::Limits;
 
 pub use builder::Builder;
+pub use duration::parse_duration;
+pub use effective::{ConfigLayers, EffectiveConfig, EffectiveSetting, Source};
 pub use files::{FILE_NAME, Loaded, find_project_file, load, load_named};
 pub use keys::{KEYS, PROVIDER_KEYS};
 pub use mode::{ApprovalMode, PermissionMode, TransportChoice};
@@ -74,12 +79,18 @@ pub struct Config {
     pub max_output: Option<u64>,
     /// Whether the run is recorded.
     pub record: Option<bool>,
+    /// How long recordings are kept; thirty days if absent, [`Duration::MAX`] for ever.
+    pub runs_max_age: Option<Duration>,
+    /// How many bytes of recordings are kept; 2 GiB if absent, [`u64::MAX`] without a limit.
+    pub runs_max_size: Option<u64>,
     /// Whether the workspace counts as trusted for this run.
     pub trust_workspace: Option<bool>,
     /// How the agent is spoken to.
     pub transport: Option<TransportChoice>,
     /// How much the run may use.
     pub budget: Option<Budget>,
+    /// How many answers of the model the run may have: the count of [`Budget::turns`], with the cause `max_turns`.
+    pub max_turns: Option<u64>,
     /// What becomes of the run if the agent does not say how much it uses; it fails if absent.
     pub budget_unknown: Option<BudgetUnknown>,
     /// What a denied call makes of a run that the agent calls a success; see [`OnDenied`].
@@ -127,12 +138,15 @@ impl Config {
             system_prompt: self.system_prompt.or(lower.system_prompt),
             max_output: self.max_output.or(lower.max_output),
             record: self.record.or(lower.record),
+            runs_max_age: self.runs_max_age.or(lower.runs_max_age),
+            runs_max_size: self.runs_max_size.or(lower.runs_max_size),
             trust_workspace: self.trust_workspace.or(lower.trust_workspace),
             transport: self.transport.or(lower.transport),
             budget: match (self.budget, lower.budget) {
                 (Some(budget), Some(lower)) => Some(budget.over(lower)),
                 (budget, lower) => budget.or(lower),
             },
+            max_turns: self.max_turns.or(lower.max_turns),
             budget_unknown: self.budget_unknown.or(lower.budget_unknown),
             on_denied: self.on_denied.or(lower.on_denied),
             rules: self.rules.before(lower.rules),
@@ -160,6 +174,14 @@ impl Config {
     /// How long the agent may take to end once asked to.
     pub fn grace_or_default(&self) -> Duration {
         self.grace.unwrap_or(DEFAULT_GRACE)
+    }
+
+    /// How much of the recordings is kept, where the limits are `usual` unless configured otherwise.
+    pub fn run_limits_over(&self, usual: Limits) -> Limits {
+        Limits {
+            age: self.runs_max_age.unwrap_or(usual.age),
+            size: self.runs_max_size.unwrap_or(usual.size),
+        }
     }
 
     /// What the agent may do without asking: nothing, unless configured otherwise.

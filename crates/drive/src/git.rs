@@ -68,7 +68,7 @@ pub struct CloneRequest<'a> {
 #[non_exhaustive]
 pub enum CloneError {
     /// An address of no kind that is cloned.
-    #[error("`{0}` is no address that can be cloned")]
+    #[error("`{0}` is not an address that git can clone")]
     BadUrl(String),
     /// Git is not installed.
     #[error("git is not installed, or not on PATH")]
@@ -77,10 +77,10 @@ pub enum CloneError {
     #[error("cannot start git")]
     Start(#[from] StartError),
     /// What git says cannot be heard.
-    #[error("cannot make a pipe for what git says")]
+    #[error("cannot make a pipe for the output of git")]
     Io(#[from] io::Error),
     /// What git keeps for itself cannot be removed.
-    #[error("cannot remove what git keeps for itself of what was cloned")]
+    #[error("cannot remove the `.git` directory of the clone")]
     Left(#[source] io::Error),
     /// It took too long.
     #[error("`{url}` was not cloned within {} seconds", after.as_secs_f64())]
@@ -281,7 +281,7 @@ fn is_beyond(limits: Limits, directory: &Path) -> bool {
 
 /// Hears all that git says, however much that is, and keeps the end of it. A thread, since nobody else is to wait for whoever
 /// inherited the pipe.
-fn last_words(from: PipeReader) -> oneshot::Receiver<String> {
+pub(crate) fn last_words(from: PipeReader) -> oneshot::Receiver<String> {
     let (tell, told) = oneshot::channel();
     thread::spawn(move || tell.send(tail(from)));
     told
@@ -298,6 +298,6 @@ fn tail(mut from: PipeReader) -> String {
 }
 
 #[cfg(windows)]
-const NULL: &str = "NUL";
+pub(crate) const NULL: &str = "NUL";
 #[cfg(not(windows))]
-const NULL: &str = "/dev/null";
+pub(crate) const NULL: &str = "/dev/null";

@@ -3,6 +3,7 @@
 mod agent_setup;
 mod hooked;
 mod problem;
+mod screen;
 mod spoken;
 
 use std::ffi::OsString;
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use lapidary_home::sessions::{Listing, Project, Selection, Store, select};
+use lapidary_home::sessions::{Listing, Project, SelectError, Selection, Store, select};
 use lapidary_home::trust::Trust;
 use lapidary_home::vault::Retention;
 use lapidary_home::{GeminiHome, Vars};
@@ -25,17 +26,19 @@ use crate::agents::AcpAgent;
 use crate::agents::gemini::{
     self, Delivery, Invocation, Launch, LaunchError, LogPlace, Prompt, Stdin, Transport,
 };
+use crate::budget::Budget;
 use crate::config::{Config, PermissionMode};
 use crate::detect::{self, Environment, Found};
 use crate::policy::Rules;
 use crate::process::{Command, Supervisor, enter};
 use crate::recording::{self, PromptDirectory, RecordError};
 use crate::run::{Records, Request, Run, Speech, Timeouts};
-use crate::safekeeping::{Resume, Safekeeping};
+use crate::safekeeping::{Resume, Safekeeping, SessionClaims};
 use crate::talk::{self, Attendant, Conversation};
 use crate::{Host, fresh_run};
 
 pub use problem::JobError;
+pub use screen::ScreenJob;
 use spoken::Way;
 
 /// A run that somebody wants.
@@ -235,12 +238,13 @@ impl Job {
         let mut prompt = self.prompt.clone();
         let mut notices = Vec::new();
         let mut prompt_directory = None;
+        let resume = self.resumed_session()?;
         let invocation = loop {
             let launch = Launch {
                 config: &config,
                 dir: &self.environment.dir,
                 prompt,
-                resume: self.resume.as_deref(),
+                resume: resume.as_deref(),
                 session_id: self.session_id.as_deref(),
                 extra_args: &self.extra_args,
                 version: found.version.as_ref(),
@@ -346,7 +350,10 @@ impl Job {
             },
             grace: config.grace_or_default(),
             retries: config.retries.unwrap_or(0),
-            budget: config.budget.unwrap_or_default(),
+            budget: Budget {
+                max_turns: config.max_turns,
+                ..config.budget.unwrap_or_default()
+            },
             prices: config.prices.clone(),
             budget_unknown: config.budget_unknown.unwrap_or_default(),
             records,
@@ -379,7 +386,7 @@ impl Job {
         let retention = Retention::of_project(&store.home, &directory, Vars::new(&vars));
         let project = store.project(&directory);
         let resume = self.resume.as_deref().map_or(Resume::Nothing, |named| {
-            let id = recorded_session(&project, named);
+            let id = recorded_session(&project, named).ok().flatten();
             Resume::One(id.unwrap_or_else(|| named.to_owned()))
         });
         Some(Safekeeping {
@@ -387,7 +394,18 @@ impl Job {
             projects: vec![project],
             resume,
             retention,
+            claims: SessionClaims::default(),
         })
+    }
+
+    /// The session to continue, by its whole id where it is recorded. Names that only the agent knows are left to it.
+    fn resumed_session(&self) -> Result<Option<String>, JobError> {
+        let (Some(named), Some(place)) = (&self.resume, self.session_logs()) else {
+            return Ok(self.resume.clone());
+        };
+        let project = place.store.project(&place.directory);
+        let found = recorded_session(&project, named)?;
+        Ok(found.or_else(|| self.resume.clone()))
     }
 
     /// Where the agent keeps the sessions of the directory that it works in, if it is Gemini CLI.
@@ -425,7 +443,7 @@ impl Job {
     /// Where the agent may read it: it gets a directory for itself.
     fn write_prompt(&self, text: &str) -> Result<PromptDirectory, JobError> {
         let root = &self.records.root;
-        let path = root.join(format!("{}.prompt", self.options.run));
+        let path = root.join(format!("{}{}", self.options.run, recording::PROMPT_ENDING));
         let written = recording::private_directories(root)
             .and_then(|()| PromptDirectory::create(&path, text));
         written.map_err(|source| match source.kind() {
@@ -440,11 +458,14 @@ impl Job {
     }
 }
 
-/// The id of the session that `latest`, a number or an id names.
-fn recorded_session(project: &Project, named: &str) -> Option<String> {
+/// The id of the session that `latest`, a number, an id or the beginning of one names. Several that begin so are an error.
+fn recorded_session(project: &Project, named: &str) -> Result<Option<String>, SelectError> {
     let listing = Listing::of(std::slice::from_ref(project), SystemTime::now());
-    let found = select(&listing, named, Selection::Strict).ok()?;
-    Some(found.info.id.clone())
+    match select(&listing, named, Selection::Generous) {
+        Ok(found) => Ok(Some(found.info.id.clone())),
+        Err(error @ SelectError::Ambiguous { .. }) => Err(error),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Zero is how a configuration says that there is none.

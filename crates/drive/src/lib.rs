@@ -13,6 +13,7 @@ pub mod git;
 pub mod headless;
 pub mod hooks;
 mod host;
+pub mod npm;
 mod patience;
 pub mod policy;
 pub mod process;

@@ -16,6 +16,7 @@ mod place;
 mod read;
 mod rule;
 mod shell;
+mod standing;
 mod words;
 
 use std::path::PathBuf;
@@ -35,6 +36,7 @@ pub(crate) use rule::About;
 pub use rule::{Origin, Rule, Rules};
 pub use shell::command_line;
 pub(crate) use shell::quoted;
+pub use standing::StandingAnswer;
 
 /// Something that an agent wants to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,6 +111,8 @@ pub struct Decision {
     pub reason: String,
     /// Somebody would have been asked, had anybody been there.
     pub is_unattended: bool,
+    /// It holds for the rest of the run.
+    pub is_for_run: bool,
 }
 
 impl Decision {
@@ -120,6 +124,7 @@ impl Decision {
             rule: None,
             reason: reason.into(),
             is_unattended: false,
+            is_for_run: false,
         }
     }
 
@@ -140,7 +145,7 @@ impl Decision {
         }
         Self {
             effect: Effect::Deny,
-            reason: format!("{}, and nobody is there to be asked{remedy}", self.reason),
+            reason: format!("{}, and nobody can be asked{remedy}", self.reason),
             is_unattended: true,
             ..self
         }
@@ -293,7 +298,7 @@ impl Rule {
         let reason = self.reason.clone().unwrap_or_else(|| match self.then {
             Effect::Allow => format!("allowed by {}", self.name),
             Effect::Deny => format!("denied by {}", self.name),
-            Effect::Ask => format!("{} says that somebody has to be asked", self.name),
+            Effect::Ask => format!("{} requires a person to be asked", self.name),
         });
         Verdict {
             decision: Decision {

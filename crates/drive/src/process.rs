@@ -19,6 +19,7 @@
 
 mod brief;
 mod command;
+mod detached;
 mod ending;
 #[cfg(unix)]
 mod unix;
@@ -32,7 +33,8 @@ use windows as system;
 
 pub use brief::{Brief, End, Finished, Kept, MARK};
 pub use command::{Command, Stdio, Supervisor};
+pub use detached::start_detached;
 pub(crate) use ending::enter;
 pub use ending::{Ended, Exit, StartError};
-use system::NULL;
 pub use system::{Handle, Running, is_alive, marked, supervisor};
+use system::{NULL, copied};

@@ -95,7 +95,7 @@ pub enum ProviderError {
     #[error("{}", message(.0))]
     Failed(Box<RunEnd>),
     /// Nothing says how the run ended: its thread could not be started, or was lost.
-    #[error("the run broke off without an end")]
+    #[error("the run ended without a result")]
     NoEnd,
 }
 

@@ -238,10 +238,8 @@ fn recorded_end(duration: Duration, exit: Option<Exit>) -> RecordedEnd {
     };
     RecordedEnd {
         duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-        exit_code: None,
         agent_exit_code,
         signal,
-        outcome: None,
-        cause: None,
+        ..RecordedEnd::default()
     }
 }

@@ -14,7 +14,11 @@
 //!
 //! The agent writes into the files itself, so they are complete even if we are killed, and however slowly anybody reads.
 
+mod find;
 mod keep;
+mod listing;
+mod listing_cache;
+mod manifest_facts;
 mod prompt;
 mod spoken;
 mod timing;
@@ -24,8 +28,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-pub use keep::{Limits, prune, sweep};
-pub use lapidary_vocab::recording::{RecordedEnd, Recording as Manifest};
+pub use find::{FindRunError, LATEST, RunName, find_run};
+pub use keep::{ExpiredRun, Limits, RetentionPlan, is_running, prune, sweep};
+pub use lapidary_vocab::recording::{CostBasis, RecordedEnd, Recording as Manifest};
+pub use listing::{ListedRun, ListingMode, list_runs, read_run};
 pub use prompt::PromptDirectory;
 pub use spoken::{ACP, UNKNOWN, spoken};
 pub use timing::{Channel, Moment, Timing, TimingError};
@@ -44,6 +50,10 @@ pub const STDERR: &str = "stderr";
 pub const SESSION_LOG: &str = "session-log";
 /// When it did.
 pub const TIMING: &str = "timing";
+/// A prompt that was too long for stdin, in a directory of its own.
+pub(crate) const PROMPT: &str = "prompt.md";
+/// What the name of that directory has behind the id of the run.
+pub(crate) const PROMPT_ENDING: &str = ".prompt";
 
 /// Why a recording could not be begun.
 #[derive(Debug, thiserror::Error)]

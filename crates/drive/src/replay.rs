@@ -122,6 +122,7 @@ impl Replay {
             stdin: None,
             stdout: stdout_size,
             stderr: stderr_size,
+            reads_newer: false,
         };
         checked.replay(Source::new(stdout), Source::new(stderr))
     }
@@ -135,6 +136,7 @@ impl Replay {
             stdin: None,
             stdout: parts.stdout.len() as u64,
             stderr: parts.stderr.len() as u64,
+            reads_newer: false,
         };
         checked.replay(Source::new(parts.stdout), Source::new(parts.stderr))
     }

@@ -25,6 +25,7 @@ pub(crate) mod rest;
 mod retry;
 pub(crate) mod stall;
 pub(crate) mod stop;
+pub(crate) mod tally;
 #[cfg(test)]
 pub(crate) mod testing;
 mod translate;

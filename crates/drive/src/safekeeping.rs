@@ -7,19 +7,17 @@
 mod watch;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use lapidary_home::sessions::{self, Project};
 use lapidary_home::vault::{
-    Action, Claim, Did, Guard, GuardRequest, Retention, Vault, session_files,
+    Action, Claim, Did, Guard, GuardRequest, Repair, Retention, Vault, VaultError, session_files,
+    summary,
 };
 
 use self::watch::Watch;
-
-/// What the vault has not.
-const ONLY_SESSIONS: &str = "The vault has sessions and what their sub-agents said, but neither the outputs of their tools nor their plans and logs: where the CLI deleted those with a session, they are gone.";
 
 /// What is to be kept safe, and where.
 #[derive(Debug, Clone)]
@@ -32,6 +30,24 @@ pub struct Safekeeping {
     pub resume: Resume,
     /// What the user has the agent delete.
     pub retention: Option<Retention>,
+    /// The sessions that this run has claimed.
+    pub claims: SessionClaims,
+}
+
+/// Sessions that one run has claimed, each when its id became known.
+#[derive(Debug, Clone, Default)]
+pub struct SessionClaims(Arc<Mutex<BTreeMap<String, Claim>>>);
+
+impl SessionClaims {
+    fn ids(&self) -> Vec<String> {
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.keys().cloned().collect()
+    }
+
+    fn release(&self) {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.clear();
+    }
 }
 
 /// Which session an agent continues.
@@ -51,8 +67,7 @@ pub enum Resume {
 pub struct Kept {
     guard: Option<Guard>,
     watch: Option<Watch>,
-    /// The right to continue the session that is resumed.
-    claim: Option<Claim>,
+    claims: SessionClaims,
     /// What the reader should know, a sentence each.
     pub notices: Vec<String>,
     /// What the outcome should say, too: why sessions are not kept safe.
@@ -71,66 +86,56 @@ pub struct Checked {
 /// What came of claiming the session that is to be resumed.
 #[derive(Debug)]
 pub enum Claiming {
-    /// It is ours; or none is resumed.
-    Claimed(Option<Claim>),
+    /// This run has it; or none is resumed.
+    Claimed,
     /// Another run continues it. The sentence says which.
     Taken(String),
-}
-
-/// Sessions that a conversation claims one after the other, each when it is loaded.
-#[derive(Debug)]
-pub(crate) struct Claims {
-    vault: Vault,
-    taken: Mutex<BTreeMap<String, Claim>>,
-}
-
-impl Claims {
-    /// Claims a session, until the conversation ends. The error is a sentence about the run that continues it.
-    pub(crate) fn take(&self, session: &str) -> Result<(), String> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if taken.contains_key(session) {
-            return Ok(());
-        }
-        match self.vault.claim(session) {
-            Ok(Some(claim)) => {
-                taken.insert(session.to_owned(), claim);
-                Ok(())
-            }
-            Ok(None) => Err(is_taken(&self.vault, session)),
-            // That the vault cannot be written was said when the agent started.
-            Err(_) => Ok(()),
-        }
-    }
 }
 
 impl Safekeeping {
     /// Claims the session that is to be resumed: two agents that write into one session hide each other's messages.
     pub fn claim(&self) -> Result<Claiming, String> {
-        let Resume::One(id) = &self.resume else {
-            return Ok(Claiming::Claimed(None));
-        };
-        let vault = Vault::open(&self.vault);
-        let claim = vault.claim(id).map_err(|error| told(&error))?;
-        Ok(match claim {
-            Some(claim) => Claiming::Claimed(Some(claim)),
-            None => Claiming::Taken(is_taken(&vault, id)),
-        })
+        match &self.resume {
+            Resume::One(id) => self.claim_session(id).map_err(|error| told(&error)),
+            Resume::Nothing | Resume::Any => Ok(Claiming::Claimed),
+        }
     }
 
-    /// What claims sessions as they are loaded, if any may be.
-    pub(crate) fn claims(&self) -> Option<Claims> {
-        let is_any = self.resume == Resume::Any;
-        is_any.then(|| Claims {
-            vault: Vault::open(&self.vault),
-            taken: Mutex::default(),
+    /// Claims a session that the agent loads, until the run is over. The error is a sentence about the run that continues it. A
+    /// directory that cannot be written was reported when the agent started.
+    pub(crate) fn claim_loaded(&self, session: &str) -> Result<(), String> {
+        match self.claim_session(session) {
+            Ok(Claiming::Taken(sentence)) => Err(sentence),
+            Ok(Claiming::Claimed) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Claims a session that the agent has just begun, so that no other run resumes it before this one ends. Nothing is done about
+    /// another run that was quicker: the agent is at work already.
+    pub(crate) fn claim_new(&self, session: &str) {
+        let _ = self.claim_session(session);
+    }
+
+    fn claim_session(&self, session: &str) -> Result<Claiming, VaultError> {
+        let mut taken = self.claims.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.contains_key(session) {
+            return Ok(Claiming::Claimed);
+        }
+        let chats = self.chats();
+        Ok(match Claim::take(&chats, session)? {
+            Some(claim) => {
+                taken.insert(session.to_owned(), claim);
+                Claiming::Claimed
+            }
+            None => Claiming::Taken(is_taken(&chats, session)),
         })
     }
 
     /// Copies what is there, and begins to watch it. An error means that the agent must not start.
-    pub fn before(&self, claim: Option<Claim>) -> Result<Kept, String> {
+    pub fn before(&self) -> Result<Kept, String> {
         let chats = self.chats();
         if chats.is_empty() {
-            return Ok(Kept::nothing());
+            return Ok(self.unguarded(None));
         }
         let adopted = self.adopt()?;
         let request = GuardRequest {
@@ -152,20 +157,24 @@ impl Safekeeping {
                 notices: adopted.into_iter().chain(sentences(&guard)).collect(),
                 watch: Watch::start(guard.holdings()),
                 guard: Some(guard),
-                claim,
+                claims: self.claims.clone(),
                 warnings: Vec::new(),
             }),
             Err(error) if matches!(self.resume, Resume::One(_)) => Err(told(&error)),
             Err(error) => {
                 let warning = format!("earlier sessions are not kept safe: {}", told(&error));
-                Ok(Kept {
-                    guard: None,
-                    watch: None,
-                    claim,
-                    notices: vec![warning.clone()],
-                    warnings: vec![warning],
-                })
+                Ok(self.unguarded(Some(warning)))
             }
+        }
+    }
+
+    fn unguarded(&self, warning: Option<String>) -> Kept {
+        Kept {
+            guard: None,
+            watch: None,
+            claims: self.claims.clone(),
+            notices: warning.clone().into_iter().collect(),
+            warnings: warning.into_iter().collect(),
         }
     }
 
@@ -209,39 +218,23 @@ impl Safekeeping {
 }
 
 impl Kept {
-    fn nothing() -> Self {
-        Self {
-            guard: None,
-            watch: None,
-            claim: None,
-            notices: Vec::new(),
-            warnings: Vec::new(),
-        }
-    }
-
     /// Puts back what is missing, and says what was done.
     pub fn after(self) -> Checked {
         let restored = self.watch.map(Watch::finish).unwrap_or_default();
+        let restored = restored.into_iter().map(restored_at_once).collect();
+        let claimed = self.claims.ids();
         let Some(guard) = self.guard else {
+            self.claims.release();
             return Checked::default();
         };
         let repair = guard.after(SystemTime::now());
         // Not before: the next run that wants the session finds all of it.
-        drop(self.claim);
+        self.claims.release();
         match repair {
-            Ok(repair) => {
-                let is_back = |it: &Action| it.did == Did::PutBack;
-                let is_back = !restored.is_empty() || repair.actions.iter().any(is_back);
-                let at_once = restored.iter().map(|path| put_back_at_once(path));
-                let told = repair.actions.into_iter().map(|action| action.sentence);
-                let told = at_once.chain(told);
-                Checked {
-                    notices: told
-                        .chain(is_back.then(|| ONLY_SESSIONS.to_owned()))
-                        .collect(),
-                    warnings: Vec::new(),
-                }
-            }
+            Ok(Repair { actions, .. }) => Checked {
+                notices: summary(&[restored, foreign(actions, &claimed)].concat()),
+                warnings: Vec::new(),
+            },
             Err(error) => Checked::failed(&told(&error)),
         }
     }
@@ -260,19 +253,30 @@ impl Checked {
 }
 
 fn sentences(guard: &Guard) -> Vec<String> {
-    let actions = guard.actions.iter().map(|action| action.sentence.clone());
-    actions
-        .chain(guard.flaws.iter().map(ToString::to_string))
-        .collect()
+    let mut sentences = summary(&guard.actions);
+    sentences.extend(guard.flaws.iter().map(ToString::to_string));
+    sentences
 }
 
-fn put_back_at_once(path: &Path) -> String {
+fn restored_at_once(path: PathBuf) -> Action {
     let name = path.file_name().unwrap_or_default().display();
-    format!("`{name}` was gone and is back: it was deleted while the run lasted.")
+    Action {
+        did: Did::PutBack,
+        session_id: None,
+        sentence: format!("`{name}` was deleted during the run and is back."),
+        path,
+    }
 }
 
-fn is_taken(vault: &Vault, session: &str) -> String {
-    let process = vault.claimed_by(session);
+/// Without the empty files that each resume leaves of its own session: removing them is what a run is expected to do.
+fn foreign(mut actions: Vec<Action>, claimed: &[String]) -> Vec<Action> {
+    let is_claimed = |id: &String| claimed.contains(id);
+    actions.retain(|it| it.did != Did::SetAside || !it.session_id.as_ref().is_some_and(is_claimed));
+    actions
+}
+
+fn is_taken(chats: &[PathBuf], session: &str) -> String {
+    let process = Claim::holder(chats, session);
     let process = process.map_or_else(String::new, |id| format!(" (process {id})"));
     format!("another run{process} is continuing the session `{session}`")
 }
@@ -288,33 +292,62 @@ fn told(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use lapidary_home::GeminiHome;
+    use lapidary_home::sessions::Store;
+
     use super::*;
 
-    fn safekeeping(root: &Path, resume: Resume) -> Safekeeping {
+    /// Each has a state directory of its own.
+    fn safekeeping(root: &Path, state: &str, resume: Resume) -> Safekeeping {
+        let home = GeminiHome::at(root.join("home"));
+        let project = Store::new(home).project(&root.join("project"));
+        std::fs::create_dir_all(&project.directory).unwrap();
         Safekeeping {
-            vault: root.join("vault"),
-            projects: Vec::new(),
+            vault: root.join(state).join("vault"),
+            projects: vec![project],
             resume,
             retention: None,
+            claims: SessionClaims::default(),
         }
     }
 
+    fn is_claimed(claiming: &Result<Claiming, String>) -> bool {
+        matches!(claiming, Ok(Claiming::Claimed))
+    }
+
     #[test]
-    fn a_session_that_a_run_continues_cannot_be_loaded_in_a_conversation_and_the_other_way_round() {
+    fn a_session_has_one_run_at_a_time_also_where_runs_have_different_vaults() {
         let root = tempfile::tempdir().unwrap();
-        let run = safekeeping(root.path(), Resume::One("a".to_owned()));
-        let claims = safekeeping(root.path(), Resume::Any).claims().unwrap();
-        let Ok(Claiming::Claimed(Some(claim))) = run.claim() else {
-            panic!("it is free");
-        };
-        let why = claims.take("a").unwrap_err();
+        let resumed = Resume::One("a".to_owned());
+        let run = safekeeping(root.path(), "one", resumed.clone());
+        let second = safekeeping(root.path(), "two", resumed);
+        let conversation = safekeeping(root.path(), "three", Resume::Any);
+        assert!(is_claimed(&run.claim()));
+        assert!(is_claimed(&run.claim()), "it has it already");
+        assert!(matches!(second.claim(), Ok(Claiming::Taken(_))));
+        let why = conversation.claim_loaded("a").unwrap_err();
         assert!(why.contains("is continuing the session `a`"), "{why}");
-        drop(claim);
-        assert_eq!(claims.take("a"), Ok(()));
-        assert_eq!(claims.take("a"), Ok(()), "it has it already");
+        run.before().unwrap().after();
+        assert_eq!(conversation.claim_loaded("a"), Ok(()));
         assert!(matches!(run.claim(), Ok(Claiming::Taken(_))));
-        drop(claims);
-        assert!(matches!(run.claim(), Ok(Claiming::Claimed(Some(_)))));
-        assert!(safekeeping(root.path(), Resume::Nothing).claims().is_none());
+        conversation.before().unwrap().after();
+        assert!(is_claimed(&second.claim()));
+    }
+
+    #[test]
+    fn a_session_that_a_run_has_just_begun_cannot_be_resumed_before_that_ends() {
+        let root = tempfile::tempdir().unwrap();
+        let new = safekeeping(root.path(), "one", Resume::Nothing);
+        let second = safekeeping(root.path(), "one", Resume::One("a".to_owned()));
+        let kept = new.before().unwrap();
+        new.claim_new("a");
+        assert!(matches!(second.claim(), Ok(Claiming::Taken(_))));
+        kept.after();
+        assert!(is_claimed(&second.claim()));
+        drop(second);
+        let directory = &new.projects[0].directory;
+        assert_eq!(directory.read_dir().unwrap().count(), 0, "nothing is left");
     }
 }

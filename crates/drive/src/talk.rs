@@ -144,7 +144,7 @@ impl Order {
         let whole = match Token::parse(line.trim()) {
             Ok(whole) if whole.kind() == Kind::Object => whole,
             Ok(whole) => {
-                let message = format!("{} is no command", whole.kind().described());
+                let message = format!("{} is not a command", whole.kind().described());
                 return Self::unreadable(&message);
             }
             Err(invalid) => return Self::unreadable(&format!("not valid JSON: {invalid}")),
@@ -152,7 +152,7 @@ impl Order {
         let id = whole.get("id");
         let name = whole.get("command").and_then(Token::string);
         let command = match serde_json::from_str(line) {
-            Ok(Command::Unknown(_)) => Err("there is no such command".to_owned()),
+            Ok(Command::Unknown(_)) => Err("unknown command".to_owned()),
             Ok(command) => Ok(command),
             Err(error) => Err(format!("it cannot be read: {error}")),
         };

@@ -55,7 +55,7 @@ impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variables(names) => write!(f, "{names} set"),
-            Self::Credentials => f.write_str("somebody has signed in: oauth_creds.json is there"),
+            Self::Credentials => f.write_str("signed in: oauth_creds.json exists"),
             Self::Machine => f.write_str("the machine's own account"),
         }
     }

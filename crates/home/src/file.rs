@@ -29,13 +29,13 @@ pub enum ReadError {
     #[error("is not a regular file")]
     NotAFile,
     /// A file that the system makes up and that has nothing to say yet, or one that somebody else holds.
-    #[error("would have to be waited for")]
+    #[error("is a pipe or a device")]
     Blocks,
     /// The way to it is barred, or a link leads in a circle: whether it is there cannot be told.
     #[error("cannot be reached: {0}")]
     Unreachable(io::Error),
     /// It is a link, or lies behind one, whose end is not there. Whoever put it there meant something by it.
-    #[error("cannot be reached: a link to it leads nowhere")]
+    #[error("cannot be reached: a link to it is dangling")]
     LeadsNowhere,
     /// It is longer than so many bytes.
     #[error("is longer than {} MiB", .0 / MIB)]

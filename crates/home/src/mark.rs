@@ -124,7 +124,7 @@ impl Held {
         if held.is_bare()? {
             return Ok(held);
         }
-        Err(io::Error::other("somebody put another in its place"))
+        Err(io::Error::other("another process replaced it"))
     }
 
     /// A directory that we marked.

@@ -53,6 +53,6 @@ pub use prices::{Price, PriceError, Prices, price};
 pub use projects::{Project, Store, project_hash, slug};
 pub use retention::{Expired, Expiring, Limits, Period, Retention, RetentionError, Why};
 pub use scan::{Scanner, Summary, Unreadable};
-pub use select::{SelectError, Selection, select};
+pub use select::{SelectError, Selection, is_id_prefix, select};
 pub use speech::{is_resumable, says, title};
 pub use stats::{StatsRequest, stats};

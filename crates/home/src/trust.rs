@@ -206,7 +206,7 @@ impl fmt::Display for Reason {
             Self::Variable(name, value) => write!(f, "{name} is {value}"),
             Self::SwitchedOff => f.write_str("settings switch folder trust off"),
             Self::Rule(rule) => write!(f, "trustedFolders.json has {rule}"),
-            Self::NoRule => f.write_str("nobody has trusted it yet"),
+            Self::NoRule => f.write_str("it is not in the list of trusted folders"),
         }
     }
 }

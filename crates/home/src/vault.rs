@@ -13,8 +13,6 @@
 //! vault/within/<sha256>              the content that a content is the beginning of, where only that one is still kept
 //! vault/open-guards/<8>.json         runs that are not over: whoever finds one whose process is gone finishes it
 //! vault/tombstones/<sha256>.json     what was removed on purpose, and when
-//! vault/runs/<directory>.lock        shared by the runs in a directory of sessions: the last one tidies up
-//! vault/claims/<session>.lock        held by the run that continues a session
 //! vault/sequence                     how many snapshots were written
 //! vault/lock                         shared by who adds, exclusive to who prunes
 //! vault/overtaken                    somebody did not wait for a prune any longer, which therefore ends
@@ -51,7 +49,7 @@ pub use content::Facts;
 pub use error::VaultError;
 pub use gather::{Flaw, FlawKind, files_of, session_files};
 pub(crate) use guard::project_of;
-pub use guard::{Action, Did, Guard, GuardRequest, Repair, Retention};
+pub use guard::{Action, Did, Guard, GuardRequest, Repair, Retention, summary};
 pub use held::Holding;
 pub use prune::{PruneRequest, Pruned};
 pub use restore::{Chosen, How, Restored, What};

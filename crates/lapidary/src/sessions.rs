@@ -64,7 +64,7 @@ pub enum LoadError {
         session_id: Option<String>,
     },
     /// Only Gemini's sessions can be read.
-    #[error("there is no reading the sessions of `{tool}`")]
+    #[error("cannot read sessions of `{tool}`")]
     UnknownTool {
         /// The tool.
         tool: String,

@@ -30,6 +30,7 @@ mod stamp;
 mod verdict;
 
 pub mod acp;
+pub mod event_lines;
 pub mod extract;
 pub mod gemini;
 pub mod time;

@@ -8,6 +8,9 @@ use std::hash::{DefaultHasher, Hasher as _};
 use lapidary_vocab::event::{StreamDelta, TextEvent};
 use lapidary_vocab::{Body, Json, Text};
 
+/// The mode in which an agent starts. That it does says nothing about what the run permits, which is decided by us.
+const USUAL_MODE: &str = "default";
+
 /// The chunks shown since the conversation last moved on, by kind and sub-agent.
 #[derive(Debug, Default)]
 pub(crate) struct Echo {
@@ -46,14 +49,15 @@ impl Words {
 }
 
 impl Echo {
-    /// Takes note of an event. True if it is a `text` that says again what its chunks have said, or the mode that was told last.
+    /// Takes note of an event. True if it is a `text` that says again what its chunks have said, or the mode that is known.
     pub(crate) fn repeats(&mut self, body: &Body) -> bool {
         match body {
             Body::StreamDelta(delta) => self.note(delta),
             Body::Text(whole) => return self.take(whole),
             Body::SessionMode(mode) => {
                 let last = self.mode.replace(mode.current_mode_id.clone());
-                return last.as_ref() == Some(&mode.current_mode_id);
+                let usual = Text::from(USUAL_MODE);
+                return last.unwrap_or(usual) == mode.current_mode_id;
             }
             Body::UserInput(_)
             | Body::ToolInvocation(_)
@@ -139,5 +143,6 @@ mod tests {
         let plan = r#"{"event":"session_mode","currentModeId":"plan"}"#;
         let other = r#"{"event":"session_mode","currentModeId":"default"}"#;
         check(&[plan, plan, other, plan], &[false, true, false, false]);
+        check(&[other, plan], &[true, false]);
     }
 }

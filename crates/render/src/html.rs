@@ -9,11 +9,13 @@
 //! | `tool` | tool calls and their parts: diffs, files, terminals |
 //! | `prose` | Markdown as HTML |
 //! | `code` | code with its colours |
+//! | `failures` | links from one failure to the next |
 //! | `escape` | the only way in for a text |
 
 mod closing;
 mod code;
 mod escape;
+mod failures;
 mod item;
 mod masthead;
 mod page;
@@ -52,18 +54,19 @@ impl HtmlRenderer {
 
     fn items(&mut self, items: &[Item], out: &mut dyn io::Write) -> io::Result<()> {
         for item in items {
-            self.has_written = true;
-            page::item(&mut self.items, item, out)?;
+            self.has_written |= page::item(&mut self.items, item, out)?;
         }
         Ok(())
     }
 
     fn begin(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
-        match &self.ahead {
-            Some(ahead) if ahead.has_begun() => Ok(()),
-            Some(ahead) => page::begin(&ahead.transcript, out),
-            None => page::begin(&self.transcript, out),
-        }
+        let transcript = match &self.ahead {
+            Some(ahead) if ahead.has_begun() => return Ok(()),
+            Some(ahead) => &ahead.transcript,
+            None => &self.transcript,
+        };
+        self.items = Items::of(transcript);
+        page::begin(transcript, out)
     }
 }
 
@@ -79,6 +82,7 @@ impl Renderer for HtmlRenderer {
     }
 
     fn finish(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.transcript.close();
         self.begin(out)?;
         let rest = std::mem::take(&mut self.transcript.items);
         self.items(&rest, out)?;

@@ -23,12 +23,14 @@
 //! assert_eq!(out, b"hi\n");
 //! ```
 
+mod code;
 pub mod diff;
 mod echo;
 mod ink;
 mod json_text;
 mod link;
 mod notice;
+mod permission;
 mod preview;
 mod tool;
 mod totals;

@@ -15,15 +15,18 @@
 //!
 //! The first column is ours: an agent's words begin in the third one, so that no answer can pass for a line of ours.
 
+pub mod approval;
 mod block;
 mod calls;
 mod closing;
+mod code;
 mod halves;
 mod inline;
 mod marks;
 mod page;
 mod prose;
 mod row;
+mod table;
 mod wrap;
 
 use std::time::Duration;
@@ -35,8 +38,9 @@ use lapidary_vocab::{Body, Event, Text};
 use crate::echo::Echo;
 use crate::ink::Ink;
 use crate::notice::{self, Level, Notice};
+use crate::permission::{OpenRequests, PermissionAnswer};
 use crate::plain;
-use crate::totals::Totals;
+use crate::totals::{Totals, begins_turn};
 use crate::words;
 use calls::Calls;
 use page::Page;
@@ -79,6 +83,7 @@ pub struct Narrator {
     totals: Totals,
     turn: Totals,
     calls: Calls,
+    requests: OpenRequests,
     prose: Option<Prose>,
     settled: Vec<Row>,
     /// What was told last.
@@ -110,6 +115,7 @@ impl Narrator {
             totals: Totals::default(),
             turn: Totals::default(),
             calls: Calls::default(),
+            requests: OpenRequests::default(),
             prose: None,
             settled: Vec::new(),
             last: None,
@@ -123,7 +129,7 @@ impl Narrator {
 
     /// Takes the next event, which came when the run had taken `now`.
     pub fn event(&mut self, event: &Event, now: Duration) {
-        if self.turn_ended && !matches!(event.body, Body::RunEnd(_)) {
+        if self.turn_ended && begins_turn(&event.body) {
             self.close_turn();
         }
         self.totals.note(event);
@@ -132,7 +138,12 @@ impl Narrator {
             return;
         }
         if let Body::PermissionDecision(decision) = &event.body {
-            self.calls.decide(decision);
+            self.requests.answer(decision);
+            let is_allowed = PermissionAnswer::from(&**decision).is_allowed();
+            // The call itself tells that it was allowed.
+            if self.calls.decide(decision) && is_allowed {
+                return;
+            }
         }
         if let Some(notice) = notice::of(event) {
             return self.notice(&notice);
@@ -156,6 +167,8 @@ impl Narrator {
                 let rows = self.calls.end(done, event, &self.page);
                 self.tell(Sort::Tools, rows);
             }
+            // Who is there to answer is asked by the caller.
+            Body::PermissionRequest(request) => self.requests.ask(request),
             Body::TurnComplete(turn) => self.end_turn(turn),
             Body::RunEnd(end) => self.end_run(end),
             // Facts for programs: the totals count them, and say so.
@@ -263,8 +276,11 @@ impl Narrator {
             self.prose = Some(Prose::new(voice));
         }
         self.doing = doing;
+        let untitled = (kind == "thinking").then(|| words::untitled(&text.to_str()).to_owned());
+        let is_untitled = |untitled: &String| untitled.len() < text.to_str().len();
+        let untitled = untitled.filter(is_untitled).map(Text::from);
         if let Some(prose) = &mut self.prose {
-            prose.push(text, &self.page);
+            prose.push(untitled.as_ref().unwrap_or(text), &self.page);
         }
     }
 

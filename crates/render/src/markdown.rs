@@ -27,6 +27,17 @@ use tool::tool_block;
 pub struct MarkdownRenderer {
     transcript: Transcript,
     ahead: Option<Ahead>,
+    items: Items,
+}
+
+/// Writes items one after the other, counting prompts.
+#[derive(Debug, Default)]
+struct Items {
+    prompts: usize,
+    /// The accounts of each turn are worth telling.
+    has_turns: bool,
+    /// The prompts were not all given on one day.
+    has_days: bool,
 }
 
 impl MarkdownRenderer {
@@ -36,6 +47,7 @@ impl MarkdownRenderer {
         Self {
             transcript: ahead.transcript.again(),
             ahead: Some(ahead),
+            items: Items::default(),
         }
     }
 
@@ -44,6 +56,11 @@ impl MarkdownRenderer {
             Some(ahead) if ahead.has_begun() => return Ok(()),
             Some(ahead) => &ahead.transcript,
             None => &self.transcript,
+        };
+        self.items = Items {
+            prompts: 0,
+            has_turns: transcript.has_turns(),
+            has_days: transcript.has_days(),
         };
         out.write_all(header(transcript).as_bytes())
     }
@@ -56,54 +73,97 @@ impl Renderer for MarkdownRenderer {
             return Ok(());
         }
         self.begin(out)?;
-        write_items(&self.transcript.finished(), out)
+        self.items.write(&self.transcript.finished(), out)
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.transcript.close();
         self.begin(out)?;
-        write_items(&self.transcript.items, out)?;
+        self.items.write(&self.transcript.items, out)?;
         out.write_all(footer(&self.transcript).as_bytes())
     }
 }
 
-fn write_items(items: &[Item], out: &mut dyn Write) -> io::Result<()> {
-    for item in items {
-        // A blank line before each block: whatever stood above ends there.
-        match item {
-            Item::Prose(prose) if let Some(text) = prose.long_answer() => {
-                out.write_all(b"\n")?;
-                write_fence(&text, out)?;
+impl Items {
+    fn write(&mut self, items: &[Item], out: &mut dyn Write) -> io::Result<()> {
+        for item in items {
+            // A blank line ends the block above.
+            match item {
+                Item::Prose(prose) if let Some(text) = prose.long_answer() => {
+                    out.write_all(b"\n")?;
+                    write_fence(&text, out)?;
+                }
+                _ => match self.block(item).trim_end() {
+                    "" => {}
+                    block => write!(out, "\n{block}\n")?,
+                },
             }
-            _ => write!(out, "\n{}\n", item_block(item).trim_end())?,
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, item: &Item) -> String {
+        match item {
+            Item::User(user) => self.user(user),
+            Item::Prose(prose) => prose_block(prose),
+            Item::Tool(tool) => tool_block(tool),
+            Item::Notice(notice) => notice_block(notice),
+            Item::TurnEnd(turn) => self.turn(turn),
         }
     }
-    Ok(())
-}
 
-fn item_block(item: &Item) -> String {
-    match item {
-        Item::User(user) => user_block(user),
-        Item::Prose(prose) => prose_block(prose),
-        Item::Tool(tool) => tool_block(tool),
-        Item::Notice(notice) => notice_block(notice),
-        Item::TurnEnd(turn) => turn_block(turn),
+    fn user(&mut self, user: &User) -> String {
+        let text = user.text.to_str();
+        if user.is_synthetic {
+            let lines = words::count(text.lines().count() as u64, "line");
+            return details(&format!("Context, {lines}"), &fence("", &text), false);
+        }
+        let images = match user.images {
+            0 => String::new(),
+            images => format!(
+                "\n\n*with {}, not shown*",
+                words::count(images as u64, "image")
+            ),
+        };
+        let quoted = quote(&prose::harmless(&text));
+        format!("## {}\n\n{quoted}{images}", self.heading(user))
     }
-}
 
-fn user_block(user: &User) -> String {
-    let text = user.text.to_str();
-    if user.is_synthetic {
-        let lines = words::count(text.lines().count() as u64, "line");
-        return details(&format!("Context, {lines}"), &fence("", &text), false);
+    /// `Prompt 2 · 18:15 UTC`, with the day where there are several.
+    fn heading(&mut self, user: &User) -> String {
+        self.prompts += 1;
+        let number = self.has_turns.then(|| format!(" {}", self.prompts));
+        let at = user.at.as_deref();
+        let time = || Some(format!("{} UTC", words::time_of_day(at?)?));
+        let moment = || Some(escape(&words::moment(at?)));
+        let time = if self.has_days { moment() } else { time() };
+        let time = time.map(|time| format!(" · {time}"));
+        format!(
+            "Prompt{}{}",
+            number.unwrap_or_default(),
+            time.unwrap_or_default()
+        )
     }
-    let images = match user.images {
-        0 => String::new(),
-        images => format!(
-            "\n\n*with {}, not shown*",
-            words::count(images as u64, "image")
-        ),
-    };
-    format!("## Prompt\n\n{}{images}", quote(&prose::harmless(&text)))
+
+    fn turn(&self, turn: &TurnEnd) -> String {
+        let errors = turn
+            .errors
+            .iter()
+            .map(|error| format!("> [!CAUTION]\n> {}\n\n", escape(&error.to_str())));
+        let failed =
+            (turn.is_error && turn.errors.is_empty()).then(|| "the turn failed".to_owned());
+        let facts = turn.facts.iter().filter(|_| self.has_turns);
+        let facts: Vec<_> = failed
+            .into_iter()
+            .chain(facts.map(|fact| escape(fact)))
+            .collect();
+        let facts = match facts.as_slice() {
+            [] if self.has_turns => "*turn complete*".to_owned(),
+            [] => String::new(),
+            facts => format!("*{}*", facts.join(" · ")),
+        };
+        errors.collect::<String>() + &facts
+    }
 }
 
 fn prose_block(prose: &Prose) -> String {
@@ -138,22 +198,4 @@ fn notice_block(notice: &Notice) -> String {
         block.push_str(&details("What it was", &fence("", detail), false));
     }
     block
-}
-
-fn turn_block(turn: &TurnEnd) -> String {
-    let errors = turn
-        .errors
-        .iter()
-        .map(|error| format!("> [!CAUTION]\n> {}\n\n", escape(&error.to_str())));
-    let failed = (turn.is_error && turn.errors.is_empty()).then(|| "the turn failed".to_owned());
-    let facts: Vec<_> = failed
-        .into_iter()
-        .chain(turn.facts.iter().map(|fact| escape(fact)))
-        .collect();
-    let facts = if facts.is_empty() {
-        "turn complete".to_owned()
-    } else {
-        facts.join(" · ")
-    };
-    format!("{}*{facts}*", errors.collect::<String>())
 }

@@ -2,13 +2,12 @@
 
 use lapidary_vocab::event::{
     CommandResult, ContextCompaction, Diagnostic, DiagnosticKind, ElicitationAction,
-    ElicitationRequest, ElicitationResult, HookRun, PermissionDecision, PermissionOutcome,
-    PermissionRequest, SessionState, SessionStatus, SubagentComplete, SubagentSpawn, TextEvent,
-    TextKind,
+    ElicitationRequest, ElicitationResult, HookRun, SessionState, SessionStatus, SubagentComplete,
+    SubagentSpawn, TextEvent, TextKind,
 };
 use lapidary_vocab::{Body, Event, Json, Text};
 
-use crate::json_text;
+use crate::{json_text, permission};
 
 /// How loud a notice is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +40,7 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    fn new(level: Level, label: &str, text: impl Into<String>) -> Self {
+    pub(crate) fn new(level: Level, label: &str, text: impl Into<String>) -> Self {
         Self {
             level,
             label: label.to_owned(),
@@ -62,8 +61,7 @@ pub(crate) fn of(event: &Event) -> Option<Notice> {
         // Handshakes and the like are nothing to look at.
         Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => None,
         Body::Diagnostic(diagnostic) => Some(diagnosed(diagnostic, event)),
-        Body::PermissionRequest(request) => Some(asked(request)),
-        Body::PermissionDecision(decision) => decided(decision),
+        Body::PermissionDecision(decision) => Some(permission::decided(decision)),
         Body::ElicitationRequest(request) => Some(elicited(request)),
         Body::ElicitationResult(result) => not_filled_in(result),
         Body::CommandResult(result) => failed_command(result),
@@ -73,7 +71,7 @@ pub(crate) fn of(event: &Event) -> Option<Notice> {
         Body::ContextCompaction(compaction) => Some(compacted(compaction)),
         Body::SessionMode(mode) => Some(Notice::new(
             Level::Info,
-            "mode",
+            "mode of the agent",
             mode.current_mode_id.to_str(),
         )),
         Body::Unknown(whole) => Some(unknown(whole)),
@@ -139,48 +137,6 @@ fn diagnosed(diagnostic: &Diagnostic, event: &Event) -> Notice {
             notice
         }
     }
-}
-
-fn asked(request: &PermissionRequest) -> Notice {
-    let reason = request.reason.as_ref().map(|reason| format!(": {reason}"));
-    let title = request.title.as_ref();
-    let what = subject(&request.tool_name, &request.tool_input, title);
-    let text = format!("{what}{}", reason.unwrap_or_default());
-    Notice::new(Level::Info, "asks for permission", text)
-}
-
-/// A tool and what it would be called with, else what its title says. Agents that give a tool no name call it by its command.
-fn subject(tool: &Text, input: &Json, title: Option<&Text>) -> String {
-    let said = || Some(crate::tool::untold(&tool.to_str(), title?));
-    let argument = crate::tool::telling_argument(input).or_else(said);
-    match argument.filter(|argument| *tool != **argument) {
-        Some(argument) => format!("{tool} {argument}"),
-        None => tool.to_string(),
-    }
-}
-
-/// What was allowed is seen when it is done. What was not has to be said.
-fn decided(decision: &PermissionDecision) -> Option<Notice> {
-    let (level, label) = match &decision.decision {
-        PermissionOutcome::Allowed => return None,
-        PermissionOutcome::Cancelled => (Level::Info, "not decided"),
-        _ => (Level::Warning, "denied"),
-    };
-    let reason = decision.reason.as_ref().map(Text::to_string);
-    let rule = decision.rule.as_ref().map(Text::to_string);
-    let is_named = |rule: &String| reason.as_ref().is_some_and(|reason| reason.contains(rule));
-    let rule = rule.filter(|rule| !is_named(rule));
-    let said: Vec<_> = reason.clone().into_iter().chain(rule).collect();
-    let what = subject(
-        &decision.tool_name,
-        &decision.tool_input,
-        decision.title.as_ref(),
-    );
-    let text = match said.as_slice() {
-        [] => what,
-        said => format!("{what}: {}", said.join(", ")),
-    };
-    Some(Notice::new(level, label, text))
 }
 
 fn elicited(request: &ElicitationRequest) -> Notice {

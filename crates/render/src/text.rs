@@ -19,18 +19,21 @@ use std::collections::VecDeque;
 use std::io;
 
 use lapidary_vocab::event::{
-    SessionInit, StreamDelta, StreamDeltaKind, ToolCompletion, ToolInvocation, UserInput,
+    PermissionDecision, SessionInit, StreamDelta, StreamDeltaKind, ToolCompletion, ToolInvocation,
+    UserInput,
 };
 use lapidary_vocab::{Body, Event, Text};
 
 use crate::Renderer;
 use crate::echo::Echo;
 use crate::ink::Ink;
+use crate::live::Marks;
 use crate::notice::{self, Level, Notice};
+use crate::permission::{self, OpenRequests, PermissionAnswer};
 use crate::plain;
 use crate::preview::{self, Limits};
 use crate::tool::{State, parts};
-use crate::totals::Totals;
+use crate::totals::{Totals, begins_turn};
 use crate::transcript::Tool;
 use crate::words;
 use pen::Pen;
@@ -63,6 +66,7 @@ pub struct TextRenderer {
     open_calls: VecDeque<(Text, Tool)>,
     /// The call whose headline was written last.
     last_call: Option<Text>,
+    requests: OpenRequests,
     /// A turn has ended and its facts wait: if the run ends next, one line tells both.
     turn_ended: bool,
     /// A turn's facts were written, so that the sum at the end would mostly repeat them.
@@ -82,6 +86,7 @@ impl TextRenderer {
             turn: Totals::default(),
             open_calls: VecDeque::new(),
             last_call: None,
+            requests: OpenRequests::default(),
             turn_ended: false,
             turn_told: false,
             has_answered: false,
@@ -89,11 +94,18 @@ impl TextRenderer {
             is_over: false,
         }
     }
+
+    /// The same in the signs that a terminal can show.
+    #[must_use]
+    pub fn with_marks(mut self, marks: Marks) -> Self {
+        self.pen.marks = marks;
+        self
+    }
 }
 
 impl Renderer for TextRenderer {
     fn event(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()> {
-        if self.turn_ended && !matches!(event.body, Body::RunEnd(_)) {
+        if self.turn_ended && begins_turn(&event.body) {
             self.close_turn(out)?;
         }
         self.totals.note(event);
@@ -101,10 +113,18 @@ impl Renderer for TextRenderer {
         if self.echo.repeats(&event.body) {
             return Ok(());
         }
+        if let Body::PermissionDecision(decision) = &event.body {
+            return self.decision(decision, out);
+        }
         if let Some(notice) = notice::of(event) {
             return self.notice(&notice, out);
         }
         match &event.body {
+            // Who is there to answer is asked by the caller.
+            Body::PermissionRequest(request) => {
+                self.requests.ask(request);
+                Ok(())
+            }
             Body::SessionInit(init) => self.session(init, event, out),
             // Tool results on their way back to the model: the calls show them.
             Body::UserInput(input) if input.is_synthetic && input.text.is_empty() => Ok(()),
@@ -126,6 +146,7 @@ impl Renderer for TextRenderer {
 
     fn finish(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
         self.pen.end_line(out)?;
+        self.close_requests(out)?;
         let facts = self.totals.facts();
         let is_untold =
             self.turn_ended || (!self.turn_told && self.totals.tokens().sum().is_some());
@@ -195,7 +216,35 @@ impl TextRenderer {
         } else {
             ("┆ ", Ink::Thought)
         };
-        self.pen.chunk(margin, ink, &text.to_str(), out)
+        let text = text.to_str();
+        let text = match kind {
+            "thinking" => words::untitled(&text),
+            _ => &text,
+        };
+        self.pen.chunk(margin, ink, text, out)
+    }
+
+    /// An answer stands under its call, or says what it is about.
+    fn decision(
+        &mut self,
+        decision: &PermissionDecision,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        self.requests.answer(decision);
+        let answer = PermissionAnswer::from(decision);
+        let is_under_its_call = self.last_call.is_some() && self.last_call == decision.tool_use_id;
+        if is_under_its_call && answer.is_allowed() {
+            let line = format!("  · {}", answer.in_words());
+            return self.pen.line(Ink::Faint, &line, out);
+        }
+        self.notice(&permission::decided(decision), out)
+    }
+
+    pub(super) fn close_requests(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
+        for notice in self.requests.close() {
+            self.notice(&notice, out)?;
+        }
+        Ok(())
     }
 
     fn notice(&mut self, notice: &Notice, out: &mut dyn io::Write) -> io::Result<()> {

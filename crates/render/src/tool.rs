@@ -6,6 +6,7 @@ use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::{ToolCallStatus, ToolKind};
 use lapidary_vocab::{Json, Text};
 
+use crate::permission::PermissionAnswer;
 use crate::plain;
 use crate::totals;
 use crate::transcript::Tool;
@@ -95,12 +96,18 @@ pub(crate) fn untold(name: &str, title: &Text) -> String {
 impl Tool {
     pub(crate) fn state(&self) -> State {
         match &self.done {
-            None if self.is_denied => State::Denied,
+            None if self.is_denied() => State::Denied,
             None => State::Unanswered,
             Some(done) if done.status == ToolCallStatus::Cancelled => State::Cancelled,
             Some(done) if totals::failed(done) => State::Failed,
             Some(_) => State::Done,
         }
+    }
+
+    fn is_denied(&self) -> bool {
+        self.answer
+            .as_ref()
+            .is_some_and(PermissionAnswer::is_denied)
     }
 
     /// The tool's name. Hostile like everything else, and of any length.

@@ -113,6 +113,10 @@ pub(crate) struct Totals {
     last: Option<String>,
     pub(crate) tool_calls: u64,
     pub(crate) failed_calls: u64,
+    /// What the session has cost in US dollars, as the agent reports it.
+    cost: Option<f64>,
+    /// What it had cost before.
+    cost_before: f64,
     pub(crate) models: BTreeMap<String, Tokens>,
     hidden: BTreeMap<&'static str, u64>,
     pub(crate) events: u64,
@@ -165,6 +169,7 @@ impl Totals {
         if let Some(usage) = &turn.usage {
             self.turn_tokens.add(Tokens::of_turn(usage));
         }
+        self.note_cost(turn.cost_usd.as_ref());
         // Gemini's error results say 0, which means that it did not measure.
         self.turn_millis += turn.duration_ms.as_ref().and_then(Number::u64).unwrap_or(0);
         for (model, usage) in &turn.model_usage {
@@ -173,6 +178,34 @@ impl Totals {
                 .or_default()
                 .add(Tokens::of_model(usage));
         }
+    }
+
+    /// Over ACP an agent reports what the session has cost so far.
+    fn note_cost(&mut self, cost: Option<&Number>) {
+        let cost = cost.and_then(|cost| cost.to_string().parse::<f64>().ok());
+        self.cost = cost
+            .filter(|cost| cost.is_finite() && *cost >= 0.0)
+            .or(self.cost);
+    }
+
+    /// Ends a turn, and begins to count the next one.
+    pub(crate) fn take_turn(&mut self) -> Self {
+        let next = Self {
+            cost_before: self.cost.unwrap_or(self.cost_before),
+            ..Self::default()
+        };
+        std::mem::replace(self, next)
+    }
+
+    /// What it cost, in words.
+    pub(crate) fn cost(&self) -> Option<String> {
+        let own = |cost: f64| (cost - self.cost_before).max(0.0);
+        self.cost.map(|cost| words::dollars(own(cost)))
+    }
+
+    /// True if there is more to tell than that time went by.
+    pub(crate) fn has_counts(&self) -> bool {
+        self.tool_calls > 0 || self.tokens().sum().is_some()
     }
 
     fn hide(&mut self, what: &'static str) {
@@ -213,7 +246,7 @@ impl Totals {
     pub(crate) fn facts(&self) -> Vec<String> {
         let calls = (self.tool_calls > 0).then(|| self.calls_in_words());
         let time = self.millis().map(words::duration);
-        [self.tokens().in_words(), time, calls]
+        [self.tokens().in_words(), self.cost(), time, calls]
             .into_iter()
             .flatten()
             .collect()
@@ -239,6 +272,19 @@ impl Totals {
         let hidden: Vec<_> = hidden.collect();
         (!hidden.is_empty()).then(|| format!("not shown: {}", hidden.join(", ")))
     }
+}
+
+/// True for what only a turn has: notices and the like may still follow a turn that is over.
+pub(crate) fn begins_turn(body: &Body) -> bool {
+    matches!(
+        body,
+        Body::UserInput(_)
+            | Body::Text(_)
+            | Body::StreamDelta(_)
+            | Body::ToolInvocation(_)
+            | Body::ToolCompletion(_)
+            | Body::TurnComplete(_)
+    )
 }
 
 /// True if a call ended in anything but success.

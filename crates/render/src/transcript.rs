@@ -6,14 +6,16 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use lapidary_vocab::event::{
-    RunEnd, SessionInit, StreamDeltaKind, TextEvent, ToolCompletion, ToolInvocation, TurnComplete,
-    UserInput,
+    PermissionDecision, RunEnd, SessionInit, StreamDeltaKind, TextEvent, ToolCompletion,
+    ToolInvocation, TurnComplete, UserInput,
 };
 use lapidary_vocab::{Body, Event, Text, TextBuilder};
 
 use crate::echo::Echo;
-use crate::notice::{self, Notice};
+use crate::notice::{self, Level, Notice};
+use crate::permission::{OpenRequests, PermissionAnswer};
 use crate::plain;
+use crate::tool::State;
 use crate::totals::Totals;
 use crate::words;
 
@@ -30,12 +32,18 @@ pub(crate) struct Transcript {
     pub(crate) items: Vec<Item>,
     pub(crate) totals: Totals,
     pub(crate) end: Option<RunEnd>,
-    /// The first line of each prompt.
-    pub(crate) prompts: Vec<String>,
+    pub(crate) prompts: Vec<Prompt>,
+    /// How many items tell of a failure.
+    pub(crate) failures: usize,
     /// The events that are the last to tell of a call that nothing answers, if that is known: such a call is not waited for.
     unanswered: HashSet<u64>,
     pushed: u64,
     turns: usize,
+    /// What was counted since the last turn ended or the last prompt came.
+    turn: Totals,
+    requests: OpenRequests,
+    /// The error that was told last in this turn.
+    last_error: Option<String>,
     echo: Echo,
     open_calls: HashMap<String, Open>,
     /// True if the last item is a text that the next chunk may continue.
@@ -50,6 +58,16 @@ pub(crate) struct Session {
     pub(crate) provider: String,
     pub(crate) id: Option<Text>,
     pub(crate) init: SessionInit,
+}
+
+/// A prompt, for a list of them.
+#[derive(Debug)]
+pub(crate) struct Prompt {
+    /// Its first line.
+    pub(crate) title: String,
+    pub(crate) at: Option<String>,
+    /// How much failed before the next prompt.
+    pub(crate) failures: usize,
 }
 
 /// One thing that happened.
@@ -83,7 +101,11 @@ pub(crate) struct Prose {
 
 impl Prose {
     pub(crate) fn text(&self) -> String {
-        self.words.to_str().into_owned()
+        let text = self.words.to_str();
+        match self.kind.as_str() {
+            "thinking" => words::untitled(&text).to_owned(),
+            _ => text.into_owned(),
+        }
     }
 
     /// An answer that is too long to be prose. It is written out as it stands, without being held once more.
@@ -106,8 +128,8 @@ impl Prose {
 pub(crate) struct Tool {
     pub(crate) call: Option<ToolInvocation>,
     pub(crate) done: Option<ToolCompletion>,
-    /// Whether somebody denied it.
-    pub(crate) is_denied: bool,
+    /// The answer, if permission was asked for.
+    pub(crate) answer: Option<PermissionAnswer>,
     began: Option<String>,
     ended: Option<String>,
 }
@@ -144,7 +166,7 @@ struct Open {
 pub(crate) struct TurnEnd {
     pub(crate) errors: Vec<Text>,
     pub(crate) is_error: bool,
-    /// Tokens and time of this turn alone.
+    /// Tokens, cost, time and calls of this turn alone.
     pub(crate) facts: Vec<String>,
 }
 
@@ -152,17 +174,27 @@ impl Transcript {
     /// Takes the next event in.
     pub(crate) fn push(&mut self, event: &Event) {
         self.pushed += 1;
+        if matches!(&event.body, Body::UserInput(input) if !input.is_synthetic) {
+            self.end_untold_turn();
+        }
         self.totals.note(event);
+        self.turn.note(event);
         self.note_session(event);
         if self.echo.repeats(&event.body) {
             return;
         }
         let was_speaking = std::mem::take(&mut self.is_speaking);
+        if let Body::PermissionDecision(decision) = &event.body {
+            self.requests.answer(decision);
+            if self.answered(decision) {
+                return;
+            }
+        }
         if let Some(notice) = notice::of(event) {
-            self.items.push(Item::Notice(notice));
-            return;
+            return self.notice(notice);
         }
         match &event.body {
+            Body::PermissionRequest(request) => self.requests.ask(request),
             Body::StreamDelta(delta) => match (&delta.kind, &delta.text_delta) {
                 (StreamDeltaKind::MessageStart | StreamDeltaKind::MessageStop, _) => {}
                 (kind, Some(chunk)) => self.chunk(
@@ -185,8 +217,8 @@ impl Transcript {
             Body::UserInput(input) => self.input(input, event),
             Body::ToolInvocation(call) => self.call(call, event),
             Body::ToolCompletion(done) => self.complete(done, event),
-            Body::TurnComplete(turn) => self.end_turn(turn, event),
-            Body::RunEnd(end) => self.end_run(end),
+            Body::TurnComplete(turn) => self.end_turn(turn),
+            Body::RunEnd(end) => self.end = Some(end.clone()),
             // The header, the totals and notices have taken the rest.
             _ => self.is_speaking = was_speaking,
         }
@@ -194,8 +226,11 @@ impl Transcript {
 
     fn input(&mut self, input: &UserInput, event: &Event) {
         if !input.is_synthetic {
-            let prompt = plain::first_line(&input.text.to_str(), LONGEST_TITLE);
-            self.prompts.push(prompt);
+            self.prompts.push(Prompt {
+                title: plain::first_line(&input.text.to_str(), LONGEST_TITLE),
+                at: timestamp(event),
+                failures: 0,
+            });
         }
         self.items.push(Item::User(User {
             text: input.text.clone(),
@@ -208,9 +243,8 @@ impl Transcript {
     /// Hands over the items that nothing will change any more.
     pub(crate) fn finished(&mut self) -> Vec<Item> {
         let open = self.open_calls.values().map(|open| open.at).min();
-        // Chunks may follow, and the end of a run takes back that of its only turn.
-        let is_open = self.is_speaking || matches!(self.items.last(), Some(Item::TurnEnd(_)));
-        let count = self.items.len() - usize::from(is_open && !self.items.is_empty());
+        // Chunks may follow.
+        let count = self.items.len() - usize::from(self.is_speaking && !self.items.is_empty());
         let count = open.map_or(count, |open| count.min(open));
         for open in self.open_calls.values_mut() {
             open.at -= count;
@@ -232,7 +266,8 @@ impl Transcript {
     }
 
     fn note_session(&mut self, event: &Event) {
-        if self.session.provider.is_empty() {
+        // A protocol's name stands there until the agent has said who it is.
+        if matches!(self.session.provider.as_str(), "" | "acp") {
             event
                 .base
                 .provider
@@ -279,13 +314,18 @@ impl Transcript {
     fn call(&mut self, call: &ToolInvocation, event: &Event) {
         let id = call.call_id.to_string();
         let told = self.pushed;
-        let tool = Box::new(Tool::called(call, event));
+        let mut tool = Box::new(Tool::called(call, event));
         // Over ACP a call is told again whenever more is known about it.
         let known = self.open_calls.get(&id).map(|open| open.at);
         let known = known.filter(|at| *at < self.items.len());
         let at = known.unwrap_or(self.items.len());
         match self.items.get_mut(at) {
-            Some(item) => *item = Item::Tool(tool),
+            Some(item) => {
+                if let Item::Tool(known) = item {
+                    tool.answer = known.answer.take();
+                }
+                *item = Item::Tool(tool);
+            }
             None => self.items.push(Item::Tool(tool)),
         }
         if self.unanswered.contains(&told) {
@@ -297,45 +337,116 @@ impl Transcript {
 
     fn complete(&mut self, done: &ToolCompletion, event: &Event) {
         let at = self.open_calls.remove(&*done.call_id.to_str());
-        if let Some(Item::Tool(tool)) = at.and_then(|open| self.items.get_mut(open.at)) {
-            tool.complete(done, event);
-        } else {
-            let mut tool = Tool::default();
-            tool.complete(done, event);
-            self.items.push(Item::Tool(Box::new(tool)));
+        let has_failed =
+            if let Some(Item::Tool(tool)) = at.and_then(|open| self.items.get_mut(open.at)) {
+                tool.complete(done, event);
+                tool.state() == State::Failed
+            } else {
+                let mut tool = Tool::default();
+                tool.complete(done, event);
+                let has_failed = tool.state() == State::Failed;
+                self.items.push(Item::Tool(Box::new(tool)));
+                has_failed
+            };
+        if has_failed {
+            self.note_failure();
         }
     }
 
-    fn end_turn(&mut self, turn: &TurnComplete, event: &Event) {
+    fn notice(&mut self, notice: Notice) {
+        if notice.level == Level::Error {
+            self.last_error = Some(notice.text.clone());
+            self.note_failure();
+        }
+        self.items.push(Item::Notice(notice));
+    }
+
+    fn note_failure(&mut self) {
+        self.failures += 1;
+        if let Some(prompt) = self.prompts.last_mut() {
+            prompt.failures += 1;
+        }
+    }
+
+    /// Puts an answer to the call that it is about. False if there is no such call.
+    fn answered(&mut self, decision: &PermissionDecision) -> bool {
+        let id = decision.tool_use_id.as_ref().map(Text::to_string);
+        let id = id.unwrap_or_default();
+        let Some(open) = self.open_calls.get_mut(&id) else {
+            return false;
+        };
+        open.told = self.pushed;
+        if let Some(Item::Tool(tool)) = self.items.get_mut(open.at) {
+            tool.answer = Some(decision.into());
+        }
+        if self.unanswered.contains(&self.pushed) {
+            self.open_calls.remove(&id);
+        }
+        true
+    }
+
+    fn end_turn(&mut self, turn: &TurnComplete) {
         if let Some(result) = turn.result.as_ref().filter(|_| !self.has_answered) {
             self.chunk("text", result, None, false);
         }
         self.has_answered = false;
         self.is_speaking = false;
         self.turns += 1;
-        let mut own = Totals::default();
-        own.note(event);
+        // Errors are often told twice, by a status and by the turn. People read them once.
+        let told = self.last_error.take();
+        let is_new = |error: &&Text| told.as_deref() != Some(&*error.to_str());
+        let errors: Vec<_> = turn.errors.iter().filter(is_new).cloned().collect();
+        let is_error = !errors.is_empty() || turn.is_error && turn.errors.is_empty();
+        if is_error {
+            self.note_failure();
+        }
+        let facts = self.turn.take_turn().facts();
         self.items.push(Item::TurnEnd(Box::new(TurnEnd {
-            errors: turn.errors.clone(),
-            is_error: turn.is_error,
-            facts: own.facts(),
+            errors,
+            is_error,
+            facts,
         })));
     }
 
-    fn end_run(&mut self, end: &RunEnd) {
-        self.end = Some(end.clone());
-        // The accounts of a single turn are those of the run, which follow.
-        if let Some(Item::TurnEnd(turn)) = self.items.last()
-            && self.turns == 1
-            && turn.errors.is_empty()
-        {
-            self.items.pop();
+    /// Session files do not say where a turn ends: it is where the next prompt comes, or the end.
+    fn end_untold_turn(&mut self) {
+        let turn = self.turn.take_turn();
+        if turn.has_counts() {
+            self.is_speaking = false;
+            self.items.push(Item::TurnEnd(Box::new(TurnEnd {
+                errors: Vec::new(),
+                is_error: false,
+                facts: turn.facts(),
+            })));
         }
+    }
+
+    /// Takes in what only the end tells. To be called once, after the last event.
+    pub(crate) fn close(&mut self) {
+        self.end_untold_turn();
+        for notice in self.requests.close() {
+            self.notice(notice);
+        }
+    }
+
+    /// The accounts of a single turn are those of the whole, which stand at the end.
+    pub(crate) fn has_turns(&self) -> bool {
+        self.turns > 1 || self.prompts.len() > 1
+    }
+
+    /// True if the prompts were not all given on one day.
+    pub(crate) fn has_days(&self) -> bool {
+        let mut days = self
+            .prompts
+            .iter()
+            .filter_map(|prompt| words::day(prompt.at.as_deref()?));
+        let first = days.next();
+        days.any(|day| Some(day) != first)
     }
 
     /// The first words a person said, for a title.
     pub(crate) fn title(&self) -> Option<&str> {
-        self.prompts.first().map(String::as_str)
+        self.prompts.first().map(|prompt| prompt.title.as_str())
     }
 }
 

@@ -73,10 +73,46 @@ pub(crate) fn moment(timestamp: &str) -> String {
     }
 }
 
+/// The day in UTC of a timestamp that can be read: `Sunday, 15 November 2026`.
+pub(crate) fn day(timestamp: &str) -> Option<String> {
+    let time: Timestamp = timestamp.parse().ok()?;
+    Some(time.strftime("%A, %-d %B %Y").to_string())
+}
+
+/// A thought without the marks around a title that is empty: Gemini CLI writes `**title**` above it, session files `title: ` before it.
+pub(crate) fn untitled(thought: &str) -> &str {
+    let rest = thought
+        .strip_prefix("****\n")
+        .or_else(|| thought.strip_prefix(": "));
+    rest.unwrap_or(thought)
+}
+
+/// A sentence's beginning.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(chars).collect()
+}
+
+/// Money: cents, or as much as it takes to see that it is something.
+pub(crate) fn dollars(amount: f64) -> String {
+    if amount > 0.0 && amount < 0.01 {
+        format!("${amount:.4}")
+    } else {
+        format!("${amount:.2}")
+    }
+}
+
 /// The time of day in UTC, `18:15`, of a timestamp that can be read.
 pub(crate) fn time_of_day(timestamp: &str) -> Option<String> {
     let time: Timestamp = timestamp.parse().ok()?;
     Some(time.strftime("%H:%M").to_string())
+}
+
+/// Day and time in UTC, short enough for a list: `15 Nov, 18:15`.
+pub(crate) fn day_and_time(timestamp: &str) -> Option<String> {
+    let time: Timestamp = timestamp.parse().ok()?;
+    Some(time.strftime("%-d %b, %H:%M").to_string())
 }
 
 #[cfg(test)]

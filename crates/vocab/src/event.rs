@@ -7,6 +7,7 @@ mod body;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lapidary_json::{Kind, Token};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,9 @@ pub use body::*;
 
 /// The version that the first event of a stream carries in `schema`.
 pub const SCHEMA: &str = "lapidary.events/1";
+
+/// The extension of `run_end` that says where the run is recorded.
+pub const RECORDING: &str = "lapidary.recording";
 
 /// One event: what happened, and where it stands in its run.
 ///
@@ -130,6 +134,24 @@ pub enum ReadEventError {
 }
 
 impl Event {
+    /// Whether a line is an event of any kind and version: by the four fields that every event carries.
+    pub fn is_event(line: &str) -> bool {
+        let Ok(object) = Token::parse(line) else {
+            return false;
+        };
+        let has = |key, kind| object.get(key).is_some_and(|value| value.kind() == kind);
+        has("event", Kind::String)
+            && has("id", Kind::String)
+            && has("seq", Kind::Number)
+            && has("provider", Kind::String)
+    }
+
+    /// Where the run is recorded, if this is the `run_end` of a run of ours.
+    pub fn recording(&self) -> Option<String> {
+        let path = self.base.extensions.get(RECORDING)?;
+        path.token().string().map(std::borrow::Cow::into_owned)
+    }
+
     /// Reads an event back. Events, enum words and fields that this version does not know are kept.
     pub fn from_json(line: &str) -> Result<Self, ReadEventError> {
         let mut event = Self {

@@ -8,6 +8,7 @@
 //! | [`result`] | `result` | one object at the end of a run |
 //! | [`command`] | – | what a front end sends in |
 //! | [`recording`] | – | the manifest of a recorded run |
+//! | [`runs`] | – | recorded runs, and those that go |
 //! | [`capabilities`] | – | what an agent can do, and whether it is here |
 //! | [`doctor`] | – | what has to be right for a run, and whether it is |
 //! | [`hook_test`] | – | hooks, tried out |
@@ -30,6 +31,7 @@ mod tagged;
 
 pub mod capabilities;
 pub mod command;
+pub mod config_report;
 pub mod content;
 pub mod doctor;
 pub mod event;
@@ -42,6 +44,7 @@ pub mod policy_report;
 pub mod recording;
 pub mod removal;
 pub mod result;
+pub mod runs;
 pub mod runtime;
 pub mod schema;
 pub mod session;

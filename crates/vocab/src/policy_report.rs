@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Text;
-use crate::event::{DecidedBy, ToolKind};
+use crate::event::{DecidedBy, PermissionOutcome, ToolKind, is_false};
 use crate::open_enum::open_enum;
 
 /// The version that a report carries in `schema`.
@@ -59,6 +59,29 @@ pub struct JudgedCall {
     pub reason: String,
     /// What became of it then. Derived.
     pub happened: Happened,
+    /// What was decided about it then, if the agent asked. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<RecordedAnswer>,
+}
+
+/// What was decided about a call of a past run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedAnswer {
+    /// What was decided. Derived.
+    pub decision: PermissionOutcome,
+    /// Who decided. Derived; absent where a transcript does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<DecidedBy>,
+    /// The rule that decided. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Text>,
+    /// Why, in the words that the agent was told. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text>,
+    /// True if the answer held for the rest of that run. Derived.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub for_run: bool,
 }
 
 /// A rule, and what it was good for.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::open_enum::open_enum;
 use crate::{Cause, Outcome};
 
 /// The version that a manifest carries in `schema`.
@@ -50,19 +51,25 @@ impl Recording {
     /// was named.
     #[must_use]
     pub fn upgraded(mut self) -> Self {
-        if self.writer.is_none()
-            && let Some(end) = &mut self.end
-            && end.agent_exit_code.is_none()
-        {
+        if self.writer.is_none() {
+            self.end = self.end.map(Self::upgraded_end);
+        }
+        self
+    }
+
+    /// The end of a manifest of an early build, as this build would have written it.
+    #[must_use]
+    pub fn upgraded_end(mut end: RecordedEnd) -> RecordedEnd {
+        if end.agent_exit_code.is_none() {
             end.agent_exit_code = end.exit_code.take();
             end.exit_code = end.cause.as_ref().map(|cause| cause.exit_code().into());
         }
-        self
+        end
     }
 }
 
 /// How a recorded process ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedEnd {
     /// How long it ran, in milliseconds. Derived.
@@ -82,4 +89,32 @@ pub struct RecordedEnd {
     /// Why. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// The agent's session; the first, if there were several. Absent in recordings of early builds, as all that follows. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// The model that the agent named. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The beginning of the first prompt, at most 200 characters. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// All tokens that the agent reported. Upstream, added up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_tokens: Option<u64>,
+    /// What the run cost in US dollars, if that is known for every turn. Upstream, or derived: see `costBasis`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Where `costUsd` comes from. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_basis: Option<CostBasis>,
+}
+
+open_enum! {
+    /// Where a cost comes from.
+    pub enum CostBasis {
+        /// The agent reported it.
+        Reported = "reported",
+        /// Tokens times prices of a table: an estimate.
+        Prices = "prices",
+    }
 }

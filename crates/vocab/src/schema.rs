@@ -29,6 +29,11 @@ pub const PUBLISHED: &[Published] = &[
         "one line that a front end sends to `connect`",
     ),
     published::<crate::recording::Recording>("recording", "`run.json` of a recorded run"),
+    published::<crate::runs::RunList>("runs", "what `lapidary runs list` prints"),
+    published::<crate::runs::RunRemoval>(
+        "runs-removal",
+        "what `lapidary runs delete` and `lapidary runs prune` print",
+    ),
     published::<crate::Capabilities>("capabilities", "one line of `lapidary capabilities`"),
     published::<crate::Checkup>("doctor", "what `lapidary doctor` prints"),
     published::<crate::PolicyReport>("policy", "what `lapidary policy test` prints"),
@@ -58,6 +63,11 @@ pub const PUBLISHED: &[Published] = &[
         "what `lapidary hooks enable`, `disable` and `migrate` print",
     ),
     published::<crate::hook_test::HookTest>("hooks-test", "what `lapidary hooks test` prints"),
+    published::<crate::config_report::ConfigShown>("config", "what `lapidary config show` prints"),
+    published::<crate::config_report::ConfigCheck>(
+        "config-check",
+        "what `lapidary config check` prints",
+    ),
 ];
 
 const fn published<T: JsonSchema>(name: &'static str, about: &'static str) -> Published {

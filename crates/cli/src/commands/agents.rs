@@ -35,13 +35,13 @@ pub(in crate::commands) fn of(
         return Ok(Agent::Acp(known.agent(environment)));
     }
     let agent = AcpAgent::of_command(name).map_err(|error| {
-        let error = anyhow!("`{name}` is no command line: {error}");
+        let error = anyhow!("cannot read the command line `{name}`: {error}");
         Failure::bad_input(error)
     })?;
     let is_one_word = agent.args.is_empty() && !name.contains(['/', '\\']);
     if is_one_word && agent.locate(environment).is_none() {
         let failure = Failure::bad_input(anyhow!(
-            "`{name}` is no agent that is known, and no program on PATH"
+            "unknown agent `{name}`: not a built-in name and not on PATH"
         ));
         return Err(failure.with_hint(known(config)));
     }
@@ -76,7 +76,7 @@ fn known(config: &Config) -> String {
     let names = KNOWN.iter().map(|known| known.name).chain(own);
     let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
     format!(
-        "known are {} and `{DEMO}`; any other agent is named by its command line",
+        "built in are {} and `{DEMO}`; give the command line of any other agent that speaks ACP",
         names.join(", ")
     )
 }

@@ -3,12 +3,13 @@
 use std::io::{self, Write as _};
 
 use clap::builder::PossibleValuesParser;
-use lapidary::drive::agents::{KNOWN, gemini};
-use lapidary::drive::detect::{Environment, Refusal};
+use lapidary::drive::agents::{KNOWN, Known, gemini};
+use lapidary::drive::detect::Refusal;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::capabilities::{FoundBy, TriedPlace};
 use lapidary::vocab::{Capabilities, line};
 
+use super::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -38,17 +39,29 @@ enum Format {
     Json,
 }
 
+/// How wide the first column is.
+const INDENT: usize = 13;
+
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = std::env::current_dir().unwrap_or_default();
-    let environment = Environment::from_vars(std::env::vars_os(), here);
+    let environment = directories::surroundings(here);
     let is_meant = |name: &str| args.agent.as_deref().is_none_or(|agent| agent == name);
-    for known in KNOWN.iter().filter(|known| is_meant(known.name)) {
-        let capabilities = known.capabilities(&environment);
-        match args.format {
-            Some(Format::Json) => line::write(out, &capabilities)?,
-            None if !out.is_terminal => line::write(out, &capabilities)?,
-            Some(Format::Text) | None => text(&capabilities, out)?,
+    let known = KNOWN.iter().filter(|known| is_meant(known.name));
+    let agents: Vec<_> = known
+        .map(|known| known.capabilities(&environment))
+        .collect();
+    let usual = if out.is_terminal {
+        Format::Text
+    } else {
+        Format::Json
+    };
+    match args.format.unwrap_or(usual) {
+        Format::Json => {
+            for agent in &agents {
+                line::write(out, agent)?;
+            }
         }
+        Format::Text => text(&agents, out)?,
     }
     Ok(Exit::Success)
 }
@@ -57,54 +70,93 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(KNOWN.iter().map(|known| known.name))
 }
 
-fn text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
-    let version = agent.version.as_deref().unwrap_or("of unknown version");
-    match &agent.cli_path {
-        Some(path) => writeln!(out, "{} {version}: {}", agent.agent, sanitize(path))?,
-        None => writeln!(out, "{}: not installed", agent.agent)?,
+/// The agents as people read them: what those can do that are here, then how to get the others.
+fn text(agents: &[Capabilities], out: &mut Printer) -> io::Result<()> {
+    let (here, missing): (Vec<_>, Vec<_>) = agents.iter().partition(|agent| agent.installed);
+    for agent in &here {
+        details(agent, out)?;
     }
-    for tried in agent.tried.iter().filter(|tried| is_news(tried, agent)) {
-        let (path, refused) = (sanitize(&tried.path), sanitize(&tried.refused));
-        writeln!(out, "  tried {path}: {refused}")?;
+    if !missing.is_empty() {
+        let gap = if here.is_empty() { "" } else { "\n" };
+        writeln!(out, "{gap}Not installed:")?;
     }
+    for agent in missing {
+        writeln!(out, "  {:INDENT$}{}", agent.agent, how_to_install(agent))?;
+        tried(agent, out)?;
+    }
+    Ok(())
+}
+
+fn details(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
+    let version = agent.version.as_deref();
+    let version = version.map(|version| format!(" {}", sanitize(version)));
+    let path = agent.cli_path.as_deref().unwrap_or_default();
+    let name = format!("{}{}", agent.agent, version.unwrap_or_default());
+    writeln!(out, "{name}: {}", sanitize(path))?;
+    tried(agent, out)?;
     if agent.agent != gemini::NAME {
         return acp_text(agent, out);
     }
-    if !agent.installed {
-        writeln!(out, "  install it from {}", gemini::INSTALL_URL)?;
-    }
     let models: Vec<_> = agent.models.iter().map(|model| model.id.as_str()).collect();
-    writeln!(out, "  models       {}", models.join(", "))?;
-    writeln!(out, "  permissions  {}", agent.permission_modes.join(", "))?;
-    writeln!(out, "  can          {}", abilities(agent, true).join(", "))?;
+    writeln!(out, "  {:INDENT$}{}", "models", models.join(", "))?;
+    writeln!(
+        out,
+        "  {:INDENT$}{}",
+        "permissions",
+        agent.permission_modes.join(", ")
+    )?;
+    writeln!(
+        out,
+        "  {:INDENT$}{}",
+        "can",
+        abilities(agent, true).join(", ")
+    )?;
     let cannot = abilities(agent, false);
     if !cannot.is_empty() {
-        writeln!(out, "  cannot       {}", cannot.join(", "))?;
+        writeln!(out, "  {:INDENT$}{}", "cannot", cannot.join(", "))?;
     }
     Ok(())
 }
 
 /// An agent of which only its protocol is known.
 fn acp_text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
-    if let Some(install) = agent.install.as_ref().filter(|_| !agent.installed) {
-        writeln!(out, "  install      {install}")?;
-        return Ok(());
-    }
     if !agent.permission_modes.is_empty() {
-        writeln!(out, "  permissions  {}", agent.permission_modes.join(", "))?;
+        writeln!(
+            out,
+            "  {:INDENT$}{}",
+            "permissions",
+            agent.permission_modes.join(", ")
+        )?;
     }
-    writeln!(out, "  can          ACP")?;
+    writeln!(out, "  {:INDENT$}ACP", "can")?;
     let name = &agent.agent;
     writeln!(
         out,
-        "  the rest says `lapidary doctor --agent {name} --prove`"
+        "  {:INDENT$}lapidary doctor --agent {name} --prove",
+        "more"
     )
 }
 
-/// Where it was looked for matters if it was not found. Else only where somebody would have expected it.
-fn is_news(tried: &TriedPlace, agent: &Capabilities) -> bool {
+fn tried(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
+    for tried in agent.tried.iter().filter(|tried| is_news(tried)) {
+        let (path, refused) = (sanitize(&tried.path), sanitize(&tried.refused));
+        writeln!(out, "  {:INDENT$}tried {path}: {refused}", "")?;
+    }
+    Ok(())
+}
+
+fn how_to_install(agent: &Capabilities) -> String {
+    let known = Known::named(&agent.agent);
+    if known.is_some_and(|known| known.adapter.is_some()) {
+        return format!("lapidary doctor --agent {} --install", agent.agent);
+    }
+    agent.install.clone().unwrap_or_default()
+}
+
+/// Where it was looked for counts if a variable names the place, or something is there that cannot be used.
+fn is_news(tried: &TriedPlace) -> bool {
     let nothing_there = tried.refused == Refusal::Missing.to_string();
-    !agent.installed || tried.place == FoundBy::Variable || !nothing_there
+    tried.place == FoundBy::Variable || !nothing_there
 }
 
 /// What it can do, or what it cannot.

@@ -2,13 +2,14 @@
 
 use std::io::Write as _;
 
+use clap::Command;
 use clap::builder::PossibleValuesParser;
-use clap::{Command, CommandFactory as _};
+use clap_complete::Shell;
 use lapidary::drive::agents;
 use lapidary::home::hooks::Event;
 use lapidary::vocab::schema::PUBLISHED;
 
-use super::Cli;
+use super::command_line;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -19,16 +20,31 @@ use crate::printer::Printer;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The shell
-    shell: clap_complete::Shell,
+    shell: Shell,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     // By way of memory: the generator panics if it cannot write.
     let mut script = Vec::new();
-    let mut command = with_names(Cli::command());
+    let mut command = with_names(command_line());
     clap_complete::generate(args.shell, &mut command, "lapidary", &mut script);
-    out.write_all(&script)?;
+    let script = with_ids(args.shell, String::from_utf8_lossy(&script).into_owned());
+    out.write_all(script.as_bytes())?;
     Ok(Exit::Success)
+}
+
+/// Ids of runs and sessions are not known when the script is made: it asks `lapidary complete-ids` for them.
+fn with_ids(shell: Shell, script: String) -> String {
+    match shell {
+        Shell::Bash => script + include_str!("completions/ids.bash"),
+        Shell::Fish => script + include_str!("completions/ids.fish"),
+        Shell::Zsh => {
+            let head = "_lapidary() {\n";
+            let asking = format!("{head}{}", include_str!("completions/ids.zsh"));
+            script.replacen(head, &asking, 1)
+        }
+        _ => script,
+    }
 }
 
 /// Names that a shell may offer where others are taken, too, or where we say more about a wrong one than the parser would.

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use lapidary::drive::agents::KNOWN;
 use lapidary::drive::detect::Environment;
 
 use crate::failure::Failure;
@@ -45,6 +46,25 @@ pub(super) fn unrecorded(environment: &Environment) -> Result<PathBuf, Failure> 
         return Ok(usual);
     }
     Ok(safe_shared_state()?.join("unrecorded"))
+}
+
+/// The adapters that `doctor --install` has installed.
+pub(super) fn adapters(environment: &Environment) -> PathBuf {
+    state(environment).join("adapters")
+}
+
+/// The surroundings in which agents are looked for: behind PATH come the adapters that are installed below the state directory.
+/// The PATH that programs inherit stays as it is.
+pub(super) fn surroundings(here: impl Into<PathBuf>) -> Environment {
+    let mut environment = Environment::from_vars(std::env::vars_os(), here);
+    // Other users can write to the shared temporary directory: no program is started from below it.
+    if own_state(&environment).is_some() {
+        let root = adapters(&environment);
+        let adapters = KNOWN.iter().filter_map(|known| known.adapter);
+        let programs = adapters.map(|adapter| adapter.programs(&root));
+        environment.path.extend(programs);
+    }
+    environment
 }
 
 fn safe_shared_state() -> Result<PathBuf, Failure> {

@@ -1,6 +1,7 @@
 //! `doctor`: what is installed, what works, and why not.
 
 mod card;
+mod install;
 mod prove;
 mod report;
 mod seen;
@@ -33,9 +34,14 @@ use subject::{Files, Subject};
 Examples:
   lapidary doctor
   lapidary doctor --prove
+  lapidary doctor --agent claude --install
   lapidary doctor --agent claude --prove
   lapidary doctor --agent 'node my-agent.js' --prove --format json | jq .card
   lapidary doctor --format json | jq '.checks[] | select(.state == \"problem\")'
+
+With --install, npm installs the adapter at the exact version that Lapidary is tested with; scripts of \
+packages are not run. It goes to `adapters` in the state directory, where `--agent` finds it; PATH and \
+global packages stay as they are. Delete that directory to remove it.
 
 With --prove the installed agent is run for real, in a throw-away home and project and against a \
 model that is played on this machine: no account is needed, and nothing leaves it.
@@ -53,6 +59,8 @@ What cannot be shown here is `unproven`.
 Exit codes:
   0    nothing is a problem; there may be warnings
   1    something is
+  10   --install: npm is missing, or could not install the adapter
+  14   --install: npm took too long
   130  interrupted")]
 pub(crate) struct Args {
     /// The agent: a name that is known, or a command line that starts one that speaks ACP [default: gemini]
@@ -61,12 +69,18 @@ pub(crate) struct Args {
     /// Run the agent against a model that is played, and see for yourself
     #[arg(long)]
     prove: bool,
+    /// Install the agent's ACP adapter from npm below the state directory, after asking
+    #[arg(long, requires = "agent")]
+    install: bool,
+    /// Install without asking
+    #[arg(long, requires = "install")]
+    yes: bool,
     /// Where an agent would work [default: here]
     #[arg(short = 'C', long = "working-dir", value_name = "DIR")]
     working_dir: Option<PathBuf>,
-    /// How long the agent may take to say its version, and over ACP, to answer each step; it takes about two seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-    timeout: u32,
+    /// How long the agent may take to print its version, and over ACP to answer each step
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = crate::durations::time)]
+    timeout: Duration,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -75,18 +89,21 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = std::env::current_dir().context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
-    let environment = Environment::from_vars(std::env::vars_os(), &here);
+    let environment = directories::surroundings(&here);
     let directory = match &args.working_dir {
         Some(dir) => here.join(dir),
         None => here,
     };
     if !directory.is_dir() {
-        let error = anyhow!("`{}` is no directory", directory.display());
+        let error = anyhow!("`{}` is not a directory", directory.display());
         return Err(Failure::bad_input(error));
     }
     let program = std::env::current_exe().context("cannot tell where this program is");
     let program = program.map_err(Failure::internal)?;
     let files = Files::of(&environment, &directory);
+    if args.install {
+        install::run(args, &program, &environment, out)?;
+    }
     let subject = Subject::of(args, &files.config, &program, &environment)?;
     let usual = if out.is_terminal {
         Format::Text
@@ -185,7 +202,7 @@ impl Visit<'_> {
     }
 
     async fn card(&self, agent: &AcpAgent, report: &mut Report<'_>) -> Result<(), Failure> {
-        report.announce("proving: the agent is spoken to over ACP, with a model that is played, about ten seconds");
+        report.announce("testing the agent over ACP with a mock model, about ten seconds");
         let around = card::Surroundings {
             environment: self.environment,
             supervisor: self.supervisor,
@@ -196,7 +213,7 @@ impl Visit<'_> {
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_secs(self.args.timeout.into())
+        self.args.timeout
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::agents::gemini::Prompt;
-use lapidary::drive::config::{self, Config, ConfigError, Loaded};
+use lapidary::drive::config::{self, Config, ConfigError, Loaded, Value};
 use lapidary::drive::detect::Environment;
 use lapidary::drive::headless::Job;
 use lapidary::drive::process::Supervisor;
@@ -22,7 +22,7 @@ use crate::printer::complain;
 /// An agent, started with what every command can be told. What the command has of its own is for it to fill in.
 pub(in crate::commands) fn of(common: &Common, options: Options) -> Result<Job, Failure> {
     let here = here(common)?;
-    let environment = Environment::from_vars(std::env::vars_os(), &here);
+    let environment = directories::surroundings(&here);
     let flags = flags(common).map_err(|error| Failure::usage(anyhow!(error)))?;
     let loaded = loaded(common, &here, &environment)?;
     for warning in &loaded.warnings {
@@ -80,7 +80,7 @@ fn here(args: &Common) -> Result<PathBuf, Failure> {
         (Ok(here), _) => Ok(here),
         (Err(_), Some(wanted)) if wanted.is_absolute() => Ok(wanted.clone()),
         (Err(error), _) => {
-            let error = anyhow!(error).context("the current directory is gone, or cannot be told");
+            let error = anyhow!(error).context("cannot determine the current directory");
             Err(Failure::bad_input(error).with_hint("go elsewhere, or name a directory with -C"))
         }
     }
@@ -107,15 +107,18 @@ fn flags(args: &Common) -> Result<Config, ConfigError> {
         }
     }
     let times = [
-        ("timeout", args.timeout),
-        ("start_timeout", args.start_timeout),
-        ("idle_timeout", args.idle_timeout),
-        ("grace", args.grace),
+        ("timeout", &args.timeout),
+        ("start_timeout", &args.start_timeout),
+        ("idle_timeout", &args.idle_timeout),
+        ("grace", &args.grace),
     ];
     for (key, value) in times {
         if let Some(value) = value {
-            builder = builder.set(key, value);
+            builder = builder.set(key, time(value));
         }
+    }
+    if let Some(turns) = args.max_turns {
+        builder = builder.set("max_turns", turns);
     }
     let switches = [
         ("sandbox", args.sandbox, true),
@@ -142,6 +145,14 @@ fn flags(args: &Common) -> Result<Config, ConfigError> {
     builder.build()
 }
 
+/// A time as a flag has it: a number is seconds, as in a file; anything else has units.
+fn time(text: &str) -> Value {
+    match text.trim().parse::<f64>() {
+        Ok(seconds) => Value::from(seconds),
+        Err(_) => Value::from(text),
+    }
+}
+
 fn loaded(args: &Common, here: &Path, environment: &Environment) -> Result<Loaded, Failure> {
     if args.no_config {
         return Ok(Loaded::default());
@@ -163,22 +174,19 @@ fn loaded(args: &Common, here: &Path, environment: &Environment) -> Result<Loade
             config::load(user.as_deref(), project.as_deref())
         }
     };
-    loaded.map_err(|error| {
-        let hint = error.hint();
-        let failure = Failure::bad_config(anyhow!(error));
-        hint.into_iter().fold(failure, Failure::with_hint)
-    })
+    loaded.map_err(bad_config)
 }
 
 /// A run that is not to be recorded needs a place for its files all the same, but not for long.
 fn records(args: &Common, config: &Config, environment: &Environment) -> Result<Records, Failure> {
     let keep = config.record.unwrap_or(true);
     let named = args.record_dir.as_deref();
-    let records = match named {
+    let mut records = match named {
         None if !keep => Records::below(directories::unrecorded(environment)?),
         _ => recorded_in(named, environment)?,
     };
     if named.is_none() {
+        records.limits = config.run_limits_over(records.limits);
         // What killed runs have left, beside the recordings, goes now. Whether that works is no concern of this one.
         let _ = recording::sweep(
             &records.root.with_file_name("unrecorded"),
@@ -186,6 +194,20 @@ fn records(args: &Common, config: &Config, environment: &Environment) -> Result<
         );
     }
     Ok(Records { keep, ..records })
+}
+
+/// How much of the recordings is kept, by the user's own file alone: which recordings go does not depend on where the user is.
+pub(in crate::commands) fn retention(environment: &Environment) -> Result<Limits, Failure> {
+    let user = directories::config(environment);
+    let user = user.map(|directory| directory.join(config::FILE_NAME));
+    let loaded = config::load(user.as_deref(), None).map_err(bad_config)?;
+    Ok(loaded.config.run_limits_over(Limits::default()))
+}
+
+fn bad_config(error: ConfigError) -> Failure {
+    let hint = error.hint();
+    let failure = Failure::bad_config(anyhow!(error));
+    hint.into_iter().fold(failure, Failure::with_hint)
 }
 
 /// A directory that somebody names is theirs: what is put there stays. Ours is kept within bounds.

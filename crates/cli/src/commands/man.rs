@@ -5,9 +5,9 @@ mod sections;
 use std::io::{self, Write as _};
 
 use anyhow::anyhow;
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 
-use super::Cli;
+use super::command_line;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let mut root = Cli::command();
+    let mut root = command_line();
     root.build();
     let mut command = &root;
     for name in &args.command {
@@ -47,7 +47,8 @@ fn below<'c>(command: &'c Command, name: &str) -> Result<&'c Command, Failure> {
     {
         return below(found, rest);
     }
-    let known: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+    let known = command.get_subcommands().filter(|it| !it.is_hide_set());
+    let known: Vec<_> = known.map(Command::get_name).collect();
     let said = command.get_bin_name().unwrap_or_default();
     let said = said.strip_prefix("lapidary").unwrap_or(said).trim_start();
     let failure = Failure::usage(anyhow!(

@@ -10,6 +10,7 @@ use anyhow::{Context as _, anyhow};
 use lapidary::drive::config::PermissionMode;
 use lapidary::drive::policy::Policy;
 
+use super::runs::common::run_or_path;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
@@ -57,7 +58,7 @@ Exit codes:
 struct TestArgs {
     /// The file with the rules, such as `lapidary.toml`. It counts as your own, and may allow
     rules: PathBuf,
-    /// Recordings of runs, captures of `gemini -o stream-json`, transcripts of ACP, or session files
+    /// Runs by their ids, recordings, captures of `gemini -o stream-json`, transcripts of ACP, or session files
     #[arg(long, value_name = "RECORDING", required = true, num_args = 1..)]
     against: Vec<PathBuf>,
     /// What decides where no rule does: `default`, `acceptEdits`, `bypassPermissions` or `plan` [default: what the file says]
@@ -92,6 +93,8 @@ fn test(args: &TestArgs, out: &mut Printer) -> Result<Exit, Failure> {
     let given = args.working_dir.as_ref().map(|dir| here.join(dir));
     let mut unreadable = 0;
     for recording in &args.against {
+        let found = run_or_path(recording, None)?;
+        let recording = found.as_ref().unwrap_or(recording);
         match Recorded::read(recording, given.as_deref(), &here) {
             Ok(past) => report.take(past, &policy, out)?,
             // Of many, some may be of agents that never said a word.

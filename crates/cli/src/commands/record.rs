@@ -11,13 +11,13 @@ use lapidary::drive::config::Config;
 use lapidary::drive::detect::Environment;
 use lapidary::drive::process::{Command, Exit as Ending, StartError, Stdio, Supervisor};
 use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
-use lapidary::drive::recording::RecordError;
-use lapidary::drive::safekeeping::{Claiming, Kept, Resume, Safekeeping};
+use lapidary::drive::recording::{Limits, RecordError};
+use lapidary::drive::safekeeping::{Claiming, Kept, Resume, Safekeeping, SessionClaims};
 use lapidary::home::Vars;
 use lapidary::home::sessions::{Listing, Project, Selection, select};
 use lapidary::home::vault::Retention;
 
-use super::job::{recorded_in, vault_in};
+use super::job::{recorded_in, retention, vault_in};
 use super::run::signals::Listener;
 use super::sessions::Place;
 use crate::exit::Exit;
@@ -100,20 +100,17 @@ fn kept_safe(args: &Args) -> Result<Option<Kept>, Failure> {
         retention: agreed(&projects, &place),
         resume: resumed(&args.command, &projects, SystemTime::now()),
         projects,
+        claims: SessionClaims::default(),
     };
-    let claim = safekeeping.claim().unwrap_or(Claiming::Claimed(None));
-    let claim = match claim {
-        Claiming::Claimed(claim) => claim,
-        Claiming::Taken(why) => {
-            let failure = Failure {
-                exit: Exit::Timeout,
-                ..Failure::internal(anyhow!(why))
-            };
-            let hint = "try again when it has ended, or go without protection: --no-vault";
-            return Err(failure.with_hint(hint));
-        }
-    };
-    let kept = safekeeping.before(claim);
+    if let Ok(Claiming::Taken(why)) = safekeeping.claim() {
+        let failure = Failure {
+            exit: Exit::Timeout,
+            ..Failure::internal(anyhow!(why))
+        };
+        let hint = "try again when it has ended, or go without protection: --no-vault";
+        return Err(failure.with_hint(hint));
+    }
+    let kept = safekeeping.before();
     let kept = kept.map_err(|why| Failure::internal(anyhow!(why)))?;
     for sentence in &kept.notices {
         complain(&format!("note: {sentence}"));
@@ -177,7 +174,11 @@ fn request(args: &Args) -> Result<Request, Failure> {
     let here = here.map_err(Failure::bad_input)?;
     let environment = Environment::from_vars(std::env::vars_os(), &here);
     let own = std::env::current_exe().context("cannot tell where this program is");
-    let records = recorded_in(args.record_dir.as_deref(), &environment)?;
+    let mut records = recorded_in(args.record_dir.as_deref(), &environment)?;
+    if args.record_dir.is_none() {
+        // A configuration that cannot be read may say that everything is kept.
+        records.limits = retention(&environment).unwrap_or(Limits::NONE);
+    }
     let mut command = Command::new(program, here);
     command.args(rest.to_vec()).envs(environment.vars);
     let name = Path::new(program).file_name().unwrap_or(program);

@@ -8,13 +8,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::detect::Environment;
 use lapidary::drive::process::{Exit as Ending, Stdio};
 use lapidary::drive::replay::{Dialogue, Pace, Parts, Replay, Stage};
 use lapidary::standin::demo;
 
 use super::agents::DEMO;
-use super::job::recorded_in;
+use super::runs::common::{RunStore, run_or_path};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::harmless::Harmless;
@@ -50,7 +49,7 @@ Any client of an ACP agent can be tested with a recording or a transcript of one
 Exits as the recorded agent did; with 1 if its end was not recorded; with 13 if the recording is corrupt, which is \
 found out before anything is played.")]
 pub(crate) struct Args {
-    /// A recording's directory or `run.json`, the id of a run, an ACP transcript, a file with an agent's stdout, or `demo`
+    /// A recording's directory or `run.json`, the id of a run or its beginning, an ACP transcript, a file with an agent's stdout, or `demo`
     recording: PathBuf,
     /// Play without waiting
     #[arg(long, conflicts_with = "speed")]
@@ -63,14 +62,15 @@ pub(crate) struct Args {
         allow_negative_numbers = true
     )]
     speed: f64,
-    /// How long a request of an ACP client waits for what the recording has before it
+    /// How long to wait for missing client messages before failing a request
     #[arg(
         long,
-        value_name = "SECONDS",
-        default_value_t = 5.0,
+        value_name = "TIME",
+        default_value = "5s",
+        value_parser = crate::durations::time_or_zero,
         allow_negative_numbers = true
     )]
-    patience: f64,
+    patience: Duration,
     /// Where runs are recorded [default: `$XDG_STATE_HOME/lapidary/runs`]
     #[arg(long, value_name = "DIR")]
     record_dir: Option<PathBuf>,
@@ -85,7 +85,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
     let pace = pace(args)?;
-    let patience = patience(args)?;
+    let patience = args.patience;
     let part = open(args)?;
     let exit = part.exit();
     let is_terminal = out.is_terminal;
@@ -134,11 +134,6 @@ fn input() -> Result<File, Failure> {
         .map_err(Failure::internal)
 }
 
-fn patience(args: &Args) -> Result<Duration, Failure> {
-    Duration::try_from_secs_f64(args.patience)
-        .map_err(|_| Failure::usage(anyhow!("--patience must be a number of seconds")))
-}
-
 fn pace(args: &Args) -> Result<Pace, Failure> {
     if args.fast {
         return Ok(Pace::AtOnce);
@@ -170,24 +165,17 @@ fn open(args: &Args) -> Result<Part, Failure> {
     opened.map_err(Failure::bad_input)
 }
 
-/// A path that leads somewhere is what it is; anything else may be the id of a run.
+/// A path that leads somewhere is itself; anything else may be the id of a run, or its beginning.
 fn find(name: &Path, directory: Option<&Path>) -> Result<PathBuf, Failure> {
-    if name.exists() {
-        return Ok(name.to_owned());
+    if let Some(found) = run_or_path(name, directory)? {
+        return Ok(found);
     }
-    let here = std::env::current_dir().context("cannot tell where this is");
-    let here = here.map_err(Failure::bad_input)?;
-    let environment = Environment::from_vars(std::env::vars_os(), &here);
-    let root = recorded_in(directory, &environment)?.root;
-    let is_id = name.components().count() == 1 && !name.starts_with("..");
-    let found = Some(root.join(name)).filter(|found| is_id && found.is_dir());
-    found.ok_or_else(|| {
-        let (name, root) = (name.display(), root.display());
-        let failure = Failure::bad_input(anyhow!("there is no recording `{name}`"));
-        failure.with_hint(format!(
-            "runs are recorded in `{root}`; `lapidary replay demo` plays one that is always there"
-        ))
-    })
+    let (name, root) = (name.display(), RunStore::open(directory)?.root);
+    let failure = Failure::bad_input(anyhow!("there is no recording `{name}`"));
+    Err(failure.with_hint(format!(
+        "`lapidary runs list` shows those in `{}`; `lapidary replay demo` plays one that is always there",
+        root.display()
+    )))
 }
 
 /// Ends this process as that one ended.
@@ -196,9 +184,7 @@ fn end_as(exit: Option<Ending>) -> ExitCode {
         Some(Ending::Code(code)) => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
         Some(Ending::Signal(number)) => die_of(number),
         None => {
-            complain(
-                "error: the recording does not say how the agent ended: whoever recorded it was killed",
-            );
+            complain("error: the recording has no end: the process that recorded it was killed");
             Exit::Internal.into()
         }
     }

@@ -3,6 +3,7 @@
 mod args;
 mod asking;
 mod job;
+mod last_message;
 mod present;
 pub(super) mod signals;
 mod stdin;
@@ -10,11 +11,13 @@ mod stdin;
 pub(super) use args::{Args, With};
 pub(super) use present::explain;
 
-use lapidary::drive::headless::Job;
+use anyhow::anyhow;
+use lapidary::drive::headless::{Job, JobError};
 use lapidary::drive::run::Run;
 use lapidary::normalize::{Ending, Stopped};
 use lapidary::vocab::Cause;
 
+use self::last_message::LastMessage;
 use self::signals::Listener;
 use super::sink::{self, Format};
 use crate::exit::Exit;
@@ -47,7 +50,10 @@ pub(super) fn carry_out(
     let mut options = sink::options(&id, format, args.common.no_raw, args.common.deltas);
     options.show_files = args.common.show_files;
     let mut asking = None;
-    let wanted = job::of(prompt, args, format, options.clone());
+    let (last, wanted) = match LastMessage::of(args) {
+        Ok(last) => (last, job::of(prompt, args, format, options.clone())),
+        Err(failure) => (None, Err(failure)),
+    };
     let wanted = wanted.and_then(|mut job| choose(&mut job).map(|()| job));
     let run = match wanted {
         Ok(mut job) => {
@@ -65,7 +71,30 @@ pub(super) fn carry_out(
         }
     };
     let heard = listener.ends(run.stopper());
-    present::present(run, heard, format, args, &id, asking, out)
+    let showing = present::Showing {
+        format,
+        args,
+        id: &id,
+        asking,
+        last,
+    };
+    present::present(run, heard, showing, out)
+}
+
+/// The prompt that stdin is, to its end.
+pub(super) fn prompt_on_stdin() -> Result<String, Failure> {
+    stdin::whole()
+}
+
+/// Why a job cannot be run, for commands that print no events.
+pub(super) fn refused(error: &JobError) -> Failure {
+    let ending = Ending::from(error);
+    let cause = ending.stopped.as_ref().map(|stopped| &stopped.cause);
+    let failure = Failure {
+        exit: cause.map_or(Exit::Internal, Exit::of),
+        ..Failure::internal(anyhow!("{error}"))
+    };
+    error.hint().into_iter().fold(failure, Failure::with_hint)
 }
 
 pub(super) fn refusal(failure: &Failure) -> Ending {
@@ -85,8 +114,19 @@ pub(super) fn refusal(failure: &Failure) -> Ending {
 }
 
 impl With {
+    pub(super) fn has_prompt(&self) -> bool {
+        self.prompt_file.is_some() || self.prompt_option.is_some()
+    }
+
+    pub(super) fn has_format(&self) -> bool {
+        self.format.is_some()
+    }
+
     /// Text for people, events for programs.
     fn format(&self, out: &Printer) -> Format {
+        if self.quiet {
+            return Format::Result; // what the last message is found by
+        }
         let usual = if out.is_terminal {
             Format::Text
         } else {

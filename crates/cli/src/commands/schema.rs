@@ -17,7 +17,7 @@ Examples:
   lapidary schema events > events.schema.json
   lapidary schema --typescript > lapidary.d.ts")]
 pub(crate) struct Args {
-    /// events, messages, runtime, result, commands, recording, capabilities, doctor, policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, skills-change, hooks, hooks-check, hooks-change or hooks-test
+    /// events, messages, runtime, result, commands, recording, runs, runs-removal, capabilities, doctor, policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, skills-change, hooks, hooks-check, hooks-change or hooks-test
     name: Option<String>,
     /// Print TypeScript types instead
     #[arg(long, conflicts_with = "name")]
@@ -43,10 +43,8 @@ fn one(name: &str, out: &mut Printer) -> Result<(), Failure> {
             .iter()
             .map(|published| published.name)
             .collect();
-        return Err(
-            Failure::usage(anyhow::anyhow!("there is no schema `{name}`"))
-                .with_hint(format!("there are {}", known.join(", "))),
-        );
+        return Err(Failure::usage(anyhow::anyhow!("unknown schema `{name}`"))
+            .with_hint(format!("there are {}", known.join(", "))));
     };
     writeln!(out, "{:#}", published.schema())?;
     Ok(())

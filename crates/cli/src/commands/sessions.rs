@@ -3,20 +3,19 @@
 mod browse;
 mod common;
 mod delete;
-mod export;
+pub(super) mod export;
 mod identify;
 mod index;
-mod list;
+pub(super) mod list;
 mod patience;
 mod prune;
 mod recover;
-mod removal;
+pub(super) mod removal;
 mod resume;
 mod search;
 mod show;
-mod size;
+pub(super) mod size;
 mod stats;
-mod time;
 mod vault;
 
 pub(super) use common::{Format, Place};
@@ -77,4 +76,19 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Verb::Vault(args) => vault::run(args, out),
         Verb::Recover(args) => recover::run(args, out),
     }
+}
+
+/// The ids and titles of this project's newest sessions, for completions.
+pub(super) fn newest_sessions(most: usize) -> Result<Vec<(String, String)>, Failure> {
+    let place = Place::open()?;
+    let scope = common::Scope {
+        project: None,
+        all: false,
+        no_index: false,
+    };
+    let sessions = place.listing(&scope)?.sessions;
+    let newest = sessions.into_iter().rev().take(most);
+    Ok(newest
+        .map(|it| (it.info.id, it.info.display_name))
+        .collect())
 }

@@ -1,6 +1,6 @@
 //! Where events go: each format in its own way.
 
-use std::io;
+use std::io::{self, Write as _};
 
 use lapidary::normalize::views::messages::MessageFold;
 use lapidary::normalize::views::result::ResultFold;
@@ -92,9 +92,10 @@ impl Sink {
             Format::Messages => Target::Messages(MessageFold::new(run)),
             Format::Runtime => Target::Runtime(Box::new(RuntimeFold::new(run))),
             Format::Result => Target::Result(Box::default()),
-            Format::Text => Target::People(Box::new(TextRenderer::new(text::Options {
-                colour: out.colour,
-            }))),
+            Format::Text => {
+                let options = text::Options { colour: out.colour };
+                Target::People(Box::new(TextRenderer::new(options).with_marks(out.marks())))
+            }
             Format::Markdown => Target::People(Box::new(MarkdownRenderer::default())),
             Format::Html => Target::People(Box::new(HtmlRenderer::default())),
         };
@@ -131,6 +132,22 @@ impl Sink {
         }
         events.clear();
         Ok(())
+    }
+
+    /// Prints an event that was read from a line. As an event it is that line again, byte for byte.
+    pub(super) fn take_as_written(
+        &mut self,
+        event: &Event,
+        line: &[u8],
+        out: &mut Printer,
+    ) -> Result<(), Failure> {
+        self.oddities += u64::from(is_odd(event));
+        if matches!(self.target, Target::Events) {
+            out.write_all(line)?;
+            out.write_all(b"\n")?;
+            return Ok(());
+        }
+        Ok(self.event(event, out)?)
     }
 
     fn event(&mut self, event: &Event, out: &mut Printer) -> io::Result<()> {

@@ -1,10 +1,12 @@
 //! `translate`: what an agent wrote, in our vocabularies.
 
 mod acp;
+mod event_stream;
 mod events;
 mod input;
 mod progress;
 mod recording;
+mod source;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,20 +16,21 @@ use lapidary::normalize::gemini::{output, session_events, session_messages};
 use lapidary::normalize::{Ending, Options};
 use lapidary::render::outline::Outline;
 use lapidary::vocab::line;
-use lapidary::wire::detect::Format as Source;
 use lapidary::wire::gemini::session::{Log, MessageRecord};
 
+use super::runs::common::run_or_path;
 use super::sink::{self, DeltasArg, Format, Sink};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 pub(super) use events::{Files, each_event};
 use input::Input;
+pub(super) use source::Source;
 
 /// Translate a capture, recording, session or stream into events, messages and more
 ///
-/// Reads what `gemini -o stream-json` or `-o json` printed, a session file of any version, or a transcript of the Agent Client
-/// Protocol; which of them is decided by content. Reads the directory of a recording as well: both sides, when they spoke, and
+/// Reads what `gemini -o stream-json` or `-o json` printed, a session file of any version, a transcript of the Agent Client
+/// Protocol, or events that `lapidary` printed; which of them is decided by content. Reads the directory of a recording as well: both sides, when they spoke, and
 /// how the run ended. Nothing is dropped: a line that is not understood becomes a diagnostic that carries it. Output streams as input
 /// arrives.
 #[derive(Debug, clap::Args)]
@@ -39,11 +42,12 @@ Examples:
   lapidary translate --format messages session.jsonl | jq .content
   lapidary translate --format html session.jsonl > session.html
   lapidary translate --format text recordings/fix-the-tests
+  lapidary translate --format html events.jsonl > run.html
 
 Exits with 0 once translated, whatever became of the run; 3 with --strict if anything was malformed or unknown; 13 if \
 the input cannot be read or is of no known format.")]
 pub(crate) struct Args {
-    /// The file or the directory of a recording to read; `-` or nothing for stdin
+    /// The file, the directory of a recording or the id of a run to read; `-` or nothing for stdin
     file: Option<PathBuf>,
     /// What the input is
     #[arg(long, value_enum, default_value_t = From::Auto)]
@@ -57,9 +61,9 @@ pub(crate) struct Args {
     /// What becomes of text that arrives in chunks
     #[arg(long, value_enum, default_value_t = DeltasArg::Only)]
     deltas: DeltasArg,
-    /// The run's id, from which event ids are made
-    #[arg(long, default_value = "translated", value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    run_id: String,
+    /// The run's id, from which event ids are made [default: `translated`; for events, their own]
+    #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    run_id: Option<String>,
     /// The exit code of the agent (`agentExitCode`), so that `run_end` and `result` can judge [default: what a recording says]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     exit_code: Option<i32>,
@@ -89,7 +93,12 @@ enum From {
     Session,
     /// The Agent Client Protocol: a transcript of both sides, or an agent's stdout
     Acp,
+    /// Events that `lapidary` printed (`lapidary.events/1`)
+    Events,
 }
+
+/// The run's id where none is given.
+const TRANSLATED: &str = "translated";
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let format = args.format.unwrap_or(if out.is_terminal {
@@ -98,17 +107,23 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Format::Events
     });
     refuse_what_makes_no_sense(args, format)?;
-    if let Some(past) = args.file.as_deref().map_or(Ok(None), recording::open)? {
+    let named = args.file.as_deref().filter(|file| *file != Path::new("-"));
+    let file = match named {
+        Some(named) => run_or_path(named, None)?.or(args.file.clone()),
+        None => None,
+    };
+    if let Some(past) = file.as_deref().map_or(Ok(None), recording::open)? {
         let oddities = recording::translate(args, format, &past, out)?;
         return Ok(judged(args, oddities));
     }
-    let mut input = Input::open(args.file.as_deref())?;
+    let mut input = Input::open(file.as_deref())?;
     let source = match args.from {
         From::Auto => input.detect(args.max_line)?,
         From::StreamJson => Source::StreamJson,
         From::Json => Source::Json,
         From::Session => Source::Session,
         From::Acp => Source::Acp,
+        From::Events => Source::Events,
     };
     if format == Format::Raw {
         input.copy_to(out)?;
@@ -119,6 +134,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Source::Json => json(args, format, input, out)?,
         Source::Session => session(args, format, input, out)?,
         Source::Acp => acp::translate(args, format, input, out)?,
+        Source::Events => event_stream::translate(args, format, input, out)?,
     };
     Ok(judged(args, oddities))
 }
@@ -154,7 +170,7 @@ impl Args {
             format,
             no_raw,
             deltas: DeltasArg::Only,
-            run_id: "translated".to_owned(),
+            run_id: None,
             exit_code: None,
             extract_data: false,
             show_files: false,
@@ -163,8 +179,26 @@ impl Args {
         }
     }
 
+    /// For the recording of a run.
+    pub(super) fn of_recording(
+        path: &Path,
+        id: &str,
+        format: Option<Format>,
+        no_raw: bool,
+    ) -> Self {
+        Self {
+            from: From::Auto,
+            run_id: Some(id.to_owned()),
+            ..Self::of_session(path, format, no_raw)
+        }
+    }
+
+    fn run_id(&self) -> &str {
+        self.run_id.as_deref().unwrap_or(TRANSLATED)
+    }
+
     fn options(&self, format: Format) -> Options {
-        let options = sink::options(&self.run_id, format, self.no_raw, self.deltas);
+        let options = sink::options(self.run_id(), format, self.no_raw, self.deltas);
         Options {
             show_files: self.show_files,
             ..options
@@ -187,7 +221,7 @@ fn stream(
     out: &mut Printer,
 ) -> Result<u64, Failure> {
     let mut normalizer = StreamNormalizer::new(&args.options(format));
-    let mut sink = Sink::new(format, &args.run_id, args.extract_data, out);
+    let mut sink = Sink::new(format, args.run_id(), args.extract_data, out);
     let mut events = Vec::new();
     let mut lines = input.lines(args.max_line);
     // What was read to find out the format came just now.
@@ -217,7 +251,7 @@ fn json(args: &Args, format: Format, mut input: Input, out: &mut Printer) -> Res
     let bytes = input.read_all()?;
     let mut events = Vec::new();
     output::events(&bytes, &args.options(format), &args.ending(), &mut events);
-    let mut sink = Sink::new(format, &args.run_id, args.extract_data, out);
+    let mut sink = Sink::new(format, args.run_id(), args.extract_data, out);
     sink.take(&mut events, out)?;
     sink.finish(out)
 }
@@ -264,7 +298,7 @@ fn session(
             outline
         };
         let mut sink = Sink::knowing(format, outline)
-            .unwrap_or_else(|| Sink::new(format, &args.run_id, args.extract_data, out));
+            .unwrap_or_else(|| Sink::new(format, args.run_id(), args.extract_data, out));
         let mut written = Ok(());
         session_events::events(&log, &args.options(format), |event| {
             if written.is_ok() {

@@ -24,8 +24,12 @@ pub(crate) fn marks() -> Marks {
     marks_of(values.find(|value| !value.is_empty()).as_deref())
 }
 
-/// A locale that names another encoding than UTF-8 means it. One that names none is taken for a modern terminal's.
+/// A locale that names another encoding than UTF-8 means it, and so does `C`, which has none. Where nothing is set, as in a
+/// container, the terminal is taken for a modern one.
 fn marks_of(locale: Option<&str>) -> Marks {
+    if matches!(locale, Some("C" | "POSIX")) {
+        return Marks::Ascii;
+    }
     let encoding = locale.and_then(|locale| locale.split_once('.'));
     let encoding = encoding.map(|(_, encoding)| encoding.to_ascii_lowercase());
     match encoding.as_deref() {
@@ -42,7 +46,9 @@ mod tests {
     fn only_another_encoding_takes_the_signs_away() {
         for (locale, expected) in [
             (None, Marks::Unicode),
-            (Some("C"), Marks::Unicode),
+            (Some("C"), Marks::Ascii),
+            (Some("POSIX"), Marks::Ascii),
+            (Some("en_US"), Marks::Unicode),
             (Some("C.UTF-8"), Marks::Unicode),
             (Some("de_DE.utf8"), Marks::Unicode),
             (Some("de_DE.ISO-8859-1"), Marks::Ascii),

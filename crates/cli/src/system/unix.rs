@@ -74,6 +74,24 @@ pub(crate) fn stop() {
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TSTP);
 }
 
+/// Leaves what is typed (Ctrl-C, Ctrl-\\) to a program that has the terminal. What is returned ends when something else wants this
+/// process to end.
+pub(crate) fn leave_terminal_signals() -> io::Result<impl Future<Output = ()>> {
+    let typed = [
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::quit())?,
+    ];
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    Ok(async move {
+        let _typed = typed;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    })
+}
+
 /// True if stdin was a terminal that nobody is behind any more.
 pub(crate) fn is_terminal_gone() -> bool {
     let stdin = rustix::stdio::stdin();

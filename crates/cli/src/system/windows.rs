@@ -91,6 +91,16 @@ impl Interruptions {
 /// What was typed and not read yet cannot be told from what is typed now.
 pub(crate) fn forget_what_was_typed() {}
 
+/// Leaves Ctrl-C to a program that has the console. Nothing else wants this process to end.
+pub(crate) fn leave_terminal_signals() -> io::Result<impl Future<Output = ()>> {
+    let mut typed = Interruptions::listen()?;
+    Ok(async move {
+        loop {
+            typed.next().await;
+        }
+    })
+}
+
 /// There are no jobs to be stopped.
 pub(crate) fn stop() {}
 

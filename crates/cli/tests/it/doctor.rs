@@ -1,6 +1,7 @@
 //! `lapidary doctor` on machines that are well and on machines that are not.
 
 mod card;
+mod install;
 mod prove;
 
 use std::fs;
@@ -330,7 +331,7 @@ fn a_folder_that_nobody_trusts_is_a_problem() {
     });
     let message = visit.only("trust", "problem");
     assert!(
-        message.ends_with("is not a trusted folder: nobody has trusted it yet"),
+        message.ends_with("is not a trusted folder: it is not in the list of trusted folders"),
         "{message}"
     );
     let checkup = visit.checkup();
@@ -427,7 +428,7 @@ fn recordings_need_a_place() {
     let visit = visit(&world, |command| {
         command.env("LAPIDARY_STATE_DIR", world.path("gemini").join("state"));
     });
-    let expected = format!("`{}` is no directory", world.path("gemini").display());
+    let expected = format!("`{}` is not a directory", world.path("gemini").display());
     assert_eq!(visit.only("state", "problem"), expected);
     assert!(!world.path("state").exists(), "looking writes nothing");
 }

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use crate::support::{lapidary, output, program, root, run};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "run",
     "translate",
     "record",
     "replay",
     "policy",
     "hooks",
+    "config",
     "capabilities",
     "doctor",
     "schema",
@@ -27,6 +28,13 @@ fn help_is_what_it_is_meant_to_be() {
         &[][..],
         &["run"],
         &["connect"],
+        &["runs"],
+        &["runs", "list"],
+        &["runs", "show"],
+        &["runs", "open"],
+        &["runs", "export"],
+        &["runs", "delete"],
+        &["runs", "prune"],
         &["translate"],
         &["record"],
         &["replay"],
@@ -39,6 +47,10 @@ fn help_is_what_it_is_meant_to_be() {
         &["hooks", "enable"],
         &["hooks", "disable"],
         &["hooks", "migrate"],
+        &["config"],
+        &["config", "init"],
+        &["config", "show"],
+        &["config", "check"],
         &["capabilities"],
         &["doctor"],
         &["skills"],
@@ -228,14 +240,18 @@ fn commands_in_commands_have_pages_that_say_whose_they_are() {
 /// What a shell would offer for the last of these words.
 fn offered(words: &[&str]) -> Vec<String> {
     const ASK: &str = r#"
-        script="$1"; shift
-        eval "$script"
+        source "$1"; shift
         COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
         _lapidary lapidary "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
         printf '%s\n' "${COMPREPLY[@]}""#;
     let mut bash = program("bash");
-    let script = run(&["completions", "bash"]).stdout;
-    bash.args(["-c", ASK, "bash", &script]).args(words);
+    // By way of a file: an argument may have 128 KiB, and the script has more.
+    let mut script = tempfile::NamedTempFile::new().unwrap();
+    let text = run(&["completions", "bash"]).stdout;
+    std::io::Write::write_all(&mut script, text.as_bytes()).unwrap();
+    bash.args(["-c", ASK, "bash"])
+        .arg(script.path())
+        .args(words);
     let said = output(bash, b"");
     let said = String::from_utf8(said.stdout).unwrap();
     said.lines().map(str::to_owned).collect()
@@ -292,4 +308,12 @@ fn a_pager_may_be_left_early() {
         assert!(ended.status.success(), "{args}: {ended:?}");
         assert_eq!(String::from_utf8_lossy(&ended.stderr), "", "{args}");
     }
+}
+
+/// Two screens of fifty lines: rare options have one line each.
+#[test]
+fn the_options_of_run_fit_two_screens() {
+    let help = run(&["run", "--help"]).stdout;
+    assert!(help.lines().count() <= 100, "{}", help.lines().count());
+    assert_eq!(help, run(&["run", "-h"]).stdout);
 }

@@ -122,7 +122,7 @@ fn a_list_has_every_hook_and_every_reason() {
     let shown = world.shown(&["list", "--format", "text", "--event", "BeforeTool"]);
     assert_eq!(
         shown,
-        "BeforeTool\n  - guard  for write_file  [workspace, 60 s]\n      true\n      switched off by home/.gemini/settings.json\n    true 2  for write_file  [workspace, 60 s]\n-  Stop: there is no such event\n     home/.gemini/settings.json hooks.Stop\nwarning: Gemini CLI says: Invalid hook event name: \"Stop\" from project config. Skipping.\nnote: 2 hooks are new to Gemini CLI, which will announce them\n"
+        "BeforeTool\n  - guard  for write_file  [workspace, 60 s]\n      true\n      switched off by home/.gemini/settings.json\n    true 2  for write_file  [workspace, 60 s]\n-  Stop: there is no hook event of this name\n     home/.gemini/settings.json hooks.Stop\nwarning: Gemini CLI says: Invalid hook event name: \"Stop\" from project config. Skipping.\nnote: 2 hooks are new to Gemini CLI, which will announce them\n"
     );
     assert!(
         !world.path("home/.gemini/trusted_hooks.json").exists(),
@@ -240,7 +240,7 @@ fn a_link_in_a_workspace_writes_nothing_elsewhere() {
     ] {
         let ran = world.run(args);
         assert_eq!(ran.code, Some(13), "{args:?}: {ran:?}");
-        assert!(ran.stderr.contains("out of `"), "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains("outside `"), "{args:?}: {ran:?}");
         assert_eq!(world.read(USER), TWO_HOOKS, "{args:?}");
     }
 }
@@ -418,10 +418,10 @@ fn a_migration_names_what_is_lost_and_where() {
         ("[0].async", "waits for it"),
         ("[0].if", "every call that its matcher matches"),
         ("[0].once", "each time"),
-        ("[1].timeout", "\"30\" is no number of seconds"),
-        ("[2].timeout", "0 is no number"),
-        ("[3].timeout", "-1 is no number"),
-        ("[4].timeout", "1000000000000.0 is no number"),
+        ("[1].timeout", "\"30\" is not a valid number of seconds"),
+        ("[2].timeout", "0 is not a valid number"),
+        ("[3].timeout", "-1 is not a valid number"),
+        ("[4].timeout", "1000000000000.0 is not a valid number"),
         ("[5].command", "`permissionDecision`"),
     ];
     for (at, words) in expected {

@@ -11,6 +11,7 @@ mod hooks;
 mod leftovers;
 mod lossless;
 mod parity;
+mod quiet;
 mod sessions;
 mod soak;
 mod tools;

@@ -301,7 +301,7 @@ fn a_run_is_found_by_its_id() {
     for missing in ["other-run", "../my-run", "my-run/.."] {
         let refused = world.replay(&[missing, "-y"]);
         let expected = format!(
-            "error: there is no recording `{missing}`\nhint: runs are recorded in `{runs}`; `lapidary replay demo` plays one that is always there\n"
+            "error: there is no recording `{missing}`\nhint: `lapidary runs list` shows those in `{runs}`; `lapidary replay demo` plays one that is always there\n"
         );
         assert_eq!((refused.code, refused.stderr), (Some(13), expected));
     }
@@ -374,7 +374,8 @@ fn a_recording_without_an_end_says_so() {
         Ran {
             code: Some(1),
             stdout: "hello\n".to_owned(),
-            stderr: "error: the recording does not say how the agent ended: whoever recorded it was killed\n".to_owned(),
+            stderr: "error: the recording has no end: the process that recorded it was killed\n"
+                .to_owned(),
         }
     );
 }

@@ -1,9 +1,11 @@
 //! `lapidary run` with scripted agents: real processes, real deadlines.
 
+mod asking;
 mod bad_input;
 mod bounds;
 mod config;
 mod faults;
+mod flags;
 mod leftovers;
 mod library;
 mod lossless;

@@ -71,12 +71,15 @@ fn what_cannot_be_looked_for_is_wrong_usage() {
     let home = Home::new();
     for (args, expected) in [
         (&["search"][..], "required"),
-        (&["search", "--", "--"], "no word in `--`"),
+        (&["search", "--", "--"], "`--` has no word"),
         (
             &["search", "-e", "a("],
-            "`a(` is no regular expression: unclosed group",
+            "`a(` is not a regular expression: unclosed group",
         ),
-        (&["search", "x", "--since", "soon"], "`soon` is no time"),
+        (
+            &["search", "x", "--since", "soon"],
+            "invalid time `soon`: use a date (`2026-11-01`), an age (`7d`) or `yesterday`",
+        ),
         (&["search", "x", "--role", "god"], "'god'"),
         (&["search", "x", "-n", "-1"], "-1"),
         (&["index", "--drop", "--status"], "cannot be used with"),

@@ -137,6 +137,8 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "result",
             "commands",
             "recording",
+            "runs",
+            "runs-removal",
             "capabilities",
             "doctor",
             "policy",
@@ -153,7 +155,9 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "hooks",
             "hooks-check",
             "hooks-change",
-            "hooks-test"
+            "hooks-test",
+            "config",
+            "config-check"
         ]
     );
     let piped = run(&["schema"]).stdout;

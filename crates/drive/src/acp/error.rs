@@ -47,7 +47,7 @@ pub enum ConnectionError {
         limit: usize,
     },
     /// What is said cannot be recorded any more.
-    #[error("what is said cannot be recorded any more: {kind}")]
+    #[error("the recording cannot be written: {kind}")]
     Unrecorded {
         /// What the system says.
         kind: io::ErrorKind,

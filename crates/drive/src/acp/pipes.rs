@@ -53,7 +53,7 @@ mod system {
 
     impl Prepared {
         pub(in super::super) fn new(_: &Recorder) -> io::Result<Self> {
-            let message = "agents cannot be spoken to on this system yet";
+            let message = "ACP agents are not supported on this system yet";
             Err(io::Error::new(io::ErrorKind::Unsupported, message))
         }
     }

@@ -12,7 +12,9 @@ mod trust;
 pub use crate::config::{ApprovalMode, PermissionMode};
 pub use capabilities::{capabilities, metadata};
 pub(crate) use extra::{asks_for_sandbox, skips_trust};
-pub use launch::{Delivery, Invocation, Launch, Spoken, Stdin, Transport, prepare, prepare_acp};
+pub use launch::{
+    Delivery, Invocation, Launch, Spoken, Stdin, Transport, prepare, prepare_acp, prepare_screen,
+};
 pub use problem::LaunchError;
 pub use prompt::{Prompt, STDIN_LIMIT};
 pub use session_log::LogPlace;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use lapidary_vocab::event::Provider;
 
+use super::adapter::{self, AcpAdapter};
 use super::words::{self, WordsError};
 use crate::detect::{self, Environment};
 use crate::talk::ModeWords;
@@ -19,6 +20,8 @@ pub struct Known {
     pub commands: &'static [&'static [&'static str]],
     /// How one gets it.
     pub install: &'static str,
+    /// What makes it speak ACP, if Lapidary can install that.
+    pub adapter: Option<&'static AcpAdapter>,
     /// What it calls the mode in which it asks before it does harm.
     pub default_mode: Option<&'static str>,
     /// What it calls the mode in which it only plans.
@@ -31,6 +34,7 @@ pub const KNOWN: &[Known] = &[
         name: "gemini",
         commands: &[&["gemini", "--acp"]],
         install: super::gemini::INSTALL,
+        adapter: None,
         default_mode: Some("default"),
         plan_mode: Some("plan"),
     },
@@ -38,6 +42,7 @@ pub const KNOWN: &[Known] = &[
         name: "claude",
         commands: &[&["claude-agent-acp"], &["claude-code-acp"]],
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
+        adapter: Some(&adapter::CLAUDE),
         default_mode: Some("default"),
         plan_mode: Some("plan"),
     },
@@ -45,6 +50,7 @@ pub const KNOWN: &[Known] = &[
         name: "codex",
         commands: &[&["codex-acp"]],
         install: "npm install -g @agentclientprotocol/codex-acp",
+        adapter: None,
         default_mode: None,
         plan_mode: Some("read-only"),
     },
@@ -52,6 +58,7 @@ pub const KNOWN: &[Known] = &[
         name: "qwen",
         commands: &[&["qwen", "--acp"]],
         install: "npm install -g @qwen-code/qwen-code",
+        adapter: None,
         default_mode: Some("default"),
         plan_mode: Some("plan"),
     },
@@ -59,6 +66,7 @@ pub const KNOWN: &[Known] = &[
         name: "opencode",
         commands: &[&["opencode", "acp"]],
         install: "npm install -g opencode-ai",
+        adapter: None,
         default_mode: None, // `build` asks only what its own configuration says
         plan_mode: Some("plan"),
     },
@@ -66,6 +74,7 @@ pub const KNOWN: &[Known] = &[
         name: "goose",
         commands: &[&["goose", "acp"]],
         install: "the instructions at https://block.github.io/goose",
+        adapter: None,
         default_mode: Some("approve"),
         plan_mode: Some("chat"),
     },
@@ -73,6 +82,7 @@ pub const KNOWN: &[Known] = &[
         name: "copilot",
         commands: &[&["copilot", "--acp"]],
         install: "npm install -g @github/copilot",
+        adapter: None,
         default_mode: None,
         plan_mode: None,
     },
@@ -80,6 +90,7 @@ pub const KNOWN: &[Known] = &[
         name: "cline",
         commands: &[&["cline", "--acp"]],
         install: "npm install -g cline",
+        adapter: None,
         default_mode: None,
         plan_mode: None,
     },
@@ -87,6 +98,7 @@ pub const KNOWN: &[Known] = &[
         name: "auggie",
         commands: &[&["auggie", "--acp"]],
         install: "npm install -g @augmentcode/auggie",
+        adapter: None,
         default_mode: None,
         plan_mode: None,
     },
@@ -94,6 +106,7 @@ pub const KNOWN: &[Known] = &[
         name: "vibe",
         commands: &[&["vibe-acp"]],
         install: "pip install mistral-vibe",
+        adapter: None,
         default_mode: None,
         plan_mode: None,
     },
@@ -101,6 +114,7 @@ pub const KNOWN: &[Known] = &[
         name: "fast-agent",
         commands: &[&["fast-agent-acp"]],
         install: "pip install fast-agent-mcp",
+        adapter: None,
         default_mode: None,
         plan_mode: None,
     },

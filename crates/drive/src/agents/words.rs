@@ -11,7 +11,7 @@ pub enum WordsError {
     #[error("nothing comes after the last backslash")]
     Backslash,
     /// There is no word in it.
-    #[error("there is no word in it")]
+    #[error("it is empty")]
     Empty,
 }
 

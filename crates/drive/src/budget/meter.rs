@@ -8,7 +8,7 @@ use lapidary_json::Token;
 use lapidary_vocab::event::{StreamDeltaKind, TextKind, TurnComplete};
 use lapidary_vocab::stats::TokenCounts;
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
-use lapidary_vocab::{Body, Event, Number, Text};
+use lapidary_vocab::{Body, Cause, Event, Number, Text};
 
 use super::Budget;
 
@@ -18,7 +18,7 @@ const MOST_SESSIONS: usize = 1024;
 /// A limit that was exceeded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exceeded {
-    /// Which: `tokens`, `cost`, `tool-calls` or `turns`.
+    /// Which: `tokens`, `cost`, `tool-calls`, `turns` or `max-turns`.
     pub limit: &'static str,
     /// How much was allowed.
     pub allowed: String,
@@ -34,8 +34,31 @@ const AT_TURN_END: &str = "the agent reports its tokens only at the end of a tur
 /// Said of money that the agent does not report.
 const BY_PRICES: &str = "the agent reports no cost: tokens by Lapidary's price table";
 
+/// The limit of `--max-turns`.
+const MAX_TURNS: &str = "max-turns";
+
+impl Exceeded {
+    /// What a run ends with that exceeds it.
+    pub fn cause(&self) -> Cause {
+        if self.limit == MAX_TURNS {
+            Cause::MaxTurns
+        } else {
+            Cause::Budget
+        }
+    }
+
+    /// What the user can do about it, if we know.
+    pub fn hint(&self) -> Option<&'static str> {
+        (self.limit == MAX_TURNS).then_some("`max_turns` (--max-turns) allows more")
+    }
+}
+
 impl fmt::Display for Exceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.limit == MAX_TURNS {
+            let turns = if self.allowed == "1" { "turn" } else { "turns" };
+            return write!(f, "the limit of {} {turns} is reached", self.allowed);
+        }
         let Self {
             limit,
             allowed,
@@ -128,6 +151,27 @@ impl Meter {
         self
     }
 
+    /// Prices tokens although no budget limits their cost.
+    pub(crate) fn use_prices(&mut self, own: Option<&Prices>) {
+        let shipped = Prices::shipped();
+        self.prices = Some(match own {
+            Some(own) => own.clone().over(shipped),
+            None => shipped,
+        });
+    }
+
+    /// All tokens that were reported, if any were.
+    pub(crate) fn tokens(&self) -> Option<u64> {
+        (self.tokens > 0).then_some(self.tokens)
+    }
+
+    /// What was spent in US dollars, and whether that is an estimate. None if a turn ended without a known cost.
+    pub(crate) fn cost(&self) -> Option<(f64, bool)> {
+        let sessions = self.sessions.values().filter_map(Session::spent);
+        let cost = self.cost_of_turns + sessions.sum::<f64>();
+        (cost > 0.0 && !self.ended_without.cost).then_some((cost, self.is_priced))
+    }
+
     /// Takes in an event, and says whether a limit is exceeded now. Once one is, every further event says so.
     pub fn note(&mut self, event: &Event) -> Option<Exceeded> {
         if let Some(cost) = session_cost(event) {
@@ -186,6 +230,7 @@ impl Meter {
             .or_else(|| self.too_dear())
             .or_else(|| over("tool-calls", calls, self.budget.tool_calls))
             .or_else(|| over("turns", self.turns, self.budget.turns))
+            .or_else(|| over(MAX_TURNS, self.turns, self.budget.max_turns))
     }
 
     fn too_dear(&self) -> Option<Exceeded> {

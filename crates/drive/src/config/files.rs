@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Config;
 use super::problem::{ConfigError, Warning};
+use super::read::Reading;
 use crate::system::is_ours;
 
 /// What a configuration file is called, the user's and a project's.
@@ -28,36 +29,29 @@ pub struct Loaded {
 /// A project cannot grant power: see [`Config::from_project_toml`]. Nor can somebody else pose as one: directories that many people
 /// share are above many projects, so a file there counts only if it belongs to the user or to root.
 pub fn load(user: Option<&Path>, project: Option<&Path>) -> Result<Loaded, ConfigError> {
-    let (user, mut warnings) = match user {
-        Some(origin) => read_users(origin)?,
-        None => Default::default(),
-    };
-    let (config, more) = match project {
-        Some(origin) => read_projects(origin, &user)?,
-        None => Default::default(),
-    };
-    warnings.extend(more);
-    Ok(Loaded {
-        config: config.over(user),
-        warnings,
-    })
+    let user = user.map(read_users).transpose()?.unwrap_or_default();
+    let project = project.map(|origin| read_projects(origin, &user.config));
+    let project = project.transpose()?.unwrap_or_default();
+    Ok(Loaded::of(project, user))
 }
 
 /// Reads the user's file and lays one over it that they name instead of a project's. What the user names may grant what their own
 /// file may, and must be there.
 pub fn load_named(user: Option<&Path>, named: &Path) -> Result<Loaded, ConfigError> {
-    let Loaded {
-        config: user,
-        mut warnings,
-    } = load(user, None)?;
-    let text = open(named).and_then(text_of);
-    let text = text.map_err(|source| unreadable(named, source))?;
-    let (config, more) = Config::from_toml(&text, named)?;
-    warnings.extend(more);
-    Ok(Loaded {
-        config: config.over(user),
-        warnings,
-    })
+    let user = user.map(read_users).transpose()?.unwrap_or_default();
+    let named = read_named(named)?;
+    Ok(Loaded::of(named, user))
+}
+
+impl Loaded {
+    fn of(upper: Reading, lower: Reading) -> Self {
+        let mut warnings = lower.warnings;
+        warnings.extend(upper.warnings);
+        Self {
+            config: upper.config.over(lower.config),
+            warnings,
+        }
+    }
 }
 
 /// Finds the file of the project that `dir` lies in: the nearest one on the way up, as far as the root of the repository or the
@@ -88,21 +82,31 @@ fn keep_narrow(project: &mut Config, user: &Config, origin: &Path) -> Option<War
     })
 }
 
-type Read = (Config, Vec<Warning>);
-type Parse = fn(&str, &Path) -> Result<Read, ConfigError>;
+type Parse = fn(&str, &Path) -> Result<Reading, ConfigError>;
 
-fn read_users(origin: &Path) -> Result<Read, ConfigError> {
-    parsed(origin, open(origin).map(Some), Config::from_toml)
+pub(super) fn read_users(origin: &Path) -> Result<Reading, ConfigError> {
+    parsed(origin, open(origin).map(Some), Reading::from_toml)
 }
 
-fn read_projects(origin: &Path, user: &Config) -> Result<Read, ConfigError> {
+pub(super) fn read_projects(origin: &Path, user: &Config) -> Result<Reading, ConfigError> {
     let file = open_if_ours(origin);
-    let (mut config, mut warnings) = parsed(origin, file, Config::from_project_toml)?;
-    warnings.extend(keep_narrow(&mut config, user, origin));
+    let mut read = parsed(origin, file, Reading::from_project_toml)?;
+    let config = &mut read.config;
+    read.warnings.extend(keep_narrow(config, user, origin));
     if let (Some(budget), Some(user)) = (config.budget, user.budget) {
         config.budget = Some(user.narrowed_by(budget));
     }
-    Ok((config, warnings))
+    if let (Some(turns), Some(user)) = (config.max_turns, user.max_turns) {
+        config.max_turns = Some(turns.min(user));
+    }
+    Ok(read)
+}
+
+/// A file that the user names has to be there.
+pub(super) fn read_named(origin: &Path) -> Result<Reading, ConfigError> {
+    let text = open(origin).and_then(text_of);
+    let text = text.map_err(|source| unreadable(origin, source))?;
+    Reading::from_toml(&text, origin)
 }
 
 /// What a file says. One that is not there says nothing, and to one that is somebody else's nobody listens.
@@ -110,14 +114,17 @@ fn parsed(
     origin: &Path,
     file: io::Result<Option<File>>,
     parse: Parse,
-) -> Result<Read, ConfigError> {
+) -> Result<Reading, ConfigError> {
     match file.and_then(|file| file.map(text_of).transpose()) {
         Ok(Some(text)) => parse(&text, origin),
         Ok(None) => {
             let origin = origin.to_owned();
-            Ok((Config::default(), vec![Warning::NotOurs { origin }]))
+            Ok(Reading {
+                warnings: vec![Warning::NotOurs { origin }],
+                ..Reading::default()
+            })
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Default::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Reading::default()),
         Err(source) => Err(unreadable(origin, source)),
     }
 }

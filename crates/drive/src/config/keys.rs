@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use lapidary_home::sessions::Period;
 use lapidary_normalize::OnDenied;
 
+use super::duration::with_units;
 use super::problem::Problem;
 use super::value::Value;
 use super::{ApprovalMode, Config, PermissionMode, TransportChoice};
@@ -22,7 +24,7 @@ pub const PROVIDER_KEYS: [&str; 7] = [
 ];
 
 /// Every key: those of the specification, then ours.
-pub const KEYS: [&str; 21] = [
+pub const KEYS: [&str; 24] = [
     "model",
     "sandbox",
     "approval_mode",
@@ -40,8 +42,11 @@ pub const KEYS: [&str; 21] = [
     "system_prompt",
     "max_output",
     "record",
+    "runs_max_age",
+    "runs_max_size",
     "trust_workspace",
     "budget",
+    "max_turns",
     "budget_unknown",
     "on_denied",
 ];
@@ -75,11 +80,14 @@ pub(super) fn put(
         "working_dir" => config.working_dir = Some(path(text(key, value)?)),
         "sandbox" => config.sandbox = Some(truth(key, value)?),
         "record" => config.record = Some(truth(key, value)?),
+        "runs_max_age" => config.runs_max_age = Some(age(key, value)?),
+        "runs_max_size" => config.runs_max_size = Some(size(key, value)?),
         "trust_workspace" => config.trust_workspace = Some(truth(key, value)?),
         "timeout" => config.timeout = Some(seconds(key, value)?),
         "start_timeout" => config.start_timeout = Some(limit(key, value)?),
         "idle_timeout" => config.idle_timeout = Some(limit(key, value)?),
         "grace" => config.grace = Some(seconds(key, value)?),
+        "max_turns" => config.max_turns = Some(turns(key, value)?),
         "retries" => config.retries = Some(count(key, value)?),
         "max_output" => config.max_output = Some(bytes(key, value)?),
         "allowed_tools" => config.allowed_tools = Some(texts(key, value)?),
@@ -181,7 +189,10 @@ fn one_of<T>(
     })
 }
 
-/// A time in seconds. `true` is no number, although it is one in Python.
+/// What a key for a time takes.
+const TIME: &str = "a number of seconds, or a time such as '5m'";
+
+/// A time: a number of seconds, or a text with units. `true` is no number, although it is one in Python.
 fn seconds(key: &'static str, value: &Value) -> Result<Duration, Problem> {
     #[expect(
         clippy::cast_precision_loss,
@@ -190,10 +201,11 @@ fn seconds(key: &'static str, value: &Value) -> Result<Duration, Problem> {
     let number = match value {
         Value::Int(whole) => *whole as f64,
         Value::Float(number) => *number,
-        other => return Err(unfit(key, "a number of seconds", other)),
+        Value::Str(text) => with_units(text).ok_or_else(|| unfit(key, TIME, value))?,
+        other => return Err(unfit(key, TIME, other)),
     };
     if number.is_nan() || number > LONGEST {
-        return Err(unfit(key, "a number of seconds up to 1000000000", value));
+        return Err(unfit(key, "at most 1000000000 seconds", value));
     }
     // Below nothing there is no time, and what rounds to nothing is none.
     match Duration::try_from_secs_f64(number) {
@@ -210,11 +222,60 @@ fn limit(key: &'static str, value: &Value) -> Result<Duration, Problem> {
     match (value, seconds(key, value)) {
         (Value::Int(0), _) => Ok(Duration::ZERO),
         (Value::Float(zero), _) if *zero == 0.0 => Ok(Duration::ZERO),
+        (Value::Str(text), _) if with_units(text) == Some(0.0) => Ok(Duration::ZERO),
         (_, Err(Problem::NotPositive { .. })) => {
-            Err(unfit(key, "a number of seconds, or 0 for no limit", value))
+            Err(unfit(key, "a time, or 0 for no limit", value))
         }
         (_, read) => read,
     }
+}
+
+/// The word for a limit that is none.
+pub(super) const UNLIMITED: &str = "unlimited";
+
+/// A time after which something is deleted: hours, days, weeks or months.
+fn age(key: &'static str, value: &Value) -> Result<Duration, Problem> {
+    let accepted = "an age such as \"30d\" (h, d, w or m), or \"unlimited\"";
+    match value {
+        Value::Str(text) if text == UNLIMITED => Ok(Duration::MAX),
+        Value::Str(text) => match text.parse::<Period>() {
+            Ok(period) => Ok(period.duration()),
+            Err(_) => Err(unfit(key, accepted, value)),
+        },
+        other => Err(unfit(key, accepted, other)),
+    }
+}
+
+/// A number of bytes, or a text with a unit.
+fn size(key: &'static str, value: &Value) -> Result<u64, Problem> {
+    let accepted = "a size such as \"2GiB\" or \"500MB\", a number of bytes, or \"unlimited\"";
+    match value {
+        Value::Int(number) if *number > 0 => Ok(number.unsigned_abs()),
+        Value::Str(text) if text == UNLIMITED => Ok(u64::MAX),
+        Value::Str(text) => size_in_bytes(text).ok_or_else(|| unfit(key, accepted, value)),
+        other => Err(unfit(key, accepted, other)),
+    }
+}
+
+fn size_in_bytes(text: &str) -> Option<u64> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor: u64 = match unit.trim_start().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        "tib" => 1 << 40,
+        _ => return None,
+    };
+    let bytes = number.parse::<u64>().ok()?.checked_mul(factor)?;
+    (bytes > 0).then_some(bytes)
 }
 
 fn count(key: &'static str, value: &Value) -> Result<u32, Problem> {
@@ -223,6 +284,13 @@ fn count(key: &'static str, value: &Value) -> Result<u32, Problem> {
         _ => None,
     };
     number.ok_or_else(|| unfit(key, "a whole number from 0", value))
+}
+
+fn turns(key: &'static str, value: &Value) -> Result<u64, Problem> {
+    match value {
+        Value::Int(number) if *number > 0 => Ok(number.unsigned_abs()),
+        other => Err(unfit(key, "a whole number from 1", other)),
+    }
 }
 
 fn bytes(key: &'static str, value: &Value) -> Result<u64, Problem> {

@@ -130,7 +130,7 @@ pub enum Problem {
     #[error("approval_mode and permission_mode are one setting and were both given")]
     TwoModes,
     /// A program named a key that does not exist.
-    #[error("there is no key {key}")]
+    #[error("unknown key {key}")]
     NoSuchKey {
         /// The key as it was given, and the known one it resembles.
         key: UnknownKey,
@@ -200,6 +200,8 @@ pub enum Warning {
         origin: Option<PathBuf>,
         /// The keys, in the order of the file.
         keys: Vec<UnknownKey>,
+        /// Where each of them stands, if they came from a file.
+        places: Vec<Place>,
     },
     /// A project's file asked for power that only the user can give. The key was ignored.
     NotForProjects {
@@ -234,7 +236,7 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownKeys { origin, keys } => {
+            Self::UnknownKeys { origin, keys, .. } => {
                 if let Some(origin) = origin {
                     write!(f, "{}: ", origin.display())?;
                 }
@@ -272,7 +274,7 @@ impl fmt::Display for Warning {
             ),
             Self::NotOurs { origin } => write!(
                 f,
-                "{} ignored: it belongs to somebody else",
+                "{} ignored: it belongs to another user",
                 origin.display()
             ),
         }

@@ -33,9 +33,10 @@ impl Config {
     /// | `agent`, `agents` | always: they decide which program is started |
     /// | `include_directories`, `working_dir` | a directory outside the project, links followed, or one that is not there |
     /// | `record` | `false`: nobody switches off the record of what they are about to do |
+    /// | `runs_max_age`, `runs_max_size` | always: they decide which recordings are deleted |
     /// | `grace` | more than a minute |
     /// | `rule` | those that `allow`; the others can only narrow what the user's rules and mode say |
-    /// | `budget`, by [`load`](super::load) | limits above the user's |
+    /// | `budget`, `max_turns`, by [`load`](super::load) | limits above the user's |
     /// | `budget_unknown` | `warn` |
     /// | `on_denied` | `auto` and `warn` |
     /// | `timeout`, `start_timeout`, `idle_timeout` | more than a day |
@@ -45,17 +46,22 @@ impl Config {
         text: &str,
         origin: &Path,
     ) -> Result<(Self, Vec<Warning>), ConfigError> {
-        let mut read = Reading::from_toml(text, origin)?;
-        let project = origin.parent().unwrap_or(Path::new(""));
-        read.refuse_power(project);
-        // Prices count from the user's file only, as for statistics: a project could make a budget last for ever.
-        read.config.prices = None;
-        read.refuse_rules();
+        let read = Reading::from_project_toml(text, origin)?;
         Ok((read.config, read.warnings))
     }
 }
 
 impl Reading {
+    pub(super) fn from_project_toml(text: &str, origin: &Path) -> Result<Self, ConfigError> {
+        let mut read = Self::from_toml(text, origin)?;
+        let project = origin.parent().unwrap_or(Path::new(""));
+        read.refuse_power(project);
+        // Prices count from the user's file only, as for statistics: a project could make a budget last for ever.
+        read.config.prices = None;
+        read.refuse_rules();
+        Ok(read)
+    }
+
     fn refuse_power(&mut self, project: &Path) {
         let config = &mut self.config;
         let outside = |dir: &PathBuf| !lies_inside(dir, project);
@@ -67,6 +73,9 @@ impl Reading {
             ("agent", took(&mut config.agent, |_| true)),
             ("sandbox", took(&mut config.sandbox, |on| !on)),
             ("record", took(&mut config.record, |on| !on)),
+            // A project could have the recordings of others deleted, or fill the disk.
+            ("runs_max_age", took(&mut config.runs_max_age, |_| true)),
+            ("runs_max_size", took(&mut config.runs_max_size, |_| true)),
             (
                 "trust_workspace",
                 took(&mut config.trust_workspace, |on| *on),

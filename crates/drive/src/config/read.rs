@@ -43,12 +43,12 @@ impl Config {
         if given("approval_mode") && given("permission_mode") {
             return Err(ConfigError::Refused(Problem::TwoModes));
         }
-        Ok((config, one_warning(None, unknown)))
+        Ok((config, one_warning(None, unknown, Vec::new())))
     }
 }
 
 /// A file that was read, and where everything stood in it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Reading {
     pub(super) config: Config,
     pub(super) warnings: Vec<Warning>,
@@ -72,12 +72,8 @@ impl Reading {
             place: place(error.span().map_or(0, |span| span.start)),
             reason: error.message().replace('\n', ", "),
         })?;
-        let mut read = Self {
-            config: Config::default(),
-            warnings: Vec::new(),
-            written: BTreeMap::new(),
-        };
-        let mut unknown = Vec::new();
+        let mut read = Self::default();
+        let (mut unknown, mut places) = (Vec::new(), Vec::new());
         for (name, value) in in_order(table.get_ref()) {
             if name.get_ref() == PRICES {
                 let prices = Prices::from_toml(text).map_err(|error| ConfigError::Syntax {
@@ -107,13 +103,14 @@ impl Reading {
                     return Err(ConfigError::At { place, problem });
                 }
                 unknown.push(key);
+                places.push(place(name.span().start));
                 continue;
             };
             let place = place(value.span().start);
             let value = Value::from_toml(value.get_ref());
             read.put(key, &value, place, origin)?;
         }
-        read.warnings = one_warning(Some(origin), unknown);
+        read.warnings = one_warning(Some(origin), unknown, places);
         Ok(read)
     }
 
@@ -172,10 +169,14 @@ pub(crate) fn unknown_among(name: &str, keys: &[&'static str]) -> UnknownKey {
 }
 
 /// One warning, however many keys there are.
-fn one_warning(origin: Option<&Path>, keys: Vec<UnknownKey>) -> Vec<Warning> {
+fn one_warning(origin: Option<&Path>, keys: Vec<UnknownKey>, places: Vec<Place>) -> Vec<Warning> {
     if keys.is_empty() {
         return Vec::new();
     }
     let origin = origin.map(Path::to_owned);
-    vec![Warning::UnknownKeys { origin, keys }]
+    vec![Warning::UnknownKeys {
+        origin,
+        keys,
+        places,
+    }]
 }

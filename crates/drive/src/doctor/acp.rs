@@ -21,8 +21,20 @@ fn installed(patient: &Patient<'_>, agent: &AcpAgent) -> Check {
     let check = |state, message: String| Check::new(CheckName::Agent, state, message);
     let program = agent.program.display();
     let Some(path) = agent.locate(patient.environment) else {
-        let message = format!("`{}` was not found: there is no `{program}`", agent.name);
+        let adapter = Known::named(&agent.name).and_then(|known| known.adapter);
+        let product = adapter.and_then(|it| Some((it, it.product_at(patient.environment)?)));
+        let message = match product {
+            Some((adapter, path)) => format!(
+                "{} is installed (`{}`), but not its ACP adapter `{program}`",
+                adapter.product,
+                path.display()
+            ),
+            None => format!("`{}` was not found: there is no `{program}`", agent.name),
+        };
         let remedy = match &agent.install {
+            Some(_) if adapter.is_some() => {
+                format!("run `lapidary doctor --agent {} --install`", agent.name)
+            }
             Some(install) => get(install),
             None => "name its program by a path, or put it on PATH".to_owned(),
         };

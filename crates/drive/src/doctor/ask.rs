@@ -35,7 +35,7 @@ pub(super) struct Answer {
 pub(super) enum AskError {
     #[error("{}", with_source(.0))]
     Start(#[from] StartError),
-    #[error("cannot keep what it prints: {0}")]
+    #[error("cannot store its output: {0}")]
     Files(#[from] io::Error),
     #[error("it did not answer within {} s", .0.as_secs())]
     Hung(Duration),

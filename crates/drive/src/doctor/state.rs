@@ -23,7 +23,7 @@ pub(super) fn writable(directory: &Path) -> Check {
         return check(CheckState::Problem, message).remedy(elsewhere);
     };
     if !nearest.is_dir() {
-        let message = format!("`{}` is no directory", nearest.display());
+        let message = format!("`{}` is not a directory", nearest.display());
         return check(CheckState::Problem, message).remedy(elsewhere);
     }
     if let Err(error) = system::writable(nearest) {

@@ -108,7 +108,7 @@ impl Job {
                 "GOOGLE_GEMINI_BASE_URL is set, so Gemini CLI wants a gateway: set `security.auth.selectedType` in settings.json to `gemini-api-key`, or unset it"
             }
             Auth::Unusable { .. } => {
-                "choose another way in `security.auth.selectedType` of settings.json, or sign in with `gemini`"
+                "set another method in `security.auth.selectedType` of settings.json, or sign in with `gemini`"
             }
             Auth::Doubtful { .. } | Auth::None => return None,
         };

@@ -3,11 +3,13 @@
 use std::io;
 use std::path::PathBuf;
 
+use lapidary_home::sessions::SelectError;
 use lapidary_home::trust::{Reason, Trust};
 use lapidary_normalize::{Ending, Stopped};
 use lapidary_vocab::Cause;
 
 use crate::agents::gemini::{self, LaunchError};
+use crate::agents::{AcpAdapter, Known};
 use crate::detect::{How, NotFound, Refusal, Tried};
 use crate::recording::RecordError;
 
@@ -31,8 +33,23 @@ pub enum JobError {
         /// How one gets it, if we know.
         install: Option<String>,
     },
+    /// The agent's product is there, and the adapter is not through which it speaks ACP.
+    #[error(
+        "{} is installed (`{}`), but not its ACP adapter `{}`, which Lapidary needs to run it",
+        adapter.product,
+        product.display(),
+        adapter.program
+    )]
+    NoAdapter {
+        /// What the agent is called.
+        agent: String,
+        /// What is missing.
+        adapter: &'static AcpAdapter,
+        /// Where the product's own program is.
+        product: PathBuf,
+    },
     /// The agent can only be spoken to.
-    #[error("`{agent}` speaks nothing but ACP")]
+    #[error("`{agent}` speaks only ACP")]
     OnlyAcp {
         /// What the agent is called.
         agent: String,
@@ -45,6 +62,21 @@ pub enum JobError {
         /// The agent, if there is no way to speak to it.
         agent: Option<String>,
     },
+    /// Only Gemini CLI has a screen of its own that a session can be resumed in.
+    #[error("`{agent}` has no screen to resume a session in")]
+    NoScreen {
+        /// What the agent is called.
+        agent: String,
+    },
+    /// Something was asked for that a run has, and the agent's own screen does not.
+    #[error("{what} needs a prompt")]
+    NeedsPrompt {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// The session to continue is not one.
+    #[error(transparent)]
+    Session(#[from] SelectError),
     /// The run's id cannot name a recording.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -65,7 +97,7 @@ pub enum JobError {
         reason: Reason,
     },
     /// Hooks are wanted, and a file that may hold some cannot be used: to go on would be to go on without them.
-    #[error("hooks are wanted, and `{}` cannot be used: {why}", path.display())]
+    #[error("hooks cannot be used: `{}`: {why}", path.display())]
     HookFile {
         /// The file.
         path: PathBuf,
@@ -74,7 +106,7 @@ pub enum JobError {
     },
     /// Hooks are wanted, and would not run: nobody said that the folder can be trusted.
     #[error(
-        "hooks are wanted, and {} here only if `{}` is trusted: {}",
+        "hooks cannot be used: {} here only if `{}` is trusted: {}",
         run(*.hooks),
         directory.display(),
         doubt(.trust)
@@ -88,7 +120,7 @@ pub enum JobError {
         trust: Trust,
     },
     /// Hooks are wanted, and nobody knows where the settings are.
-    #[error("hooks are wanted, and there is no home to find them in")]
+    #[error("hooks need a home directory, and HOME is not set")]
     NoHome,
     /// Gemini CLI (0.61) reads its stdin to the end before it starts its sandbox, so that over ACP it would wait for ever.
     #[error("Gemini CLI cannot use its sandbox over ACP, and {source_name} asks for it")]
@@ -109,9 +141,14 @@ pub enum JobError {
 impl JobError {
     fn cause(&self) -> Cause {
         match self {
-            Self::NotFound(_) | Self::NoProgram { .. } => Cause::AgentMissing,
+            Self::NotFound(_) | Self::NoProgram { .. } | Self::NoAdapter { .. } => {
+                Cause::AgentMissing
+            }
             Self::OnlyAcp { .. }
             | Self::NotSpoken { .. }
+            | Self::NoScreen { .. }
+            | Self::NeedsPrompt { .. }
+            | Self::Session(_)
             | Self::Launch(_)
             | Self::Record(_)
             | Self::Directory { .. } => Cause::BadInput,
@@ -145,12 +182,17 @@ impl JobError {
             Self::NotFound(error) => Some(error.hint()),
             Self::Launch(error) => error.hint(),
             Self::Untrusted { reason, .. } => Some(gemini::trust_hint(reason)),
-            Self::NoProgram { install, .. } => {
+            Self::NoAdapter { agent, .. } => Some(format!(
+                "run `lapidary doctor --agent {agent} --install`, which asks first"
+            )),
+            Self::NoProgram { agent, install, .. } => {
                 let install = install.as_deref().map(as_command);
                 let install = install.map(|install| format!("install it with {install}"));
-                let usual =
-                    "a program is looked for on PATH, or named by its path; no shell is asked";
-                Some(install.unwrap_or_else(|| usual.to_owned()))
+                let usual = "check PATH, or give the full path (shell aliases do not work)";
+                let hint = install.unwrap_or_else(|| usual.to_owned());
+                let can_install = Known::named(agent).is_some_and(|it| it.adapter.is_some());
+                let ours = format!("{hint}, or run `lapidary doctor --agent {agent} --install`");
+                Some(if can_install { ours } else { hint })
             }
             Self::OnlyAcp { .. } => {
                 Some("`--transport acp` speaks it, and so does `auto`".to_owned())
@@ -158,7 +200,7 @@ impl JobError {
             Self::NotSpoken {
                 agent: Some(agent), ..
             } => Some(format!(
-                "`{agent}` cannot be spoken to; `--agent` takes another one"
+                "`{agent}` does not speak ACP; choose another one with `--agent`"
             )),
             Self::NotSpoken { agent: None, .. } => {
                 Some("`--transport acp` makes it one, if it can be".to_owned())
@@ -176,6 +218,11 @@ impl JobError {
                     .to_owned(),
             ),
             Self::NoHome => Some("set HOME, or GEMINI_CLI_HOME".to_owned()),
+            Self::NoScreen { .. } | Self::NeedsPrompt { .. } => Some(
+                "add a prompt: lapidary sessions resume latest 'and now the documentation'"
+                    .to_owned(),
+            ),
+            Self::Session(_) => Some("write more of the id".to_owned()),
             Self::Record(_) | Self::Directory { .. } | Self::PromptFile { .. } => None,
         }
     }
@@ -184,7 +231,9 @@ impl JobError {
 /// Why a directory cannot be worked in.
 fn unenterable(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "it is no directory".to_owned(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            "it is not a directory".to_owned()
+        }
         _ => format!("it cannot be entered: {error}"),
     }
 }

@@ -1,12 +1,12 @@
 //! From what somebody wants to a conversation, for agents that speak ACP.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
-use super::{Agent, Job, JobError, Speaking, recorded_session};
+use super::{Agent, Job, JobError, Speaking};
 use crate::agents::gemini::{self, Launch, LaunchError, Prompt};
 use crate::agents::{AcpAgent, Known};
 use crate::config::{PermissionMode, TransportChoice};
@@ -21,7 +21,7 @@ use crate::talk::{Attendant, Errand, ModeWords, Opening, Request};
 const LONGEST_PROMPT: u64 = 32 << 20;
 
 const NO_RULES: &str =
-    "the rules of `lapidary.toml` hold only over ACP: here the agent decides by itself";
+    "the rules of `lapidary.toml` apply only over ACP: with this transport the agent decides alone";
 
 const OWN_HOOKS: &str = "Gemini CLI runs its hooks itself here";
 
@@ -39,6 +39,23 @@ struct Started {
     provider: Provider,
     modes: ModeWords,
     notices: Vec<String>,
+}
+
+impl Speaking {
+    /// The first thing that was asked for and that only a conversation has. Gemini CLI runs hooks without one, too.
+    pub(super) fn first_asked(&self) -> Option<&'static str> {
+        let asked = [
+            (!self.rules.is_empty(), "a rule (--allow, --deny, --ask)"),
+            (
+                !self.attachments.is_empty(),
+                "something attached to the prompt",
+            ),
+            (!self.mcp_servers.is_empty(), "--mcp-config"),
+            (self.auth_method.is_some(), "--auth"),
+        ];
+        let mut asked = asked.into_iter().filter(|(is_asked, _)| *is_asked);
+        asked.next().map(|(_, what)| what)
+    }
 }
 
 impl Job {
@@ -89,25 +106,11 @@ impl Job {
         let mut own = self.config.rules.iter();
         let is_narrowed = own.any(|rule| rule.then != Effect::Allow)
             && self.config.permission_mode_or_default() > PermissionMode::Default;
-        let asked = [
-            // Without it the agent would simply do what a rule denies.
-            (
-                is_narrowed,
-                "a rule of `lapidary.toml` that narrows the permission mode",
-            ),
-            (
-                !speaking.rules.is_empty(),
-                "a rule (--allow, --deny, --ask)",
-            ),
-            (
-                !speaking.attachments.is_empty(),
-                "something attached to the prompt",
-            ),
-            (!speaking.mcp_servers.is_empty(), "--mcp-config"),
-            (speaking.auth_method.is_some(), "--auth"),
-            (speaking.hooks && self.agent != Agent::Gemini, "--hooks"),
-        ];
-        if let Some((_, what)) = asked.into_iter().find(|(is_asked, _)| *is_asked) {
+        // Without it the agent would simply do what a rule denies.
+        let narrowed =
+            is_narrowed.then_some("a rule of `lapidary.toml` that narrows the permission mode");
+        let hooks = (speaking.hooks && self.agent != Agent::Gemini).then_some("--hooks");
+        if let Some(what) = narrowed.or_else(|| speaking.first_asked()).or(hooks) {
             let agent = self.standin();
             return Err(JobError::NotSpoken { what, agent });
         }
@@ -156,26 +159,19 @@ impl Job {
         let mut request = self.talk_to()?;
         request.run.notices.extend(reason);
         let errand = Errand {
-            opening: self.opening(),
+            opening: self.opening()?,
             prompt: self.blocks()?,
         };
         Ok((request, errand))
     }
 
     /// The session of the conversation. Gemini CLI (0.61) lists no sessions over ACP: their names are looked up on disk.
-    fn opening(&self) -> Opening {
-        let Some(named) = self.resume.as_deref() else {
-            return Opening::New;
-        };
-        let found = self.session_logs().and_then(|place| {
-            let project = place.store.project(&place.directory);
-            recorded_session(&project, named)
-        });
-        match (found, named) {
-            (Some(id), _) => Opening::Again(id),
-            (None, "latest") => Opening::Latest,
-            (None, id) => Opening::Again(id.to_owned()),
-        }
+    fn opening(&self) -> Result<Opening, JobError> {
+        Ok(match self.resumed_session()?.as_deref() {
+            None => Opening::New,
+            Some("latest") => Opening::Latest,
+            Some(id) => Opening::Again(id.to_owned()),
+        })
     }
 
     /// The conversation.
@@ -227,13 +223,28 @@ impl Job {
         Policy::new(rules, config.permission_mode_or_default()).with_roots(roots)
     }
 
-    fn start_acp(&self, agent: &AcpAgent, directory: &PathBuf) -> Result<Started, JobError> {
-        let Some(program) = agent.locate(&self.environment) else {
-            return Err(JobError::NoProgram {
+    /// Why an agent's program is not there: its product may be, without the adapter.
+    fn not_located(&self, agent: &AcpAgent) -> JobError {
+        let adapter = Known::named(&agent.name).and_then(|known| known.adapter);
+        let adapter = adapter.filter(|adapter| agent.program == Path::new(adapter.program));
+        let product = adapter.and_then(|adapter| adapter.product_at(&self.environment));
+        match (adapter, product) {
+            (Some(adapter), Some(product)) => JobError::NoAdapter {
+                agent: agent.name.clone(),
+                adapter,
+                product,
+            },
+            _ => JobError::NoProgram {
                 agent: agent.name.clone(),
                 program: agent.program.display().to_string(),
                 install: agent.install.clone(),
-            });
+            },
+        }
+    }
+
+    fn start_acp(&self, agent: &AcpAgent, directory: &PathBuf) -> Result<Started, JobError> {
+        let Some(program) = agent.locate(&self.environment) else {
+            return Err(self.not_located(agent));
         };
         let mut command = Command::new(program, directory);
         command.args(agent.args.iter().chain(&self.extra_args).cloned());

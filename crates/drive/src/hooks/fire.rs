@@ -72,7 +72,7 @@ pub enum HookError {
     #[error("it was ended before it had answered")]
     Cancelled,
     /// Nobody wanted its answer any more before it could be started.
-    #[error("it was not started: nobody wanted its answer any more")]
+    #[error("it was not started: the run had ended")]
     NotStarted,
     /// Somebody killed it. What it had said by then counts all the same, as with Gemini CLI.
     #[error("it was killed by {}", signals::name(*.signal))]

@@ -16,7 +16,7 @@ pub enum FlagError {
     #[error("it is empty; `*` is everything")]
     Empty,
     /// A word that is no kind of tool.
-    #[error("there is no kind of tool `{}`{}", word.escape_debug(), meant(*nearest))]
+    #[error("unknown kind of tool `{}`{}", word.escape_debug(), meant(*nearest))]
     NoSuchKind {
         /// The word.
         word: String,
@@ -68,7 +68,7 @@ impl Rule {
     /// let rule = Rule::parse_flag(Effect::Deny, "execute:rm *", here)?;
     /// assert_eq!(rule.name, "--deny 'execute:rm *'");
     /// let refused = Rule::parse_flag(Effect::Allow, "exectue", here).unwrap_err();
-    /// assert_eq!(refused.to_string(), "there is no kind of tool `exectue` (did you mean `execute`?)");
+    /// assert_eq!(refused.to_string(), "unknown kind of tool `exectue` (did you mean `execute`?)");
     /// # Ok::<(), lapidary_drive::policy::FlagError>(())
     /// ```
     pub fn parse_flag(effect: Effect, spec: &str, dir: &Path) -> Result<Self, FlagError> {

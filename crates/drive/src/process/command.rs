@@ -121,6 +121,15 @@ impl Stdio {
         })
     }
 
+    /// Copies of our own.
+    pub fn inherited() -> io::Result<Self> {
+        Ok(Self {
+            stdin: super::copied(&io::stdin())?,
+            stdout: super::copied(&io::stdout())?,
+            stderr: super::copied(&io::stderr())?,
+        })
+    }
+
     /// Files: a regular file takes all that a program writes, however slowly somebody reads it, and however the program ends.
     pub fn files(stdin: File, stdout: File, stderr: File) -> Self {
         Self {

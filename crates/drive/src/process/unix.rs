@@ -3,12 +3,14 @@
 mod alone;
 mod protocol;
 mod running;
+mod saved_terminal;
 pub mod supervisor;
 mod sweep;
 mod tree;
 
 use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::process::{Pid, test_kill_process};
 
@@ -17,6 +19,11 @@ pub use running::Running;
 
 /// What a program's input or output is to the system.
 pub type Handle = OwnedFd;
+
+/// A second handle of one of our own streams.
+pub(super) fn copied(stream: &impl AsFd) -> io::Result<Handle> {
+    stream.as_fd().try_clone_to_owned()
+}
 
 /// What is always empty, and takes everything.
 pub(super) const NULL: &str = "/dev/null";

@@ -9,7 +9,8 @@ mod alone;
 pub mod supervisor;
 
 use std::ffi::OsStr;
-use std::os::windows::io::OwnedHandle;
+use std::io;
+use std::os::windows::io::{AsHandle, OwnedHandle};
 use std::time::Duration;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
@@ -59,6 +60,19 @@ impl Supervisor {
             kill_at: None,
         })
     }
+}
+
+impl Supervisor {
+    /// Starts a program that has our console.
+    pub async fn start_in_foreground(&self, command: Command) -> Result<Running, StartError> {
+        let stdio = Stdio::inherited().map_err(|source| StartError::refused(&command, source))?;
+        self.start(command, stdio).await
+    }
+}
+
+/// A second handle of one of our own streams.
+pub(super) fn copied(stream: &impl AsHandle) -> io::Result<Handle> {
+    stream.as_handle().try_clone_to_owned()
 }
 
 impl Running {

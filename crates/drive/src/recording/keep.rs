@@ -5,7 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{TIMING, private_file};
+use lapidary_vocab::runs::RunRemovalReason;
+
+use super::{PROMPT, PROMPT_ENDING, TIMING, private_file};
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,17 +52,93 @@ pub fn prune(root: &Path, limits: Limits, now: SystemTime) -> io::Result<usize> 
         return Ok(0);
     }
     private_file(&mark)?.set_modified(now)?;
-    let mut kept = 0;
-    let mut deleted = 0;
-    for old in newest_first(root)? {
-        kept += old.size;
-        let is_over = old.age(now) > limits.age || kept > limits.size;
-        if is_over && !old.is_being_made() && fs::remove_dir_all(&old.directory).is_ok() {
-            kept -= old.size;
-            deleted += 1;
+    let plan = RetentionPlan::of(root, limits, now)?;
+    let removed = plan.going.iter().filter(|run| run.remove().is_ok());
+    Ok(removed.count())
+}
+
+/// What goes by the limits, and how much stays.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RetentionPlan {
+    /// The recordings that go, newest first.
+    pub going: Vec<ExpiredRun>,
+    /// How many stay.
+    pub kept: usize,
+}
+
+/// A recording that goes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExpiredRun {
+    /// Where it is.
+    pub directory: PathBuf,
+    /// When something was last written to it.
+    pub modified: SystemTime,
+    /// How many bytes it has.
+    pub size: u64,
+    /// Why it goes.
+    pub reason: RunRemovalReason,
+}
+
+impl RetentionPlan {
+    /// Looks through the recordings below `root`. One that is being made stays, and counts.
+    pub fn of(root: &Path, limits: Limits, now: SystemTime) -> io::Result<Self> {
+        let mut plan = Self::default();
+        let mut size = 0_u64;
+        for old in newest_first(root)? {
+            let with_it = size.saturating_add(old.size);
+            let too_large = (with_it > limits.size).then_some(RunRemovalReason::TooLarge);
+            let too_old = (old.age(now) > limits.age).then_some(RunRemovalReason::TooOld);
+            let reason = too_old.or(too_large);
+            if let Some(reason) = reason.filter(|_| !is_running(&old.directory)) {
+                plan.going.push(old.expired(reason));
+            } else {
+                size = with_it;
+                plan.kept += 1;
+            }
+        }
+        Ok(plan)
+    }
+}
+
+impl ExpiredRun {
+    /// The recording of that id, to be removed because it was named.
+    pub fn named(root: &Path, id: &str) -> io::Result<Self> {
+        let directory = root.join(id);
+        let timing = fs::symlink_metadata(directory.join(TIMING));
+        let metadata = timing.or_else(|_| fs::symlink_metadata(&directory))?;
+        Ok(Self {
+            modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+            size: size(&directory),
+            reason: RunRemovalReason::Asked,
+            directory,
+        })
+    }
+
+    /// Deletes it. Its lock is held meanwhile; one that is being made stays.
+    pub fn remove(&self) -> io::Result<()> {
+        let lock = File::open(self.directory.join(TIMING)).ok();
+        if let Some(lock) = &lock {
+            lock.try_lock()
+                .map_err(|_| io::Error::new(io::ErrorKind::ResourceBusy, "the run is going on"))?;
+        }
+        match fs::remove_dir_all(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed?,
+        }
+        self.remove_prompt();
+        Ok(())
+    }
+
+    /// A prompt that was too long for stdin goes with its run.
+    fn remove_prompt(&self) {
+        let id = self.directory.file_name().unwrap_or_default();
+        let mut name = id.to_owned();
+        name.push(PROMPT_ENDING);
+        let prompt = self.directory.with_file_name(name);
+        if prompt.join(PROMPT).is_file() {
+            let _ = fs::remove_dir_all(prompt); // it goes by its age otherwise
         }
     }
-    Ok(deleted)
 }
 
 /// A directory without a lock may be about to get one, but not for that long.
@@ -72,7 +150,7 @@ pub fn sweep(root: &Path, now: SystemTime) -> io::Result<usize> {
     let all = newest_first(root)?;
     let left = all
         .iter()
-        .filter(|old| old.age(now) > SETTLED && !old.is_being_made());
+        .filter(|old| old.age(now) > SETTLED && !is_running(&old.directory));
     let deleted = left.filter(|old| fs::remove_dir_all(&old.directory).is_ok());
     Ok(deleted.count())
 }
@@ -88,10 +166,26 @@ impl Old {
         now.duration_since(self.modified).unwrap_or_default()
     }
 
-    fn is_being_made(&self) -> bool {
-        let timing = File::open(self.directory.join(TIMING));
-        timing.is_ok_and(|timing| timing.try_lock().is_err())
+    fn expired(self, reason: RunRemovalReason) -> ExpiredRun {
+        let Self {
+            directory,
+            modified,
+            size,
+        } = self;
+        ExpiredRun {
+            directory,
+            modified,
+            size,
+            reason,
+        }
     }
+}
+
+/// Whether a process holds the lock of a recording. Ask this only of a recording that has a manifest or is old: a recorder locks
+/// before it writes the manifest, and must not find the lock taken by a process that looks.
+pub fn is_running(directory: &Path) -> bool {
+    let timing = File::open(directory.join(TIMING));
+    timing.is_ok_and(|timing| timing.try_lock_shared().is_err())
 }
 
 /// Only what looks like a recording: nobody's other files are ours to delete.

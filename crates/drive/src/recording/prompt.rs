@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{TIMING, fresh_file};
+use super::{PROMPT, TIMING, fresh_file};
 use crate::system::private_directory;
 
 /// A directory that holds a prompt for the agent to read. As long as this is there, nobody cleans it up.
@@ -51,6 +51,6 @@ impl PromptDirectory {
 
     /// The prompt in it.
     pub fn file(&self) -> PathBuf {
-        self.path.join("prompt.md")
+        self.path.join(PROMPT)
     }
 }

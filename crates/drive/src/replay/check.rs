@@ -18,6 +18,9 @@ use crate::signals;
 /// A manifest or a timing is shorter. The longest timing that makes sense is of a run that wrote without a pause for two hours.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
+/// How the `schema` of every version begins.
+const SCHEMA_FAMILY: &str = "lapidary.recording/";
+
 /// Why a recording cannot be played.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -49,7 +52,7 @@ pub enum ReplayError {
         problem: String,
     },
     /// The manifest is of another version.
-    #[error("{}: `schema` is {found:?}, and `{SCHEMA}` is what can be played", path.display())]
+    #[error("{}: `schema` is {found:?}; this version can replay `{SCHEMA}`", path.display())]
     Schema {
         /// The file.
         path: PathBuf,
@@ -57,7 +60,7 @@ pub enum ReplayError {
         found: String,
     },
     /// The manifest tells of an end that no process has.
-    #[error("{}: {end} is no way for a process to end", path.display())]
+    #[error("{}: {end} is not a valid process end", path.display())]
     End {
         /// The file.
         path: PathBuf,
@@ -90,7 +93,7 @@ pub enum ReplayError {
         held: u64,
     },
     /// A line of a transcript is no record.
-    #[error("{}:{line}: this is no record of who wrote what", path.display())]
+    #[error("{}:{line}: this is not a record of a dialogue", path.display())]
     Transcript {
         /// The file.
         path: PathBuf,
@@ -123,7 +126,7 @@ pub(super) fn read(path: &Path) -> Result<String, ReplayError> {
 pub(super) fn open(path: &Path) -> Result<(File, u64), ReplayError> {
     let opened = fs::metadata(path).and_then(|metadata| {
         if !metadata.is_file() {
-            return Err(io::Error::other("it is no regular file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
         Ok((File::open(path)?, metadata.len()))
     });
@@ -146,6 +149,8 @@ pub(super) struct Texts<'a> {
     pub(super) stdin: Option<u64>,
     pub(super) stdout: u64,
     pub(super) stderr: u64,
+    /// Whether a manifest of a newer version will do, as far as it is understood. It cannot be played: it may mean other things.
+    pub(super) reads_newer: bool,
 }
 
 impl Texts<'_> {
@@ -194,7 +199,8 @@ impl Texts<'_> {
             Ok(manifest) => manifest,
             Err(error) => return Err(misread(path, &error)),
         };
-        if manifest.schema != SCHEMA {
+        let is_newer = manifest.schema.starts_with(SCHEMA_FAMILY);
+        if manifest.schema != SCHEMA && !(self.reads_newer && is_newer) {
             let found = manifest.schema.chars().take(80).collect();
             return Err(ReplayError::Schema { path, found });
         }

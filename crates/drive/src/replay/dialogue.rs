@@ -123,6 +123,7 @@ impl Dialogue {
             stdin: None,
             stdout: size(STDOUT)?,
             stderr: size(STDERR)?,
+            reads_newer: false,
         };
         if !texts.is_dialogue(|| spoken(directory))? {
             return Ok(None);

@@ -17,7 +17,8 @@ pub use lines::{Lines, Side, Spoken};
 use super::{ReplayError, check};
 use crate::agents::{KNOWN, family};
 use crate::recording::{
-    Channel, MANIFEST, Manifest, Moment, SESSION_LOG, STDERR, STDIN, STDOUT, TIMING, spoken,
+    Channel, MANIFEST, Manifest, Moment, SESSION_LOG, STDERR, STDIN, STDOUT, TIMING, is_running,
+    spoken,
 };
 use crate::run::ending::cancelled;
 use crate::run::stderr_tail;
@@ -53,6 +54,7 @@ impl Past {
             stdin: None,
             stdout: size(directory, STDOUT)?,
             stderr: 0,
+            reads_newer: true,
         };
         let is_dialogue = texts.is_dialogue(|| spoken(directory))?;
         let mut timing = check::read(&directory.join(TIMING));
@@ -83,6 +85,17 @@ impl Past {
     /// What was started, and how it ended.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// The version of the manifest, if it is newer than this program.
+    pub fn newer_schema(&self) -> Option<&str> {
+        let schema = self.manifest.schema.as_str();
+        (schema != lapidary_vocab::recording::SCHEMA).then_some(schema)
+    }
+
+    /// Whether a process is still recording it.
+    pub fn is_running(&self) -> bool {
+        self.manifest.end.is_none() && is_running(&self.directory)
     }
 
     /// Whether it is a dialogue with an agent that speaks ACP.

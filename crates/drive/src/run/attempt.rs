@@ -17,6 +17,7 @@ use super::request::{Request, Speech};
 use super::rest::RestLimit;
 use super::retry;
 use super::stop::Urgency;
+use super::tally::RunTally;
 use super::translate::{Batch, Translator, now, stderr_tail};
 use super::waiting::{Spent, Waiting};
 use crate::follow::Grown;
@@ -93,14 +94,18 @@ impl Attempt<'_> {
     ) -> (Ending, Option<PathBuf>, bool) {
         let request = self.request;
         let mut manifest = manifest(request, request.speech.as_str());
-        let ending = match self.supervise(&mut recorder, &manifest, normalizer).await {
+        let tally = RunTally::new(request.prices.as_ref());
+        let supervised = self.supervise(&mut recorder, &manifest, normalizer, &tally);
+        let ending = match supervised.await {
             Ok(ending) => ending,
             Err(error) => error.ending(&recorder),
         };
         let judged = normalizer.judge(&ending);
         let stdout = fs::metadata(recorder.directory().join(STDOUT));
         let has_output = stdout.is_ok_and(|stdout| stdout.len() > 0);
-        manifest.end = Some(recorded_end(recorder.elapsed(), &ending, Some(&judged)));
+        let mut end = recorded_end(recorder.elapsed(), &ending, Some(&judged));
+        tally.complete(&mut end);
+        manifest.end = Some(end);
         if !request.records.keep {
             let _ = recorder.discard();
             return (ending, None, has_output);
@@ -115,6 +120,7 @@ impl Attempt<'_> {
         recorder: &mut Recorder,
         manifest: &Manifest,
         normalizer: &mut StreamNormalizer,
+        tally: &RunTally,
     ) -> Result<Ending, AttemptError> {
         let request = self.request;
         let waiting = Waiting::default();
@@ -131,8 +137,7 @@ impl Attempt<'_> {
             request,
             &directory,
             normalizer,
-            &waiting,
-            &spent,
+            (&waiting, &spent, tally),
             self.batches,
             &rest,
         )?;

@@ -31,6 +31,11 @@ impl Completion {
         }
     }
 
+    /// The session, once the stream has named it.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
     /// The entry of the call that a line ends.
     pub(super) async fn before(&mut self, line: &[u8]) -> Option<String> {
         if line.starts_with(INIT) {

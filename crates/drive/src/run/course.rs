@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use lapidary_normalize::acp::AcpNormalizer;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{Ending, Events, Options, Stopped};
-use lapidary_vocab::event::{DiagnosticKind, Provider};
+use lapidary_vocab::event::{DiagnosticKind, Provider, RECORDING};
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
@@ -19,9 +19,6 @@ use super::request::{Request, Speech};
 use super::stop::Urgency;
 use super::translate::{Batch, now};
 use crate::recording;
-
-/// The extension of `run_end` that says where the recording is.
-const RECORDING: &str = "lapidary.recording";
 
 /// What becomes of an idle timeout where it cannot be kept.
 const NO_SILENCE: &str =

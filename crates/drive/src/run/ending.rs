@@ -152,6 +152,7 @@ pub(crate) fn recorded_end(
         signal: ending.signal.clone(),
         outcome: judged.map(|end| end.outcome.clone()),
         cause: judged.map(|end| end.cause.clone()),
+        ..RecordedEnd::default()
     }
 }
 

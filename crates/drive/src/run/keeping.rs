@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use lapidary_home::vault::Claim;
 use lapidary_normalize::{Ending, Stopped};
 use lapidary_vocab::Cause;
 use tokio::sync::{mpsc, watch};
@@ -36,9 +35,9 @@ pub(super) async fn kept_safe(
     let Some(safekeeping) = request.safekeeping.clone() else {
         return Ok(None);
     };
-    let claim = claimed(&safekeeping, request, effort, stops, batches).await?;
+    claim(&safekeeping, request, effort, stops, batches).await?;
     let keeping = safekeeping.clone();
-    let task = spawn_blocking(move || keeping.before(claim));
+    let task = spawn_blocking(move || keeping.before());
     match patiently(task, &safekeeping, "first", effort, batches).await {
         Ok(Ok(kept)) => {
             say(kept.notices.clone(), effort, batches).await;
@@ -49,19 +48,19 @@ pub(super) async fn kept_safe(
 }
 
 /// Claims the session that is resumed, and waits for a run that continues it, but not for ever.
-async fn claimed(
+async fn claim(
     safekeeping: &Safekeeping,
     request: &Request,
     effort: &mut impl Effort,
     stops: &watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
-) -> Result<Option<Claim>, Box<Ending>> {
+) -> Result<(), Box<Ending>> {
     let patience = request.timeouts.start.unwrap_or(CLAIM_PATIENCE);
     let latest = later(Instant::now(), patience);
     let mut is_told = false;
     loop {
         let sentence = match safekeeping.claim() {
-            Ok(Claiming::Claimed(claim)) => return Ok(claim),
+            Ok(Claiming::Claimed) => return Ok(()),
             Ok(Claiming::Taken(sentence)) => sentence,
             Err(why) => return Err(Box::new(refusal(&why))),
         };

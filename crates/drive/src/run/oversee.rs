@@ -97,7 +97,7 @@ impl<'a> Overseer<'a> {
                 ended = self.running.wait() => break ended,
                 urgency = wanted(&mut self.stops, self.asked) => self.end_as_asked(urgency).await,
                 exceeded = self.spent.exceeded(), if self.stopped.is_none() => {
-                    self.stop(Cause::Budget, exceeded.to_string(), None).await;
+                    self.stop(exceeded.cause(), exceeded.to_string(), exceeded.hint()).await;
                 }
                 late = late(deadline) => match late {
                     Late::GiveUp => break self.running.abandon().await,

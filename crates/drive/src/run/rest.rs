@@ -84,6 +84,7 @@ fn had_to_end(ending: &Ending) -> bool {
                 | Cause::TimeoutIdle
                 | Cause::TimeoutTotal
                 | Cause::Budget
+                | Cause::MaxTurns
         )
     })
 }

@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 use super::completion::Completion;
 use super::request::{Request, Speech};
 use super::rest::{RestLimit, Skipped};
+use super::tally::RunTally;
 use super::waiting::{Spent, Waiting};
 use crate::follow::{CHUNK, Followed, Grown};
 use crate::recording::{STDERR, STDOUT};
@@ -48,6 +49,7 @@ pub(super) struct Translator<'a> {
     normalizer: &'a mut StreamNormalizer,
     waiting: &'a Waiting,
     spent: &'a Spent,
+    tally: &'a RunTally,
     batches: &'a mpsc::Sender<Batch>,
     stdout: Followed,
     stderr: Followed,
@@ -66,8 +68,7 @@ impl<'a> Translator<'a> {
         request: &'a Request,
         directory: &Path,
         normalizer: &'a mut StreamNormalizer,
-        waiting: &'a Waiting,
-        spent: &'a Spent,
+        (waiting, spent, tally): (&'a Waiting, &'a Spent, &'a RunTally),
         batches: &'a mpsc::Sender<Batch>,
         rest: &'a RestLimit,
     ) -> io::Result<Self> {
@@ -76,6 +77,7 @@ impl<'a> Translator<'a> {
             normalizer,
             waiting,
             spent,
+            tally,
             batches,
             stdout: Followed::open(&directory.join(STDOUT))?,
             stderr: Followed::open(&directory.join(STDERR))?,
@@ -162,10 +164,16 @@ impl<'a> Translator<'a> {
     async fn translate_lines(&mut self, events: &mut Vec<Event>) {
         let now = now();
         while let Some(line) = self.lines.next_line() {
-            if let (Some(completion), Line::Whole(line)) = (&mut self.completion, line)
-                && let Some(entry) = completion.before(line).await
-            {
-                self.normalizer.session_log(&entry);
+            if let (Some(completion), Line::Whole(line)) = (&mut self.completion, line) {
+                let was_known = completion.session().is_some();
+                if let Some(entry) = completion.before(line).await {
+                    self.normalizer.session_log(&entry);
+                }
+                if let (false, Some(session)) = (was_known, completion.session())
+                    && let Some(safekeeping) = &self.request.safekeeping
+                {
+                    safekeeping.claim_new(session);
+                }
             }
             self.normalizer.push(line, Some(&now), events);
         }
@@ -229,6 +237,7 @@ impl<'a> Translator<'a> {
     async fn send(&self, batch: Batch) {
         self.waiting.note(&batch.events);
         self.spent.note(&batch.events);
+        self.tally.note(&batch.events);
         if !batch.is_empty() {
             let _ = self.batches.send(batch).await;
             // Whoever watches over the run has to get a word in between.

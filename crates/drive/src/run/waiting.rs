@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lapidary_home::sessions::Prices;
 use lapidary_normalize::Stopped;
-use lapidary_vocab::{Body, Cause, Event, Text};
+use lapidary_vocab::{Body, Event, Text};
 use tokio::sync::Notify;
 
 use crate::budget::{Budget, BudgetUnknown, Exceeded, Meter};
@@ -63,9 +63,9 @@ impl Spent {
         let meter = self.meter();
         match meter.exceeded() {
             Some(exceeded) => Err(Stopped {
-                cause: Cause::Budget,
+                cause: exceeded.cause(),
                 message: exceeded.to_string(),
-                hint: None,
+                hint: exceeded.hint().map(str::to_owned),
             }),
             None => unknown.judge(&meter.unknown()),
         }

@@ -28,7 +28,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     options.read(true).custom_flags(flags.bits().cast_signed());
     let file = options.open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     Ok(file)
 }

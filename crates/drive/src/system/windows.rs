@@ -20,7 +20,7 @@ pub(crate) fn private_file_options() -> OpenOptions {
 /// Opens a regular file to read it, and follows no link.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     if !path.symlink_metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     File::open(path)
 }

@@ -54,7 +54,7 @@ async fn answer(incoming: Incoming, stage: Arc<Stage>) {
     }
     let session = session_of(&params);
     let Some(turn) = stage.turn_of(&session) else {
-        let message = "there is no such session";
+        let message = "unknown session";
         return incoming
             .respond
             .refuse(&Refusal::new(Refusal::BAD_PARAMS, message));
@@ -299,6 +299,12 @@ impl Asked<'_> {
         if self.turn.is_cancelled() {
             return Asking::Cancelled;
         }
+        // A hook looks at more than an earlier answer was about, such as what is written to a file.
+        if why.by != DecidedBy::Hook
+            && let Some(decision) = self.stage.allowed_for_run(deed)
+        {
+            return Asking::Decided(decision, None);
+        }
         if let Some(firing) = &self.stage.firing {
             let input = &request.tool_input;
             let _asked = self.stage.being_asked();
@@ -341,10 +347,20 @@ impl Asked<'_> {
             () = self.turn.cancelled() => Asking::Cancelled,
             () = self.incoming.respond.cancelled() => Asking::Cancelled,
             replied = replied => match replied {
-                Ok(reply) => Asking::replied(reply),
+                Ok(reply) => self.replied(deed, reply),
                 Err(_) => nobody(),
             }
         }
+    }
+
+    /// Takes a reply, and keeps it if it holds for the rest of the run.
+    fn replied(&self, deed: &Deed, reply: Reply) -> Asking {
+        let standing = reply.standing(deed);
+        let decision = reply.decision(standing.as_ref());
+        if let Some(standing) = standing {
+            self.stage.allow_for_run(standing);
+        }
+        Asking::Decided(decision, reply.option_id)
     }
 
     fn options(&self) -> Option<Json> {
@@ -378,12 +394,6 @@ enum Asking {
     Decided(Decision, Option<String>),
     /// The turn was cancelled meanwhile.
     Cancelled,
-}
-
-impl Asking {
-    fn replied(reply: Reply) -> Self {
-        Self::Decided(reply.decision(), reply.option_id)
-    }
 }
 
 /// The option that somebody named, if there is one of that name; else the one that says what was decided.

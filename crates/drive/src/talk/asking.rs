@@ -4,7 +4,7 @@ use lapidary_vocab::event::{DecidedBy, PermissionRequest};
 use lapidary_vocab::{Json, Text};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::policy::{Decision, Deed, Effect};
+use crate::policy::{Decision, Deed, Effect, StandingAnswer};
 
 /// Who is asked.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +42,8 @@ pub struct Reply {
     pub allowed: bool,
     /// Which of the agent's options is meant, if that was said.
     pub option_id: Option<String>,
+    /// Whether the answer holds for the rest of the run, where [`StandingAnswer`] can say what it is about.
+    pub is_for_run: bool,
     /// Why, in words for the agent.
     pub reason: Option<String>,
     /// Who says so.
@@ -49,8 +51,21 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// What the reply allows for the rest of the run.
+    pub(super) fn standing(&self, deed: &Deed) -> Option<StandingAnswer> {
+        let is_meant = self.allowed && self.is_for_run;
+        is_meant.then(|| StandingAnswer::of(deed)).flatten()
+    }
+
     /// The reply as a decision.
-    pub(super) fn decision(&self) -> Decision {
+    pub(super) fn decision(&self, standing: Option<&StandingAnswer>) -> Decision {
+        if let Some(standing) = standing {
+            let reason = format!("the user allowed {standing} for this run");
+            return Decision {
+                is_for_run: true,
+                ..Decision::new(Effect::Allow, self.by.clone(), reason)
+            };
+        }
         let (effect, usual) = if self.allowed {
             (Effect::Allow, "the user allowed it")
         } else {

@@ -35,8 +35,8 @@ use crate::run::ending::{cannot_record, ending, recorded_end};
 use crate::run::rest::RestLimit;
 use crate::run::stall::StallPoint;
 use crate::run::stop::Urgency;
+use crate::run::tally::RunTally;
 use crate::run::{Batch, now, stderr_tail};
-use crate::safekeeping::Safekeeping;
 use crate::signals;
 use crate::workspace::{self, Workspace};
 
@@ -174,12 +174,15 @@ impl Talking<'_> {
         let mut manifest = manifest(&self.request.run, "acp");
         let _ = recorder.describe(&manifest);
         let started = Instant::now();
-        let (mut ending, has_spoken) = self.speak(recorder, &manifest, must_end).await;
+        let tally = RunTally::new(self.request.run.prices.as_ref());
+        let (mut ending, has_spoken) = self.speak(recorder, &manifest, must_end, &tally).await;
         ending.duration = Some(self.began.elapsed());
         ending.stderr = stderr_tail(&directory);
         ending.setup = self.request.run.setup.clone();
         let judged = self.normalizer.judge(&ending);
-        manifest.end = Some(recorded_end(started.elapsed(), &ending, Some(&judged)));
+        let mut end = recorded_end(started.elapsed(), &ending, Some(&judged));
+        tally.complete(&mut end);
+        manifest.end = Some(end);
         let stdout = std::fs::metadata(directory.join(STDOUT));
         let has_output = stdout.is_ok_and(|stdout| stdout.len() > 0);
         if !records.keep {
@@ -197,6 +200,7 @@ impl Talking<'_> {
         recorder: Recorder,
         manifest: &Manifest,
         must_end: Option<Instant>,
+        tally: &RunTally,
     ) -> (Ending, bool) {
         let request = self.request;
         let directory = recorder.directory().to_owned();
@@ -231,11 +235,7 @@ impl Talking<'_> {
         );
         stage.firing = firing;
         stage.elicitations = elicitations;
-        stage.claims = request
-            .run
-            .safekeeping
-            .as_ref()
-            .and_then(Safekeeping::claims);
+        stage.safekeeping.clone_from(&request.run.safekeeping);
         let stage = Arc::new(stage);
         let course = Course {
             request,
@@ -257,7 +257,7 @@ impl Talking<'_> {
         let completion = logs.map(|place| Completion::new(place, &directory));
         let rest = RestLimit::default();
         let translation = Translation::new(agent.observer, said, bytes_of, &rest);
-        let translation = translation.completing(completion);
+        let translation = translation.completing(completion).counted_by(tally);
         let (over, is_over) = oneshot::channel();
         let talking = async {
             let comes_out = ComesOut {

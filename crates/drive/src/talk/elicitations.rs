@@ -73,7 +73,7 @@ impl ElicitationReply {
         if let ElicitationAction::Other(word) = &action {
             let word: String = word.chars().take(40).collect();
             return Err(format!(
-                "`{word}` is no answer: use `accept`, `decline` or `cancel`"
+                "`{word}` is not an answer: use `accept`, `decline` or `cancel`"
             ));
         }
         let content = response
@@ -139,7 +139,7 @@ impl Elicitations {
         let open = self.state().open.remove(&id.to_string());
         let open = open.ok_or("no elicitation of this id waits for an answer")?;
         let sent = open.send(reply);
-        sent.map_err(|_| "the elicitation was withdrawn meanwhile")
+        sent.map_err(|_| "the agent has withdrawn the elicitation")
     }
 
     /// Commands do not come any more: what is open, and what still comes, is declined.
@@ -175,7 +175,7 @@ pub(super) async fn answer(incoming: Incoming, stage: &Stage) {
         None => Err(NO_USER),
     };
     if is_named && turn.is_none() {
-        let message = "there is no such session";
+        let message = "unknown session";
         let refusal = Refusal::new(Refusal::BAD_PARAMS, message);
         return incoming.respond.refuse(&refusal);
     }

@@ -93,7 +93,7 @@ pub(super) fn stopped(cause: Cause, message: String, hint: Option<&str>) -> Brok
 
 /// Somebody has to log in, and we know of no way that needs nobody.
 pub(super) fn log_in(said: &str, methods: &[AuthMethod]) -> Broken {
-    let message = format!("the agent wants somebody to log in: {said}");
+    let message = format!("the agent needs a login: {said}");
     let hint = match methods {
         [] => "log in with the agent's own program first".to_owned(),
         methods => format!(

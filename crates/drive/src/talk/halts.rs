@@ -86,7 +86,7 @@ impl Halts {
                     return Halt { stopped: cancelled(), is_urgent: urgency == Urgency::Kill };
                 }
                 exceeded = stage.watcher.exceeded(), if phase == Phase::Turn => {
-                    return calmly(Cause::Budget, exceeded.to_string(), None);
+                    return calmly(exceeded.cause(), exceeded.to_string(), exceeded.hint());
                 }
                 () = at(deadline.as_ref()) => {
                     if let Some(late) = self.late(phase, stage) {

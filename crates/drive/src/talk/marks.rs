@@ -26,7 +26,11 @@ pub(super) fn mark(decision: &Decision) -> Json {
     let unattended = decision
         .is_unattended
         .then(|| ("unattended", Json::from_value(&true)));
-    let mark = Json::object(members.into_iter().chain(rule).chain(unattended));
+    let for_run = decision
+        .is_for_run
+        .then(|| ("forRun", Json::from_value(&true)));
+    let more = rule.into_iter().chain(unattended).chain(for_run);
+    let mark = Json::object(members.into_iter().chain(more));
     Json::object([(OURS, mark)])
 }
 

@@ -39,7 +39,7 @@ impl Stage {
         match found {
             Some(Found::Other(wanted)) => return Some(wanted),
             Some(Found::Nowhere) | None if is_plan => {
-                let message = "the agent has no mode in which it only plans: what it asks for is denied, but it may do what it does not ask for";
+                let message = "the agent has no plan mode: Lapidary denies its requests, but cannot stop what the agent does without asking";
                 let kind = DiagnosticKind::Notice;
                 self.say.note(None, kind, message.to_owned());
             }

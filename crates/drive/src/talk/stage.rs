@@ -20,8 +20,8 @@ use super::sessions::Sessions;
 use super::translation::Say;
 use super::watcher::Watcher;
 use crate::acp::{Client, OpenedSession, RequestError, Setting};
-use crate::policy::{Decision, Deed, Policy};
-use crate::safekeeping::Claims;
+use crate::policy::{Decision, Deed, Policy, StandingAnswer};
+use crate::safekeeping::Safekeeping;
 use crate::workspace::Workspace;
 
 /// So many permissions of a turn are remembered.
@@ -47,10 +47,12 @@ pub(super) struct Stage {
     pub(super) firing: Option<Firing>,
     /// What is asked of the user, if who gives the orders can answer it.
     pub(super) elicitations: Option<Arc<Elicitations>>,
-    /// What claims sessions as they are loaded, if any may be.
-    pub(super) claims: Option<Claims>,
+    /// What claims sessions, where sessions are kept safe.
+    pub(super) safekeeping: Option<Safekeeping>,
     pub(super) sessions: Mutex<Sessions>,
     grants: Mutex<Vec<Grant>>,
+    /// What the user has allowed for the rest of the run.
+    standing: Mutex<Vec<StandingAnswer>>,
     /// How many questions wait for an answer.
     asked: AtomicUsize,
     answered: Notify,
@@ -115,9 +117,10 @@ impl Stage {
             policy,
             firing: None,
             elicitations: None,
-            claims: None,
+            safekeeping: None,
             sessions: Mutex::default(),
             grants: Mutex::default(),
+            standing: Mutex::default(),
             asked: AtomicUsize::new(0),
             answered: Notify::new(),
             unanswered: Mutex::default(),
@@ -165,8 +168,8 @@ impl Stage {
 
     /// Claims a session before it is loaded. The error says which run continues it.
     pub(super) fn claim(&self, session: &str) -> Result<(), String> {
-        let claims = self.claims.as_ref();
-        claims.map_or(Ok(()), |claims| claims.take(session))
+        let safekeeping = self.safekeeping.as_ref();
+        safekeeping.map_or(Ok(()), |it| it.claim_loaded(session))
     }
 
     /// Decides where nobody can be asked.
@@ -181,6 +184,9 @@ impl Stage {
 
     /// A session is open, and works in a directory.
     pub(super) fn opened(&self, opened: &OpenedSession, cwd: &Path) {
+        if let Some(safekeeping) = &self.safekeeping {
+            safekeeping.claim_new(&opened.id);
+        }
         self.works_in(&opened.id, cwd);
         self.sessions().opened(opened, cwd);
     }
@@ -236,6 +242,22 @@ impl Stage {
         let mut own = grants.iter().filter(|grant| grant.session == session);
         let granted = own.find(|it| it.covers(deed, here.as_ref()) && it.answers(why))?;
         Some(granted.decision.clone())
+    }
+
+    /// The user has allowed this for the rest of the run.
+    pub(super) fn allow_for_run(&self, answer: StandingAnswer) {
+        self.standing().push(answer); // as many as somebody typed
+    }
+
+    /// The decision by which the user has allowed this for the rest of the run.
+    pub(super) fn allowed_for_run(&self, deed: &Deed) -> Option<Decision> {
+        let standing = self.standing();
+        let answer = standing.iter().find(|answer| answer.covers(deed))?;
+        Some(answer.decision())
+    }
+
+    fn standing(&self) -> MutexGuard<'_, Vec<StandingAnswer>> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn turn_is_over(&self, session: &str) {

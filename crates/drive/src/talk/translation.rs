@@ -22,6 +22,7 @@ use crate::acp::{Noise, Observed, Observer, Received, Traffic, What};
 use crate::follow::{CHUNK, Followed};
 use crate::recording::STDERR;
 use crate::run::rest::RestLimit;
+use crate::run::tally::RunTally;
 use crate::run::{Batch, Skipped, now};
 
 /// So many lines make a batch, if they are there.
@@ -135,6 +136,7 @@ pub(super) struct Translation<'a> {
     /// What completes the calls of Gemini CLI.
     completion: Option<Completion>,
     rest: &'a RestLimit,
+    tally: Option<&'a RunTally>,
     skipped: Skipped,
 }
 
@@ -157,6 +159,7 @@ impl<'a> Translation<'a> {
             clock: Clock::default(),
             completion: None,
             rest,
+            tally: None,
             skipped: Skipped::default(),
         }
     }
@@ -164,6 +167,12 @@ impl<'a> Translation<'a> {
     /// Completes calls by what the agent's session log has of them.
     pub(super) fn completing(self, completion: Option<Completion>) -> Self {
         Self { completion, ..self }
+    }
+
+    /// Counts what the manifest of the recording tells about the run.
+    pub(super) fn counted_by(self, tally: &'a RunTally) -> Self {
+        let tally = Some(tally);
+        Self { tally, ..self }
     }
 
     /// Translates until the connection and everything else is over. A slow reader of the batches slows only this down.
@@ -200,7 +209,7 @@ impl<'a> Translation<'a> {
             }
             self.say_what_is_due(is_connected, &mut into);
             self.complaints(&mut into.batch, u64::MAX);
-            send(into.batch, batches).await;
+            self.send(into.batch, batches).await;
         }
         self.rest_of_complaints(batches).await;
         let mut into = Into {
@@ -219,7 +228,14 @@ impl<'a> Translation<'a> {
             let message = self.skipped.to_string();
             into.note(DiagnosticKind::Notice, message, &now());
         }
-        send(into.batch, batches).await;
+        self.send(into.batch, batches).await;
+    }
+
+    async fn send(&self, batch: Batch, batches: &mpsc::Sender<Batch>) {
+        if let Some(tally) = self.tally {
+            tally.note(&batch.events);
+        }
+        send(batch, batches).await;
     }
 
     /// One line, and those that are there already.

@@ -49,7 +49,8 @@ impl Course<'_> {
     /// Was it too much in the end, or were there limits that nobody could check?
     pub(super) fn check_budget(&self) -> Result<(), Broken> {
         if let Some(exceeded) = self.stage.watcher.has_exceeded() {
-            return Err(stopped(Cause::Budget, exceeded.to_string(), None));
+            let message = exceeded.to_string();
+            return Err(stopped(exceeded.cause(), message, exceeded.hint()));
         }
         let unknown = self.stage.watcher.unknown();
         match self.request.run.budget_unknown.judge(&unknown) {

@@ -20,6 +20,6 @@ fn draft_name() -> String {
 }
 
 fn no_file() -> io::Error {
-    let words = "it is no file but a directory, a device or the like";
+    let words = "it is not a regular file";
     io::Error::new(io::ErrorKind::InvalidInput, words)
 }

@@ -5,8 +5,8 @@ use lapidary_home::sessions::Prices;
 use lapidary_normalize::Options;
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_testkit::captures::fixtures;
-use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
+use lapidary_vocab::{Cause, Event};
 use lapidary_wire::lines::Line;
 use serde_json::{Value, json};
 
@@ -270,6 +270,28 @@ fn a_turn_is_an_answer_of_the_model() {
 }
 
 #[test]
+fn max_turns_counts_as_turns_do_and_ends_with_a_cause_of_its_own() {
+    let mut meter = Meter::new(Budget {
+        max_turns: Some(1),
+        ..Budget::default()
+    });
+    let note = |line: &Value, meter: &mut Meter| meter.note(&event(line.clone()));
+    for line in [said(), call("a"), done("a")] {
+        assert_eq!(note(&line, &mut meter), None);
+    }
+    let exceeded = note(&said(), &mut meter).unwrap();
+    assert_eq!(exceeded.to_string(), "the limit of 1 turn is reached");
+    assert_eq!(exceeded.cause(), Cause::MaxTurns);
+    assert!(exceeded.hint().unwrap().contains("--max-turns"));
+    let mut meter = Meter::new(Budget::parse("turns=1").unwrap());
+    for line in [said(), call("a"), done("a")] {
+        note(&line, &mut meter);
+    }
+    let exceeded = note(&said(), &mut meter).unwrap();
+    assert_eq!((exceeded.cause(), exceeded.hint()), (Cause::Budget, None));
+}
+
+#[test]
 fn replayed_history_was_paid_for_by_another_run() {
     let mut replayed = call("a");
     replayed["extensions"] = json!({"acp.replay": true});
@@ -327,11 +349,11 @@ fn a_budget_that_is_none_says_why() {
         (" , ", "a budget needs a limit, such as tokens=100000"),
         (
             "toolcalls=5",
-            "there is no limit `toolcalls` (did you mean `tool-calls`?)",
+            "unknown limit `toolcalls` (did you mean `tool-calls`?)",
         ),
         (
             "money=5",
-            "there is no limit `money`; there are tokens, cost, tool-calls, turns",
+            "unknown limit `money`; there are tokens, cost, tool-calls, turns",
         ),
         ("tokens", "`tokens` needs a number, as in tokens=10"),
         ("tokens=", "`tokens` needs a number, as in tokens=10"),

@@ -69,14 +69,17 @@ fn every_key_of_a_full_configuration_is_kept() {
         agent = "gemini"
         transport = "json"
         start_timeout = 1.5
-        idle_timeout = 120
+        idle_timeout = "2m"
         grace = 0.25
         retries = 0
         system_prompt = "Be brief."
         max_output = 1000000
         record = false
+        runs_max_age = "2w"
+        runs_max_size = "500 MB"
         trust_workspace = true
         budget = "tokens=5"
+        max_turns = 7
         budget_unknown = "warn"
         on_denied = "fail"
 
@@ -122,9 +125,12 @@ fn every_key_of_a_full_configuration_is_kept() {
         system_prompt: Some("Be brief.".to_owned()),
         max_output: Some(1_000_000),
         record: Some(false),
+        runs_max_age: Some(Duration::from_hours(14 * 24)),
+        runs_max_size: Some(500_000_000),
         trust_workspace: Some(true),
         transport: Some(TransportChoice::Json),
         budget: Some(Budget::parse("tokens=5").unwrap()),
+        max_turns: Some(7),
         budget_unknown: Some(BudgetUnknown::Warn),
         on_denied: Some(OnDenied::Fail),
         rules: config.rules.clone(),
@@ -132,12 +138,34 @@ fn every_key_of_a_full_configuration_is_kept() {
         agents: BTreeMap::from([("mine".to_owned(), mine)]),
     };
     let names: Vec<_> = config.rules.iter().map(|rule| &rule.name).collect();
-    assert_eq!(names, [&format!("{FILE}:23")]);
+    assert_eq!(names, [&format!("{FILE}:26")]);
     assert_eq!(config, expected);
     assert_eq!(
         read("permission_mode = 'plan'").permission_mode,
         Some(PermissionMode::Plan)
     );
+}
+
+#[test]
+fn what_is_kept_of_recordings_is_an_age_and_a_size() {
+    let none = (Some(Duration::MAX), Some(u64::MAX));
+    let config = read("runs_max_age = 'unlimited'\nruns_max_size = 'unlimited'");
+    assert_eq!((config.runs_max_age, config.runs_max_size), none);
+    let size = |text: &str| read(&format!("runs_max_size = {text}")).runs_max_size;
+    assert_eq!(size("'2GiB'"), Some(2 << 30));
+    assert_eq!((size("'10kb'"), size("7")), (Some(10_000), Some(7)));
+    for odd in ["'30'", "'0d'", "30", "'d'", "''"] {
+        let message = format!(
+            "runs_max_age must be an age such as \"30d\" (h, d, w or m), or \"unlimited\", got: {odd}",
+        );
+        check_refused(&format!("runs_max_age = {odd}"), "1:16", &message);
+    }
+    for odd in ["'2 gigs'", "'0'", "0", "-1", "'99999999999TiB'", "true"] {
+        assert!(
+            Config::from_toml(&format!("runs_max_size = {odd}"), Path::new(FILE)).is_err(),
+            "{odd}"
+        );
+    }
 }
 
 #[test]
@@ -190,7 +218,7 @@ fn an_agent_that_cannot_be_started_is_refused_where_it_stands() {
         (
             "[agents.x]\ncomand = 'a'",
             "2:1",
-            "there is no key `comand` (did you mean `command`?)",
+            "unknown key `comand` (did you mean `command`?)",
         ),
     ] {
         let error = Config::from_toml(text, Path::new(FILE)).unwrap_err();
@@ -231,7 +259,7 @@ fn unknown_keys_are_one_warning_and_the_rest_works() {
         said,
         [
             "/etc/lapidary.toml: unknown keys ignored: `modle` (did you mean `model`?), `approval-mode` (did you mean \
-             `approval_mode`?), `maxTurns`, `timeoutt` (did you mean `timeout`?), `mcp`"
+             `approval_mode`?), `maxTurns` (did you mean `max_turns`?), `timeoutt` (did you mean `timeout`?), `mcp`"
         ]
     );
     let (_, warnings) =
@@ -251,6 +279,12 @@ fn a_timeout_is_greater_than_nothing() {
     }
     check_refused("grace = 0", "1:9", "grace must be > 0");
     check_refused("max_output = 0", "1:14", "max_output must be > 0");
+    check_refused("timeout = '0s'", "1:11", "timeout must be > 0");
+    check_refused(
+        "max_turns = 0",
+        "1:13",
+        "max_turns must be a whole number from 1, got: 0",
+    );
     check_json(&json!({ "timeout": 0 }), "timeout must be > 0");
 }
 
@@ -258,7 +292,7 @@ fn a_timeout_is_greater_than_nothing() {
 fn waiting_for_a_sign_of_life_can_be_without_limit() {
     let config = Config::builder()
         .set("start_timeout", 0)
-        .set("idle_timeout", 0.0);
+        .set("idle_timeout", "0s");
     let expected = Config {
         start_timeout: Some(Duration::ZERO),
         idle_timeout: Some(Duration::ZERO),
@@ -267,8 +301,7 @@ fn waiting_for_a_sign_of_life_can_be_without_limit() {
     assert_eq!(config.build().unwrap(), expected);
     // What is nearly nothing is a mistake, not a limit that was lifted.
     for (value, shown) in [("-1", "-1"), ("1e-300", "1e-300"), ("-inf", "-inf")] {
-        let message =
-            format!("idle_timeout must be a number of seconds, or 0 for no limit, got: {shown}");
+        let message = format!("idle_timeout must be a time, or 0 for no limit, got: {shown}");
         check_refused(&format!("idle_timeout = {value}"), "1:16", &message);
     }
 }
@@ -282,16 +315,22 @@ fn a_timeout_is_a_number() {
         ("{ s = 1 }", "{…}"),
         ("1979-05-27", "a date"),
     ] {
-        let message = format!("timeout must be a number of seconds, got: {shown}");
+        let message =
+            format!("timeout must be a number of seconds, or a time such as '5m', got: {shown}");
         check_refused(&format!("timeout = {value}"), "1:11", &message);
     }
-    for (value, shown) in [("nan", "nan"), ("inf", "inf"), ("1e10", "10000000000.0")] {
-        let message = format!("timeout must be a number of seconds up to 1000000000, got: {shown}");
+    for (value, shown) in [
+        ("'40000d'", "'40000d'"),
+        ("nan", "nan"),
+        ("inf", "inf"),
+        ("1e10", "10000000000.0"),
+    ] {
+        let message = format!("timeout must be at most 1000000000 seconds, got: {shown}");
         check_refused(&format!("timeout = {value}"), "1:11", &message);
     }
     check_json(
         &json!({ "timeout": true }),
-        "timeout must be a number of seconds, got: True",
+        "timeout must be a number of seconds, or a time such as '5m', got: True",
     );
 }
 
@@ -483,7 +522,7 @@ fn a_program_gets_the_words_that_a_file_gets() {
     );
     assert_eq!(
         said("timout", 1.into()),
-        "there is no key `timout` (did you mean `timeout`?)"
+        "unknown key `timout` (did you mean `timeout`?)"
     );
     let zero = Config::builder().timeout(Duration::ZERO).build();
     assert_eq!(zero.unwrap_err().to_string(), "timeout must be > 0");

@@ -141,6 +141,8 @@ fn a_project_cannot_grant_power() {
         ("trust_workspace = true", "1:19 trust_workspace = True"),
         ("sandbox = false", "1:11 sandbox = False"),
         ("record = false", "1:10 record = False"),
+        ("runs_max_age = '1h'", "1:16 runs_max_age = '1h'"),
+        ("runs_max_size = 1", "1:17 runs_max_size = 1"),
         ("agent = 'gemini'", "1:9 agent = 'gemini'"),
         ("working_dir = '..'", "1:15 working_dir = '..'"),
         ("working_dir = '/'", "1:15 working_dir = '/'"),
@@ -294,7 +296,7 @@ fn a_file_of_somebody_else_is_not_the_projects() {
     assert_eq!(files.load().unwrap(), expected);
     let said = expected.warnings[0].to_string();
     let project = files.project();
-    let words = format!("{} ignored: it belongs to somebody else", project.display());
+    let words = format!("{} ignored: it belongs to another user", project.display());
     assert_eq!(said, words);
 
     // What cannot be read is no reason to fail if it is not ours: anybody could see to that.

@@ -166,7 +166,7 @@ fn a_manifest_that_is_none_is_named_with_line_and_column() {
     let newer = manifest("").replace("recording/1", "recording/9");
     assert_eq!(
         refusal("run.json", Some(newer.as_bytes())),
-        "REC/run.json: `schema` is \"lapidary.recording/9\", and `lapidary.recording/1` is what can be played"
+        "REC/run.json: `schema` is \"lapidary.recording/9\"; this version can replay `lapidary.recording/1`"
     );
 }
 
@@ -184,7 +184,7 @@ fn no_process_ends_like_this() {
     ] {
         assert_eq!(
             refusal("run.json", Some(ended(end).as_bytes())),
-            format!("REC/run.json: {named} is no way for a process to end")
+            format!("REC/run.json: {named} is not a valid process end")
         );
     }
 }

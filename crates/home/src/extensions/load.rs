@@ -114,12 +114,12 @@ fn allowed_by(patterns: &[Value], source: &str) -> Result<(), String> {
             Found::Certain(false) => {}
             Found::Literal(_) => {
                 return Err(format!(
-                    "`security.allowedExtensions` has `{pattern}`, which is no regular expression"
+                    "`security.allowedExtensions` has `{pattern}`, which is not a regular expression"
                 ));
             }
             Found::Unknown(reason) => {
                 why = format!(
-                    "nobody can tell whether `{pattern}` of `security.allowedExtensions` has it: {reason}"
+                    "cannot tell whether `{pattern}` of `security.allowedExtensions` matches it: {reason}"
                 );
             }
         }

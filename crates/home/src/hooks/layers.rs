@@ -63,7 +63,7 @@ impl<'a> Layers<'a> {
                     origin: file.path.clone(),
                     place: vec!["hooks".to_owned(), name.clone()],
                     misfit: Misfit::Event,
-                    why: "there is no such event".to_owned(),
+                    why: "there is no hook event of this name".to_owned(),
                 });
                 continue;
             }

@@ -62,7 +62,7 @@ pub(super) fn judge(hook: &Hook, context: Option<&str>) -> Judged {
             Found::Unknown(why) => Judged {
                 matches: true,
                 doubt: Some(format!(
-                    "hook `{}` runs although nobody can tell whether `{matcher}` matches `{context}`: {why}",
+                    "hook `{}` runs: cannot tell whether `{matcher}` matches `{context}`: {why}",
                     hook.display_name()
                 )),
             },

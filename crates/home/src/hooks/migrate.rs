@@ -159,7 +159,7 @@ impl Claude {
             Some(odd) => {
                 let (place, odd) = (&spot.place, kind(odd));
                 let why = format!(
-                    "`{place}.matcher` is {odd}, not a text: nobody can tell for what it should run"
+                    "`{place}.matcher` is {odd}, not a string: it is not known which tools it is for"
                 );
                 return self.skip(spot.path, spot.event, why);
             }

@@ -202,7 +202,7 @@ impl Registry {
             origin: path.to_owned(),
             place,
             misfit: Misfit::Event,
-            why: "there is no such event".to_owned(),
+            why: "there is no hook event of this name".to_owned(),
         });
     }
 

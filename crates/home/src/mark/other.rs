@@ -89,7 +89,7 @@ impl Held {
         let path = self.path.join(name);
         match fs::symlink_metadata(&path) {
             Ok(about) if about.is_file() => {}
-            Ok(_) => return Err(odd("is no file")),
+            Ok(_) => return Err(odd("is not a file")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         }

@@ -90,7 +90,7 @@ impl Held {
         self.remove(MARK)?;
         let there = open_directory(&self.beside, &self.name)?.metadata()?;
         if !Identity::of(&there).is(&Identity::of(&self.metadata()?)) {
-            return Err(io::Error::other("somebody put another in its place"));
+            return Err(io::Error::other("another process replaced it"));
         }
         // Should that happen only now, it is an empty one that goes.
         Ok(unlinkat(&self.beside, &self.name, AtFlags::REMOVEDIR)?)
@@ -125,10 +125,10 @@ impl Held {
         };
         let about = file.metadata()?;
         if !about.is_file() {
-            return Err(odd("is no file"));
+            return Err(odd("is not a file"));
         }
         if !is_own(&about) {
-            return Err(odd("is somebody else's"));
+            return Err(odd("belongs to another user"));
         }
         let mut bytes = Vec::new();
         file.take(most).read_to_end(&mut bytes)?;

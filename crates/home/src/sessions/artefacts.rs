@@ -125,7 +125,7 @@ impl Artefacts {
             return;
         };
         if !stays_inside(directory, &path) {
-            let way = "is reached through a link, and what a link leads to is left alone";
+            let way = "is reached through a link; link targets are not changed";
             self.spared.push(format!("`{}` {way}", path.display()));
             return;
         }

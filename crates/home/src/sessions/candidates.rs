@@ -311,7 +311,7 @@ fn linked(directory: &Path, path: &Path) -> (Option<Metadata>, Option<Refusal>) 
 }
 
 fn no_file() -> Refusal {
-    let why = "it is called like a session but is no file".to_owned();
+    let why = "it is named like a session but is not a file".to_owned();
     (HiddenReason::NotAFile, why)
 }
 

@@ -34,7 +34,7 @@ pub struct Deletion {
 #[non_exhaustive]
 pub enum DeleteError {
     /// It was written since somebody looked.
-    #[error("`{}` has changed meanwhile: nothing of its session was removed", .path.display())]
+    #[error("`{}` has changed: nothing of its session was removed", .path.display())]
     Changed {
         /// The file.
         path: PathBuf,
@@ -138,7 +138,7 @@ impl Deletion {
                 .any(|directory| stays_inside(directory, &file.path))
         });
         let spared = others.iter().map(|file| {
-            let way = "is reached through a link, and what a link leads to is left alone";
+            let way = "is reached through a link; link targets are not changed";
             format!("`{}` {way}", file.path.display())
         });
         Self {

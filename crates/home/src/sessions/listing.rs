@@ -89,7 +89,7 @@ impl Listing {
     /// The same, with summaries from elsewhere.
     pub fn with(projects: &[Project], now: SystemTime, summaries: &mut dyn Summaries) -> Self {
         let (files, warnings) = candidates(projects);
-        let mut listing = Self::of_files(&files, projects, now, summaries);
+        let mut listing = Self::of_files(files, projects, now, summaries);
         listing.warnings = warnings;
         listing
     }
@@ -101,27 +101,27 @@ impl Listing {
         }
     }
 
-    /// The same, of files that were found already.
+    /// The same, of files that were found already. They are taken and not copied: of tens of thousands, their paths and names take
+    /// most of the memory.
     pub(super) fn of_files(
-        files: &[Candidate],
+        files: Vec<Candidate>,
         projects: &[Project],
         now: SystemTime,
         summaries: &mut dyn Summaries,
     ) -> Self {
-        let (opened, refused): (Vec<_>, Vec<_>) =
-            files.iter().partition(|file| file.refused.is_none());
         let mut listing = Self::default();
-        for file in refused {
-            let (reason, why) = file
-                .refused
-                .clone()
-                .unwrap_or((HiddenReason::Unreadable, String::new()));
-            listing.hide(file, projects, reason, why, None);
+        for file in &files {
+            if let Some((reason, why)) = &file.refused {
+                listing.hide(file, projects, reason.clone(), why.clone(), None);
+            }
         }
+        let is_opened = |file: &&Candidate| file.refused.is_none();
+        let opened: Vec<&Candidate> = files.iter().filter(is_opened).collect();
         let read = summaries.of(&opened);
-        listing.sessions.reserve(opened.len());
+        listing.sessions.reserve_exact(opened.len());
         let now = now_text(now);
-        for (file, summary) in opened.into_iter().zip(read) {
+        let opened = files.into_iter().filter(|file| file.refused.is_none());
+        for (file, summary) in opened.zip(read) {
             listing.take(file, summary, projects, &now);
         }
         listing.keep_the_newest(projects);
@@ -217,7 +217,7 @@ impl Listing {
 
     fn take(
         &mut self,
-        file: &Candidate,
+        file: Candidate,
         read: Result<Summary, Unreadable>,
         projects: &[Project],
         now: &str,
@@ -231,28 +231,25 @@ impl Listing {
                     Unreadable::NotASession => HiddenReason::NotASession,
                     Unreadable::TooLarge => HiddenReason::TooLarge,
                 };
-                return self.hide(file, projects, reason, error.to_string(), None);
+                return self.hide(&file, projects, reason, error.to_string(), None);
             }
         };
         let hidden = if summary.hides_content() {
             let why = "what was said in it is hidden: `lapidary sessions recover` brings it back";
             Some((HiddenReason::NoContent, why))
         } else if !summary.is_resumable {
-            let why = "nobody said anything in it that could be resumed";
+            let why = "it has no messages to resume";
             Some((HiddenReason::NoContent, why))
         } else if summary.kind.as_deref() == Some("subagent") {
             Some((HiddenReason::Subagent, "a sub-agent wrote it"))
         } else {
             None
         };
-        match hidden {
-            Some((reason, why)) => {
-                self.hide(file, projects, reason, why.to_owned(), Some(summary.id));
-            }
-            None => self
-                .sessions
-                .push(listed(file, summary, &projects[file.project], now)),
+        if let Some((reason, why)) = hidden {
+            return self.hide(&file, projects, reason, why.to_owned(), Some(summary.id));
         }
+        let project = &projects[file.project];
+        self.sessions.push(listed(file, summary, project, now));
     }
 
     fn hide(
@@ -295,7 +292,7 @@ fn duplicate(older: &Listed, newer: &Listed, projects: &[Project]) -> HiddenFile
     }
 }
 
-fn listed(file: &Candidate, summary: Summary, project: &Project, now: &str) -> Listed {
+fn listed(file: Candidate, summary: Summary, project: &Project, now: &str) -> Listed {
     let said = summary.first_user_message.as_deref();
     let first = said.map_or_else(|| "Empty conversation".to_owned(), speech::title);
     let display_name = match (&summary.summary, said) {
@@ -321,7 +318,6 @@ fn listed(file: &Candidate, summary: Summary, project: &Project, now: &str) -> L
         updated_ms: epoch_ms(&last_updated),
         info: SessionInfo {
             file: stem.to_owned(),
-            file_name: file.file_name.clone(),
             path: file.path.to_string_lossy().into_owned(),
             start_time,
             last_updated,
@@ -331,7 +327,7 @@ fn listed(file: &Candidate, summary: Summary, project: &Project, now: &str) -> L
             first_user_message: first,
             is_current_session: false,
             index: 0,
-            unlisted: is_older(file, project).then_some(UnlistedPlace::OlderDirectory),
+            unlisted: is_older(&file, project).then_some(UnlistedPlace::OlderDirectory),
             summary: summary.summary,
             project: project
                 .root
@@ -341,8 +337,9 @@ fn listed(file: &Candidate, summary: Summary, project: &Project, now: &str) -> L
             size: file.size,
             endangered_by: None,
             id: summary.id,
+            file_name: file.file_name,
         },
-        path: file.path.clone(),
+        path: file.path,
         project: file.project,
         modified: file.modified,
     }
@@ -352,7 +349,10 @@ fn listed(file: &Candidate, summary: Summary, project: &Project, now: &str) -> L
 /// when it makes its own.
 fn is_older(file: &Candidate, project: &Project) -> bool {
     let used = &project.directory;
-    !file.path.starts_with(used) && project.directories.contains(used)
+    // A project that has one directory has no older one, and comparing paths takes long.
+    project.directories.len() > 1
+        && project.directories.contains(used)
+        && !file.path.starts_with(used)
 }
 
 /// A time as the CLI writes them.
@@ -362,6 +362,9 @@ pub(super) fn now_text(now: SystemTime) -> String {
 
 /// A time in milliseconds since 1970. A date alone is its midnight, as in JavaScript.
 pub(super) fn epoch_ms(time: &str) -> Option<i64> {
+    if let Some(time) = usual_epoch_ms(time.as_bytes()) {
+        return Some(time);
+    }
     let parsed = time.parse::<Timestamp>().map(Timestamp::as_millisecond);
     let midnight = || {
         let date: Date = time.parse().ok()?;
@@ -369,6 +372,51 @@ pub(super) fn epoch_ms(time: &str) -> Option<i64> {
         Some(midnight.timestamp().as_millisecond())
     };
     parsed.ok().or_else(midnight)
+}
+
+/// The same of a time as the CLI writes it, `2026-11-01T08:00:00.000Z`: lists read two of each session, and most of the time that a
+/// full parser takes is for what is not there. None for anything else.
+fn usual_epoch_ms(time: &[u8]) -> Option<i64> {
+    let time: &[u8; 24] = time.try_into().ok()?;
+    let signs = [
+        (4, b'-'),
+        (7, b'-'),
+        (10, b'T'),
+        (13, b':'),
+        (16, b':'),
+        (19, b'.'),
+        (23, b'Z'),
+    ];
+    if signs.iter().any(|&(at, sign)| time[at] != sign) {
+        return None;
+    }
+    let number = |from: usize, to: usize| {
+        time[from..to].iter().try_fold(0_i64, |number, digit| {
+            digit
+                .is_ascii_digit()
+                .then(|| number * 10 + i64::from(digit - b'0'))
+        })
+    };
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let is_plain = (1970..=9999).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=28).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second < 60;
+    if !is_plain {
+        return None;
+    }
+    // Days since 1970, with years that begin in March.
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
+    let seconds = ((days - 719_469) * 24 + hour) * 3600 + minute * 60 + second;
+    Some(seconds * 1000 + number(20, 23)?)
 }
 
 /// Does something with each file, several at a time, each thread with something of its own, and returns what came of it in their order.
@@ -413,4 +461,32 @@ pub(super) fn each_file<'f, Own, Out: Send>(
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     done.sort_unstable_by_key(|(from, _)| *from);
     done.into_iter().flat_map(|(_, results)| results).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn a_time_as_the_cli_writes_it_is_what_a_full_parser_reads(ms in 0_i64..4_102_444_800_000) {
+            let text = format!("{:.3}", Timestamp::from_millisecond(ms).unwrap());
+            let is_late = text[8..10].parse::<u32>().unwrap() > 28;
+            proptest::prop_assert_eq!(usual_epoch_ms(text.as_bytes()), (!is_late).then_some(ms));
+            proptest::prop_assert_eq!(epoch_ms(&text), Some(ms));
+        }
+    }
+
+    #[test]
+    fn other_times_are_left_to_the_full_parser() {
+        for other in [
+            "2026-11-01T08:00:00Z",
+            "2026-11-01T08:00:00.000+",
+            "2026-13-01T08:00:00.000Z",
+            "2026-11-01T24:00:00.000Z",
+            "2026-11-0xT08:00:00.000Z",
+        ] {
+            assert_eq!(usual_epoch_ms(other.as_bytes()), None, "{other}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Sessions of which no file is left that could be resumed, and of which the vault has a copy.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -22,6 +23,7 @@ impl OnlyInVault {
     /// Those whose file is not where it was. Nothing is written.
     pub fn of(vault: &Vault, projects: &[Project]) -> Self {
         let mut found = Self::default();
+        let mut known = HashSet::new();
         for (place, project) in projects.iter().enumerate() {
             let mut chats: Vec<_> = project.chats().collect();
             let used = project.directory.join("chats");
@@ -35,7 +37,7 @@ impl OnlyInVault {
                     let file = (!is_there)
                         .then(|| candidate(vault, &entry, place))
                         .flatten();
-                    if let Some(file) = file.filter(|_| !found.ids.contains(&id)) {
+                    if let Some(file) = file.filter(|_| known.insert(id.clone())) {
                         found.ids.push(id);
                         found.files.push(file);
                     }
@@ -48,9 +50,13 @@ impl OnlyInVault {
     /// The same without those that a list has, under another name.
     #[must_use]
     pub fn without(self, listing: &Listing) -> Self {
-        let is_listed = |id: &String| listing.sessions.iter().any(|it| it.info.id == *id);
+        if self.is_empty() {
+            return self;
+        }
+        let listed = listing.sessions.iter().map(|it| it.info.id.as_str());
+        let listed: HashSet<&str> = listed.collect();
         let all = self.ids.into_iter().zip(self.files);
-        let (ids, files) = all.filter(|(id, _)| !is_listed(id)).unzip();
+        let (ids, files) = all.filter(|(id, _)| !listed.contains(&**id)).unzip();
         Self { ids, files }
     }
 
@@ -61,7 +67,7 @@ impl OnlyInVault {
 
     /// What a list says about them, project by project, the oldest first. They have no numbers.
     pub fn listed(&self, projects: &[Project], now: SystemTime) -> Vec<Listed> {
-        let mut listing = Listing::of_files(&self.files, projects, now, &mut FromFiles);
+        let mut listing = Listing::of_files(self.files.clone(), projects, now, &mut FromFiles);
         for session in &mut listing.sessions {
             mark(session);
         }

@@ -40,7 +40,7 @@ struct Rate {
 #[non_exhaustive]
 pub enum PriceError {
     /// It is no TOML.
-    #[error("it is no TOML: {0}")]
+    #[error("it is not TOML: {0}")]
     Syntax(String),
     /// Something is not what it has to be.
     #[error("`{0}` has to be {1}")]
@@ -250,7 +250,7 @@ mod tests {
         );
         assert!(all.of("mine").is_some());
         for (bad, complaint) in [
-            ("[prices", "it is no TOML"),
+            ("[prices", "it is not TOML"),
             ("prices = 1", "`prices` has to be a table"),
             ("[prices]\nx = 1", "`prices.\"x\"` has to be a table"),
             (

@@ -197,8 +197,8 @@ impl Store {
         let left_out = projects.len() - names.len();
         let warning = (left_out > 0).then(|| {
             let entries = match left_out {
-                1 => "1 entry that is no name of a directory".to_owned(),
-                count => format!("{count} entries that are no names of directories"),
+                1 => "1 entry that is not a directory name".to_owned(),
+                count => format!("{count} entries that are not directory names"),
             };
             format!("`{}` has {entries}", path.display())
         });

@@ -4,6 +4,7 @@
 //! it. What is found, and in which order, does not depend on whether an index was asked: `direct` reads the files, and the
 //! index knows nothing that they do not say.
 
+mod comparable;
 pub(super) mod direct;
 pub(super) mod entries;
 pub(super) mod filters;
@@ -21,6 +22,7 @@ use std::time::SystemTime;
 
 use lapidary_vocab::session::TextMatch;
 
+pub use comparable::{exact, folded};
 pub use entries::Role;
 pub use filters::Filters;
 pub use query::{Query, QueryError};
@@ -183,7 +185,7 @@ impl Search {
             summaries.push(one.summary);
             fits.push(one.score.map(|score| (score, None)));
         }
-        let listing = Listing::of_files(&files, projects, now, &mut Given(summaries));
+        let listing = Listing::of_files(files.clone(), projects, now, &mut Given(summaries));
         Some(matched(listing, &files, fits))
     }
 

@@ -13,8 +13,14 @@ pub enum Selection {
     Generous,
 }
 
-/// The shortest beginning of an id that counts as one.
-const SHORTEST_PREFIX: usize = 4;
+/// The shortest beginning of an id that counts as one if it has digits only: what is shorter is a number of the list.
+const SHORTEST_NUMERIC_PREFIX: usize = 4;
+
+/// True if a text may stand for an id that begins so.
+pub fn is_id_prefix(text: &str) -> bool {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    !text.is_empty() && (!is_number || text.len() >= SHORTEST_NUMERIC_PREFIX)
+}
 
 /// Why no session was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -97,7 +103,7 @@ pub fn select<'l>(
     if let Some(found) = by_number(sessions, identifier)? {
         return Ok(found);
     }
-    if identifier.len() >= SHORTEST_PREFIX {
+    if is_id_prefix(identifier) {
         let begins: Vec<_> = sessions
             .iter()
             .filter(|session| session.info.id.starts_with(identifier))

@@ -59,7 +59,7 @@ pub enum EditError {
         to: PathBuf,
     },
     /// A link leads out of the directory that it should be in.
-    #[error("`{path}` leads to `{real}`, out of `{root}`: nothing is changed there")]
+    #[error("`{path}` points to `{real}`, outside `{root}`: nothing is changed there")]
     LeadsOut {
         /// The file.
         path: PathBuf,

@@ -65,7 +65,7 @@ fn within<'a>(
 fn misfit(shape: &Shape, path: &[&str]) -> Misfit {
     let key = path.last().copied().unwrap_or_default();
     let what = match path {
-        ["hooks", _] => "is no event of hooks",
+        ["hooks", _] => "is not a hook event",
         _ => "is not a key that Gemini CLI knows",
     };
     let sentence = match nearest(shape, key) {

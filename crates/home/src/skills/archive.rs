@@ -36,7 +36,7 @@ pub enum ArchiveError {
         source: io::Error,
     },
     /// It is no zip archive, or a broken one.
-    #[error("`{path}` is no zip archive that can be read: {source}")]
+    #[error("`{path}` is not a readable zip archive: {source}")]
     Zip {
         /// The archive.
         path: PathBuf,
@@ -44,7 +44,7 @@ pub enum ArchiveError {
         source: ZipError,
     },
     /// A name leads out of the archive.
-    #[error("`{path}` has an entry `{name}`, which leads out of it")]
+    #[error("`{path}` has an entry `{name}`, which points outside the archive")]
     LeadsOut {
         /// The archive.
         path: PathBuf,
@@ -134,7 +134,7 @@ struct Unpacker<'a> {
 impl Unpacker<'_> {
     fn all(&mut self) -> Result<(), ArchiveError> {
         let file = file::open_regular(self.path).map_err(self.io())?;
-        let file = file.ok_or_else(|| self.io()(io::Error::other("it is no regular file")))?;
+        let file = file.ok_or_else(|| self.io()(io::Error::other("it is not a regular file")))?;
         self.unread = file.metadata().map_err(self.io())?.len();
         let checked = Checked::open(file, self.is_stopped);
         let checked = checked.map_err(|problem| self.problem(problem))?;

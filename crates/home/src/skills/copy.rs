@@ -27,7 +27,7 @@ pub(super) const DEEPEST: usize = 32;
 #[non_exhaustive]
 pub enum CopyError {
     /// A link leads somewhere else.
-    #[error("`{0}` is a link that leads out of `{1}`")]
+    #[error("`{0}` is a link that points outside `{1}`")]
     LeadsOut(PathBuf, PathBuf),
     /// A pipe, a socket or a device.
     #[error("`{0}` is neither a file nor a directory")]

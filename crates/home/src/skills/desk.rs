@@ -165,7 +165,7 @@ impl Desk {
     /// Away with it, and with what was replaced or removed.
     pub(super) fn clear(&self) -> Result<(), InstallError> {
         let cleared = if self.is_needed() {
-            Err(io::Error::other("somebody else changed it meanwhile"))
+            Err(io::Error::other("another process changed it"))
         } else {
             self.directory.clear()
         };

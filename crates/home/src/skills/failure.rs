@@ -33,7 +33,7 @@ pub enum InstallError {
     #[error("`{0}` lies in `{1}`, which would then lie in itself")]
     IntoItself(PathBuf, PathBuf),
     /// What would be linked lies where the link would be.
-    #[error("`{0}` lies in `{1}` already: a link there could take the place of what it leads to")]
+    #[error("`{0}` is already in `{1}`: a link there could replace its own target")]
     OverItself(PathBuf, PathBuf),
     /// It cannot be copied.
     #[error(transparent)]
@@ -45,7 +45,7 @@ pub enum InstallError {
     #[error("`{0}` is being changed by another process")]
     Busy(PathBuf),
     /// Somebody else changed it while it was to be replaced.
-    #[error("`{0}` was changed by somebody else meanwhile: nothing was installed")]
+    #[error("`{0}` was changed by another process: nothing was installed")]
     Changed(PathBuf),
     /// One could not be moved, and another not moved back.
     #[error(transparent)]

@@ -37,7 +37,7 @@ pub enum WhyNot {
     #[error("its front matter has no `{0}`")]
     Missing(&'static str),
     /// Bytes that are no text.
-    #[error("is no text")]
+    #[error("is not text")]
     Binary,
     /// It cannot be read.
     #[error(transparent)]
@@ -46,7 +46,7 @@ pub enum WhyNot {
     #[error("lies in a directory whose name is not UTF-8, where Gemini CLI does not find it")]
     NoName,
     /// A link whose end is gone.
-    #[error("is a link that leads nowhere")]
+    #[error("is a dangling link")]
     LeadsNowhere,
 }
 
@@ -115,7 +115,7 @@ fn from_yaml(header: &str) -> Result<(String, String), String> {
     let text = |key: &str| {
         let text = read.get(key).and_then(yaml::Yaml::as_text);
         text.map(str::to_owned)
-            .ok_or_else(|| format!("`{key}` is no text in YAML"))
+            .ok_or_else(|| format!("`{key}` is not a string in YAML"))
     };
     Ok((text("name")?, text("description")?))
 }
@@ -245,7 +245,7 @@ mod tests {
         for (text, words) in [
             ("\u{feff}---\nname: a", "byte order mark"),
             (" \n---\n", "white space"),
-            ("\0\0---", "no text"),
+            ("\0\0---", "not text"),
             ("# Skill", "does not begin"),
             ("---\nname: a", "no second line"),
             ("---\nname: a\n---\n", "no `description`"),

@@ -36,7 +36,7 @@ pub enum PackageError {
     #[error("Invalid path: Directory traversal not allowed.")]
     LeadsOut,
     /// A link in what was unpacked or cloned leads out of it: it is not even read.
-    #[error("`{0}` is behind a link that leads out of {1}")]
+    #[error("`{0}` is behind a link that points outside {1}")]
     LinkLeadsOut(PathBuf, String),
     /// There are too many skills, or they are too long.
     #[error("{0} has more than {MOST_SKILLS} skills, or more than 64 MiB of instructions in them")]

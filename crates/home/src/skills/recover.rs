@@ -135,10 +135,7 @@ impl fmt::Display for Recovered {
         for (names, words) in [
             (&self.finished, "was finished"),
             (&self.undone, "was undone, and all is as it was before"),
-            (
-                &self.left_alone,
-                "left alone what somebody has changed since",
-            ),
+            (&self.left_alone, "left alone, because it was changed since"),
         ] {
             if !names.is_empty() {
                 said.push(format!("{words}: {}", listed(names)));

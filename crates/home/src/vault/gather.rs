@@ -45,7 +45,7 @@ impl fmt::Display for Flaw {
             }
             FlawKind::Special => write!(
                 f,
-                "`{path}` is named like a session but is no regular file."
+                "`{path}` is named like a session but is not a regular file."
             ),
             FlawKind::Unreadable(why) => write!(f, "`{path}` cannot be read: {why}."),
             FlawKind::Gone => write!(f, "`{path}` vanished while it was being read."),

@@ -22,11 +22,13 @@ mod merge;
 mod repair;
 mod resumed;
 mod settings;
+mod summary;
 pub(super) mod sweep;
 
 pub use settings::Retention;
+pub use summary::summary;
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -35,6 +37,7 @@ use serde::Serialize;
 use super::error::At as _;
 use super::held::{Held, Holding};
 use super::open::Open;
+use super::runs::RunLock;
 use super::{AddRequest, Added, Entry, Facts, Flaw, Vault, VaultError, names, session_files, stat};
 
 /// What to watch over.
@@ -84,8 +87,6 @@ pub enum Did {
     LeftToRetention,
     /// A file is gone because somebody removed it on purpose.
     LeftRemoved,
-    /// A file is gone that the CLI never listed.
-    LeftUnlisted,
     /// Something that endangers a session could not be moved.
     Warned,
 }
@@ -111,8 +112,6 @@ pub struct Guard {
     pub flaws: Vec<Flaw>,
     /// What others find if this process is killed.
     open: Option<Open>,
-    /// Locked as long as the run lasts.
-    runs: Vec<File>,
 }
 
 /// One directory of sessions.
@@ -123,6 +122,8 @@ struct Place {
     /// The snapshot that says what was there before.
     snapshot: String,
     before: Vec<Seen>,
+    /// Locked as long as the run lasts.
+    run: RunLock,
 }
 
 /// A file at one of the two times.
@@ -199,16 +200,36 @@ impl Guard {
 
     /// What keeps the session files of each directory alive while the run lasts.
     pub fn holdings(&self) -> Vec<Holding> {
-        let chats = self.places.iter().map(|place| &place.chats);
-        chats.map(|chats| self.holding(chats)).collect()
+        let places = self.places.iter();
+        places.map(|place| self.holding(place)).collect()
     }
 
-    fn holding(&self, chats: &Path) -> Holding {
+    fn holding(&self, place: &Place) -> Holding {
         Holding {
-            held: Held::of(chats),
+            held: Held::of(&place.chats),
             vault: self.vault.clone(),
             since: self.request.now,
             retention: self.request.retention,
+            run: place.run.clone(),
+        }
+    }
+
+    /// True if there was no session before the run, and none came of it.
+    fn is_idle(&self) -> bool {
+        let mut places = self.places.iter();
+        self.open.is_none()
+            && places.all(|place| {
+                place.before.is_empty()
+                    && !has_entries(&place.chats)
+                    && Held::of(&place.chats).files().is_empty()
+            })
+    }
+
+    fn tidy(&self) {
+        for held in self.places.iter().map(|place| Held::of(&place.chats)) {
+            if let Some(_owned) = held.own() {
+                held.tidy();
+            }
         }
     }
 
@@ -231,16 +252,16 @@ impl Guard {
             actions: Self::finish_killed(vault, &request.chats, request.now),
             flaws: Vec::new(),
             open: None,
-            runs: Vec::new(),
             request,
         };
         // Where there is nothing to keep no vault is made.
-        let has_any = guard.request.chats.iter().any(|chats| chats.is_dir());
+        let has_any = guard.request.chats.iter().any(|chats| has_entries(chats));
         let held = has_any.then(|| lock::repairs(vault)).transpose()?;
         let (_lock, warning) = held.unzip();
         guard.actions.extend(warning.flatten());
         for chats in guard.request.chats.clone() {
-            guard.runs.extend(vault.join_runs(&chats)?);
+            let run = RunLock::default();
+            run.join(&Held::of(&chats), vault.patience);
             let (project, now) = (project_of(&chats).to_owned(), guard.request.now);
             if let Err(error) = aside::finish(&chats, now) {
                 guard.actions.push(failed(None, &chats, &error));
@@ -262,6 +283,7 @@ impl Guard {
                 project,
                 snapshot,
                 before,
+                run,
             });
         }
         if guard.places.iter().any(|place| !place.before.is_empty()) {
@@ -311,8 +333,13 @@ impl Guard {
 
     /// Puts back what is missing now, and says what was done. What stands there now is in the vault before anything is changed.
     pub fn after(mut self, now: SystemTime) -> Result<Repair, VaultError> {
-        self.vault.make()?;
-        self.runs.clear();
+        for place in &self.places {
+            place.run.leave();
+        }
+        if self.is_idle() {
+            self.tidy();
+            return Ok(Repair::default());
+        }
         let (_lock, warning) = lock::repairs(&self.vault)?;
         let mut repair = Repair::default();
         repair.actions.extend(warning);
@@ -325,7 +352,7 @@ impl Guard {
                 continue;
             }
             // Other runs may still need what is held: the last one lets it go.
-            if let Some(_only) = self.vault.only_run(&place.chats) {
+            if let Some(_only) = Held::of(&place.chats).own() {
                 repair.actions.extend(repair::release(&self, place));
             }
         }
@@ -371,6 +398,11 @@ fn with_cause(error: &VaultError) -> String {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     }
+}
+
+/// False for a session directory that is empty, or not there yet.
+fn has_entries(chats: &Path) -> bool {
+    fs::read_dir(chats).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// The directory that `chats` lies in; older versions have none.

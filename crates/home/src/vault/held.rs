@@ -18,14 +18,19 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::blobs::sha256;
 use super::guard::lock::wait;
 use super::replay::{Depth, Replay, lossy};
+use super::runs::RunLock;
 use super::{Facts, Removed, Retention, Vault, guard, names, session_files, stat};
 
 const FOLDER: &str = ".lapidary-held";
 
 /// The file in that directory that runs under way have locked.
 const LOCK: &str = "lock";
+
+/// How the names of claims end.
+const CLAIM: &str = ".claim";
 
 /// How often a lock is opened that others remove meanwhile.
 const TRIES: usize = 8;
@@ -76,7 +81,7 @@ impl Held {
         let link = self.folder.join(format!("{inode}{SEPARATOR}{name}"));
         let linked = match fs::hard_link(path, &link) {
             Err(error) if error.kind() == ErrorKind::NotFound && !self.folder.is_dir() => {
-                make_folder(&self.folder)?;
+                self.make_folder()?;
                 fs::hard_link(path, &link)
             }
             linked => linked,
@@ -179,12 +184,12 @@ impl Held {
     /// Says that a run is under way, as long as the file is open. Runs may have different vaults, but they share this directory. None
     /// in a project that the CLI has not made yet, which has nothing to share.
     pub(super) fn join(&self, patience: Duration) -> Option<File> {
-        if !guard::project_of(&self.chats).is_dir() {
+        if !self.has_project() {
             return None;
         }
         let path = self.folder.join(LOCK);
         for _ in 0..TRIES {
-            make_folder(&self.folder).ok()?;
+            self.make_folder().ok()?;
             let mut options = File::options();
             options.create(true).truncate(false).write(true);
             let Ok(lock) = options.open(&path) else {
@@ -211,9 +216,45 @@ impl Held {
     /// Removes the directory if nothing is held in it. To be called by its owner.
     pub(super) fn tidy(&self) {
         if self.files().is_empty() {
+            self.remove_stale_claims();
             let _ = fs::remove_file(self.folder.join(LOCK));
             let _ = fs::remove_dir(&self.folder);
         }
+    }
+
+    /// Claims of killed processes.
+    fn remove_stale_claims(&self) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let is_claim = entry.file_name().to_string_lossy().ends_with(CLAIM);
+            if !is_claim {
+                continue;
+            }
+            if let Ok(claim) = File::options().write(true).open(&path)
+                && claim.try_lock().is_ok()
+            {
+                let _ = fs::remove_file(&path);
+            }
+        }
+    }
+
+    /// Where a run says that it continues a session.
+    pub(super) fn claim_path(&self, session: &str) -> PathBuf {
+        let name = &sha256(session.as_bytes())[..16];
+        self.folder.join(format!("{name}{CLAIM}"))
+    }
+
+    /// False in a project that the CLI has not made yet.
+    pub(super) fn has_project(&self) -> bool {
+        guard::project_of(&self.chats).is_dir()
+    }
+
+    pub(super) fn make_folder(&self) -> io::Result<()> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&self.folder)
     }
 }
 
@@ -249,6 +290,7 @@ pub struct Holding {
     pub(super) since: SystemTime,
     /// What the user has the CLI delete.
     pub(super) retention: Option<Retention>,
+    pub(super) run: RunLock,
 }
 
 impl Holding {
@@ -259,12 +301,19 @@ impl Holding {
 
     /// To be called when a file was made, renamed or appended to. An error means that the file system has no hard links.
     pub fn hold(&self, path: &Path) -> io::Result<()> {
+        self.join();
         self.held.hold(path)
     }
 
     /// Holds every file of the directory that was written to lately. To be called first, and when events were missed.
     pub fn hold_recent(&self, now: SystemTime) -> io::Result<()> {
+        self.join();
         self.held.hold_recent(&[], now)
+    }
+
+    /// Other runs do not let go what is held from now on.
+    fn join(&self) {
+        self.run.join(&self.held, self.vault.patience);
     }
 
     /// Gives held conversations that were deleted their names again, and says which. To be called when a file was deleted.
@@ -334,19 +383,11 @@ pub(super) fn has_all(log: &Replay<'_>, of: &Replay<'_>) -> bool {
 }
 
 /// True if an open file is still the one of that name.
-fn is_same(file: &File, path: &Path) -> bool {
+pub(super) fn is_same(file: &File, path: &Path) -> bool {
     let (Ok(open), Ok(named)) = (file.metadata(), path.symlink_metadata()) else {
         return false;
     };
     identity(&open).0 == identity(&named).0
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 /// A file's number and how many names it has. Where the system has no such numbers they are 0, and nothing is held.

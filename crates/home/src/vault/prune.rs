@@ -122,7 +122,7 @@ impl Vault {
     /// Who was stopped for so long that others did not wait any longer does not know what is needed now.
     fn is_still_ours(&self) -> Result<(), VaultError> {
         if self.overtaken().exists() {
-            let changed = io::Error::other("somebody has added to it meanwhile; try again");
+            let changed = io::Error::other("another process has added to it; try again");
             return Err(changed).at("prune", &self.dir);
         }
         Ok(())

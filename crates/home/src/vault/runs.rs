@@ -1,80 +1,111 @@
-//! Which runs are under way: in a directory of sessions, and in one session. Both are told by locks, so that a killed process
+//! Locks of runs under way, beside the session files, so that runs with different vaults exclude each other, too. A killed process
 //! holds none.
 
 use std::fs::{self, File, TryLockError};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use super::blobs::sha256;
+use super::VaultError;
 use super::error::At as _;
-use super::held::Held;
-use super::{Vault, VaultError, guard, make_private};
+use super::held::{Held, is_same};
+
+/// How often a lock is opened that other processes remove meanwhile.
+const TRIES: usize = 8;
 
 /// The right to continue a session, until it is dropped or the process ends.
 #[derive(Debug)]
 pub struct Claim {
+    _files: Vec<ClaimFile>,
+}
+
+impl Claim {
+    /// Claims a session, by its whole id, in the session directories of its project. None if another run is continuing it.
+    /// Directories of a project that the CLI has not made yet have no sessions to claim.
+    pub fn take(chats: &[PathBuf], session: &str) -> Result<Option<Self>, VaultError> {
+        let mut files = Vec::new();
+        for chats in chats {
+            let held = Held::of(chats);
+            if !held.has_project() {
+                continue;
+            }
+            let path = held.claim_path(session);
+            match ClaimFile::lock(&held, &path).at("lock", &path)? {
+                Some(file) => files.push(file),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Self { _files: files }))
+    }
+
+    /// The process that continues a session, if it has written its id.
+    pub fn holder(chats: &[PathBuf], session: &str) -> Option<u32> {
+        let paths = chats.iter().map(|it| Held::of(it).claim_path(session));
+        let mut written = paths.filter_map(|path| fs::read_to_string(path).ok());
+        written.find_map(|text| text.trim().parse().ok())
+    }
+}
+
+/// A lock file with the id of its process.
+#[derive(Debug)]
+struct ClaimFile {
+    path: PathBuf,
     _lock: File,
 }
 
-impl Vault {
-    /// Claims a session, by its whole id. None if another run is continuing it.
-    pub fn claim(&self, session: &str) -> Result<Option<Claim>, VaultError> {
-        let path = self.claim_path(session);
-        let mut lock = open_lock(&path)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error).at("lock", &path),
+impl ClaimFile {
+    fn lock(held: &Held, path: &Path) -> io::Result<Option<Self>> {
+        for _ in 0..TRIES {
+            held.make_folder()?;
+            let mut options = File::options();
+            options.create(true).truncate(false).write(true);
+            let mut lock = match options.open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                lock => lock?,
+            };
+            match lock.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+            // The last holder removes it: then another file has the name by now.
+            if is_same(&lock, path) {
+                // For messages of other runs only. A full disk is no reason to refuse the session.
+                let _ = lock.set_len(0);
+                let _ = lock.write_all(std::process::id().to_string().as_bytes());
+                let path = path.to_owned();
+                return Ok(Some(Self { path, _lock: lock }));
+            }
         }
-        // For the message of the next one only. A full disk is no reason to refuse the session.
-        let _ = lock.set_len(0);
-        let _ = lock.write_all(std::process::id().to_string().as_bytes());
-        Ok(Some(Claim { _lock: lock }))
-    }
-
-    /// The process that continues a session, if it has said so.
-    pub fn claimed_by(&self, session: &str) -> Option<u32> {
-        let said = fs::read_to_string(self.claim_path(session)).ok()?;
-        said.trim().parse().ok()
-    }
-
-    /// Says that a run is under way in a directory, as long as the files are open.
-    pub(super) fn join_runs(&self, chats: &Path) -> Result<Vec<File>, VaultError> {
-        let path = self.runs_path(chats);
-        let lock = open_lock(&path)?;
-        // A process that tidies up for longer than that is stopped more likely than at work.
-        guard::lock::wait(self.patience, || lock.try_lock_shared()).at("lock", &path)?;
-        let mut locks = vec![lock];
-        locks.extend(Held::of(chats).join(self.patience));
-        Ok(locks)
-    }
-
-    /// The right to tidy up a directory. None while a run is under way there, also one that has another vault.
-    pub(super) fn only_run(&self, chats: &Path) -> Option<Vec<File>> {
-        let lock = open_lock(&self.runs_path(chats)).ok()?;
-        lock.try_lock().ok()?;
-        let mut locks = vec![lock];
-        locks.extend(Held::of(chats).own()?);
-        Some(locks)
-    }
-
-    fn claim_path(&self, session: &str) -> PathBuf {
-        self.lock_path("claims", session)
-    }
-
-    fn runs_path(&self, chats: &Path) -> PathBuf {
-        self.lock_path("runs", &chats.to_string_lossy())
-    }
-
-    fn lock_path(&self, folder: &str, name: &str) -> PathBuf {
-        let name = &sha256(name.as_bytes())[..16];
-        self.dir.join(folder).join(format!("{name}.lock"))
+        Err(io::ErrorKind::NotFound.into())
     }
 }
 
-fn open_lock(path: &Path) -> Result<File, VaultError> {
-    make_private(path.parent().unwrap_or(Path::new(".")))?;
-    let mut options = File::options();
-    options.create(true).truncate(false).write(true);
-    options.open(path).at("open", path)
+impl Drop for ClaimFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+        if let Some(folder) = self.path.parent() {
+            let _ = fs::remove_dir(folder); // fails while anything else is in it
+        }
+    }
+}
+
+/// Says that a run is under way in a session directory. A project that the CLI makes during the run is joined when its first file is
+/// held.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RunLock(Arc<Mutex<Option<File>>>);
+
+impl RunLock {
+    pub(super) fn join(&self, held: &Held, patience: Duration) {
+        let mut lock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock.is_none() {
+            *lock = held.join(patience);
+        }
+    }
+
+    pub(super) fn leave(&self) {
+        let mut lock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *lock = None;
+    }
 }

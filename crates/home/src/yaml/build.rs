@@ -175,7 +175,7 @@ impl Mapping {
 
     fn merge(&mut self, source: Yaml) -> Result<(), String> {
         let Yaml::Map(pairs) = source else {
-            return Err("what is merged is no mapping".to_owned());
+            return Err("only a mapping can be merged".to_owned());
         };
         for (key, value) in pairs {
             if !self.places.contains_key(&key) {
@@ -191,7 +191,7 @@ impl Mapping {
 fn known(tag: Option<Cow<'_, Tag>>, names: &[&str]) -> Result<(), String> {
     match tag {
         Some(tag) if !scalar::is_any(&tag) && !names.contains(&scalar::name(&tag)?) => {
-            Err(format!("`{tag}` is no tag for it"))
+            Err(format!("`{tag}` is not a tag for it"))
         }
         _ => Ok(()),
     }

@@ -43,7 +43,7 @@ pub(super) fn value(
     if fits {
         Ok(value)
     } else {
-        Err(format!("the scalar is no `{wanted}`"))
+        Err(format!("the scalar is not a `{wanted}`"))
     }
 }
 
@@ -91,7 +91,7 @@ pub(super) fn name(tag: &Tag) -> Result<&'static str, String> {
     let whole = format!("{}{}", tag.handle(), tag.suffix());
     let name = whole.strip_prefix(YAML_TAGS);
     let known = NAMES.into_iter().find(|known| Some(*known) == name);
-    known.ok_or_else(|| format!("`{whole}` is no tag that is known"))
+    known.ok_or_else(|| format!("`{whole}` is not a known tag"))
 }
 
 fn plain(text: &str) -> Yaml {

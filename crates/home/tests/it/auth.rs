@@ -54,7 +54,7 @@ fn each_way_needs_something_else() {
     let signed_in = selected("oauth-personal").file("home/.gemini/oauth_creds.json", "{}");
     check(
         &signed_in,
-        "oauth-personal: somebody has signed in: oauth_creds.json is there",
+        "oauth-personal: signed in: oauth_creds.json exists",
     );
     let vertex = Machine::new().with("GOOGLE_GENAI_USE_VERTEXAI", "true");
     check(&vertex, "vertex-ai!");

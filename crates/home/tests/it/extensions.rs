@@ -195,11 +195,11 @@ fn settings_decide_what_may_be_installed_from_where() {
         ),
         (
             "(",
-            "`security.allowedExtensions` has `(`, which is no regular expression",
+            "`security.allowedExtensions` has `(`, which is not a regular expression",
         ),
         (
             "(?:a{1000}){1000}",
-            "nobody can tell whether `(?:a{1000}){1000}` of `security.allowedExtensions` has it: it uses what only JavaScript has",
+            "cannot tell whether `(?:a{1000}){1000}` of `security.allowedExtensions` matches it: it uses what only JavaScript has",
         ),
     ] {
         let setup = machine().file(USER, &allow(other)).file(FROM, git).setup();

@@ -71,7 +71,7 @@ fn a_workspace_that_is_not_trusted_says_nothing_and_we_say_so() {
     assert_eq!(
         told,
         [format!(
-            "{path}: does not count, because the folder is not trusted: nobody has trusted it yet"
+            "{path}: does not count, because the folder is not trusted: it is not in the list of trusted folders"
         )]
     );
     // Switching it off in the workspace itself is no way out.

@@ -51,14 +51,18 @@ impl AcpNormalizer {
             decided_by: said("decidedBy").map(|word| DecidedBy::from(word.to_str().as_ref())),
             rule: said("rule"),
             reason,
-            unattended: mark
-                .and_then(|mark| mark.get("unattended")?.bool())
-                .unwrap_or_default(),
+            unattended: is_marked(mark, "unattended"),
+            for_run: is_marked(mark, "forRun"),
             option_id: chosen(answer).map(|id| current.text(id)),
         }));
         let derived = wish.is_derived.then(permission::derived);
         self.tell(body, derived.into_iter().collect(), current, out);
     }
+}
+
+fn is_marked(mark: Option<Token<'_>>, name: &str) -> bool {
+    let value = mark.and_then(|mark| mark.get(name)?.bool());
+    value.unwrap_or_default()
 }
 
 pub(super) fn mark(answer: Answer<'_>) -> Option<Token<'_>> {

@@ -265,17 +265,9 @@ impl Session<'_> {
             (unreadable, "unreadable"),
             (unknown, "of an unknown kind"),
         ];
-        let words: Vec<_> = counts
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
         let body = Diagnostic {
             kind: DiagnosticKind::SessionRecords,
-            message: format!(
-                "records that are not in the session's final state: {}",
-                words.join(", ")
-            ),
+            message: format!("not shown: {}", skipped_words(skipped)),
             count: Some(counts.iter().map(|(count, _)| count).sum()),
         };
         let mut event = self.stamp.event(Body::Diagnostic(body), &mut None);
@@ -286,6 +278,38 @@ impl Session<'_> {
             .insert("gemini.skippedRecords".to_owned(), Json::object(detail));
         (self.sink)(event);
     }
+}
+
+/// The records that are not in the session's final state, by why.
+fn skipped_words(skipped: &Skipped) -> String {
+    let counts = [
+        (
+            skipped.superseded,
+            [
+                "earlier version of a message",
+                "earlier versions of messages",
+            ],
+        ),
+        (
+            skipped.removed,
+            [
+                "message removed by a checkpoint",
+                "messages removed by a checkpoint",
+            ],
+        ),
+        (skipped.rewound, ["rewound message", "rewound messages"]),
+        (skipped.unreadable, ["unreadable line", "unreadable lines"]),
+        (
+            skipped.unknown,
+            ["record of an unknown kind", "records of an unknown kind"],
+        ),
+    ];
+    let words = counts.iter().filter(|(count, _)| *count > 0);
+    let words = words.map(|(count, [one, many])| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {many}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// The header's text. A whole session in one document is its own header; its messages carry themselves.

@@ -16,6 +16,7 @@ mod bad_input;
 mod completed_calls;
 mod deltas;
 mod denials;
+mod event_lines;
 mod history;
 mod history_forms;
 mod insights;

@@ -557,7 +557,7 @@ fn what_is_not_in_the_final_state_is_counted_in_one_closing_diagnostic() {
         found[2],
         json!({
             "event": "diagnostic", "kind": "session_records", "count": 7,
-            "message": "records that are not in the session's final state: 1 superseded, 1 removed by a checkpoint, 2 rewound, 2 unreadable, 1 of an unknown kind",
+            "message": "not shown: 1 earlier version of a message, 1 message removed by a checkpoint, 2 rewound messages, 2 unreadable lines, 1 record of an unknown kind",
             "extensions": {"gemini.skippedRecords": {
                 "superseded": 1, "removed by a checkpoint": 1, "rewound": 2, "unreadable": 2,
                 "of an unknown kind": 1,

@@ -56,7 +56,8 @@ fn verdict(end: &RunEnd) -> String {
 }
 
 fn reasons(end: &RunEnd) -> String {
-    let cause = format!("<p>{}</p>\n", escape(&capitalised(end.cause.described())));
+    let cause = words::capitalised(end.cause.described());
+    let cause = format!("<p>{}.</p>\n", escape(&cause));
     let message = end
         .message
         .as_ref()
@@ -71,14 +72,6 @@ fn reasons(end: &RunEnd) -> String {
     let evidence = Some(evidence).filter(|evidence| !evidence.is_empty());
     let evidence = evidence.map(|evidence| format!("<ul class=\"evidence\">\n{evidence}</ul>\n"));
     cause + &message.unwrap_or_default() + &evidence.unwrap_or_default()
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars
-        .next()
-        .map(|first| first.to_uppercase().chain(chars).collect::<String>() + ".")
-        .unwrap_or_default()
 }
 
 fn accounts(transcript: &Transcript) -> Option<String> {

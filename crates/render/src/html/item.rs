@@ -1,29 +1,42 @@
 //! Prompts, answers, thoughts and notices.
 
-use super::code::Highlighter;
 use super::escape::escape;
+use super::failures::FailureLinks;
 use super::{prose, tool};
 use crate::notice::{Level, Notice};
 use crate::plain;
-use crate::transcript::{Item, Prose, TurnEnd, User};
+use crate::transcript::{Item, Prose, Transcript, TurnEnd, User};
 use crate::words;
 
-/// Writes items one after the other, counting prompts.
+/// Writes items one after the other, counting prompts, days and failures.
 #[derive(Debug, Default)]
 pub(super) struct Items {
-    highlighter: Highlighter,
     prompts: usize,
+    /// The accounts of each turn are worth telling.
+    has_turns: bool,
+    /// The day of the last prompt, if they are told apart.
+    day: Option<String>,
+    failures: FailureLinks,
 }
 
 impl Items {
+    pub(super) fn of(transcript: &Transcript) -> Self {
+        Self {
+            prompts: 0,
+            has_turns: transcript.has_turns(),
+            day: transcript.has_days().then(String::new),
+            failures: FailureLinks::new(transcript.failures),
+        }
+    }
+
     pub(super) fn html(&mut self, item: &Item) -> String {
         match item {
             Item::User(user) if user.is_synthetic => context(user),
             Item::User(user) => self.prompt(user),
-            Item::Prose(prose) => self.prose(prose),
-            Item::Tool(call) => tool::html(call, &mut self.highlighter),
-            Item::Notice(notice) => notice_html(notice),
-            Item::TurnEnd(turn) => turn_end(turn),
+            Item::Prose(prose) => prose_html(prose),
+            Item::Tool(call) => tool::html(call, &mut self.failures),
+            Item::Notice(notice) => self.notice(notice),
+            Item::TurnEnd(turn) => self.turn_end(turn),
         }
     }
 
@@ -36,37 +49,50 @@ impl Items {
                 words::count(images as u64, "image")
             ),
         };
-        let time = user
-            .at
-            .as_deref()
-            .and_then(words::time_of_day)
-            .map(|time| format!(" <time>{time}</time>"));
+        let time = user.at.as_deref().and_then(time);
+        let number = self.has_turns.then(|| format!(" {}", self.prompts));
         // A prompt is shown as it was typed: people do not write Markdown to be rendered.
         format!(
-            "<section class=\"prompt\" id=\"prompt-{}\">\n<h2>Prompt{}</h2>\n<div class=\"typed\" dir=\"auto\">{}</div>\n\
+            "{}<section class=\"prompt\" id=\"prompt-{}\">\n<h2>Prompt{}{}</h2>\n<div class=\"typed\" dir=\"auto\">{}</div>\n\
              {images}</section>\n",
+            self.new_day(user).unwrap_or_default(),
             self.prompts,
+            number.unwrap_or_default(),
             time.unwrap_or_default(),
             escape(user.text.to_str().trim())
         )
     }
 
-    fn prose(&mut self, prose: &Prose) -> String {
-        let html = prose::html(&prose.text(), &mut self.highlighter);
-        match prose.kind.as_str() {
-            "text" if prose.parent.is_none() => {
-                format!("<div class=\"answer prose\" dir=\"auto\">\n{html}</div>\n")
-            }
-            "text" => folded("thought", "Sub-agent", &prose.gist(90), &html),
-            "thinking" => folded("thought", "Thinking", &prose.gist(90), &html),
-            kind => folded(
-                "thought",
-                &plain::first_line(kind, 40),
-                &prose.gist(90),
-                &html,
-            ),
-        }
+    /// The day, where another one begins.
+    fn new_day(&mut self, user: &User) -> Option<String> {
+        let day = words::day(user.at.as_deref()?)?;
+        let known = self.day.as_mut().filter(|known| **known != day)?;
+        known.clone_from(&day);
+        Some(format!("<p class=\"day\"><span>{day}</span></p>\n"))
     }
+}
+
+fn prose_html(prose: &Prose) -> String {
+    let html = prose::html(&prose.text());
+    match prose.kind.as_str() {
+        "text" if prose.parent.is_none() => {
+            format!("<div class=\"answer prose\" dir=\"auto\">\n{html}</div>\n")
+        }
+        "text" => folded("thought", "Sub-agent", &prose.gist(90), &html),
+        "thinking" => folded("thought", "Thinking", &prose.gist(90), &html),
+        kind => folded(
+            "thought",
+            &plain::first_line(kind, 40),
+            &prose.gist(90),
+            &html,
+        ),
+    }
+}
+
+fn time(timestamp: &str) -> Option<String> {
+    let time = words::time_of_day(timestamp)?;
+    let exact = escape(timestamp);
+    Some(format!(" <time datetime=\"{exact}\">{time}</time>"))
 }
 
 fn folded(class: &str, label: &str, gist: &str, html: &str) -> String {
@@ -93,45 +119,53 @@ fn context(user: &User) -> String {
     )
 }
 
-fn notice_html(notice: &Notice) -> String {
-    let class = match notice.level {
-        Level::Info => "info",
-        Level::Warning => "warning",
-        Level::Error => "error",
-    };
-    let detail = notice.detail.as_ref().map(|detail| {
-        let detail = escape(detail);
-        format!("<details><summary>What it was</summary><pre class=\"output\" tabindex=\"0\">{detail}</pre></details>")
-    });
-    format!(
-        "<div class=\"notice {class}\"><span class=\"label\">{}</span> <span class=\"words\">{}</span>{}</div>\n",
-        escape(&notice.label),
-        escape(&notice.text),
-        detail.unwrap_or_default()
-    )
-}
-
-fn turn_end(turn: &TurnEnd) -> String {
-    let failed = (turn.is_error && turn.errors.is_empty()).then_some("The turn failed.");
-    let errors = turn
-        .errors
-        .iter()
-        .map(|error| error.to_str())
-        .chain(failed.map(Into::into));
-    let errors = errors.map(|error| {
+impl Items {
+    fn notice(&mut self, notice: &Notice) -> String {
+        let (class, (id, links)) = match notice.level {
+            Level::Info => ("info", Default::default()),
+            Level::Warning => ("warning", Default::default()),
+            Level::Error => ("error", self.failures.next()),
+        };
+        let detail = notice.detail.as_ref().map(|detail| {
+            let detail = escape(detail);
+            format!("<details><summary>What it was</summary><pre class=\"output\" tabindex=\"0\">{detail}</pre></details>")
+        });
         format!(
-            "<div class=\"notice error\"><span class=\"label\">error</span> {}</div>\n",
-            escape(&error)
+            "<div class=\"notice {class}\"{id}>{links}<span class=\"label\">{}</span> <span class=\"words\">{}</span>{}</div>\n",
+            escape(&notice.label),
+            escape(&notice.text),
+            detail.unwrap_or_default()
         )
-    });
-    let errors = words::joined(errors);
-    let facts = if turn.facts.is_empty() {
-        "turn complete".to_owned()
-    } else {
-        turn.facts.join(" · ")
-    };
-    format!(
-        "{errors}<p class=\"turn\"><span>{}</span></p>\n",
-        escape(&facts)
-    )
+    }
+
+    fn turn_end(&mut self, turn: &TurnEnd) -> String {
+        let failed = (turn.is_error && turn.errors.is_empty()).then_some("The turn failed.");
+        let errors = turn.errors.iter().map(|error| error.to_str());
+        let errors = errors.chain(failed.map(Into::into)).enumerate();
+        let errors = errors.map(|(at, error)| self.turn_error(at == 0, &error));
+        let errors = words::joined(errors);
+        if !self.has_turns {
+            return errors;
+        }
+        let facts = if turn.facts.is_empty() {
+            "turn complete".to_owned()
+        } else {
+            turn.facts.join(" · ")
+        };
+        let facts = escape(&facts);
+        format!("{errors}<p class=\"turn\"><span>{facts}</span></p>\n")
+    }
+
+    /// Only the first error of a turn is counted: later ones repeat it.
+    fn turn_error(&mut self, is_first: bool, error: &str) -> String {
+        let (id, links) = if is_first {
+            self.failures.next()
+        } else {
+            Default::default()
+        };
+        let error = escape(error);
+        format!(
+            "<div class=\"notice error\"{id}>{links}<span class=\"label\">error</span> {error}</div>\n"
+        )
+    }
 }

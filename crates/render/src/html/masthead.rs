@@ -5,11 +5,13 @@ use lapidary_vocab::{Outcome, Text};
 
 use super::escape::escape;
 use crate::plain;
-use crate::transcript::Transcript;
+use crate::transcript::{Prompt, Transcript};
 use crate::words;
 
 /// With fewer prompts a list of them would only repeat the page.
 const PROMPTS_WORTH_LISTING: usize = 3;
+/// A longer list would keep readers from the page.
+const PROMPTS_WORTH_FOLDING: usize = 12;
 
 /// The header. `title` is HTML already.
 pub(super) fn header(transcript: &Transcript, title: &str) -> String {
@@ -55,6 +57,8 @@ fn facts(transcript: &Transcript) -> String {
             "Tool calls",
             calls.map(|calls| with_aside(&words::number(calls), &failures(transcript))),
         ),
+        ("Cost", totals.cost()),
+        ("Errors", errors(transcript)),
     ];
     let rows = rows
         .into_iter()
@@ -94,8 +98,18 @@ fn with_aside(value: &str, aside: &str) -> String {
 fn failures(transcript: &Transcript) -> String {
     match transcript.totals.failed_calls {
         0 => String::new(),
-        failed => format!("{} failed", words::number(failed)),
+        failed => format!(
+            "<a href=\"#failure-1\">{} failed</a>",
+            words::number(failed)
+        ),
     }
+}
+
+/// What failed if no call did.
+fn errors(transcript: &Transcript) -> Option<String> {
+    let errors = transcript.failures as u64;
+    let is_told = transcript.totals.failed_calls > 0 || errors == 0;
+    (!is_told).then(|| format!("<a href=\"#failure-1\">{}</a>", words::number(errors)))
 }
 
 /// The day, and the time below it.
@@ -115,16 +129,36 @@ pub(super) fn contents(transcript: &Transcript) -> String {
     if prompts.len() < PROMPTS_WORTH_LISTING {
         return String::new();
     }
+    let has_days = transcript.has_days();
     let entries = prompts.iter().enumerate();
-    let entries = entries.map(|(i, prompt)| {
-        format!(
-            "<li><a href=\"#prompt-{}\">{}</a></li>\n",
-            i + 1,
-            escape(prompt)
-        )
-    });
+    let entries = entries.map(|(at, prompt)| entry(at + 1, prompt, has_days));
+    let open = if prompts.len() > PROMPTS_WORTH_FOLDING {
+        ""
+    } else {
+        " open"
+    };
     format!(
-        "<nav aria-label=\"Prompts\">\n<ol>\n{}</ol>\n</nav>\n",
+        "<nav aria-label=\"Prompts\">\n<details{open}>\n<summary>{}</summary>\n<ol>\n{}</ol>\n</details>\n</nav>\n",
+        words::count(prompts.len() as u64, "prompt"),
         entries.collect::<String>()
+    )
+}
+
+fn entry(number: usize, prompt: &Prompt, has_days: bool) -> String {
+    let at = prompt.at.as_deref();
+    let time = at.and_then(if has_days {
+        words::day_and_time
+    } else {
+        words::time_of_day
+    });
+    let time = time.map(|time| format!(" <span class=\"when\">{time}</span>"));
+    let failures = match prompt.failures {
+        0 => String::new(),
+        failures => format!(" <span class=\"bad\">{failures} failed</span>"),
+    };
+    format!(
+        "<li><a href=\"#prompt-{number}\">{}</a>{}{failures}</li>\n",
+        escape(&prompt.title),
+        time.unwrap_or_default()
     )
 }

@@ -33,14 +33,20 @@ pub(super) fn begin(transcript: &Transcript, out: &mut dyn Write) -> io::Result<
     out.write_all(b"<main id=\"transcript\">\n")
 }
 
-pub(super) fn item(items: &mut Items, item: &Item, out: &mut dyn Write) -> io::Result<()> {
+/// Writes an item. False if there is nothing to be seen of it.
+pub(super) fn item(items: &mut Items, item: &Item, out: &mut dyn Write) -> io::Result<bool> {
     match item {
         Item::Prose(prose) if let Some(text) = prose.long_answer() => {
             out.write_all(b"<div class=\"answer prose\" dir=\"auto\">\n<pre>")?;
             write_escaped(&text, out)?;
-            out.write_all(b"</pre>\n</div>\n")
+            out.write_all(b"</pre>\n</div>\n")?;
+            Ok(true)
         }
-        _ => out.write_all(items.html(item).as_bytes()),
+        _ => {
+            let html = items.html(item);
+            out.write_all(html.as_bytes())?;
+            Ok(!html.is_empty())
+        }
     }
 }
 

@@ -7,14 +7,14 @@ use pulldown_cmark::{
     CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
 };
 
-use super::code::Highlighter;
+use super::code;
 use super::escape::{escape, escape_clean};
 use crate::link;
 use crate::plain::sanitize;
 use crate::transcript::MOST_PROSE;
 
 /// The Markdown text as HTML; one that is too long to be prose as it stands.
-pub(super) fn html(markdown: &str, highlighter: &mut Highlighter) -> String {
+pub(super) fn html(markdown: &str) -> String {
     if markdown.len() > MOST_PROSE {
         let mut html = String::from("<pre>");
         escape_clean(&sanitize(markdown), &mut html);
@@ -24,12 +24,7 @@ pub(super) fn html(markdown: &str, highlighter: &mut Highlighter) -> String {
     let clean = sanitize(markdown);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer {
-        highlighter,
-        code: None,
-        image: None,
-        links: Vec::new(),
-    };
+    let mut writer = Writer::default();
     let events = Parser::new_ext(&clean, options).filter_map(|event| writer.event(event));
     let mut html = String::with_capacity(clean.len() * 2);
     html::push_html(&mut html, events);
@@ -37,8 +32,8 @@ pub(super) fn html(markdown: &str, highlighter: &mut Highlighter) -> String {
 }
 
 /// Turns each event into one that is safe to write.
-struct Writer<'a> {
-    highlighter: &'a mut Highlighter,
+#[derive(Default)]
+struct Writer {
     /// The language and text of the code block that is open.
     code: Option<(String, String)>,
     /// The description and address of the image that is open.
@@ -47,7 +42,7 @@ struct Writer<'a> {
     links: Vec<Result<(), String>>,
 }
 
-impl<'e> Writer<'_> {
+impl<'e> Writer {
     fn event(&mut self, event: Event<'e>) -> Option<Event<'e>> {
         match event {
             Event::End(TagEnd::CodeBlock) => self.end_code(),
@@ -96,7 +91,7 @@ impl<'e> Writer<'_> {
 
     fn end_code(&mut self) -> Option<Event<'e>> {
         let (language, code) = self.code.take()?;
-        let code = self.highlighter.html(&code, &language);
+        let code = code::html(&code, &language);
         Some(raw(format!(
             "<pre class=\"code\" tabindex=\"0\"><code>{code}</code></pre>\n"
         )))
@@ -161,10 +156,7 @@ mod tests {
     use super::*;
 
     fn check(markdown: &str, expected: &str) {
-        assert_eq!(
-            html(markdown, &mut Highlighter::default()).trim_end(),
-            expected
-        );
+        assert_eq!(html(markdown).trim_end(), expected);
     }
 
     #[test]

@@ -1,37 +1,50 @@
 //! Tool calls: one line that tells enough, the story behind it folded away. What failed stands open.
 
-use super::code::Highlighter;
+use super::code;
 use super::escape::{escape, escape_clean};
+use super::failures::FailureLinks;
 use crate::diff;
+use crate::permission::PermissionAnswer;
 use crate::plain::sanitize;
 use crate::tool::{Origin, Part, State, parts};
 use crate::transcript::Tool;
 use crate::words;
 
 /// A tool call.
-pub(super) fn html(tool: &Tool, highlighter: &mut Highlighter) -> String {
+pub(super) fn html(tool: &Tool, failures: &mut FailureLinks) -> String {
     let parts = parts(tool);
     let state = tool.state();
     let (class, open) = match state {
         State::Done => ("done", ""),
         State::Failed => ("failed", " open"),
         State::Cancelled => ("cancelled", ""),
-        State::Denied | State::Unanswered => ("unanswered", ""),
+        State::Denied => ("unanswered", " open"),
+        State::Unanswered => ("unanswered", ""),
+    };
+    let (id, links) = match state {
+        State::Failed => failures.next(),
+        _ => Default::default(),
     };
     let nested = if tool.is_nested() { " nested" } else { "" };
-    let body: String = parts
-        .iter()
-        .map(|part| part_html(part, highlighter))
-        .collect();
+    let body: String = parts.iter().map(part_html).collect();
+    let body = reason(tool) + &body;
     let body = if body.is_empty() {
         "<p class=\"note\">Nothing more was recorded.</p>".to_owned()
     } else {
         body
     };
     format!(
-        "<details class=\"tool {class}{nested}\"{open}>\n<summary>{}</summary>\n<div class=\"body\">\n{body}</div>\n</details>\n",
+        "<details class=\"tool {class}{nested}\"{id}{open}>\n<summary>{}</summary>\n<div class=\"body\">\n{links}{body}</div>\n</details>\n",
         summary(tool, &parts)
     )
+}
+
+/// Why it was not permitted.
+fn reason(tool: &Tool) -> String {
+    let answer = tool.answer.as_ref();
+    let reason = answer.and_then(PermissionAnswer::refusal);
+    let reason = reason.map(|reason| format!("<p class=\"note\">{}</p>\n", escape(&reason)));
+    reason.unwrap_or_default()
 }
 
 fn summary(tool: &Tool, parts: &[Part]) -> String {
@@ -50,6 +63,10 @@ fn summary(tool: &Tool, parts: &[Part]) -> String {
             if state == State::Done { "vh" } else { "state" },
             state.word().to_owned(),
         )),
+        tool.answer
+            .as_ref()
+            .filter(|_| state != State::Denied)
+            .map(|answer| span("answer", escape(&answer.in_words()))),
         parts
             .iter()
             .find_map(change_size)
@@ -70,7 +87,7 @@ fn change_size(part: &Part) -> Option<String> {
     ))
 }
 
-fn part_html(part: &Part, highlighter: &mut Highlighter) -> String {
+fn part_html(part: &Part) -> String {
     match part {
         Part::Arguments(arguments) => arguments_html(arguments),
         Part::Diff { diff, origin } => diff_html(diff, *origin),
@@ -81,7 +98,7 @@ fn part_html(part: &Part, highlighter: &mut Highlighter) -> String {
                 note,
                 &format!(
                     "<pre class=\"code\" tabindex=\"0\"><code>{}</code></pre>",
-                    highlighter.html(text, path)
+                    code::html(text, path)
                 ),
             )
         }
@@ -99,7 +116,7 @@ fn part_html(part: &Part, highlighter: &mut Highlighter) -> String {
             "",
             &format!(
                 "<pre class=\"code\" tabindex=\"0\"><code>{}</code></pre>",
-                highlighter.html(json, "json")
+                code::html(json, "json")
             ),
         ),
         Part::Note(note) => format!("<p class=\"note\">{}</p>\n", escape(note)),

@@ -30,6 +30,8 @@ pub(super) enum Sort {
     Fence(Fence),
     /// A line across.
     Rule,
+    /// A line that may belong to a table.
+    Table,
 }
 
 /// What code is fenced with: only the same, at least as long, ends it.
@@ -40,7 +42,7 @@ pub(super) struct Fence {
     /// How far the fence is indented: the code has no more than that to lose.
     indent: usize,
     /// The language, or what else is said there.
-    pub(super) label: String,
+    label: String,
 }
 
 /// Whether marks are shown as they stand or by what they mean.
@@ -84,10 +86,18 @@ pub(super) fn classify(line: &str, within: Option<&Fence>, looks: Looks) -> Bloc
 impl Block {
     /// Without colours, words stay as they are.
     fn shown(mut self, looks: Looks) -> Self {
-        if looks == Looks::Source {
+        if looks == Looks::Source && self.sort != Sort::Table {
             self.sort = Sort::Verbatim;
         }
         self
+    }
+}
+
+impl Fence {
+    /// The language: the first word of what stands behind the fence.
+    pub(super) fn language(&self) -> &str {
+        let word = self.label.split([' ', ',', '{']).next();
+        word.unwrap_or_default()
     }
 }
 
@@ -163,10 +173,10 @@ fn item(line: &str, indent: usize, looks: Looks) -> Option<Block> {
     (line.as_bytes().get(body - 1) == Some(&b' ')).then(|| marked(line, indent, body, sign))
 }
 
-/// A table keeps its columns, so it keeps its marks.
+/// A line of a table, or one that only looks like it and keeps its marks.
 fn table(line: &str, indent: usize) -> Option<Block> {
     line[indent..].starts_with('|').then(|| Block {
-        sort: Sort::Verbatim,
+        sort: Sort::Table,
         breaks: Break::Anywhere,
         ..plain(line, indent)
     })
@@ -200,16 +210,12 @@ fn fenced(line: &str, fence: Fence, looks: Looks) -> Block {
             sort,
             ..plain(line, 0)
         },
+        // Code stands apart without its fence.
         Looks::Styled => Block {
             sort,
-            style: Style::new().dimmed().italic(),
-            ..marked(line, 0, line.len() - label_length(line), Some(CODE_MARGIN))
+            ..marked(line, 0, line.len(), Some(""))
         },
     }
-}
-
-fn label_length(line: &str) -> usize {
-    line.trim_start_matches([' ', '`', '~']).len()
 }
 
 fn code(line: &str, within: &Fence, looks: Looks) -> Block {
@@ -259,8 +265,8 @@ mod tests {
             ("-dash", "", "-dash"),
             ("> said", "▎ ", "said"),
             ("| a | b |", "", "| a | b |"),
-            ("```rust", "  ", "rust"),
-            ("```", "  ", ""),
+            ("```rust", "", ""),
+            ("```", "", ""),
         ] {
             assert_eq!(outline(line), (mark.to_owned(), body.to_owned()), "{line}");
         }

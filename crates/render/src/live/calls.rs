@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use lapidary_vocab::event::{
-    PermissionDecision, PermissionOutcome, ToolCompletion, ToolInvocation, ToolKind,
-};
+use lapidary_vocab::event::{PermissionDecision, ToolCompletion, ToolInvocation, ToolKind};
 use lapidary_vocab::{Event, Text};
 
 use super::page::Page;
 use super::row::Row;
 use crate::ink::Ink;
+use crate::permission::PermissionAnswer;
 use crate::preview::{self, Limits};
 use crate::tool::{Part, State, parts};
 use crate::transcript::Tool;
@@ -55,9 +54,9 @@ impl Calls {
     pub(super) fn begin(&mut self, call: &ToolInvocation, event: &Event, now: Duration) {
         // Over ACP a call is told again whenever more is known about it.
         if let Some(known) = self.open.iter_mut().find(|open| open.id == call.call_id) {
-            let is_denied = known.tool.is_denied;
+            let answer = known.tool.answer.take();
             known.tool = Tool::called(call, event);
-            known.tool.is_denied = is_denied;
+            known.tool.answer = answer;
             return;
         }
         self.open.push(Call {
@@ -70,12 +69,12 @@ impl Calls {
         }
     }
 
-    /// What was denied may never get a result.
-    pub(super) fn decide(&mut self, decision: &PermissionDecision) {
+    /// Puts an answer to the call that it is about: what was denied may never get a result. False if there is no such call.
+    pub(super) fn decide(&mut self, decision: &PermissionDecision) -> bool {
         let id = decision.tool_use_id.as_ref();
-        if let Some(call) = self.open.iter_mut().find(|call| Some(&call.id) == id) {
-            call.tool.is_denied = decision.decision == PermissionOutcome::Denied;
-        }
+        let call = self.open.iter_mut().find(|call| Some(&call.id) == id);
+        call.map(|call| call.tool.answer = Some(decision.into()))
+            .is_some()
     }
 
     /// What became of a call, for good.
@@ -175,7 +174,10 @@ fn is_worth_a_glance(tool: &Tool, parts: &[Part]) -> bool {
 fn facts(tool: &Tool, parts: &[Part]) -> String {
     let state = (tool.state() != State::Done).then(|| tool.state().word().to_owned());
     let time = tool.millis().map(words::duration);
-    let facts = [state, preview::summary(tool, parts), time];
+    let answer = tool.answer.as_ref();
+    let answer = answer.filter(|answer| answer.is_allowed() && answer.is_news());
+    let answer = answer.map(PermissionAnswer::in_words);
+    let facts = [state, preview::summary(tool, parts), time, answer];
     facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 

@@ -31,7 +31,7 @@ impl Narrator {
 
     pub(super) fn close_turn(&mut self) {
         self.turn_ended = false;
-        let facts = std::mem::take(&mut self.turn).facts();
+        let facts = self.turn.take_turn().facts();
         let facts = if facts.is_empty() {
             "turn complete".to_owned()
         } else {
@@ -42,6 +42,7 @@ impl Narrator {
 
     pub(super) fn end_run(&mut self, end: &RunEnd) {
         self.is_over = true;
+        self.turn_ended = false;
         self.give_up_calls();
         let is_good = end.outcome == Outcome::Completed;
         if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
@@ -77,9 +78,13 @@ impl Narrator {
         }
     }
 
+    /// Calls and requests that nothing will answer any more.
     fn give_up_calls(&mut self) {
         let rows = self.calls.give_up(&self.page);
         self.tell(Sort::Tools, rows);
+        for notice in self.requests.close() {
+            self.notice(&notice);
+        }
     }
 
     /// Facts stay whole where rows end, if they are short enough.

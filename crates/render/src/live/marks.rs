@@ -1,5 +1,7 @@
 //! The signs a terminal can show.
 
+use std::borrow::Cow;
+
 use super::row::UNBROKEN;
 
 /// Which signs may be used.
@@ -22,6 +24,21 @@ impl Marks {
         }
     }
 
+    /// A text in these signs.
+    pub(crate) fn spell(self, text: &str) -> Cow<'_, str> {
+        if self == Self::Unicode || text.is_ascii() {
+            return Cow::Borrowed(text);
+        }
+        let mut spelled = String::with_capacity(text.len());
+        for ch in text.chars() {
+            match ch {
+                '\n' | '\t' => spelled.push(ch),
+                ch => Self::spelled(ch, &mut |ch| spelled.push(ch)),
+            }
+        }
+        Cow::Owned(spelled)
+    }
+
     /// A character in ASCII: a sign of ours by one that looks like it, any other by its number.
     pub(super) fn spelled(ch: char, add: &mut impl FnMut(char)) {
         let alike = match ch {
@@ -29,12 +46,12 @@ impl Marks {
             '·' | '−' | '⊘' | '─' => "-",
             '…' => "...",
             '—' => "--",
-            '•' => "*",
+            '•' | '●' => "*",
             '│' | '▎' => "|",
             '┆' => ":",
             '↳' => ">",
-            '✔' => "+",
-            '✘' => "x",
+            '┼' | '✔' | '✓' => "+",
+            '✘' | '✗' => "x",
             _ => return ch.escape_unicode().for_each(add),
         };
         alike.chars().for_each(add);

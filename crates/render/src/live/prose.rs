@@ -13,11 +13,14 @@ use lapidary_vocab::Text;
 
 use super::Marks;
 use super::block::{self, Block, Fence, Looks, Sort};
+use super::code;
 use super::halves::Halves;
-use super::inline;
+use super::inline::{self, Inline};
 use super::page::Page;
 use super::row::{Glyph, Glyphs, Row};
+use super::table::Table;
 use super::wrap::{self, Break};
+use crate::code::Scanner;
 use crate::plain::Chunks;
 
 /// After how much text without a space a line is looked at.
@@ -27,6 +30,8 @@ const LONGEST_WORD: usize = 64;
 const BYTES_PER_COLUMN: usize = 4;
 /// A longer line is neither a fence nor a rule.
 const LONGEST_MARK: usize = 256;
+/// A longer line is not one of a table.
+const LONGEST_TABLE_LINE: usize = 4096;
 /// The margin of a voice.
 const MARGIN: usize = 2;
 /// More than all that can stand before the words of a row.
@@ -55,6 +60,10 @@ pub(super) struct Prose {
     /// What the line is, once its first row was handed out.
     begun: Option<Block>,
     fence: Option<Fence>,
+    /// What colours the code, at the beginning of the pending text.
+    scanner: Option<Scanner>,
+    /// The lines of a table that goes on.
+    table: Option<Table>,
     /// A blank line is due if anything follows.
     is_gap: bool,
     has_spoken: bool,
@@ -87,6 +96,8 @@ impl Prose {
             next_look: LONGEST_WORD,
             begun: None,
             fence: None,
+            scanner: None,
+            table: None,
             is_gap: false,
             has_spoken: false,
             rows: Vec::new(),
@@ -104,9 +115,11 @@ impl Prose {
         let rest = self.chunks.push(&self.halves.finish()) + &self.chunks.finish();
         self.take(&rest, page);
         self.end_line(page);
+        self.end_table(page);
         self.is_gap = false;
         self.has_spoken = false;
         self.fence = None;
+        self.scanner = None;
     }
 
     /// The rows that will not change any more, since this was last asked.
@@ -116,11 +129,14 @@ impl Prose {
 
     /// The last rows of the line that is being said.
     pub(super) fn tail(&self, page: &Page) -> Vec<Row> {
-        if self.pending.trim().is_empty() {
+        let table = self.table.as_ref().map(|table| self.drawn(table, page));
+        let words = (!self.pending.trim().is_empty()).then(|| self.lay(page).rows);
+        if table.is_none() && words.is_none() {
             return Vec::new();
         }
         let gap = self.is_gap.then(|| self.blank(page));
-        let mut rows: Vec<_> = gap.into_iter().chain(self.lay(page).rows).collect();
+        let said = table.into_iter().chain(words).flatten();
+        let mut rows: Vec<_> = gap.into_iter().chain(said).collect();
         rows.split_off(rows.len().saturating_sub(page.most_tail))
     }
 
@@ -148,7 +164,11 @@ impl Prose {
         }
         let laid = self.lay(page);
         let is_decided = matches!(laid.block.sort, Sort::Words | Sort::Verbatim);
-        if !is_decided && self.pending.len() < LONGEST_MARK {
+        let longest_mark = match laid.block.sort {
+            Sort::Table => LONGEST_TABLE_LINE,
+            _ => LONGEST_MARK,
+        };
+        if !is_decided && self.pending.len() < longest_mark {
             return;
         }
         let longest = page.most_tail * page.width * BYTES_PER_COLUMN;
@@ -178,6 +198,10 @@ impl Prose {
         } = laid;
         rows.truncate(count);
         self.say(rows, page);
+        let body = block.body.min(at);
+        if let Some(scanner) = &mut self.scanner {
+            scanner.part(&self.pending[body..at]);
+        }
         self.begun.get_or_insert(block);
         self.pending.drain(..at);
     }
@@ -189,8 +213,14 @@ impl Prose {
             (true, true, _) => {}
             (true, false, true) => self.say(vec![self.blank(page)], page),
             // One blank line is as good as ten.
-            (true, false, false) => self.is_gap = self.has_spoken,
+            (true, false, false) => {
+                self.end_table(page);
+                self.is_gap = self.has_spoken;
+            }
             (false, ..) => self.end_words(page),
+        }
+        if let Some(scanner) = &mut self.scanner {
+            scanner.end_line();
         }
         self.pending.clear();
         self.begun = None;
@@ -199,26 +229,81 @@ impl Prose {
 
     fn end_words(&mut self, page: &Page) {
         let laid = self.lay(page);
-        let Sort::Fence(fence) = laid.block.sort else {
-            return self.say(laid.rows, page);
-        };
-        let closes = self.fence.is_some();
-        self.fence = (!closes).then_some(fence);
-        match page.looks() {
-            Looks::Source => self.say(laid.rows, page),
-            // The fence itself is not shown: code stands apart without it.
-            Looks::Styled => {
-                self.is_gap = self.has_spoken;
+        match laid.block.sort {
+            Sort::Table if self.begun.is_none() => self.end_table_line(page),
+            Sort::Fence(fence) => {
+                self.end_table(page);
+                self.end_fence(fence, laid.rows, page);
+            }
+            _ => {
                 self.say(laid.rows, page);
-                self.is_gap |= closes && self.has_spoken;
+                if let Some(scanner) = &mut self.scanner {
+                    scanner.line(&self.pending[laid.block.body..], &mut |_, _| {});
+                }
             }
         }
+    }
+
+    fn end_fence(&mut self, fence: Fence, rows: Vec<Row>, page: &Page) {
+        let closes = self.fence.is_some();
+        let is_styled = page.looks() == Looks::Styled;
+        let language = Some(fence.language()).filter(|_| is_styled && !closes);
+        self.scanner = language.and_then(Scanner::new);
+        self.fence = (!closes).then_some(fence);
+        if is_styled {
+            self.is_gap = self.has_spoken;
+        } else {
+            self.say(rows, page);
+        }
+    }
+
+    /// A line of a table waits for the others.
+    fn end_table_line(&mut self, page: &Page) {
+        let table = self.table.get_or_insert_default();
+        table.push(&self.pending);
+        if table.is_refuted() {
+            self.end_table(page);
+        } else if table.is_full() {
+            self.end_table(page);
+            self.table = Some(Table::continued());
+        }
+    }
+
+    fn end_table(&mut self, page: &Page) {
+        if let Some(table) = self.table.take() {
+            let rows = self.drawn(&table, page);
+            self.say(rows, page);
+        }
+    }
+
+    /// A table as rows; lines that are none as they stand.
+    fn drawn(&self, table: &Table, page: &Page) -> Vec<Row> {
+        let room = page.room().saturating_sub(MARGIN).max(1);
+        if table.is_certain() {
+            let rows = table.drawn(room, self.voice.style, page);
+            let rows = rows
+                .iter()
+                .map(|row| self.row("", Style::new(), &row.all, page));
+            return rows.collect();
+        }
+        let mut rows = Vec::new();
+        for line in table.lines() {
+            let line = inline::verbatim(line, self.voice.style, page.marks).glyphs;
+            let ranges = wrap::rows(&line.all, room, Break::Anywhere);
+            rows.extend(
+                ranges
+                    .into_iter()
+                    .map(|range| self.row("", Style::new(), &line.all[range], page)),
+            );
+        }
+        rows
     }
 
     fn say(&mut self, rows: Vec<Row>, page: &Page) {
         if rows.is_empty() {
             return;
         }
+        self.end_table(page);
         if std::mem::take(&mut self.is_gap) {
             self.rows.push(self.blank(page));
         }
@@ -247,7 +332,8 @@ impl Prose {
         let style = over(self.voice.style, block.style);
         let inline = match block.sort {
             Sort::Words => inline::parse(body, style, page.marks),
-            Sort::Verbatim | Sort::Fence(_) => inline::verbatim(body, style, page.marks),
+            Sort::Verbatim => self.verbatim(body, style, page),
+            Sort::Fence(_) | Sort::Table => inline::verbatim(body, style, page.marks),
             Sort::Rule => inline::verbatim(RULE, style.dimmed(), page.marks),
         };
         let mark = narrowed(&block.mark, page);
@@ -277,6 +363,18 @@ impl Prose {
         };
         let cuts = ranges.iter().skip(1).map(cut).collect();
         Laid { block, rows, cuts }
+    }
+
+    /// Text as it stands: code of a known language in its colours.
+    fn verbatim(&self, body: &str, style: Style, page: &Page) -> Inline {
+        match &self.scanner {
+            Some(scanner) => Inline {
+                glyphs: code::glyphs(&mut scanner.clone(), body, self.voice.style, page.marks),
+                open: None,
+                spans: Vec::new(),
+            },
+            None => inline::verbatim(body, style, page.marks),
+        }
     }
 
     fn row(&self, mark: &str, mark_style: Style, words: &[Glyph], page: &Page) -> Row {

@@ -28,6 +28,7 @@ pub(super) fn header(transcript: &Transcript) -> String {
                 .started()
                 .map(|time| escape(&words::moment(time))),
         ),
+        ("Cost", transcript.totals.cost()),
         (
             "Outcome",
             transcript

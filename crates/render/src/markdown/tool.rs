@@ -1,6 +1,7 @@
 //! Tool calls and their parts.
 
 use super::block::{code, details, escape, fence};
+use crate::permission::PermissionAnswer;
 use crate::tool::{Origin, Part, State, parts};
 use crate::transcript::Tool;
 use crate::words;
@@ -18,16 +19,28 @@ pub(super) fn tool_block(tool: &Tool) -> String {
     if state != State::Done {
         facts.push(state.word().to_owned());
     }
+    let answer = tool.answer.as_ref();
+    facts.extend(
+        answer
+            .filter(|_| state != State::Denied)
+            .map(PermissionAnswer::in_words),
+    );
     facts.extend(tool.millis().map(words::duration));
     let nested = if tool.is_nested() { "↳ " } else { "" };
     let summary = format!("{nested}{} {}", state.mark(), facts.join(" · "));
-    let parts: Vec<_> = parts(tool).iter().map(part_block).collect();
+    let reason = answer.and_then(PermissionAnswer::refusal);
+    let reason = reason.map(|reason| escape(&reason));
+    let parts: Vec<_> = reason
+        .into_iter()
+        .chain(parts(tool).iter().map(part_block))
+        .collect();
     let body = if parts.is_empty() {
         "*nothing more was recorded*".to_owned()
     } else {
         parts.join("\n\n")
     };
-    details(&summary, &body, state == State::Failed)
+    let is_open = matches!(state, State::Failed | State::Denied);
+    details(&summary, &body, is_open)
 }
 
 fn part_block(part: &Part) -> String {

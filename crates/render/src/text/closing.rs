@@ -30,7 +30,7 @@ impl TextRenderer {
     pub(super) fn close_turn(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
         self.turn_ended = false;
         self.turn_told = true;
-        let facts = std::mem::take(&mut self.turn).facts();
+        let facts = self.turn.take_turn().facts();
         let facts = if facts.is_empty() {
             "turn complete".to_owned()
         } else {
@@ -41,6 +41,8 @@ impl TextRenderer {
 
     pub(super) fn end_run(&mut self, end: &RunEnd, out: &mut dyn io::Write) -> io::Result<()> {
         self.is_over = true;
+        self.turn_ended = false;
+        self.close_requests(out)?;
         let is_good = end.outcome == Outcome::Completed;
         if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
             self.tell_error(&message.to_str(), out)?;

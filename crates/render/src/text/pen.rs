@@ -5,12 +5,14 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use crate::ink::Ink;
+use crate::live::Marks;
 use crate::plain::{Chunks, sanitize};
 
 /// Knows where on the line it stands, so that chunks continue and lines begin where they should.
 #[derive(Debug)]
 pub(super) struct Pen {
     colour: bool,
+    pub(super) marks: Marks,
     chunks: Chunks,
     /// The margin and ink of the text that is being written in chunks.
     speaking: Option<(&'static str, Ink)>,
@@ -21,6 +23,7 @@ impl Pen {
     pub(super) fn new(colour: bool) -> Self {
         Self {
             colour,
+            marks: Marks::default(),
             chunks: Chunks::default(),
             speaking: None,
             is_within_line: false,
@@ -132,6 +135,7 @@ impl Pen {
 
     fn ink(&self, ink: Ink, clean: &str, out: &mut dyn Write) -> io::Result<()> {
         let style = ink.style();
+        let clean = self.marks.spell(clean);
         if self.colour && !clean.is_empty() && style != Style::new() {
             write!(out, "{style}{clean}{style:#}")
         } else {

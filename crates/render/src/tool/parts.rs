@@ -144,7 +144,11 @@ fn returned(tool: &Tool, output: String) -> Part {
 }
 
 fn content(tool: &Tool) -> Vec<Part> {
+    // Of a call that was not done, there is what the agent showed when it asked.
+    let asked = tool.answer.iter().filter(|_| tool.done.is_none());
+    let asked = asked.flat_map(|answer| &answer.content);
     let blocks = tool.done.iter().flat_map(|done| &done.content);
+    let blocks = blocks.chain(asked);
     blocks.map(|block| part_of(block, tool)).collect()
 }
 

@@ -36,12 +36,21 @@ fn body() -> impl Strategy<Value = String> {
     let done = (0..4_u8).prop_map(|id| {
         format!(r#"{{"event":"tool_completion","callId":"c{id}","status":"completed","output":"of {id}"}}"#)
     });
+    let asked = (0..4_u8, 0..3_u8).prop_map(|(id, decided)| {
+        let about = format!(r#""requestId":"{id}","toolUseId":"c{id}","toolName":"t","toolKind":"edit","toolInput":{{}}"#);
+        match decided {
+            0 => format!(r#"{{"event":"permission_request",{about}}}"#),
+            1 => format!(r#"{{"event":"permission_decision",{about},"decision":"allowed"}}"#),
+            _ => format!(r#"{{"event":"permission_decision",{about},"decision":"denied"}}"#),
+        }
+    });
     let said = prop_oneof![Just("text"), Just("thinking")]
         .prop_map(|kind| format!(r#"{{"event":"text","kind":"{kind}","text":"all of it"}}"#));
     let fixed = prop_oneof![Just(INIT), Just(ASKS), Just(TURN), Just(END)];
     prop_oneof![
         3 => call,
         3 => done,
+        2 => asked,
         2 => "[a-c]{1,2}".prop_map(|chunk| delta(&chunk)),
         1 => said,
         2 => fixed.prop_map(str::to_owned),

@@ -17,7 +17,7 @@ fn a_run_as_a_page() {
     well_formed::html(&page);
     insta::assert_snapshot!(main_of(&page), @r#"
     <section class="prompt" id="prompt-1">
-    <h2>Prompt <time>18:15</time></h2>
+    <h2>Prompt <time datetime="2026-11-15T18:15:00.300Z">18:15</time></h2>
     <div class="typed" dir="auto">write</div>
     </section>
     <details class="tool done">
@@ -87,7 +87,7 @@ fn a_page_stands_alone() {
 #[test]
 fn a_failed_call_stands_open_and_others_are_folded() {
     let page = html(&[CALLS, DENIED]);
-    assert!(page.contains("<details class=\"tool failed\" open>"));
+    assert!(page.contains("<details class=\"tool failed\" id=\"failure-1\" open>"));
     assert!(page.contains("Tool &quot;write_file&quot; not found."));
     assert!(html(&[CALLS, DONE]).contains("<details class=\"tool done\">"));
     assert!(html(&[CALLS]).contains("no result"));
@@ -126,6 +126,133 @@ fn chunks_around_an_echo_are_one_answer() {
 #[test]
 fn a_long_session_lists_its_prompts() {
     let page = html(&[ASKS, ASKS, ASKS]);
-    assert!(page.contains("<li><a href=\"#prompt-3\">write</a></li>"));
+    assert!(
+        page.contains("<li><a href=\"#prompt-3\">write</a> <span class=\"when\">18:15</span></li>")
+    );
+    assert!(page.contains("<details open>\n<summary>3 prompts</summary>"));
     assert!(!html(&[ASKS]).contains("<nav"));
+    let long = html(&[ASKS; 40]);
+    assert!(long.contains("<details>\n<summary>40 prompts</summary>"));
+}
+
+/// The same event on another day.
+fn later(body: &str, day: u8) -> String {
+    body.replacen(
+        '{',
+        &format!(r#"{{"timestamp":"2026-11-{day}T09:01:00.000Z","#),
+        1,
+    )
+}
+
+#[test]
+fn prompts_of_several_days_are_dated() {
+    let one = html(&[later(ASKS, 15), later(ASKS, 15)]);
+    assert!(!one.contains("class=\"day\""), "{one}");
+    let two = html(&[later(ASKS, 15), later(ASKS, 16), later(ASKS, 16)]);
+    assert_eq!(two.matches("class=\"day\"").count(), 2, "{two}");
+    assert!(
+        two.contains("<span>Monday, 16 November 2026</span>"),
+        "{two}"
+    );
+    assert!(
+        two.contains("<span class=\"when\">16 Nov, 09:01</span>"),
+        "{two}"
+    );
+    let two = markdown(&[later(ASKS, 15), later(ASKS, 16)]);
+    assert!(
+        two.contains("## Prompt 2 · 16 November 2026, 09:01 UTC"),
+        "{two}"
+    );
+}
+
+#[test]
+fn failures_lead_to_each_other() {
+    let error = r#"{"event":"session_status","status":"error","message":"no"}"#;
+    let page = html(&[ASKS, CALLS, DENIED, error, CALLS, DONE, CALLS, DENIED]);
+    well_formed::html(&page);
+    assert!(
+        page.contains("<a href=\"#failure-1\">2 failed</a>"),
+        "{page}"
+    );
+    for number in 1..=3 {
+        assert_eq!(page.matches(&format!("id=\"failure-{number}\"")).count(), 1);
+    }
+    let second = "id=\"failure-2\"><p class=\"jump\">Failure 2 of 3 <a href=\"#failure-1\">previous</a> <a href=\"#failure-3\">next</a></p>";
+    assert!(page.contains(second), "{page}");
+    assert!(!html(&[CALLS, DENIED]).contains("class=\"jump\""));
+}
+
+const ALLOWED: &str = r#"{"event":"permission_decision","requestId":"1","toolUseId":"c1","toolName":"write_file","toolKind":"edit","toolInput":{},"decision":"allowed","decidedBy":"rule","rule":"ci.toml:3"}"#;
+const REFUSED: &str = r#"{"event":"permission_decision","requestId":"1","toolUseId":"c1","toolName":"write_file","toolKind":"edit","toolInput":{},"decision":"denied","decidedBy":"user","reason":"not now"}"#;
+const ASKED: &str = r#"{"event":"permission_request","requestId":"1","toolUseId":"c1","toolName":"write_file","toolKind":"edit","toolInput":{}}"#;
+
+#[test]
+fn a_call_tells_who_permitted_it() {
+    let page = html(&[CALLS, ASKED, ALLOWED, CALLS, DONE]);
+    assert!(
+        page.contains("<span class=\"answer\">allowed by rule ci.toml:3</span>"),
+        "{page}"
+    );
+    assert!(!page.contains("class=\"notice"), "{page}");
+    let page = html(&[CALLS, ASKED, REFUSED]);
+    assert!(
+        page.contains("<details class=\"tool unanswered\" open>"),
+        "{page}"
+    );
+    assert!(
+        page.contains("<p class=\"note\">Denied by the user: not now</p>"),
+        "{page}"
+    );
+    let open = html(&[CALLS, ASKED]);
+    assert!(open.contains("permission asked, no answer"), "{open}");
+    let shown = markdown(&[CALLS, ASKED, ALLOWED, DONE]);
+    assert!(
+        shown.contains("write_file new.txt · allowed by rule ci.toml:3 · "),
+        "{shown}"
+    );
+    let shown = text(&[CALLS, ASKED, ALLOWED, DONE]);
+    assert!(
+        shown.contains("● write_file new.txt\n  · allowed by rule ci.toml:3\n  ✓ "),
+        "{shown}"
+    );
+}
+
+#[test]
+fn each_of_several_turns_tells_what_it_took() {
+    let costs = |dollars: &str| {
+        TURN.replace(
+            "\"durationMs\"",
+            &format!("\"costUsd\":{dollars},\"durationMs\""),
+        )
+    };
+    let page = html(&[ASKS, &costs("0.25"), ASKS, CALLS, DONE, &costs("0.75"), END]);
+    assert!(
+        page.contains("<span>220 tokens (200 in, 20 out) · $0.25 · 1.3 s</span>"),
+        "{page}"
+    );
+    assert!(
+        page.contains("<span>220 tokens (200 in, 20 out) · $0.50 · 1.3 s · 1 tool call</span>"),
+        "{page}"
+    );
+    assert!(page.contains("<dt>Cost</dt><dd>$0.75</dd>"), "{page}");
+    // A session file has no ends of turns.
+    let usage = r#"{"event":"usage_update","stepUsage":{"input_tokens":100,"output_tokens":10}}"#;
+    let page = html(&[ASKS, usage, ASKS, usage, usage]);
+    assert!(page.contains("<span>110 tokens (100 in, 10 out)"), "{page}");
+    assert!(page.contains("<span>220 tokens (200 in, 20 out)"), "{page}");
+    assert!(!html(&[ASKS, TURN, END]).contains("class=\"turn\""));
+}
+
+#[test]
+fn a_thought_without_a_title_begins_with_its_words() {
+    let thought = |text: &str| {
+        format!(
+            r#"{{"event":"text","kind":"thinking","text":{}}}"#,
+            quoted(text)
+        )
+    };
+    for said in ["****\nlook", ": look"] {
+        assert!(html(&[&thought(said)]).contains("<span class=\"gist\">look</span>"));
+        assert_eq!(text(&[&thought(said)]), "┆ look\n");
+    }
 }

@@ -15,7 +15,7 @@ fn a_run_as_markdown() {
     | Started | 15 November 2026, 18:15 UTC |
     | Outcome | completed |
 
-    ## Prompt
+    ## Prompt · 18:15 UTC
 
     > write
 

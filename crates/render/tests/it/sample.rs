@@ -28,7 +28,7 @@ pub(crate) fn quoted(text: &str) -> String {
     lapidary_vocab::Json::from_value(&text).as_str().to_owned()
 }
 
-/// Events of one run, 300 ms apart.
+/// Events of one run, 300 ms apart unless they say when they were.
 pub(crate) fn events<S: AsRef<str>>(bodies: &[S]) -> Vec<Event> {
     let numbered = bodies.iter().enumerate();
     numbered
@@ -38,8 +38,13 @@ pub(crate) fn events<S: AsRef<str>>(bodies: &[S]) -> Vec<Event> {
 
 fn event(seq: usize, body: &str) -> Event {
     let (seconds, millis) = (seq * 300 / 1000, seq * 300 % 1000);
+    let time = if body.contains(r#""timestamp":"#) {
+        String::new()
+    } else {
+        format!(r#""timestamp":"2026-11-15T18:15:{seconds:02}.{millis:03}Z","#)
+    };
     let base = format!(
-        r#"{{"id":"r-{seq}","seq":{seq},"provider":"gemini","sessionId":"9881fb80-d833-4da5-84ba-6efc6cee791a","timestamp":"2026-11-15T18:15:{seconds:02}.{millis:03}Z","#
+        r#"{{"id":"r-{seq}","seq":{seq},"provider":"gemini","sessionId":"9881fb80-d833-4da5-84ba-6efc6cee791a",{time}"#
     );
     Event::from_json(&body.replacen('{', &base, 1))
         .unwrap_or_else(|error| panic!("{error}: {body}"))

@@ -12,7 +12,7 @@ use super::script::Script;
 
 /// Why a script could not be read.
 #[derive(Debug, thiserror::Error)]
-#[error("the script is not one")]
+#[error("the script is not valid")]
 pub struct ReadScriptError(#[from] serde_json::Error);
 
 impl Script {

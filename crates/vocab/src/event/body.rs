@@ -576,6 +576,10 @@ pub struct PermissionDecision {
     /// True if somebody would have been asked, had anybody been there. Derived.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unattended: bool,
+    /// True if the answer holds for the rest of the run: the same action is allowed without a question, by the rule of a later
+    /// decision. Derived.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub for_run: bool,
     /// Which of the options that the agent offered was chosen. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub option_id: Option<Text>,

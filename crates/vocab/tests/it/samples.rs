@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 
 use lapidary_vocab::capabilities::{Capabilities, FoundBy, Model, ProviderMetadata, TriedPlace};
 use lapidary_vocab::command::{self, Command};
+use lapidary_vocab::config_report::{
+    self, ConfigCheck, ConfigFile, ConfigFinding, ConfigOwner, ConfigRule, ConfigSetting,
+    ConfigSeverity, ConfigShown,
+};
 use lapidary_vocab::content::*;
 use lapidary_vocab::doctor::{
     Card, CardAbilities, CardCancel, CardSession, CardShutdown, CardTurn, CardUnknownMethod, Check,
@@ -20,7 +24,7 @@ use lapidary_vocab::hook_test::{
 };
 use lapidary_vocab::message::*;
 use lapidary_vocab::policy_report::{
-    self, Happened, JudgedCall, PolicyEffect, PolicyReport, RuleUse,
+    self, Happened, JudgedCall, PolicyEffect, PolicyReport, RecordedAnswer, RuleUse,
 };
 use lapidary_vocab::result::{self, Files, LineSample, ResultError};
 use lapidary_vocab::runtime::{self, *};
@@ -313,6 +317,7 @@ pub(crate) fn events() -> Vec<Event> {
             rule: some("lapidary.toml:12"),
             reason: some("not on a Friday"),
             unattended: true,
+            for_run: true,
             option_id: some("reject"),
         })),
         Body::CommandResult(Box::new(CommandResult {
@@ -649,10 +654,14 @@ pub(crate) fn capabilities() -> Capabilities {
 
 pub(crate) fn checkup() -> Checkup {
     let full = |name, state: &str| {
-        Check::new(name, state.into(), "nobody has trusted it yet")
-            .remedy("trust it")
-            .details(["as an older version would".to_owned()])
-            .took(std::time::Duration::from_millis(2100))
+        Check::new(
+            name,
+            state.into(),
+            "it is not in the list of trusted folders",
+        )
+        .remedy("trust it")
+        .details(["as an older version would".to_owned()])
+        .took(std::time::Duration::from_millis(2100))
     };
     let checks = vec![
         full(CheckName::Trust, CheckState::Problem.as_str()),
@@ -770,6 +779,13 @@ pub(crate) fn policy_report() -> PolicyReport {
             rule: Some("lapidary.toml:12".to_owned()),
             reason: "denied by lapidary.toml:12".to_owned(),
             happened: Happened::Completed,
+            answer: Some(RecordedAnswer {
+                decision: PermissionOutcome::Allowed,
+                decided_by: Some(DecidedBy::User),
+                rule: some("lapidary.toml:9"),
+                reason: some("the user allowed it"),
+                for_run: true,
+            }),
         }],
         rules: vec![RuleUse {
             rule: "lapidary.toml:12".to_owned(),
@@ -777,6 +793,51 @@ pub(crate) fn policy_report() -> PolicyReport {
             matched: 1,
             decided: 1,
             shadowed_by: vec!["lapidary.toml:3".to_owned()],
+        }],
+    }
+}
+
+fn config_file() -> ConfigFile {
+    ConfigFile {
+        owner: ConfigOwner::Project,
+        path: "/p/lapidary.toml".to_owned(),
+        exists: true,
+    }
+}
+
+pub(crate) fn config_shown() -> ConfigShown {
+    ConfigShown {
+        schema: config_report::SHOW_SCHEMA.to_owned(),
+        files: vec![config_file()],
+        settings: vec![ConfigSetting {
+            key: "timeout".to_owned(),
+            value: Some(json("600")),
+            is_default: false,
+            path: Some("/p/lapidary.toml".to_owned()),
+            line: Some(3),
+        }],
+        rules: vec![ConfigRule {
+            rule: "lapidary.toml:12".to_owned(),
+            effect: "deny".to_owned(),
+        }],
+        agents: vec!["mine".to_owned()],
+        warnings: vec!["unknown key ignored: `x`".to_owned()],
+    }
+}
+
+pub(crate) fn config_check() -> ConfigCheck {
+    ConfigCheck {
+        schema: config_report::CHECK_SCHEMA.to_owned(),
+        files: vec![config_file()],
+        errors: 1,
+        warnings: 0,
+        findings: vec![ConfigFinding {
+            severity: ConfigSeverity::Error,
+            path: "/p/lapidary.toml".to_owned(),
+            line: Some(2),
+            column: Some(11),
+            message: "timeout must be > 0".to_owned(),
+            hint: Some("leave it out for the default".to_owned()),
         }],
     }
 }

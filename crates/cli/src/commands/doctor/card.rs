@@ -50,7 +50,7 @@ pub(super) async fn prove(
     report: &mut Report<'_>,
 ) -> Result<(), Failure> {
     let Some(program) = agent.locate(around.environment) else {
-        let message = "there is no agent to prove anything with";
+        let message = "no agent is installed to test";
         report.tell(Check::new(
             CheckName::AcpStart,
             CheckState::Skipped,

@@ -33,7 +33,7 @@ pub(super) async fn prove(
     report: &mut Report<'_>,
 ) -> Result<(), Failure> {
     let Ok(found) = detect::gemini(environment) else {
-        let message = "there is no agent to prove anything with";
+        let message = "no agent is installed to test";
         report.tell(Check::new(
             CheckName::ProveStart,
             CheckState::Skipped,

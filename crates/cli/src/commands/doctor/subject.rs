@@ -40,8 +40,7 @@ impl Subject {
                 agent: Box::new(agent),
             }),
             Agent::Standin { name, .. } => {
-                let error =
-                    anyhow!("`{name}` is played by this program: there is nothing to look at");
+                let error = anyhow!("`{name}` is built in: there is nothing to check");
                 Err(Failure::bad_input(error))
             }
         }

@@ -44,13 +44,13 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn open(workspace: &Workspace) -> Result<Self, Failure> {
-        let here =
-            std::env::current_dir().context("the current directory is gone, or cannot be told");
+        let here = std::env::current_dir().context("cannot determine the current directory");
         let here = here.map_err(Failure::bad_input)?;
         let environment = Environment::from_vars(std::env::vars_os(), &here);
         let vars = Vars::new(&environment.vars);
         let Some(home) = GeminiHome::from_vars(vars, environment.home.as_deref()) else {
-            let failure = Failure::bad_input(anyhow!("there is no home to look for settings in"));
+            let failure =
+                Failure::bad_input(anyhow!("HOME is not set, so there are no settings to read"));
             return Err(failure.with_hint("set HOME or GEMINI_CLI_HOME"));
         };
         let directory = match &workspace.directory {

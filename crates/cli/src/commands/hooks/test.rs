@@ -233,7 +233,7 @@ fn runtime() -> Result<Runtime, Failure> {
 
 fn event(name: &str) -> Result<Event, Failure> {
     name.parse().map_err(|_| {
-        let failure = Failure::usage(anyhow!("there is no event `{name}`"));
+        let failure = Failure::usage(anyhow!("unknown hook event `{name}`"));
         failure.with_hint(event_meant(name))
     })
 }

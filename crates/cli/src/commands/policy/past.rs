@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use lapidary::drive::policy::{Deed, Deeds};
 use lapidary::drive::recording::MANIFEST;
 use lapidary::drive::replay::Past;
-use lapidary::vocab::event::{PermissionOutcome, ToolCallStatus};
-use lapidary::vocab::policy_report::Happened;
+use lapidary::vocab::event::{PermissionDecision, PermissionOutcome, ToolCallStatus};
+use lapidary::vocab::policy_report::{Happened, RecordedAnswer};
 use lapidary::vocab::{Body, Event, Text};
 
 use crate::commands::translate::{Files, each_event};
@@ -29,6 +29,8 @@ pub(super) struct Call {
     /// Where the agent worked.
     pub(super) dir: PathBuf,
     pub(super) happened: Happened,
+    /// What was decided when the agent asked.
+    pub(super) answer: Option<RecordedAnswer>,
     /// The agent has asked about it: what it says afterwards was not known when it had to be decided.
     is_asked: bool,
 }
@@ -98,7 +100,12 @@ impl Reading {
                     PermissionOutcome::Cancelled => Some(Happened::Cancelled),
                     _ => None,
                 };
-                if let (Some(id), Some(outcome)) = (&decision.tool_use_id, outcome) {
+                let id = decision.tool_use_id.as_ref();
+                let id = id.unwrap_or(&decision.request_id);
+                if let Some(at) = self.places.get(&key(event, id)).copied() {
+                    self.calls[at].answer = Some(answer(decision));
+                }
+                if let Some(outcome) = outcome {
                     self.ended(event, id, outcome);
                 }
             }
@@ -140,6 +147,7 @@ impl Reading {
             deed,
             dir: self.deeds.dir_of(event.base.session_id.as_ref()).to_owned(),
             happened: Happened::Unknown,
+            answer: None,
             is_asked: false,
         });
         self.places.insert(key, self.calls.len() - 1);
@@ -153,6 +161,16 @@ impl Reading {
         {
             self.calls[at].happened = happened;
         }
+    }
+}
+
+fn answer(decision: &PermissionDecision) -> RecordedAnswer {
+    RecordedAnswer {
+        decision: decision.decision.clone(),
+        decided_by: decision.decided_by.clone(),
+        rule: decision.rule.clone(),
+        reason: decision.reason.clone(),
+        for_run: decision.for_run,
     }
 }
 

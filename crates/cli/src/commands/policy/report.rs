@@ -3,11 +3,13 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use lapidary::drive::policy::{Effect, Judgement, Policy};
+use lapidary::drive::policy::{Effect, Judgement, Policy, StandingAnswer};
 use lapidary::render::plain::sanitize;
-use lapidary::vocab::event::DecidedBy;
+use lapidary::vocab::event::{DecidedBy, PermissionOutcome};
 use lapidary::vocab::line;
-use lapidary::vocab::policy_report::{JudgedCall, PolicyEffect, PolicyReport, RuleUse, SCHEMA};
+use lapidary::vocab::policy_report::{
+    JudgedCall, PolicyEffect, PolicyReport, RecordedAnswer, RuleUse, SCHEMA,
+};
 
 use super::past::{Call, Recorded};
 use crate::printer::Printer;
@@ -123,6 +125,7 @@ fn judged(recording: &str, call: Call, judgement: Judgement) -> JudgedCall {
         rule: decision.rule,
         reason: decision.reason,
         happened: call.happened,
+        answer: call.answer,
     }
 }
 
@@ -137,17 +140,17 @@ fn show_calls(name: &str, calls: &[JudgedCall], out: &mut Printer) -> io::Result
     }
     let by = calls.iter().map(|call| decider(call).chars().count()).max();
     let by = by.unwrap_or(0);
+    let was = calls.iter().map(|call| then(call).chars().count()).max();
+    let was = was.unwrap_or(0).max(9);
     for call in calls {
         let style = styled(&call.effect, out.colour);
-        let (kind, happened) = (
-            one_line(call.kind.as_str()),
-            one_line(call.happened.as_str()),
-        );
+        let kind = one_line(call.kind.as_str());
         let effect = call.effect.as_str();
         writeln!(
             out,
-            "  {style}{effect:5}{style:#}  {:by$}  was {happened:9}  {kind:8}  {}",
+            "  {style}{effect:5}{style:#}  {:by$}  was {:was$}  {kind:8}  {}",
             decider(call),
+            then(call),
             about(call),
         )?;
     }
@@ -161,6 +164,31 @@ fn decider(call: &JudgedCall) -> String {
         (None, DecidedBy::Mode) => "the mode".to_owned(),
         (None, _) => "no rule".to_owned(),
     }
+}
+
+/// What became of it then, and how the user or the program answered, if one of them was asked.
+fn then(call: &JudgedCall) -> String {
+    let happened = one_line(call.happened.as_str());
+    let answer = call.answer.as_ref();
+    let Some(answer) = answer.filter(|answer| is_answered(answer)) else {
+        return happened;
+    };
+    let is_earlier = answer.rule.is_some();
+    let answered = match (&answer.decision, answer.for_run) {
+        (PermissionOutcome::Allowed, _) if is_earlier => "always before",
+        (PermissionOutcome::Allowed, true) => "always",
+        (PermissionOutcome::Allowed, false) => "yes",
+        (PermissionOutcome::Denied, _) => "no",
+        (other, _) => other.as_str(),
+    };
+    format!("{happened} (answered {})", one_line(answered))
+}
+
+/// Whether a user or a program has answered, now or with an earlier `always`.
+fn is_answered(answer: &RecordedAnswer) -> bool {
+    let rule = answer.rule.as_ref().map(ToString::to_string);
+    let is_earlier = rule.is_some_and(|rule| rule.starts_with(StandingAnswer::RULE));
+    is_earlier || matches!(answer.decided_by, Some(DecidedBy::User | DecidedBy::Peer))
 }
 
 /// What the call is about: its command, its files, or else what it is called.

@@ -1,32 +1,26 @@
-//! What `run` can be told.
+//! The options of `run`.
 
 use std::path::PathBuf;
 
-use super::super::common::Common;
+use super::super::common::{AGENT, Common, LIMITS, OUTPUT};
 use super::super::sink::Format;
 
 /// Run an agent on a prompt, and say how it went
-///
-/// The agent runs under a supervisor: nothing that it starts outlives the run. Everything that it writes is recorded and
-/// translated; the last event is the one `run_end`, and the exit code follows from it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  lapidary run --agent demo 'what can you do?'
-  lapidary run --permission-mode acceptEdits 'fix the failing test'
+  lapidary run 'fix the failing test'                    live view on a terminal
   lapidary run --agent claude --allow 'execute:cargo test*' 'fix the failing test'
-  lapidary run --agent 'npx -y my-agent --acp' --budget tokens=50000 'tidy up'
-  lapidary run --format result --timeout 300 --prompt-file task.md | jq .response
-  git diff | lapidary run --format events 'review this' > review.jsonl
+  lapidary run -q --timeout 5m -p 'summarise the changes' > summary.txt
+  lapidary run --format result --prompt-file task.md | jq .response
+  git diff | lapidary run --json 'review this' > review.jsonl
   lapidary run --resume latest 'and now the documentation'
+  lapidary run --agent demo 'what can you do?'           nothing to install
 
-GEMINI_CLI_PATH names the Gemini CLI to run, and no other is run then; without it PATH and \
-the usual places are searched. LAPIDARY_STATE_DIR is where recordings are kept.
-
-Settings come from flags, then from `lapidary.toml` in the project, then from the user's own \
-in $XDG_CONFIG_HOME/lapidary. A project's file can choose and narrow, but grants nothing.
-
-Ctrl-C cancels the run; a second one ends it at once.
+With a prompt, data on stdin goes before it. `-` as the prompt reads the prompt from stdin. \
+Options override the project's lapidary.toml, and that the user's: `lapidary config show`. \
+No process of the agent outlives the run. Ctrl-C cancels, a second Ctrl-C kills. \
+GEMINI_CLI_PATH names the Gemini CLI to use; LAPIDARY_STATE_DIR is where recordings are kept.
 
 Exit codes:
   0   completed                       13  input, configuration, sandbox
@@ -37,46 +31,54 @@ Exit codes:
   12  folder not trusted              18  refused
                                       130 cancelled")]
 pub(crate) struct Args {
-    /// What the agent is to do; `-` or nothing reads it from stdin. Put `--` before one that begins with a hyphen. Beside a prompt,
-    /// data on stdin is put before it: the first byte may take 2 seconds, all of it 60; a terminal is not read
+    /// What the agent is to do; `-` or nothing reads it from stdin
     #[arg(value_name = "PROMPT")]
     pub(super) prompt: Option<String>,
-    /// Continue a session: `latest`, its number or its id
-    #[arg(
-        long,
-        value_name = "SESSION",
-        help_heading = "Agent",
-        conflicts_with = "session_id"
-    )]
+    /// Continue a session: latest, its number or its id
+    #[arg(long, value_name = "SESSION", help_heading = AGENT, conflicts_with = "session_id")]
     pub(super) resume: Option<String>,
-    /// The id of the new session
-    #[arg(long, value_name = "ID", help_heading = "Agent")]
+    /// Id of the new session
+    #[arg(long, value_name = "ID", help_heading = AGENT)]
     pub(super) session_id: Option<String>,
     #[command(flatten)]
     pub(super) with: With,
 }
 
-/// What `run` can be told beside the prompt and the session.
+/// The options of `run` beside the prompt and the session.
 #[derive(Debug, clap::Args)]
 pub(in crate::commands) struct With {
-    /// A file that holds the prompt; where the agent is not spoken to, it reads the file itself
-    #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
+    /// The same as PROMPT
+    #[arg(
+        short = 'p',
+        long = "prompt",
+        value_name = "PROMPT",
+        conflicts_with = "prompt"
+    )]
+    pub(super) prompt_option: Option<String>,
+    /// Read the prompt from a file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "prompt_option"])]
     pub(super) prompt_file: Option<PathBuf>,
+    /// Image or other file that belongs to the prompt; repeatable (ACP only)
+    #[arg(long, value_name = "FILE")]
+    pub(super) attach: Vec<PathBuf>,
     #[command(flatten)]
     pub(in crate::commands) common: Common,
-    /// Something that belongs to the prompt: an image, or another file; may be repeated. Over ACP
-    #[arg(long, value_name = "FILE", help_heading = "Agent")]
-    pub(super) attach: Vec<PathBuf>,
-    /// Start again after a failure to start or a passing rate limit, as long as nothing was said or done [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    /// Start again after a failed start or a rate limit, if nothing was done yet [default: 0]
+    #[arg(long, value_name = "N", help_heading = LIMITS)]
     pub(super) retries: Option<u32>,
-    /// What to print [default: text on a terminal, events when piped]
-    #[arg(long, value_enum, help_heading = "Output")]
+    /// events, messages, runtime, result, text, markdown, html or raw [default: text on a terminal, else events]
+    #[arg(long, value_enum, help_heading = OUTPUT, hide_possible_values = true)]
     pub(super) format: Option<Format>,
+    /// Print the last message only, and nothing if the run fails
+    #[arg(short, long, help_heading = OUTPUT, conflicts_with_all = ["format", "verbose"])]
+    pub(super) quiet: bool,
+    /// Write the last message to a file, and no file if the run fails
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(super) output: Option<PathBuf>,
     /// With --format result: put JSON found in the response into `data`
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = OUTPUT)]
     pub(super) extract_data: bool,
-    /// Show what the agent writes to stderr
-    #[arg(short, long, help_heading = "Output")]
+    /// Show the agent's stderr
+    #[arg(short, long, help_heading = OUTPUT)]
     pub(super) verbose: bool,
 }

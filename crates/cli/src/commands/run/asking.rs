@@ -1,23 +1,41 @@
-//! Asking the person at the terminal whether the agent may.
+//! Asking the user at the terminal whether the agent may.
+
+mod shown;
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
 
 use lapidary::drive::talk::{Attendant, Question, Reply};
-use lapidary::render::diff::unified;
-use lapidary::render::plain::sanitize;
-use lapidary::vocab::Text;
-use lapidary::vocab::content::{ContentBlock, DiffBlock};
+use lapidary::render::live::Options;
 use lapidary::vocab::event::DecidedBy;
 use tokio::sync::mpsc;
 
+use self::shown::{PromptExtent, ShownPrompt, shown};
+use crate::live::terminal;
 use crate::system;
 
-/// So much of what the agent wants is shown. The rest is in the recording, and in no hurry.
-const LONGEST: usize = 2000;
+/// Lines of the terminal that are kept for what stands around a command or a change.
+const LINES_AROUND: usize = 10;
 
-/// So many files are named.
-const MOST_PATHS: usize = 10;
+/// How many lines of a command or a change are shown at least and at most before it is cut.
+const FEWEST_LINES: usize = 8;
+const MOST_LINES: usize = 60;
+
+/// Words that are neither a clear yes nor a reason for a no. The question is put again.
+const UNCLEAR: [&str; 12] = [
+    "ok",
+    "okay",
+    "allow",
+    "sure",
+    "yep",
+    "yeah",
+    "yes!",
+    "please",
+    "help",
+    "deny",
+    "allow once",
+    "once",
+];
 
 /// Who answers for the user, if somebody sits there.
 pub(super) struct Asking {
@@ -26,6 +44,33 @@ pub(super) struct Asking {
     /// The one that stands on the terminal. Only that one is answered, whatever becomes of the others.
     put: Option<Question>,
     typed: Option<mpsc::UnboundedReceiver<String>>,
+    colour: bool,
+}
+
+/// What a line that was typed means.
+#[derive(Debug, PartialEq, Eq)]
+enum Typed {
+    Yes,
+    Always,
+    /// No, and why, if that was said.
+    No(Option<String>),
+    /// Show everything.
+    View,
+    Unclear,
+}
+
+impl Typed {
+    fn of(line: &str) -> Self {
+        let word = line.trim();
+        match word.to_lowercase().as_str() {
+            "y" | "yes" => Self::Yes,
+            "a" | "always" => Self::Always,
+            "" | "n" | "no" => Self::No(None),
+            "v" | "view" => Self::View,
+            other if other.chars().count() == 1 || UNCLEAR.contains(&other) => Self::Unclear,
+            _ => Self::No(Some(word.to_owned())),
+        }
+    }
 }
 
 /// What is to be done next.
@@ -47,6 +92,7 @@ pub(super) fn attended() -> Option<(Attendant, Asking)> {
         waiting: VecDeque::new(),
         put: None,
         typed: None,
+        colour: has_colour(),
     };
     Some((Attendant::Somebody(asks), asking))
 }
@@ -79,14 +125,19 @@ impl Asking {
         self.typed.take_if(|typed| typed.is_closed()); // Ctrl-D ends one answer, not all
         let typed = self.typed.get_or_insert_with(read_lines);
         while typed.try_recv().is_ok() {}
-        let mut err = io::stderr();
-        writeln!(err, "{}", shown(&question))?;
-        write!(
-            err,
-            "allow it? y = yes, n = no, anything else = no, for that reason: "
-        )?;
         self.put = Some(question);
-        err.flush()
+        self.show(extent())
+    }
+
+    /// Shows the question that is put, and asks.
+    fn show(&self, extent: PromptExtent) -> io::Result<()> {
+        let Some(question) = &self.put else {
+            return Ok(());
+        };
+        let prompt = shown(question, extent, options(self.colour));
+        let mut err = io::stderr();
+        write!(err, "{}", prompt.text)?;
+        ask(&prompt)
     }
 
     /// Whether there is a question to be put.
@@ -95,22 +146,78 @@ impl Asking {
         !self.waiting.is_empty()
     }
 
-    /// Takes an answer to the question that stands there.
-    pub(super) fn answer(&mut self, line: &str) {
-        let Some(question) = self.put.take() else {
-            return;
+    /// Takes what was typed at the question that stands there, and says whether that answers it.
+    pub(super) fn answer(&mut self, line: &str) -> io::Result<bool> {
+        let Some(question) = &self.put else {
+            return Ok(true);
         };
-        let word = line.trim();
-        let allowed = matches!(word.to_lowercase().as_str(), "y" | "yes");
-        let is_no = matches!(word.to_lowercase().as_str(), "" | "n" | "no");
-        let is_reason = !allowed && !is_no;
-        let _ = question.reply.send(Reply {
-            allowed,
-            option_id: None,
-            reason: is_reason.then(|| format!("the user denied it: {word}")),
-            by: DecidedBy::User,
-        }); // it may have been withdrawn just now
+        let prompt = shown(question, extent(), options(false));
+        let (allowed, is_for_run, why) = match Typed::of(line) {
+            Typed::Yes => (true, false, None),
+            Typed::Always if prompt.always.is_some() => (true, true, None),
+            Typed::No(why) => (false, false, why),
+            Typed::View => return self.show(PromptExtent::Whole).map(|()| false),
+            Typed::Always | Typed::Unclear => {
+                let choices = if prompt.always.is_some() {
+                    "y, a or n"
+                } else {
+                    "y or n"
+                };
+                writeln!(io::stderr(), "  Answer {choices}, or type a reason.")?;
+                return ask(&prompt).map(|()| false);
+            }
+        };
+        if let Some(always) = prompt.always.filter(|_| is_for_run) {
+            writeln!(io::stderr(), "  Allowed in this run: {always}")?;
+        }
+        if let Some(question) = self.put.take() {
+            let _ = question.reply.send(Reply {
+                allowed,
+                is_for_run,
+                option_id: None,
+                reason: why.map(|why| format!("the user denied it: {why}")),
+                by: DecidedBy::User,
+            }); // it may have been withdrawn just now
+        }
+        Ok(true)
     }
+}
+
+fn ask(prompt: &ShownPrompt) -> io::Result<()> {
+    let always = if prompt.always.is_some() {
+        " / [a]lways in this run"
+    } else {
+        ""
+    };
+    let view = if prompt.is_cut { " / [v]iew all" } else { "" };
+    let mut err = io::stderr();
+    write!(
+        err,
+        "Allow? [y]es{always} / [n]o{view} (or type a reason): "
+    )?;
+    err.flush()
+}
+
+/// As much of a command or a change as fits the terminal.
+fn extent() -> PromptExtent {
+    let height = usize::from(terminal::size().height);
+    let lines = height.saturating_sub(LINES_AROUND);
+    PromptExtent::Lines(lines.clamp(FEWEST_LINES, MOST_LINES))
+}
+
+/// How the terminal shows a command or a change.
+fn options(colour: bool) -> Options {
+    Options {
+        size: terminal::size(),
+        colour,
+        marks: terminal::marks(),
+    }
+}
+
+/// Whether stderr, which is a terminal, wants colours.
+fn has_colour() -> bool {
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !no_colour && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
 async fn next_line(typed: Option<&mut mpsc::UnboundedReceiver<String>>) -> Option<String> {
@@ -118,66 +225,6 @@ async fn next_line(typed: Option<&mut mpsc::UnboundedReceiver<String>>) -> Optio
         Some(typed) => typed.recv().await,
         None => None,
     }
-}
-
-/// What the agent wants, in its own words, which are hostile: first what is judged and granted, then how it puts it.
-fn shown(question: &Question) -> String {
-    let (request, deed) = (&question.request, &question.deed);
-    let kind = &request.tool_kind;
-    let title = request.title.as_ref().unwrap_or(&request.tool_name);
-    let mut lines = vec![format!(
-        "? the agent wants to {kind}: {}",
-        one_line(&title.to_str())
-    )];
-    lines.extend(
-        deed.command
-            .as_ref()
-            .map(|command| format!("  command: {}", bounded(command))),
-    );
-    let paths = deed.paths.iter().take(MOST_PATHS);
-    lines.extend(paths.map(|path| format!("  file: {}", one_line(&path.display().to_string()))));
-    if let Some(more @ 1..) = deed.paths.len().checked_sub(MOST_PATHS) {
-        lines.push(format!("  and {more} more files"));
-    }
-    let diffs = request.content.iter().filter_map(|block| match block {
-        ContentBlock::Diff(diff) => Some(diff),
-        _ => None,
-    });
-    let changes: Vec<_> = diffs.map(change).collect();
-    let is_shown = deed.command.is_some() || !changes.is_empty();
-    lines.extend(changes);
-    let input = request.tool_input.to_display();
-    if !is_shown && input != "{}" {
-        lines.push(format!("  {}", bounded(&input)));
-    }
-    lines.push(format!("  {}", one_line(&question.reason)));
-    lines.join("\n")
-}
-
-/// The change of a file that is to be approved, as a unified diff.
-fn change(diff: &DiffBlock) -> String {
-    let path = diff.path.as_ref().map(Text::to_str).unwrap_or_default();
-    let old = diff.old_text.as_ref().filter(|text| !text.is_empty());
-    let new = diff.new_text.as_ref().map(Text::to_str).unwrap_or_default();
-    let change = match &diff.unified {
-        Some(unified) => unified.to_string(),
-        None => unified(&path, old.map(Text::to_str).as_deref(), &new),
-    };
-    format!("    {}", bounded(change.trim_end()))
-}
-
-/// Something that may have several lines, none of which passes for one of ours. What is not shown is counted.
-fn bounded(text: &str) -> String {
-    let clean = sanitize(text).replace('\n', "\n    ");
-    let shown: String = clean.chars().take(LONGEST).collect();
-    match clean.chars().count() - shown.chars().count() {
-        0 => shown,
-        more => format!("{shown}\n    … and {more} more characters, which are not shown"),
-    }
-}
-
-fn one_line(text: &str) -> String {
-    bounded(&text.replace(['\n', '\r'], " "))
 }
 
 /// Reads on a thread of its own, which ends with us: a read of a terminal cannot be given up.
@@ -203,6 +250,8 @@ fn read_lines() -> mpsc::UnboundedReceiver<String> {
 #[cfg(test)]
 mod tests {
     use lapidary::drive::policy::Deed;
+    use lapidary::render::live::{Marks, Size};
+    use lapidary::vocab::content::{ContentBlock, DiffBlock};
     use lapidary::vocab::event::{PermissionRequest, ToolKind};
     use lapidary::vocab::{Json, Text};
     use tokio::sync::oneshot;
@@ -246,29 +295,94 @@ mod tests {
         (question, replied)
     }
 
+    fn asking(question: Question) -> Asking {
+        let (_, questions) = mpsc::unbounded_channel();
+        Asking {
+            questions,
+            waiting: VecDeque::new(),
+            put: Some(question),
+            typed: None,
+            colour: false,
+        }
+    }
+
+    const PLAIN: Options = Options {
+        size: Size {
+            width: 80,
+            height: 24,
+        },
+        colour: false,
+        marks: Marks::Unicode,
+    };
+
+    fn prompt(question: &Question) -> ShownPrompt {
+        shown(question, PromptExtent::Lines(20), PLAIN)
+    }
+
     #[test]
     fn an_answer_is_to_the_question_that_stands_there_and_to_no_other() {
-        let (_asks, questions) = mpsc::unbounded_channel();
         let (first, gone) = question("ls", "");
         let (second, mut replied) = question("rm -rf x", "");
-        let mut asking = Asking {
-            questions,
-            waiting: VecDeque::from([second]),
-            put: Some(first),
-            typed: None,
-        };
+        let mut asking = asking(first);
+        asking.waiting.push_back(second);
         drop(gone);
-        asking.answer("y");
+        assert!(asking.answer("y").unwrap());
         assert!(replied.try_recv().is_err(), "nobody was asked about it yet");
         assert!(asking.is_open());
         asking.put = asking.waiting.pop_front();
         assert!(!asking.is_withdrawn());
-        asking.answer("y");
+        assert!(asking.answer("y").unwrap());
         assert!(replied.try_recv().unwrap().allowed);
     }
 
     #[test]
-    fn a_question_about_an_edit_shows_the_diff_and_not_the_arguments() {
+    fn what_is_typed_is_a_yes_a_no_an_always_or_asked_again() {
+        let reply = |typed: &str| {
+            let (question, mut replied) = question("ls", "");
+            let is_answered = asking(question).answer(typed).unwrap();
+            let reply = replied.try_recv().ok();
+            assert_eq!(is_answered, reply.is_some(), "{typed}");
+            reply.map(|reply| (reply.allowed, reply.is_for_run, reply.reason))
+        };
+        for (typed, expected) in [
+            ("y", Some((true, false, None))),
+            (" Yes ", Some((true, false, None))),
+            ("a", Some((true, true, None))),
+            ("Always", Some((true, true, None))),
+            ("n", Some((false, false, None))),
+            ("", Some((false, false, None))),
+            ("v", None),
+            ("ok", None),
+            ("x", None),
+            ("é", None),
+        ] {
+            assert_eq!(reply(typed), expected, "{typed}");
+        }
+        let why = Some("the user denied it: use the other file".to_owned());
+        assert_eq!(reply("use the other file"), Some((false, false, why)));
+    }
+
+    #[test]
+    fn always_is_not_taken_for_a_reason_where_it_is_not_offered() {
+        let (mut question, mut replied) = question("ls", "");
+        question.deed.is_unclear = true;
+        assert_eq!(prompt(&question).always, None);
+        assert!(!asking(question).answer("always").unwrap());
+        assert!(replied.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_prompt_shows_the_command_and_what_always_means() {
+        let (question, _) = question("git push", "the mode `default` asks");
+        assert_eq!(
+            prompt(&question).text,
+            "? The agent wants to run a command: git push\n  │ $ git push\n  Why this is asked: the mode `default` asks\n  \
+             Always would allow: the command `git push`\n"
+        );
+    }
+
+    #[test]
+    fn a_prompt_about_an_edit_shows_the_diff_and_not_the_arguments() {
         let (mut question, _) = question("", "an edit needs permission");
         question.deed.kind = ToolKind::Edit;
         question.deed.command = None;
@@ -278,33 +392,47 @@ mod tests {
         question.request.tool_input = Json::from_value(&serde_json::json!({"file_path": "a.txt"}));
         let diff = |old: Option<&'static str>, new: &'static str| {
             ContentBlock::Diff(DiffBlock {
-                path: Some(Text::from("a.txt")),
+                path: Some(Text::from("/p/a.txt")),
                 old_text: old.map(Text::from),
                 new_text: Some(Text::from(new)),
                 unified: None,
             })
         };
         question.request.content = vec![diff(Some("one\nalpha\n"), "one\nbe\u{1b}[2Jta\n")];
-        let edited = shown(&question);
-        let head = "? the agent wants to edit: a.txt\n  file: /p/a.txt\n    --- a/a.txt\n    +++ b/a.txt\n";
+        let edited = prompt(&question).text;
+        let head = "? The agent wants to edit a file: a.txt\n  file: /p/a.txt\n  │ --- a/p/a.txt\n  │ +++ b/p/a.txt\n";
         assert!(edited.starts_with(head), "{edited}");
-        assert!(edited.contains("\n    -alpha\n    +be"), "{edited}");
-        assert!(edited.ends_with("\n  an edit needs permission"), "{edited}");
+        assert!(edited.contains("\n  │ -alpha\n  │ +be"), "{edited}");
+        assert!(
+            edited.contains("Always would allow: edits of `/p/a.txt`"),
+            "{edited}"
+        );
         assert!(!edited.contains(['\u{1b}', '{']), "{edited:?}");
         question.request.content = vec![diff(None, "new\n")];
-        assert!(shown(&question).contains("\n    --- /dev/null\n"));
+        assert!(prompt(&question).text.contains("\n  │ --- /dev/null\n"));
     }
 
     #[test]
-    fn what_is_shown_does_nothing_to_the_terminal_and_hides_nothing() {
-        let long = format!("ls \u{1b}[2J\u{7}#{}\nrm -rf x", "a".repeat(LONGEST));
-        let (question, _) = question(&long, "\u{1b}]0;pwned\u{7}why");
-        let shown = shown(&question);
-        assert!(!shown.contains(['\u{1b}', '\u{7}']), "{shown:?}");
-        assert!(
-            shown.contains("more characters, which are not shown"),
-            "{shown}"
+    fn what_is_shown_does_nothing_to_the_terminal_and_says_what_it_leaves_out() {
+        let long = format!(
+            "ls \u{1b}[2J\u{7}#{}\n{}",
+            "a".repeat(500),
+            "x\n".repeat(30)
         );
-        assert!(shown.contains("why"), "{shown}");
+        let (question, _) = question(&long, "\u{1b}]0;pwned\u{7}why");
+        let cut = prompt(&question);
+        assert!(!cut.text.contains(['\u{1b}', '\u{7}']), "{cut:?}");
+        assert!(
+            cut.is_cut && cut.text.contains("17 more lines; `v` shows everything"),
+            "{cut:?}"
+        );
+        assert!(cut.text.contains("why"), "{cut:?}");
+        let whole = shown(&question, PromptExtent::Whole, PLAIN);
+        assert!(
+            !whole.is_cut && whole.text.matches('a').count() > 500,
+            "{whole:?}"
+        );
+        let lines = whole.text.lines().filter(|line| *line == "  │   x").count();
+        assert_eq!(lines, 30);
     }
 }

@@ -33,10 +33,10 @@ fn prompt(said: Option<&str>, args: &With) -> Result<Prompt, Failure> {
     if let Some(file) = &args.prompt_file {
         return Ok(Prompt::File(file.clone()));
     }
-    match said {
+    match said.or(args.prompt_option.as_deref()) {
         None if io::stdin().is_terminal() => {
             let failure = Failure::usage(anyhow!("no prompt was given"));
-            Err(failure.with_hint("say what the agent should do: lapidary run 'fix the tests'"))
+            Err(failure.with_hint("say what the agent should do: `lapidary run 'fix the tests'`"))
         }
         None | Some("-") => stdin::whole().map(Prompt::Text),
         Some(text) => {

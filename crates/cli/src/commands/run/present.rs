@@ -1,8 +1,10 @@
 //! A run, as it goes on: what is printed where.
 
 mod face;
+mod pointer;
 
 use std::io::{self, IsTerminal as _, Stderr, Write as _};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
@@ -15,6 +17,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::super::sink::Format;
 use super::With;
 use super::asking::{Asking, Next};
+use super::last_message::LastMessage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::harmless::Harmless;
@@ -24,16 +27,23 @@ use face::Face;
 /// How often a live view is drawn anew.
 const FRAME: Duration = Duration::from_millis(125);
 
+/// How a run is shown.
+pub(super) struct Showing<'a> {
+    pub(super) format: Format,
+    pub(super) args: &'a With,
+    pub(super) id: &'a str,
+    pub(super) asking: Option<Asking>,
+    pub(super) last: Option<LastMessage>,
+}
+
 /// Prints a run to its end.
 pub(super) fn present(
     run: Run,
     heard: watch::Receiver<u32>,
-    format: Format,
-    args: &With,
-    id: &str,
-    asking: Option<Asking>,
+    showing: Showing<'_>,
     out: &mut Printer,
 ) -> Result<Exit, Failure> {
+    let Showing { format, args, .. } = showing;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -41,16 +51,18 @@ pub(super) fn present(
         .context("cannot set up a runtime")
         .map_err(Failure::internal)?;
     let mut presented = Presented {
-        face: Some(Face::new(format, args, id, out)),
+        face: Some(Face::new(format, args, showing.id, out)),
         format,
         started: Instant::now(),
         end: None,
+        recording: None,
         failure: None,
         too_long: 0,
         skipped: None,
         stderr: Harmless::new(io::stderr(), io::stderr().is_terminal()),
-        asking,
+        asking: showing.asking,
         is_asking: false,
+        last: showing.last,
     };
     runtime.block_on(presented.follow(run, heard, out));
     presented.finish(out)
@@ -62,6 +74,8 @@ struct Presented {
     format: Format,
     started: Instant,
     end: Option<RunEnd>,
+    /// Where the run is recorded.
+    recording: Option<PathBuf>,
     /// Why nothing is shown any more, unless its reader has had enough.
     failure: Option<Failure>,
     /// How many lines were too long to be translated whole.
@@ -74,6 +88,8 @@ struct Presented {
     asking: Option<Asking>,
     /// A question stands on the terminal.
     is_asking: bool,
+    /// The last message, if it is wanted by itself.
+    last: Option<LastMessage>,
 }
 
 impl Presented {
@@ -122,8 +138,7 @@ impl Presented {
         let (Some(asking), Next::Typed(line)) = (&mut self.asking, next) else {
             return Ok(());
         };
-        if self.is_asking {
-            asking.answer(line);
+        if self.is_asking && asking.answer(line)? {
             self.go_on()?;
         }
         Ok(())
@@ -170,10 +185,16 @@ impl Presented {
     }
 
     fn remember(&mut self, events: &[Event]) {
+        if let Some(last) = &mut self.last {
+            last.take(events);
+        }
         let is_too_long = |event: &&Event| matches!(&event.body, Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::LineTooLong);
         self.too_long += events.iter().filter(is_too_long).count();
-        if let Some(Body::RunEnd(end)) = events.last().map(|event| &event.body) {
+        if let Some(last) = events.last()
+            && let Body::RunEnd(end) = &last.body
+        {
             self.end = Some(end.clone());
+            self.recording = last.recording().map(PathBuf::from);
         }
     }
 
@@ -181,7 +202,7 @@ impl Presented {
     fn stop_showing(&mut self, failure: Failure) {
         self.face = None;
         if failure.is_closed_pipe() {
-            complain("note: whoever read the output is gone");
+            complain("stdout was closed; stopping");
         }
         self.failure = Some(failure).filter(|failure| !failure.is_closed_pipe());
     }
@@ -195,6 +216,9 @@ impl Presented {
         }
         if let Some(failure) = self.failure {
             return Err(failure);
+        }
+        if let Some(last) = self.last {
+            last.finish(out)?;
         }
         if self.too_long > 0 {
             let what = "which only a recording has whole";
@@ -218,6 +242,11 @@ impl Presented {
             if end.cause != Cause::EndTurn {
                 explain(end);
             }
+        }
+        if let Some(recording) = &self.recording
+            && out.is_terminal
+        {
+            pointer::print(recording);
         }
         Ok(Exit::of(&end.cause))
     }

@@ -64,7 +64,7 @@ async fn obey(
         () = interruptions.next() => {}
         () = sleep(PATIENCE) => {}
     }
-    leave("nobody reads the output: giving up");
+    leave("stdout was closed; stopping");
 }
 
 async fn begun(beginning: &mut watch::Receiver<Option<Stopper>>) -> Stopper {

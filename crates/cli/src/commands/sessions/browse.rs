@@ -59,7 +59,7 @@ Examples:
   lapidary sessions browse
   lapidary sessions browse --all
 
-? shows the keys. Nothing is changed without asking.")]
+Letters search titles and texts. F1 shows the keys. Nothing is changed without asking.")]
 pub(crate) struct Args {
     #[command(flatten)]
     scope: Scope,

@@ -92,7 +92,7 @@ impl Place {
     pub(in crate::commands) fn root(&self, named: Option<&Path>) -> Result<PathBuf, Failure> {
         let Some(named) = named else {
             let here = std::env::current_dir();
-            let here = here.context("the current directory is gone, or cannot be told");
+            let here = here.context("cannot determine the current directory");
             return here.map_err(|error| {
                 Failure::bad_input(error).with_hint("name a project with --project, or say --all")
             });
@@ -147,9 +147,12 @@ pub(super) fn not_found(error: SelectError) -> Failure {
     let hint = match &error {
         SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
         SelectError::NotWhole { .. } => {
-            "take the whole id, or its number in `lapidary sessions list`"
+            "give the whole id, or the number in `lapidary sessions list`"
         }
-        _ => "`lapidary sessions list` shows them: take a number, a whole id, or `latest`",
+        SelectError::Ambiguous { .. } => "write more of the id",
+        _ => {
+            "`lapidary sessions list` prints numbers and ids; the beginning of an id is enough, except to delete"
+        }
     };
     let code = error.code();
     Failure::bad_input(anyhow!("{error} ({code})")).with_hint(hint)

@@ -88,7 +88,7 @@ fn going<'i>(args: &Args, inventory: &'i Inventory) -> Result<Going<'i>, Failure
 
 fn is_confirmed(going: &Going<'_>, place: &Place) -> Result<bool, Failure> {
     if !removal::can_ask() {
-        let failure = Failure::usage(anyhow!("there is no terminal to ask on"));
+        let failure = Failure::usage(anyhow!("cannot ask for confirmation without a terminal"));
         return Err(failure.with_hint("say --yes, or --dry-run to see what would go"));
     }
     going.list(place, &mut std::io::stderr())?;

@@ -1,6 +1,6 @@
 //! `sessions export`: sessions as files to keep, to show and to pass on.
 
-mod file;
+pub(in crate::commands) mod file;
 mod redacted;
 mod removed;
 
@@ -41,7 +41,7 @@ Examples:
   lapidary sessions export --all -o backup/ --to session
   lapidary sessions export 4f1c2b3a --to session -o moved.jsonl && gemini --session-file moved.jsonl
 
-An existing file is only replaced with --force. A file that was not redacted can be read by nobody else.")]
+An existing file is only replaced with --force. A file that was not redacted is readable only by you.")]
 pub(crate) struct Args {
     /// Numbers of the list, ids or their beginnings, `latest`, or files [default: the most recently updated; with --all, all of them]
     #[arg(value_name = "SESSION")]

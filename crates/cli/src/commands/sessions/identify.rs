@@ -3,14 +3,11 @@
 use std::collections::BTreeSet;
 
 use anyhow::anyhow;
-use lapidary::home::sessions::{Listing, SelectError, Selection, select};
+use lapidary::home::sessions::{Listing, SelectError, Selection, is_id_prefix, select};
 use lapidary::home::vault::History;
 
 use super::common::not_found;
 use crate::failure::Failure;
-
-/// The shortest beginning of an id that counts as one.
-const SHORTEST_PREFIX: usize = 4;
 
 /// Every session that the vault has something of.
 pub(super) fn kept_ids(history: &History) -> BTreeSet<&str> {
@@ -48,8 +45,8 @@ pub(super) fn beginning_with<'i>(
     named: &str,
     ids: &BTreeSet<&'i str>,
 ) -> Result<Vec<&'i str>, Failure> {
-    let is_long = named.len() >= SHORTEST_PREFIX;
-    let begins = ids.iter().filter(|id| is_long && id.starts_with(named));
+    let is_prefix = is_id_prefix(named);
+    let begins = ids.iter().filter(|id| is_prefix && id.starts_with(named));
     let begins: Vec<&str> = begins.copied().collect();
     if begins.len() < 2 {
         return Ok(begins);

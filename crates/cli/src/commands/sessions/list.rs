@@ -1,8 +1,11 @@
 //! `sessions list`: the sessions recorded for this project.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
 
+use anstyle::Style;
 use lapidary::home::sessions::{HiddenFile, Listed, Listing, UnlistedPlace, age};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
@@ -10,6 +13,7 @@ use lapidary::vocab::session::{LIST_SCHEMA, SessionList};
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
+use super::super::time::{self, DayEnd};
 use super::common::{Format, Place, Scope};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -19,25 +23,34 @@ use crate::printer::{Printer, complain};
 /// The variable in which hooks find the id of their session.
 const SESSION: &str = "GEMINI_SESSION_ID";
 
-/// List recorded sessions, oldest first, numbered as Gemini CLI numbers them
+/// List recorded sessions, newest first, numbered as Gemini CLI numbers them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   lapidary sessions list
+  lapidary sessions list --since yesterday
   lapidary sessions list --all --last 5
   lapidary sessions list --hidden
   lapidary sessions list --format json | jq -r '.sessions[].id'
 
-Nothing is hidden without a reason: --hidden shows what Gemini CLI would not list, and why. \
-Sessions that it does not list come last: `v` is in the vault only, `o` in the directory of an older version. \
-Inside a hook, the session that it runs in ($GEMINI_SESSION_ID) is marked with `*`.")]
+The session to which something was added last comes first. Its number is Gemini CLI's, and selects it in `show`, `resume` and `export`. \
+In JSON, sessions are in the order of these numbers, project by project.
+
+Marks: `!` Gemini CLI will delete the session when it next starts, `v` it is in the vault only, `o` it is in the directory of an older version, \
+`*` it is the session of the hook that runs this ($GEMINI_SESSION_ID).")]
 pub(crate) struct Args {
     #[command(flatten)]
     scope: Scope,
     /// Show only the newest N of each project
     #[arg(long, value_name = "N")]
-    last: Option<u64>,
-    /// Show the files that are no sessions to resume, too, and why
+    last: Option<usize>,
+    /// Only sessions to which something was added since then: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Only sessions that began until then
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+    /// Also show the files that were skipped, and why
     #[arg(long)]
     hidden: bool,
     /// What to print [default: text on a terminal, json when piped]
@@ -51,30 +64,81 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     if let Some(current) = place.environment.vars.get(SESSION.as_ref() as &OsStr) {
         listing.mark_current(&current.to_string_lossy());
     }
-    keep_newest(&mut listing, args.last);
-    if args.last.is_none() {
-        let projects = place.projects(&args.scope)?;
-        let kept = place.only_in_vault(&projects).without(&listing);
-        listing.sessions.extend(kept.listed(&projects, place.now));
-        // Those of a project stay together, the vault's last.
-        listing.sessions.sort_by_key(|session| session.project);
+    add_vault_only(&mut listing, args, &place)?;
+    let period = Period {
+        since_ms: time::bound(args.since.as_deref(), place.now, DayEnd::First)?,
+        until_ms: time::bound(args.until.as_deref(), place.now, DayEnd::Last)?,
+    };
+    listing.sessions.retain(|session| period.has(session));
+    if let Some(last) = args.last {
+        keep_newest(&mut listing.sessions, last);
     }
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => json(args, listing, out)?,
-        Format::Text => text(args, &listing, &place, out)?,
+        Format::Text => {
+            newest_first(&mut listing.sessions);
+            text(args, &listing, &place, out)?;
+        }
     }
     Ok(Exit::Success)
 }
 
-fn keep_newest(listing: &mut Listing, last: Option<u64>) {
-    let Some(last) = last else { return };
-    let mut left = std::collections::HashMap::new();
-    for session in &listing.sessions {
-        *left.entry(session.project).or_insert(0) += 1;
+fn add_vault_only(listing: &mut Listing, args: &Args, place: &Place) -> Result<(), Failure> {
+    let projects = place.projects(&args.scope)?;
+    let kept = place.only_in_vault(&projects);
+    if kept.is_empty() {
+        return Ok(());
     }
-    listing
-        .sessions
-        .retain(|session| session.info.index + last > left[&session.project]);
+    let kept = kept.without(listing);
+    listing.sessions.extend(kept.listed(&projects, place.now));
+    // Those of a project stay together, the vault's last.
+    listing.sessions.sort_by_key(|session| session.project);
+    Ok(())
+}
+
+/// When something was added to a session, and when it began.
+struct Period {
+    since_ms: Option<i64>,
+    until_ms: Option<i64>,
+}
+
+impl Period {
+    /// As a search has it: a session without a readable time is of no period.
+    fn has(&self, session: &Listed) -> bool {
+        let is_since = |since| session.updated_ms.is_some_and(|updated| updated >= since);
+        let is_until = |until| session.started_ms.is_some_and(|started| started <= until);
+        self.since_ms.is_none_or(is_since) && self.until_ms.is_none_or(is_until)
+    }
+}
+
+fn keep_newest(sessions: &mut Vec<Listed>, last: usize) {
+    let mut order: Vec<usize> = (0..sessions.len()).collect();
+    order.sort_by_key(|&at| (sessions[at].project, Reverse(sessions[at].updated_ms)));
+    let mut is_kept = vec![false; sessions.len()];
+    for project in order.chunk_by(|&one, &other| sessions[one].project == sessions[other].project) {
+        for &at in project.iter().take(last) {
+            is_kept[at] = true;
+        }
+    }
+    let mut is_kept = is_kept.into_iter();
+    sessions.retain(|_| is_kept.next().unwrap_or(false));
+}
+
+/// Those of a project stay together; the project with the newest session comes first.
+fn newest_first(sessions: &mut [Listed]) {
+    let mut newest = HashMap::new();
+    for session in &*sessions {
+        let known = newest.entry(session.project).or_insert(session.updated_ms);
+        *known = session.updated_ms.max(*known);
+    }
+    sessions.sort_by_cached_key(|session| {
+        (
+            Reverse(newest[&session.project]),
+            session.project,
+            Reverse(session.updated_ms),
+            Reverse(session.info.index),
+        )
+    });
 }
 
 fn json(args: &Args, listing: Listing, out: &mut Printer) -> io::Result<()> {
@@ -94,12 +158,18 @@ fn json(args: &Args, listing: Listing, out: &mut Printer) -> io::Result<()> {
         },
         warnings: listing.warnings,
     };
-    line::write(out, &list)
+    let written = line::write(out, &list);
+    // Giving the memory of tens of thousands of sessions back piece by piece takes a tenth of the time, and the process ends here.
+    std::mem::forget(list);
+    written
 }
 
 fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Result<(), Failure> {
     for warning in &listing.warnings {
         complain(&format!("warning: {warning}"));
+    }
+    if out.is_terminal && !listing.sessions.is_empty() {
+        header(out)?;
     }
     let mut project = None;
     for session in &listing.sessions {
@@ -122,18 +192,21 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
         .filter(|session| session.info.endangered_by.is_some())
         .count();
     if endangered > 0 {
-        let (they, are) = if endangered == 1 {
-            ("session", "is")
+        let sessions = if endangered == 1 {
+            "session"
         } else {
-            ("sessions", "are")
+            "sessions"
         };
         complain(&format!(
-            "warning: {endangered} {they} (marked `!`) {are} in danger: Gemini CLI's next start deletes what shares its eight characters with a file without content"
+            "warning: Gemini CLI will delete {endangered} {sessions} (marked `!`) when it next starts (bug in 0.61)"
         ));
-        complain("hint: `lapidary sessions recover --apply` puts such files into the vault");
+        complain("hint: run `lapidary sessions recover --apply` to prevent that");
     }
     tell_unlisted(listing);
-    if listing.sessions.is_empty() && listing.hidden.is_empty() {
+    let is_narrowed = args.since.is_some() || args.until.is_some();
+    if listing.sessions.is_empty() && is_narrowed {
+        out.note("no session is of that time")?;
+    } else if listing.sessions.is_empty() && listing.hidden.is_empty() {
         let where_else = if args.scope.all {
             ""
         } else {
@@ -143,19 +216,8 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
     }
     if !args.hidden && !listing.hidden.is_empty() {
         let count = listing.hidden.len();
-        let more = if listing.sessions.is_empty() {
-            ""
-        } else {
-            " more"
-        };
-        let (files, they) = if count == 1 {
-            ("file is", "it")
-        } else {
-            ("files are", "them")
-        };
-        out.note(&format!(
-            "{count}{more} {files} no session to resume; --hidden shows {they}, and why"
-        ))?;
+        let files = if count == 1 { "file was" } else { "files were" };
+        out.note(&format!("{count} {files} skipped; use --hidden to see why"))?;
     }
     Ok(())
 }
@@ -190,15 +252,41 @@ fn tell_unlisted(listing: &Listing) {
     }
 }
 
+/// How many columns a session's id takes.
+const ID_WIDTH: usize = 36;
+
+/// How many of them are printed where there is little room.
+const SHORT_ID_WIDTH: usize = 8;
+
+fn has_room_for_ids(out: &Printer) -> bool {
+    !out.is_terminal || usize::from(terminal::size().width) >= 120
+}
+
+fn header(out: &mut Printer) -> io::Result<()> {
+    let id_width = if has_room_for_ids(out) {
+        ID_WIDTH
+    } else {
+        SHORT_ID_WIDTH
+    };
+    let (no, updated, messages, id) = ("No", "Updated", "Msgs", "Id");
+    let line = format!("{no:>4}  {updated:<15} {messages:>4}  {id:<id_width$}  Title");
+    let width = usize::from(terminal::size().width);
+    let style = if out.colour {
+        Style::new().dimmed()
+    } else {
+        Style::new()
+    };
+    writeln!(out, "{style}{}{style:#}", shortened(&line, width))
+}
+
 /// The columns before the title: number, age, messages, id.
 fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()> {
     let info = &session.info;
     let width = usize::from(terminal::size().width);
-    let is_wide = !out.is_terminal || width >= 120;
-    let id = if is_wide {
+    let id = if has_room_for_ids(out) {
         info.id.as_str()
     } else {
-        info.id.get(..8).unwrap_or(&info.id)
+        info.id.get(..SHORT_ID_WIDTH).unwrap_or(&info.id)
     };
     let age = age(session.updated_ms, place.now);
     let mark = match (&info.endangered_by, &info.unlisted) {
@@ -233,7 +321,7 @@ fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()>
 }
 
 /// A text that fits into so many columns, with a sign that it goes on. What is read as one character is not cut.
-pub(super) fn shortened(text: &str, room: usize) -> String {
+pub(in crate::commands) fn shortened(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use lapidary::home::sessions::Project;
 use lapidary::home::vault::recover::{self, Depth, Survey};
-use lapidary::home::vault::{Guard, Vault, VaultError};
+use lapidary::home::vault::{Guard, Vault, VaultError, summary};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::vault::VaultSession;
@@ -58,8 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let mut told = Told::default();
     if args.apply {
         let killed = Guard::finish_killed(&vault, &chats, place.now);
-        told.actions
-            .extend(killed.into_iter().map(|it| it.sentence));
+        told.actions.extend(summary(&killed));
     }
     let survey = if let Some(what) = &args.what {
         one(what, args, &place, &vault, &chats)?

@@ -350,12 +350,12 @@ fn words(reason: &RemovalReason) -> &str {
 }
 
 /// Whether somebody is there to be asked.
-pub(super) fn can_ask() -> bool {
+pub(in crate::commands) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Asks on the terminal. Anything but yes is no, and so is nothing at all.
-pub(super) fn is_confirmed(question: &str) -> io::Result<bool> {
+pub(in crate::commands) fn is_confirmed(question: &str) -> io::Result<bool> {
     let mut stderr = io::stderr();
     write!(stderr, "{} [y/N] ", sanitize(question))?;
     stderr.flush()?;

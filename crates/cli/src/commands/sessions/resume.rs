@@ -1,10 +1,14 @@
-//! `sessions resume`: go on where a session ended, without losing it.
+//! `sessions resume`: continue a session, without losing it.
 
+mod screen;
+
+use std::io::{self, IsTerminal as _};
 use std::time::SystemTime;
 
+use anyhow::anyhow;
 use lapidary::drive::headless::Job;
 use lapidary::home::sessions::{Project, Selection};
-use lapidary::home::vault::{Guard, Vault};
+use lapidary::home::vault::{Guard, Vault, summary};
 
 use super::super::run::{self, With};
 use super::common::{Place, Scope, selected};
@@ -12,23 +16,27 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
+const NO_PROMPT_HINT: &str = "say what the agent should do: lapidary sessions resume latest 'and now the documentation'; on a terminal, `lapidary sessions resume latest` opens Gemini CLI";
+
 /// Continue a session, with a copy of everything in the vault
 ///
-/// Gemini CLI 0.61 destroys conversations that it resumes: the next start of it deletes them. Here they are copied before, checked after,
-/// and put back where something is missing. All that `run` can be told can be told here.
+/// With a prompt, the agent does one turn, as `run` does: same options, and on a terminal it asks for permission. Without a prompt, Gemini CLI opens on the terminal in that session.
+///
+/// Gemini CLI 0.61 loses sessions that it resumes: its next start deletes them. Here they are copied before the run, checked after it, and restored where something is missing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  lapidary sessions resume latest
   lapidary sessions resume latest 'and now the documentation'
-  lapidary sessions resume 3 --permission-mode acceptEdits 'fix the failing test'
-  git diff | lapidary sessions resume 4f1c2b3a-5d6e-4f70-8a9b-0c1d2e3f4a5b - --format result
+  lapidary sessions resume 4f1c --permission-mode acceptEdits 'fix the failing test'
+  git diff | lapidary sessions resume 3 - --format result
 
-`latest` is the session that began last, as Gemini CLI has it. A number is one of `lapidary sessions list`. Exits as `run` does; 13 if there is no such session.")]
+`latest` is the session that began last, as in Gemini CLI. A number is one of `lapidary sessions list`. The beginning of an id is enough if only one session begins so. Exits as `run` does; 13 if there is no such session. Gemini CLI's screen exits with its own code.")]
 pub(crate) struct Args {
-    /// `latest`, a number of the list, or a whole id
+    /// `latest`, a number of the list, an id or its beginning
     #[arg(value_name = "SESSION")]
     session: String,
-    /// What the agent is to do; `-` or nothing reads it from stdin
+    /// What the agent should do; `-` reads it from stdin. Without it Gemini CLI opens on the terminal
     #[arg(value_name = "PROMPT")]
     prompt: Option<String>,
     #[command(flatten)]
@@ -36,9 +44,23 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    run::carry_out(args.prompt.as_deref(), &args.with, out, |job| {
-        choose(&args.session, job)
-    })
+    let choose = |job: &mut Job| choose(&args.session, job);
+    if args.prompt.is_some() || args.with.has_prompt() {
+        return run::carry_out(args.prompt.as_deref(), &args.with, out, choose);
+    }
+    let is_typed_at = io::stdin().is_terminal();
+    if is_typed_at && out.is_terminal && !args.with.has_format() {
+        return screen::open(&args.with, choose);
+    }
+    let prompt = if is_typed_at {
+        String::new()
+    } else {
+        run::prompt_on_stdin()?
+    };
+    if prompt.trim().is_empty() {
+        return Err(Failure::usage(anyhow!("no prompt was given")).with_hint(NO_PROMPT_HINT));
+    }
+    run::carry_out(Some(&prompt), &args.with, out, choose)
 }
 
 /// Names the session by its whole id: by the time the agent looks, numbers may have changed.
@@ -52,7 +74,7 @@ fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
     let place = Place::open()?;
     finish_killed(job, &place.projects(&scope)?);
     let listing = place.listing(&scope)?;
-    let found = selected(&listing, session, Selection::Strict);
+    let found = selected(&listing, session, Selection::Generous);
     let found = found.map_err(|failure| match &job.vault {
         Some(vault) if Vault::open(vault).newest_of(session).is_ok() => failure.with_hint(format!(
             "the vault has it: `lapidary sessions vault restore {session}` brings it back"
@@ -63,11 +85,10 @@ fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a run has lost that was killed is back before anything is chosen: else `latest` would be another session, and a lost one none.
+/// Restores what a killed run has lost before anything is chosen: else `latest` would be another session, and a lost one none.
 fn finish_killed(job: &mut Job, projects: &[Project]) {
     let Some(vault) = &job.vault else { return };
     let chats: Vec<_> = projects.iter().flat_map(Project::chats).collect();
     let done = Guard::finish_killed(&Vault::open(vault), &chats, SystemTime::now());
-    let told = done.into_iter().map(|action| action.sentence);
-    job.notices.extend(told);
+    job.notices.extend(summary(&done));
 }

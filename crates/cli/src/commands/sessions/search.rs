@@ -11,9 +11,9 @@ use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch};
 
+use super::super::time::{self, DayEnd};
 use super::common::{Format, Place, Scope};
 use super::list::shortened;
-use super::time;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::live::terminal;
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     regex: bool,
     #[command(flatten)]
     scope: Scope,
-    /// Sessions to which something was added since: a date, a time (RFC 3339), or how long ago (12h, 7d, 4w, 6m)
+    /// Sessions to which something was added since then: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// Sessions that began until then
@@ -147,15 +147,11 @@ fn search(args: &Args, now: SystemTime) -> Result<Search, Failure> {
         Query::words(&text)
     };
     let query = query.map_err(|error| Failure::usage(anyhow!(error)))?;
-    let moment = |given: &Option<String>, end: time::End| match given {
-        Some(given) => time::moment(given, now, end).map(Some),
-        None => Ok(None),
-    };
     Ok(Search {
         query,
         filters: Filters {
-            since_ms: moment(&args.since, time::End::Beginning)?,
-            until_ms: moment(&args.until, time::End::End)?,
+            since_ms: time::bound(args.since.as_deref(), now, DayEnd::First)?,
+            until_ms: time::bound(args.until.as_deref(), now, DayEnd::Last)?,
             tool: args.tool.clone(),
             model: args.model.clone(),
             role: args.role.map(Side::role),

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use lapidary::home::sessions::{Listed, Listing, Selection};
 
+use super::super::runs::common::session_of_run;
 use super::super::sink::Format;
 use super::super::translate;
 use super::common::{Place, Scope, not_found, selected};
@@ -24,7 +25,7 @@ Examples:
 
 `latest` is the session that began last, as `--resume latest` has it; without an argument the one to which something was added last is shown.")]
 pub(crate) struct Args {
-    /// A number of the list, an id or its beginning, `latest`, or a file [default: the most recently updated]
+    /// A number of the list, an id or its beginning, `latest`, a file, or the id of a run [default: the most recently updated]
     #[arg(value_name = "SESSION")]
     session: Option<String>,
     #[command(flatten)]
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
                     ));
                     return view(&kept.path, out);
                 }
-                None => return Err(failure),
+                None => return of_run(identifier, args, failure, out),
             },
         },
         None => listing
@@ -68,6 +69,24 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             .ok_or_else(|| not_found(lapidary::home::sessions::SelectError::NoSessions))?,
     };
     view(&session.path, out)
+}
+
+/// The session of a run that goes by this id. A failure to find one is that of the session.
+fn of_run(named: &str, args: &Args, failure: Failure, out: &mut Printer) -> Result<Exit, Failure> {
+    let Some((id, project)) = session_of_run(named) else {
+        return Err(failure);
+    };
+    let scope = Scope {
+        project: Some(project),
+        all: false,
+        no_index: args.scope.no_index,
+    };
+    let listing = Place::open()?.listing(&scope)?;
+    let session = selected(&listing, &id, Selection::Generous).map_err(|failure| {
+        failure.with_hint(format!("`lapidary runs show {named}` shows the run itself"))
+    })?;
+    let view = translate::Args::of_session(&session.path, args.format, args.no_raw);
+    translate::run(&view, out)
 }
 
 /// A session of which only the vault has a copy, by its id or the only one that begins so.

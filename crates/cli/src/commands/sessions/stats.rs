@@ -5,17 +5,16 @@ mod chart;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
-use jiff::Timestamp;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
+use anyhow::Context as _;
 use lapidary::drive::config::FILE_NAME;
-use lapidary::home::sessions::{Period, Prices, StatsRequest, stats};
+use lapidary::home::sessions::{Prices, StatsRequest, stats};
+use lapidary::render::live::Marks;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::stats::Stats;
 
 use super::super::directories;
+use super::super::time::{self, DayEnd};
 use super::common::{Format, Place, Scope};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -41,7 +40,7 @@ Prices of your own, in US dollars for a million tokens, in your lapidary.toml or
 pub(crate) struct Args {
     #[command(flatten)]
     scope: Scope,
-    /// Only from then on: a day (2026-01-31), a time (RFC 3339), or a period until now (12h, 7d, 4w, 6m)
+    /// Only from then on: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// Only until then; a day counts whole
@@ -61,8 +60,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let place = Place::open()?;
     let request = StatsRequest {
-        since: when(args.since.as_deref(), &place, Bound::Since)?,
-        until: when(args.until.as_deref(), &place, Bound::Until)?,
+        since: time::bound(args.since.as_deref(), place.now, DayEnd::First)?,
+        // The first moment that does not count.
+        until: time::bound(args.until.as_deref(), place.now, DayEnd::Last)?.map(|last| last + 1),
         model: args.model.clone(),
     };
     let prices = prices(args, &place)?;
@@ -95,37 +95,6 @@ fn read(path: &Path) -> Result<Prices, Failure> {
     prices.map_err(Failure::bad_config)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Bound {
-    Since,
-    Until,
-}
-
-/// A time in milliseconds since 1970.
-fn when(said: Option<&str>, place: &Place, bound: Bound) -> Result<Option<i64>, Failure> {
-    let Some(said) = said else { return Ok(None) };
-    let ms = |time: Timestamp| Some(time.as_millisecond());
-    let ago = || {
-        let period: Period = said.parse().ok()?;
-        let then = place.now.checked_sub(period.duration())?;
-        Timestamp::try_from(then).ok().and_then(ms)
-    };
-    let time = || said.parse::<Timestamp>().ok().and_then(ms);
-    let day = || {
-        let day: Date = said.parse().ok()?;
-        let day = match bound {
-            Bound::Since => day,
-            Bound::Until => day.tomorrow().ok()?,
-        };
-        ms(day.to_zoned(TimeZone::UTC).ok()?.timestamp())
-    };
-    let found = time().or_else(day).or_else(ago);
-    found.map(Some).ok_or_else(|| {
-        let failure = Failure::usage(anyhow!("`{said}` is no day, no time and no period"));
-        failure.with_hint("such as 2026-01-31, 2026-01-31T12:00:00Z, 12h, 7d, 4w or 6m")
-    })
-}
-
 fn text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
     for warning in &stats.warnings {
         complain(&format!("warning: {warning}"));
@@ -134,16 +103,18 @@ fn text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
         out.note("nothing was recorded here, or nothing that was asked for")?;
         return Ok(());
     }
-    summary(stats, out)?;
-    models(stats, out)?;
-    tools(stats, out)?;
-    writeln!(out)?;
-    let width = if out.is_terminal {
-        usize::from(terminal::size().width)
+    let width = out.width().unwrap_or(80);
+    // What goes into a file or a mail is read by programs that may know ASCII only.
+    let marks = if out.colour {
+        terminal::marks()
     } else {
-        80
+        Marks::Ascii
     };
-    chart::draw(stats, width, terminal::marks(), out)?;
+    summary(stats, out)?;
+    models(stats, width, out)?;
+    tools(stats, width, out)?;
+    writeln!(out)?;
+    chart::draw(stats, width, marks, out)?;
     Ok(())
 }
 
@@ -167,23 +138,53 @@ fn summary(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         grouped(tokens.output),
         grouped(tokens.thoughts)
     )?;
-    let cost = match stats.cost {
-        Some(cost) => format!("{} at the prices of {}", dollars(cost), stats.prices_as_of),
-        None => "nobody knows what that cost".to_owned(),
-    };
-    writeln!(out, "{}", sanitize(&cost))?;
-    if stats.unpriced_tokens > 0 {
-        let count = grouped(stats.unpriced_tokens);
-        writeln!(out, "without known prices, and not in it: {count} tokens")?;
-    }
+    writeln!(out, "{}", sanitize(&cost(stats)))?;
     if stats.answers_without_tokens > 0 {
         let count = counted(stats.answers_without_tokens, "answer");
-        writeln!(out, "without a word on the tokens they used: {count}")?;
+        writeln!(out, "{count} without token counts")?;
     }
     Ok(())
 }
 
-fn models(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
+/// `Cost: $0.12 at the prices of 2026-11-01; no price for some-model (880 tokens)`
+fn cost(stats: &Stats) -> String {
+    let unpriced = stats.models.iter().filter(|model| model.cost.is_none());
+    let unpriced: Vec<_> = unpriced
+        .filter_map(|model| model.model.as_deref())
+        .collect();
+    let tokens = counted(stats.unpriced_tokens, "token");
+    let missing = match (stats.unpriced_tokens, unpriced.as_slice()) {
+        (0, _) => None,
+        (_, []) => Some(format!("no model named for {tokens}")),
+        (_, names) => Some(format!("no price for {}; {tokens}", names.join(", "))),
+    };
+    match (stats.cost, missing) {
+        (Some(cost), None) => format!(
+            "Cost: {} at the prices of {}",
+            dollars(cost),
+            stats.prices_as_of
+        ),
+        (Some(cost), Some(missing)) => {
+            format!(
+                "Cost: {} at the prices of {} ({missing})",
+                dollars(cost),
+                stats.prices_as_of
+            )
+        }
+        (None, Some(missing)) => format!("Cost: unknown ({missing})"),
+        (None, None) => "Cost: unknown (no token counts)".to_owned(),
+    }
+}
+
+/// How wide the names of models and tools are.
+fn name_width(width: usize) -> usize {
+    /// What stands behind them.
+    const FACTS: usize = 49;
+    width.saturating_sub(FACTS).clamp(8, 28)
+}
+
+fn models(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let width = name_width(width);
     writeln!(out)?;
     for model in &stats.models {
         let name = sanitize(model.model.as_deref().unwrap_or("(no model named)"));
@@ -195,8 +196,8 @@ fn models(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         let cost = model.cost.map_or_else(|| "?".to_owned(), dollars);
         writeln!(
             out,
-            "  {:<28} {:>6} {answers:<7} {:>14} tokens {cost:>9}",
-            super::list::shortened(&name, 28),
+            "  {:<width$} {:>6} {answers:<7} {:>14} tokens {cost:>9}",
+            super::list::shortened(&name, width),
             grouped(model.answers),
             grouped(model.tokens.total)
         )?;
@@ -204,15 +205,16 @@ fn models(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn tools(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
+fn tools(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {
     /// More tools than that are in the JSON.
     const SHOWN: usize = 12;
     if stats.tools.is_empty() {
         return Ok(());
     }
+    let width = name_width(width);
     writeln!(out)?;
     for tool in stats.tools.iter().take(SHOWN) {
-        let name = super::list::shortened(&sanitize(&tool.name), 28);
+        let name = super::list::shortened(&sanitize(&tool.name), width);
         let calls = if tool.calls == 1 { "call" } else { "calls" };
         let failed = match tool.errors {
             0 => String::new(),
@@ -220,7 +222,7 @@ fn tools(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         };
         writeln!(
             out,
-            "  {name:<28} {:>6} {calls}{failed}",
+            "  {name:<width$} {:>6} {calls}{failed}",
             grouped(tool.calls)
         )?;
     }

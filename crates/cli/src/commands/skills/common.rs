@@ -99,7 +99,7 @@ impl Here {
         let target = base.join(".gemini/skills");
         if leads_out(base, &target) {
             let (target, base) = (target.display(), base.display());
-            let failure = anyhow!("`{target}` leads out of `{base}`: nothing is changed there");
+            let failure = anyhow!("`{target}` points outside `{base}`: nothing is changed there");
             return Err(Failure::bad_input(failure));
         }
         Ok(target)

@@ -44,7 +44,7 @@ impl Asked<'_> {
             return Ok(true);
         }
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-            let failure = Failure::usage(anyhow!("there is no terminal to ask on"));
+            let failure = Failure::usage(anyhow!("cannot ask for confirmation without a terminal"));
             return Err(failure.with_hint("look at the skills, then say --consent"));
         }
         self.say_replaced();

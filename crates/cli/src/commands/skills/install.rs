@@ -28,12 +28,13 @@ use crate::printer::{Printer, complain};
 #[command(after_help = "\
 Examples:
   lapidary skills install ./my-skill
+  lapidary skills install owner/repo
   lapidary skills install https://example.org/skills.git --path skills/reviewer
   lapidary skills install reviewer.skill --scope workspace --consent
 
 On a terminal it shows what comes, and asks. Elsewhere it takes --consent.")]
 pub(crate) struct Args {
-    /// A directory, an address (https://, http://, ssh://, git@, file://), or a file whose name ends in .skill
+    /// A directory, OWNER/REPO on GitHub, an address (https://, http://, ssh://, git@, file://), or a .skill file
     #[arg(value_name = "SOURCE", value_hint = clap::ValueHint::AnyPath, value_parser = NonEmptyStringValueParser::new())]
     source: String,
     /// The directory in it that has the skills
@@ -46,8 +47,8 @@ pub(crate) struct Args {
     #[arg(long)]
     consent: bool,
     /// How long cloning may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    timeout: u64,
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = crate::durations::time_up_to_an_hour)]
+    timeout: Duration,
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let stop = Stop::listen();
     let request = Request {
         source: &args.source,
-        deadline: Duration::from_secs(args.timeout),
+        deadline: args.timeout,
         stop: &stop,
     };
     let source = Source::fetch(&request, &here)?;

@@ -48,13 +48,17 @@ impl Source {
     pub(super) fn fetch(request: &Request<'_>, here: &Here) -> Result<Self, Failure> {
         let source = request.source;
         let shown = git::shown(source);
-        if git::is_url(source) {
-            let fetched = Fetched::make()?;
-            complain(&format!("Cloning skill from {shown}..."));
-            clone(request, here, &fetched.source)?;
-            return Ok(Self::Fetched(fetched));
-        }
         let path = normalized(&here.place.environment.dir.join(source));
+        // `owner` that is a directory here makes it a path that was mistyped.
+        let is_local = path.symlink_metadata().is_ok() || path.parent().is_some_and(Path::is_dir);
+        if let Some(url) = github_url(source).filter(|_| !is_local) {
+            let fetched = cloned(request, &url, here);
+            let hint = format!("there is no directory `{source}` here, so it means {url}");
+            return fetched.map_err(|failure| failure.with_hint(hint));
+        }
+        if git::is_url(source) {
+            return cloned(request, source, here);
+        }
         if let Err(error) = path.metadata() {
             return Err(not_there(source, &error));
         }
@@ -83,6 +87,34 @@ impl Source {
     }
 }
 
+fn cloned(request: &Request<'_>, url: &str, here: &Here) -> Result<Source, Failure> {
+    let fetched = Fetched::make()?;
+    complain(&format!("Cloning skill from {}...", git::shown(url)));
+    clone(request, url, here, &fetched.source)?;
+    Ok(Source::Fetched(fetched))
+}
+
+/// The repository that `owner/repo` means. A directory of that name goes before it.
+fn github_url(source: &str) -> Option<String> {
+    let (owner, name) = source.split_once('/')?;
+    let is_owner = owner
+        .bytes()
+        .all(|it| it.is_ascii_alphanumeric() || it == b'-');
+    let is_name = name
+        .bytes()
+        .all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it));
+    let ending = Path::new(name).extension().unwrap_or_default();
+    let has_dots = name.starts_with('.') || ending.eq_ignore_ascii_case("skill");
+    let is_repository = is_owner
+        && is_name
+        && !owner.is_empty()
+        && !owner.starts_with('-')
+        && !name.is_empty()
+        && !has_dots;
+    let name = name.strip_suffix(".git").unwrap_or(name);
+    is_repository.then(|| format!("https://github.com/{owner}/{name}.git"))
+}
+
 /// What looks like an address is no path that was mistyped.
 fn not_there(source: &str, error: &io::Error) -> Failure {
     let shown = git::shown(source);
@@ -93,7 +125,8 @@ fn not_there(source: &str, error: &io::Error) -> Failure {
         let hint = "addresses begin with https://, http://, ssh://, git@ or file://";
         return Failure::bad_input(failure).with_hint(hint);
     }
-    let hint = "give a directory, the address of a git repository, or a .skill file";
+    let hint =
+        "give a directory, OWNER/REPO on GitHub, the address of a git repository, or a .skill file";
     Failure::bad_input(anyhow!("cannot read `{shown}`: {error}")).with_hint(hint)
 }
 
@@ -189,11 +222,11 @@ fn is_old(about: io::Result<fs::Metadata>) -> bool {
     age.is_some_and(|age| age > YOUNG)
 }
 
-fn clone(request: &Request<'_>, here: &Here, into: &Path) -> Result<(), Failure> {
+fn clone(request: &Request<'_>, url: &str, here: &Here, into: &Path) -> Result<(), Failure> {
     let program = std::env::current_exe().context("cannot tell where this program is");
     let supervisor = Supervisor::at(program.map_err(Failure::internal)?);
     let request = CloneRequest {
-        url: request.source,
+        url,
         into,
         environment: &here.place.environment,
         supervisor: &supervisor,
@@ -220,4 +253,41 @@ fn not_cloned(error: CloneError) -> Failure {
     let mut failure = Failure::bad_input(error);
     failure.exit = exit;
     failure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::github_url;
+
+    #[test]
+    fn an_owner_and_a_name_are_a_repository_on_github() {
+        let url = |source| github_url(source);
+        let expected = Some("https://github.com/anthropics/skills.git".to_owned());
+        assert_eq!(url("anthropics/skills"), expected);
+        assert_eq!(url("anthropics/skills.git"), expected);
+        assert_eq!(
+            url("a-b/c_d.e").as_deref(),
+            Some("https://github.com/a-b/c_d.e.git")
+        );
+        for path in [
+            "skills",
+            "./skills",
+            "../skills",
+            "a/b/c",
+            "/a/b",
+            "a/",
+            "/b",
+            "-a/b",
+            "a/..",
+            "a/.b",
+            "a b/c",
+            "pack/reviewer.skill",
+            "https://x/y",
+            "git@x:y/z",
+            "a/b?c",
+            "",
+        ] {
+            assert_eq!(url(path), None, "{path}");
+        }
+    }
 }

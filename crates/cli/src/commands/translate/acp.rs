@@ -33,7 +33,7 @@ pub(super) fn translate(
 ) -> Result<u64, Failure> {
     let normalizer = AcpNormalizer::new(&args.options(format), Provider::Acp);
     let mut reading = Reading::new(normalizer);
-    let mut sink = Sink::new(format, &args.run_id, args.extract_data, out);
+    let mut sink = Sink::new(format, args.run_id(), args.extract_data, out);
     let mut lines = input.lines(args.max_line);
     let mut received = input.now();
     loop {

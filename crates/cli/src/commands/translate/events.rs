@@ -6,18 +6,19 @@ use anyhow::anyhow;
 use lapidary::drive::recording::MANIFEST;
 use lapidary::drive::replay::Past;
 use lapidary::normalize::acp::AcpNormalizer;
+use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::normalize::gemini::stream::StreamNormalizer;
 use lapidary::normalize::gemini::{output, session_events};
 use lapidary::normalize::{Ending, Options};
 use lapidary::vocab::event::{Provider, TextKind};
 use lapidary::vocab::{Body, Event};
-use lapidary::wire::detect::Format as Source;
 use lapidary::wire::gemini::session::Log;
 use lapidary::wire::lines::{DEFAULT_LIMIT, Line};
 
 use super::acp::Reading;
 use super::input::{Input, shown};
 use super::recording::{self, How};
+use super::source::Source;
 use crate::failure::Failure;
 
 /// What becomes of files that an agent reads and writes through its client.
@@ -29,7 +30,7 @@ pub(crate) enum Files {
     Hidden,
 }
 
-/// Hands on every event of a file, whatever it is: a capture, a session file, a transcript of ACP. `-` is stdin, and a directory is a
+/// Passes on every event of a file: a capture, a session file, a transcript of ACP, or events. `-` is stdin, and a directory is a
 /// recording. Returns which of them it was. What is none of these is refused, and so is what only looks like one: in which nothing
 /// happens that happens in a run.
 pub(crate) fn each_event(
@@ -80,6 +81,13 @@ pub(crate) fn each_event(
             })?;
             reading.normalizer.finish(&Ending::default(), &mut events);
         }
+        Source::Events => {
+            let mut reader = EventReader::default();
+            each_line(&mut input, |line| match reader.push(line) {
+                Some(EventLine::Event(event) | EventLine::NotAnEvent(event)) => take(event),
+                None => {}
+            })?;
+        }
         Source::Json => {
             let bytes = input.read_all()?;
             output::events(&bytes, &options, &Ending::default(), &mut events);
@@ -113,9 +121,9 @@ fn is_of_a_run(event: &Event) -> bool {
 }
 
 fn no_recording(path: &Path) -> Failure {
-    let error = anyhow!("`{}` is no recording of a run", shown(path));
+    let error = anyhow!("`{}` is not a recording of a run", shown(path));
     Failure::bad_input(error).with_hint(format!(
-        "a recording is a directory with a `{MANIFEST}`, which `lapidary run` and `record` make; a file is one if it holds what `gemini -o stream-json` or `-o json` printed, a session, or a transcript of ACP"
+        "a recording is a directory with a `{MANIFEST}`, which `lapidary run` and `record` make; a file is one if it holds what `gemini -o stream-json` or `-o json` printed, a session, a transcript of ACP, or events of `lapidary`"
     ))
 }
 

@@ -5,10 +5,10 @@ use std::io::{self, IsTerminal as _, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::wire::detect::{self, Format, Guess};
 use lapidary::wire::lines::{LineBuffer, without_mark};
 
 use super::progress::Progress;
+use super::source::{self, LineGuess, Source};
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use crate::system;
@@ -85,7 +85,7 @@ impl Input {
     }
 
     /// The format that it has.
-    pub(super) fn detect(&mut self, limit: usize) -> Result<Format, Failure> {
+    pub(super) fn detect(&mut self, limit: usize) -> Result<Source, Failure> {
         match self.recognise(limit)? {
             Some(format) => Ok(format),
             None if self.is_blank() => {
@@ -100,7 +100,7 @@ impl Input {
 
     /// Reads until a line gives the format away, if it has one. A stream is recognised by its first line that means anything, so
     /// nothing is held up; a document has to be read to its end.
-    pub(super) fn recognise(&mut self, limit: usize) -> Result<Option<Format>, Failure> {
+    pub(super) fn recognise(&mut self, limit: usize) -> Result<Option<Source>, Failure> {
         let mut looked_at = 0;
         let mut searched = 0;
         let mut may_be_document = false;
@@ -108,16 +108,19 @@ impl Input {
             while let Some(offset) = memchr::memchr(b'\n', &self.head[searched..]) {
                 let newline = searched + offset;
                 let line = without_mark(&self.head[looked_at..newline]);
-                match detect::line(&String::from_utf8_lossy(line)) {
+                match LineGuess::of(&String::from_utf8_lossy(line)) {
                     // What stands inside a document looks like anything; only a line of a stream is sure not to.
-                    Guess::Is(format)
+                    LineGuess::Is(source)
                         if !may_be_document
-                            || matches!(format, Format::StreamJson | Format::Acp) =>
+                            || matches!(
+                                source,
+                                Source::StreamJson | Source::Acp | Source::Events
+                            ) =>
                     {
-                        return Ok(Some(format));
+                        return Ok(Some(source));
                     }
-                    Guess::Is(_) | Guess::Nothing => {}
-                    Guess::MayBeDocument => may_be_document = true,
+                    LineGuess::Is(_) | LineGuess::Nothing => {}
+                    LineGuess::MayBeDocument => may_be_document = true,
                 }
                 looked_at = newline + 1;
                 searched = looked_at;
@@ -133,10 +136,10 @@ impl Input {
         }
     }
 
-    fn detect_document(&mut self) -> Result<Option<Format>, Failure> {
+    fn detect_document(&mut self) -> Result<Option<Source>, Failure> {
         while self.read_more()? {}
         let text = String::from_utf8_lossy(without_mark(&self.head));
-        Ok(detect::document(&text))
+        Ok(source::of_document(&text))
     }
 
     fn is_blank(&self) -> bool {
@@ -145,10 +148,10 @@ impl Input {
 
     fn unknown(&self) -> Failure {
         let failure = Failure::bad_input(anyhow!(
-            "`{}` is of no format that Lapidary knows",
+            "`{}` has a format that Lapidary does not know",
             self.name
         ));
-        failure.with_hint("it reads what `gemini -o stream-json` and `-o json` print, session files, and transcripts of ACP; --from skips the check")
+        failure.with_hint("it reads what `gemini -o stream-json` and `-o json` print, session files, transcripts of ACP, and events of `lapidary`; --from skips the check")
     }
 
     /// Reads on into `head`. Not behind the end: on a terminal that would take a second Ctrl-D.

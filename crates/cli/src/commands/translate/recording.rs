@@ -6,18 +6,18 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use anyhow::anyhow;
+use lapidary::drive::recording::{MANIFEST, STDOUT, TIMING};
 use lapidary::drive::replay::{Past, ReplayError, Side};
 use lapidary::normalize::acp::{AcpNormalizer, Direction};
 use lapidary::normalize::gemini::output::Noise;
 use lapidary::normalize::gemini::stream::StreamNormalizer;
 use lapidary::normalize::{Ending, Options};
-use lapidary::vocab::Event;
 use lapidary::vocab::event::RunEnd;
-use lapidary::wire::detect::Format as Source;
+use lapidary::vocab::{Body, Event};
 
 use super::input::{Input, shown};
 use super::progress::Progress;
-use super::{Args, Format, From, Sink};
+use super::{Args, Format, From, Sink, Source};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -41,11 +41,24 @@ pub(super) fn open(path: &Path) -> Result<Option<Past>, Failure> {
         return Ok(None);
     }
     if !Past::is_in(path) {
+        if path.join(TIMING).is_file() {
+            return Err(unfinished(path));
+        }
         let failure = Failure::bad_input(anyhow!("`{}` is a directory", shown(path)));
         return Err(failure.with_hint("name a file in it"));
     }
     let opened = Past::open(path).map_err(|error| failed(path, error))?;
     Ok(Some(opened))
+}
+
+/// A recording that has nothing but what the agent wrote, if that.
+fn unfinished(path: &Path) -> Failure {
+    let (name, stdout) = (shown(path), shown(&path.join(STDOUT)));
+    let error =
+        anyhow!("the recording `{name}` has no `{MANIFEST}`: the run ended before it began");
+    Failure::bad_input(error).with_hint(format!(
+        "what the agent wrote, if anything, is in `{stdout}`"
+    ))
 }
 
 /// What there is to be done about a recording that is not in order.
@@ -60,7 +73,7 @@ fn failed(path: &Path, error: ReplayError) -> Failure {
     }
     let stdout = shown(&path.join("stdout"));
     failure.with_hint(format!(
-        "what the agent wrote is in `{stdout}`: that can be translated by itself"
+        "the output of the agent is in `{stdout}`: translate that file"
     ))
 }
 
@@ -71,15 +84,16 @@ pub(super) fn translate(
     out: &mut Printer,
 ) -> Result<u64, Failure> {
     if args.from != From::Auto {
-        let error = anyhow!("--from goes with a file: a recording says itself what it holds");
+        let error = anyhow!("--from applies to a file: a recording names its own format");
         return Err(Failure::usage(error));
     }
     if format == Format::Raw {
         Input::file(&past.stdout())?.copy_to(out)?;
         return Ok(0);
     }
-    if past.manifest().end.is_none() && args.exit_code.is_none() {
-        out.note("the recording does not say how the agent ended: only what was said is judged")?;
+    let is_running = past.is_running();
+    if let Some(sentence) = caution(args, past, is_running) {
+        out.note(&sentence)?;
     }
     let mut options = args.options(format);
     options.directory = Some(past.manifest().directory.as_str().into());
@@ -90,9 +104,28 @@ pub(super) fn translate(
         max_line: args.max_line,
         exit_code: args.exit_code,
     };
-    let mut sink = Sink::new(format, &args.run_id, args.extract_data, out);
-    each_event(past, &how, &mut |events| sink.take(events, out))?;
+    let mut sink = Sink::new(format, args.run_id(), args.extract_data, out);
+    each_event(past, &how, &mut |events| {
+        // A run that is still recorded has no `run_end` yet, even if its last line looks like one.
+        events.retain(|event| !(is_running && matches!(event.body, Body::RunEnd(_))));
+        sink.take(events, out)
+    })?;
     sink.finish(out)
+}
+
+/// Why what follows may not be all.
+fn caution(args: &Args, past: &Past, is_running: bool) -> Option<String> {
+    if is_running {
+        return Some("the run is going on: this is what was said so far".to_owned());
+    }
+    if let Some(schema) = past.newer_schema() {
+        return Some(format!(
+            "a newer version recorded this (`{schema}`): what this version understands is shown"
+        ));
+    }
+    let is_judged = past.manifest().end.is_some() || args.exit_code.is_some();
+    let unfinished = "the recording does not say how the agent ended: only what was said is judged";
+    (!is_judged).then(|| unfinished.to_owned())
 }
 
 /// Hands on every event of a recording.
@@ -102,7 +135,7 @@ pub(super) fn each_event(past: &Past, how: &How, take: &mut Take<'_>) -> Result<
         Source::Acp => dialogue(past, how, take),
         Source::StreamJson => stream(past, how, take),
         Source::Json => document(past, how, take),
-        Source::Session => Err(unspoken(past)),
+        Source::Session | Source::Events => Err(unspoken(past)),
     }?;
     Ok(source)
 }
@@ -127,7 +160,7 @@ fn unspoken(past: &Past) -> Failure {
     let stdout = shown(&past.stdout());
     let error = anyhow!("the recorded program spoke nothing that Lapidary knows");
     Failure::bad_input(error).with_hint(format!(
-        "what it wrote can be translated by itself: `{stdout}`"
+        "translate the output of the agent instead: `{stdout}`"
     ))
 }
 

@@ -128,6 +128,7 @@ fn style(cell: &vt100::Cell) -> String {
         vt100::Color::Idx(2) => "green",
         vt100::Color::Idx(3) => "yellow",
         vt100::Color::Idx(4) => "blue",
+        vt100::Color::Idx(5) => "magenta",
         vt100::Color::Idx(6) => "cyan",
         vt100::Color::Default => "",
         other => panic!("{other:?} is no colour of ours"),

@@ -44,7 +44,7 @@ fn an_interrupt_of_nothing_is_done_at_once_and_one_of_nobody_is_an_error() {
     let mut peer = Peer::new();
     peer.does("interrupt", json!({}));
     let nobody = peer.cannot("interrupt", json!({"sessionId": "nobody"}));
-    assert_eq!(nobody, "there is no such session");
+    assert_eq!(nobody, "unknown session");
     peer.finish();
 }
 

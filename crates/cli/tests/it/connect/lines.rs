@@ -18,15 +18,11 @@ fn a_line_that_is_no_command_has_a_result_that_says_so() {
     let mut peer = Peer::new();
     let cases: [(&[u8], &str, &str); 9] = [
         (b"hi\n", "", "not valid JSON"),
-        (b"[1]\n", "", "an array is no command"),
+        (b"[1]\n", "", "an array is not a command"),
         (b"{\"command\":\"send_message\"\n", "", "not valid JSON"),
-        (b"{}\n", "", "there is no such command"),
-        (b"{\"command\":7}\n", "", "there is no such command"),
-        (
-            b"{\"command\":\"dance\"}\n",
-            "dance",
-            "there is no such command",
-        ),
+        (b"{}\n", "", "unknown command"),
+        (b"{\"command\":7}\n", "", "unknown command"),
+        (b"{\"command\":\"dance\"}\n", "dance", "unknown command"),
         (
             b"{\"command\":\"send_message\"}\n",
             "send_message",

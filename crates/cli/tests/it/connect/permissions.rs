@@ -298,7 +298,7 @@ fn the_permission_mode_changes_what_is_asked() {
     peer.done(&planned);
     let unknown = peer.cannot("set_permission_mode", json!({"mode": "yolo"}));
     assert!(
-        unknown.starts_with("there is no such mode: there are default, "),
+        unknown.starts_with("unknown mode: the agent has default, "),
         "{unknown}"
     );
     let over = peer.finish();

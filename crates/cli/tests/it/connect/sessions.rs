@@ -18,7 +18,7 @@ fn sessions_are_only_opened_in_the_workspace() {
     }
     for nothing in ["nowhere", "file", "a\u{0}b"] {
         let refused = peer.cannot("create_session", json!({"cwd": nothing}));
-        assert!(refused.ends_with("is no directory"), "{refused}");
+        assert!(refused.ends_with("is not a directory"), "{refused}");
     }
     peer.does("create_session", json!({"cwd": "."}));
     peer.does("create_session", json!({"cwd": "sub"}));
@@ -62,7 +62,7 @@ fn earlier_sessions_are_listed_loaded_resumed_closed_and_deleted() {
             "send_message",
             json!({"sessionId": "older", "text": "say b"}),
         );
-        assert_eq!(gone, "there is no such session");
+        assert_eq!(gone, "unknown session");
     }
     let only = peer.prompt("say c");
     peer.done(&only);

@@ -147,6 +147,6 @@ fn an_agent_that_cannot_only_plan_is_told_of() {
 fn unplanned(events: &[Value]) -> usize {
     let messages = events.iter().filter_map(|event| event["message"].as_str());
     messages
-        .filter(|message| message.starts_with("the agent has no mode in which it only plans"))
+        .filter(|message| message.starts_with("the agent has no plan mode"))
         .count()
 }

@@ -164,7 +164,7 @@ fn wrong_usage_is_told_apart_from_bad_input() {
         assert_eq!(exit, Some(code), "{args:?}: {stderr}");
         assert!(stderr.contains(words), "{args:?}: {stderr}");
     };
-    check(&["PreToolUse"], 2, "there is no event `PreToolUse`");
+    check(&["PreToolUse"], 2, "unknown hook event `PreToolUse`");
     check(&["PreToolUse"], 2, "here it is `BeforeTool`");
     check(&["beforetool"], 2, "did you mean `BeforeTool`?");
     check(&["BeforeTool"], 2, "which one?");
@@ -172,12 +172,12 @@ fn wrong_usage_is_told_apart_from_bad_input() {
     check(
         &["BeforeTool", "--tool", "x", "--input", "{"],
         13,
-        "no JSON",
+        "not JSON",
     );
     check(
         &["BeforeTool", "--tool", "x", "--input", "7"],
         13,
-        "no JSON object",
+        "not a JSON object",
     );
     let example = "hint: `--input` takes a JSON object such as '{\"file_path\": \"a\"}'";
     check(
@@ -227,7 +227,7 @@ fn what_is_no_recording_is_refused_by_its_name() {
     fs::create_dir(world.path("project/folder")).unwrap();
     for name in texts.map(|(name, _)| name).into_iter().chain(["folder"]) {
         let (code, stdout, stderr) = shown(&world, &["BeforeTool", "--recording", name]);
-        let said = format!("error: `{name}` is no recording of a run\nhint: a recording is ");
+        let said = format!("error: `{name}` is not a recording of a run\nhint: a recording is ");
         assert_eq!((code, stdout.as_str()), (Some(13), ""), "{name}: {stderr}");
         assert!(stderr.starts_with(&said), "{name}: {stderr}");
     }

@@ -21,7 +21,7 @@ fn refused(world: &World, args: &[&str], code: i32, said: &str) {
 #[test]
 fn a_recording_says_itself_what_it_holds() {
     let world = ran(WELL);
-    let said = "error: --from goes with a file: a recording says itself what it holds\n";
+    let said = "error: --from applies to a file: a recording names its own format\n";
     for from in ["acp", "stream-json", "json", "session"] {
         refused(&world, &["--from", from], 2, said);
     }
@@ -81,7 +81,7 @@ fn one_that_was_not_finished_is_judged_by_what_was_said() {
 fn a_torn_timing_is_named() {
     let world = ran(WELL);
     let rec = recording(&world);
-    let hint = "hint: what the agent wrote is in `REC/stdout`: that can be translated by itself\n";
+    let hint = "hint: the output of the agent is in `REC/stdout`: translate that file\n";
     let timing = fs::read_to_string(rec.join("timing")).unwrap();
     fs::write(rec.join("timing"), format!("\u{1b}[2J\n{timing}")).unwrap();
     let said = r#"error: the recording in `REC` is corrupt: line 1 of `timing` makes no sense: "\u{1b}[2J""#;
@@ -107,7 +107,7 @@ fn a_manifest_that_is_none_is_named_with_its_place() {
     let said = "error: REC/run.json:2:0: EOF while parsing an object\n";
     refused(&world, &[], 13, said);
     fs::remove_file(rec.join("run.json")).unwrap();
-    let said = "error: `REC` is a directory\nhint: name a file in it\n";
+    let said = "error: the recording `REC` has no `run.json`: the run ended before it began\nhint: what the agent wrote, if anything, is in `REC/stdout`\n";
     refused(&world, &[], 13, said);
 }
 
@@ -120,8 +120,8 @@ fn a_program_that_is_no_agent_says_nothing() {
             .status
             .success()
     );
-    let said = "error: `REC/stdout` is of no format that Lapidary knows\n\
-        hint: it reads what `gemini -o stream-json` and `-o json` print, session files, and transcripts of ACP; --from skips the check\n";
+    let said = "error: `REC/stdout` has a format that Lapidary does not know\n\
+        hint: it reads what `gemini -o stream-json` and `-o json` print, session files, transcripts of ACP, and events of `lapidary`; --from skips the check\n";
     refused(&world, &[], 13, said);
 }
 

@@ -188,7 +188,7 @@ fn what_the_recording_has_not_is_refused_at_once_or_ignored() {
     assert_eq!(client.refusal(&json!(3)).0, -32601);
     let said = client.ended_well();
     assert_eq!(
-        said.matches("note: ignored: a line that is no message\n")
+        said.matches("note: ignored: a line that is not a message\n")
             .count(),
         6
     );
@@ -359,7 +359,7 @@ fn a_transcript_is_checked_before_it_is_played() {
     let output = Client::of(&path).ended();
     assert_eq!(output.status.code(), Some(13));
     let said = String::from_utf8(output.stderr).unwrap();
-    let expected = "it.jsonl:3: this is no record of who wrote what\n";
+    let expected = "it.jsonl:3: this is not a record of a dialogue\n";
     assert!(said.ends_with(expected), "{said}");
 }
 

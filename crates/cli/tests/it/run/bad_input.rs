@@ -113,7 +113,7 @@ fn a_name_need_not_be_utf_8() {
 #[test]
 fn there_is_no_such_directory() {
     let told = World::with_agent(FINE).run(&["-C", "nowhere", "go"]);
-    check(&told, "bad_input", 13, "it is no directory");
+    check(&told, "bad_input", 13, "it is not a directory");
 }
 
 #[test]
@@ -257,12 +257,15 @@ fn two_runs_cannot_have_one_name() {
 fn an_unknown_agent_is_named() {
     let world = World::with_agent(FINE);
     let told = world.run(&["--agent", "mona", "go"]);
-    let message = "`mona` is no agent that is known, and no program on PATH";
+    let message = "unknown agent `mona`: not a built-in name and not on PATH";
     check(&told, "bad_input", 13, message);
     let hint = told.end()["hint"].as_str().unwrap();
-    assert!(hint.starts_with("known are `gemini`, `claude`, "), "{hint}");
+    assert!(
+        hint.starts_with("built in are `gemini`, `claude`, "),
+        "{hint}"
+    );
     let told = world.run(&["--agent", "node 'mona", "go"]);
-    let message = "`node 'mona` is no command line: a quote (') has no end";
+    let message = "cannot read the command line `node 'mona`: a quote (') has no end";
     check(&told, "bad_input", 13, message);
     let told = world.run(&["--agent", "./mona --acp", "go"]);
     let message = "cannot find `./mona`, the program of the agent `mona`";
@@ -273,7 +276,7 @@ fn an_unknown_agent_is_named() {
         &told,
         "bad_input",
         13,
-        "`mona` is no agent that is known, and no program on PATH",
+        "unknown agent `mona`: not a built-in name and not on PATH",
     );
 }
 

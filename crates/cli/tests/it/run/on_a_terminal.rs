@@ -31,6 +31,7 @@ fn the_demo_is_shown_as_it_goes_and_stands_there_when_it_is_over() {
         "✔ run_shell_command  python3 -m unittest",
         "— completed · 2,418 tokens (2,190 in, 228 out)",
         "· 1 file written: greet.py",
+        ": lapidary runs show 20",
     ] {
         assert!(screen.contains(line), "{line}: {screen}");
     }

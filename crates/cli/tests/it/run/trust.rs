@@ -31,7 +31,7 @@ fn a_folder_that_nobody_trusts_is_refused_before_anything_starts() {
     assert_eq!(told.verdict(), ("untrusted_folder", Some(12)));
     let project = world.path("project");
     let expected = format!(
-        "`{}` is not a trusted folder: nobody has trusted it yet",
+        "`{}` is not a trusted folder: it is not in the list of trusted folders",
         project.display()
     );
     assert_eq!(told.message(), expected);

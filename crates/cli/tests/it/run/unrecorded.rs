@@ -20,10 +20,7 @@ fn a_run_that_is_not_recorded_leaves_no_file() {
     assert_eq!(told.verdict(), ("end_turn", Some(0)));
     assert!(told.end()["extensions"].is_null());
     assert_eq!(names(&world.path("tmp")), NOTHING);
-    // The vault has the lock of a run under way, and no copy.
-    assert_eq!(names(&world.path("state")), ["unrecorded", "vault"]);
-    assert_eq!(names(&world.path("state/vault/blobs")), NOTHING);
-    assert_eq!(names(&world.path("state/vault/snapshots")), NOTHING);
+    assert_eq!(names(&world.path("state")), ["unrecorded"]);
     assert_eq!(names(&world.path("state/unrecorded")), NOTHING);
 }
 

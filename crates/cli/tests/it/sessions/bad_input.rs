@@ -309,7 +309,7 @@ fn nothing_at_all_is_said_in_a_sentence() {
         "error: no sessions were recorded for this project (NO_SESSIONS_FOUND)\nhint: `lapidary sessions list --all` shows those of other projects\n"
     );
     let home = self::home();
-    for wrong in ["2", "0", "-1", "01", "1x", "zzzz", "goo"] {
+    for wrong in ["2", "0", "-1", "01", "1x", "zzzz", "ood"] {
         let ran = sessions(&home, &["show", "--", wrong]);
         assert_eq!(ran.code, Some(13), "{wrong}");
         assert!(

@@ -144,6 +144,12 @@ impl Home {
     }
 }
 
+/// Keys that act: letters search.
+pub(super) const DOWN: &str = "\u{1b}[B";
+pub(super) const DELETE: &str = "\u{1b}[3~";
+pub(super) const RESUME: &str = "\u{12}";
+pub(super) const LEAVE: &str = "\u{11}";
+
 pub(super) const DONE: Ended = Ended {
     code: 0,
     is_cooked: true,
@@ -195,14 +201,14 @@ fn the_list_the_preview_and_the_keys_are_there() {
     );
     assert!(screen.starts_with("Sessions  ~/work/shop"), "{screen}");
     assert!(screen.contains("5 sessions · newest first"), "{screen}");
-    assert!(screen.contains("? help  / search  Enter read"), "{screen}");
-    pty.type_in("j");
+    assert!(screen.contains("Letters search  Enter read"), "{screen}");
+    pty.type_in(DOWN);
     let screen = pty.wait_for("A hundred of a hundred.");
     assert!(
         screen.contains("00000004-1111-4222-8333-444444444444"),
         "{screen}"
     );
-    pty.type_in("q");
+    pty.type_in("\u{1b}");
     assert_eq!(pty.ended(), DONE);
     assert_restored(&pty);
 }
@@ -212,7 +218,7 @@ fn typing_filters_by_title_and_then_by_text() {
     let home = Home::shop();
     let mut pty = home.browse();
     pty.wait_for("Seven crates");
-    pty.type_in("/inv");
+    pty.type_in("inv");
     let screen = pty.wait_for("1 of 5");
     assert_eq!(titles(&screen), ["Translate the invoices"]);
     pty.type_in("\u{15}basket");
@@ -223,7 +229,7 @@ fn typing_filters_by_title_and_then_by_text() {
         screen.contains("the basket"),
         "the snippet says where: {screen}"
     );
-    pty.type_in("\rs");
+    pty.type_in("\u{f}");
     pty.type_in("\u{1b}");
     let screen = pty.wait("all are back", |screen| titles(screen).len() == 5);
     assert!(screen.contains("longest first"), "{screen}");
@@ -238,10 +244,10 @@ fn the_order_changes_and_turns_around() {
     let mut pty = home.browse();
     pty.wait_for("5 sessions · newest first");
     for (key, order, first) in [
-        ("S", "oldest first", "Set up the database schema"),
-        ("s", "longest first", "Flaky login test"),
-        ("s", "by name", "Bump the dependencies"),
-        ("S", "by name, Z to A", "Why is the checkout so slow?"),
+        ("\u{14}", "oldest first", "Set up the database schema"),
+        ("\u{f}", "longest first", "Flaky login test"),
+        ("\u{f}", "by name", "Bump the dependencies"),
+        ("\u{14}", "by name, Z to A", "Why is the checkout so slow?"),
     ] {
         pty.type_in(key);
         let screen = pty.wait_for(order);
@@ -257,7 +263,7 @@ fn a_session_is_opened_searched_and_closed_again() {
     let home = Home::shop();
     let mut pty = home.browse();
     pty.wait_for("Seven crates");
-    pty.type_in("G\r");
+    pty.type_in("\u{1b}[F\r");
     let screen = pty.wait_for("q back");
     assert!(screen.starts_with("Set up the database schema"), "{screen}");
     pty.wait_for("> Add a table for returns.");
@@ -276,10 +282,12 @@ fn a_session_is_opened_searched_and_closed_again() {
     pty.type_in("/nothing\rn");
     pty.wait_for("it is not in here");
     pty.type_in("q");
-    pty.wait_for("? help");
-    pty.type_in("?");
+    pty.wait_for("F1 help");
+    pty.type_in("\u{1b}OP");
     pty.wait_for("any key goes back");
-    pty.type_in("xq");
+    pty.type_in("x");
+    pty.wait_for("F1 help");
+    pty.type_in(LEAVE);
     assert_eq!(pty.ended(), DONE);
 }
 
@@ -297,8 +305,8 @@ fn resuming_leaves_and_runs_the_agent_on_that_session() {
         .env("GEMINI_CLI_TRUST_WORKSPACE", "true");
     let mut pty = Pty::spawn(&command, (80, 24));
     pty.wait_for("Seven crates");
-    pty.type_in("jr");
-    pty.wait_for("resume, saying: ");
+    pty.type_in(&format!("{DOWN}{RESUME}"));
+    pty.wait_for("resume with prompt: ");
     pty.type_in("-- go on\r");
     let ended = pty.ended();
     assert_restored(&pty);
@@ -317,19 +325,19 @@ fn a_transcript_is_exported_under_a_name_and_nothing_is_overwritten() {
     let home = Home::shop();
     let mut pty = home.browse();
     pty.wait_for("Seven crates");
-    pty.type_in("e");
+    pty.type_in("\u{5}");
     pty.wait_for("export to: 00000005-1111-4222-8333-444444444444.md");
     pty.type_in("\u{15}notes.md\r");
     pty.wait_for("written: notes.md");
     let written = fs::read_to_string(home.project().join("notes.md")).unwrap();
     assert!(written.contains("Seven crates are newer."), "{written}");
-    pty.type_in("je\u{15}notes.md\r");
+    pty.type_in(&format!("{DOWN}\u{5}\u{15}notes.md\r"));
     pty.wait_for("not written: ");
     assert_eq!(
         fs::read_to_string(home.project().join("notes.md")).unwrap(),
         written
     );
-    pty.type_in("q");
+    pty.type_in(LEAVE);
     assert_eq!(pty.ended(), DONE);
 }
 
@@ -344,9 +352,9 @@ fn hidden_files_are_shown_with_the_reason() {
     let mut pty = home.browse();
     let screen = pty.wait_for("Seven crates");
     assert!(!screen.contains("it is empty"));
-    pty.type_in("h");
+    pty.type_in("\u{1}");
     pty.wait_for("session-2026-01-01T00-00-empty.jsonl: it is empty");
-    pty.type_in("Gr");
+    pty.type_in(&format!("\u{1b}[F{RESUME}"));
     pty.wait_for("there is nothing in it to resume");
 }
 
@@ -362,9 +370,9 @@ fn the_screen_follows_the_size_of_the_terminal() {
     pty.resize((140, 30));
     pty.wait("it is large", |screen| {
         let mut rows = screen.lines();
-        screen.contains("s sort") && rows.any(|row| row.contains("│ Seven crates are newer."))
+        screen.contains("Del delete") && rows.any(|row| row.contains("│ Seven crates are newer."))
     });
-    pty.type_in("q");
+    pty.type_in(LEAVE);
     assert_eq!(pty.ended(), DONE);
 }
 
@@ -379,7 +387,7 @@ fn without_colour_and_beyond_utf_8_it_is_as_usable() {
     let mut pty = Pty::spawn(&command, (80, 24));
     let screen = pty.wait_for("Caf? -- ??");
     assert!(screen.contains(">   6"), "{screen}");
-    pty.type_in("/caf");
+    pty.type_in("caf");
     pty.settle();
     assert!(pty.bytes.is_ascii(), "only ASCII is shown");
     let shown = String::from_utf8(pty.bytes.clone()).unwrap();
@@ -401,11 +409,11 @@ fn hostile_titles_and_texts_draw_nothing_odd() {
     home.session(2, None, &["plain", "answer"]);
     let mut pty = home.browse();
     pty.wait_for("answer");
-    pty.type_in("j");
+    pty.type_in(DOWN);
     let screen = pty.wait_for("evil");
-    pty.type_in("/red");
+    pty.type_in("red");
     pty.settle();
-    pty.type_in("\r\r");
+    pty.type_in("\r");
     pty.wait_for("q back");
     pty.settle();
     let shown = String::from_utf8(pty.bytes.clone()).unwrap();
@@ -458,10 +466,10 @@ fn an_empty_project_says_so() {
     let home = Home::new();
     let mut pty = home.browse();
     pty.wait_for("no sessions recorded here yet");
-    pty.type_in("jk\rder/x");
-    pty.wait_for("/x");
+    pty.type_in(&format!("{DOWN}\r{DELETE}{RESUME}\u{5}/x"));
+    pty.wait_for("search: x");
     pty.type_in("\u{1b}");
-    pty.wait_for("? help");
-    pty.type_in("q");
+    pty.wait_for("F1 help");
+    pty.type_in(LEAVE);
     assert_eq!(pty.ended(), DONE);
 }

@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::browse::{DONE, Home, titles};
+use super::browse::{DELETE, DONE, DOWN, Home, LEAVE, titles};
 use super::pty::Pty;
 
 /// Every file below a directory, and what is in it.
@@ -42,8 +42,8 @@ fn home() -> (Home, PathBuf) {
 }
 
 fn ask(pty: &mut Pty) -> String {
-    pty.type_in("d");
-    pty.wait_for("y: delete, other keys: keep")
+    pty.type_in(DELETE);
+    pty.wait_for("Type `yes`: ")
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn it_asks_and_only_a_yes_removes_just_that_session() {
     let before = tree(&home.path(".gemini"));
     let mut pty = home.browse();
     pty.wait_for("Seven crates");
-    pty.type_in("j");
+    pty.type_in(DOWN);
     pty.wait_for("A hundred of a hundred.");
     let screen = ask(&mut pty);
     assert!(
@@ -67,13 +67,13 @@ fn it_asks_and_only_a_yes_removes_just_that_session() {
         screen.contains("tool-outputs/session-00000004-1111-4222-8333-444444444444"),
         "{screen}"
     );
-    for no in ["n", "\r", "\u{1b}"] {
+    for no in ["no\r", "y\r", "\r", "\u{1b}"] {
         pty.type_in(no);
-        pty.wait_for("? help");
+        pty.wait_for("F1 help");
         assert_eq!(tree(&home.path(".gemini")), before);
         ask(&mut pty);
     }
-    pty.type_in("y");
+    pty.type_in("yes\r");
     pty.wait_for("removed 1 session, ");
     let screen = pty.wait("those after it have other numbers", |screen| {
         let mut rows = screen.lines();
@@ -97,7 +97,7 @@ fn it_asks_and_only_a_yes_removes_just_that_session() {
     assert!(!output.parent().unwrap().exists());
     let kept = tree(&home.path("state/vault"));
     assert!(kept.values().any(|kept| *kept == text), "{kept:?}");
-    pty.type_in("q");
+    pty.type_in(LEAVE);
     assert_eq!(pty.ended(), DONE);
 }
 
@@ -113,14 +113,14 @@ fn what_was_written_meanwhile_is_not_deleted() {
     ask(&mut pty);
     append(r#"{"$set":{"summary":"Between question and answer"}}"#);
     let before = tree(&home.path(".gemini"));
-    pty.type_in("y");
-    pty.wait_for("not deleted: it has changed meanwhile: nothing of its session was removed");
+    pty.type_in("yes\r");
+    pty.wait_for("not deleted: it has changed: nothing of its session was removed");
     pty.wait("the list is read anew", |screen| {
         screen.contains("Between question and answer") && screen.contains("5 sessions")
     });
     append(r#"{"$set":{"summary":"Before the question"}}"#);
     let after = tree(&home.path(".gemini"));
-    pty.type_in("d");
+    pty.type_in(DELETE);
     pty.wait_for("not deleted: it has changed since it was listed");
     pty.wait_for("Before the question");
     assert_eq!(tree(&home.path(".gemini")), after);
@@ -130,7 +130,7 @@ fn what_was_written_meanwhile_is_not_deleted() {
         screen.contains("delete \"Before the question\" (1 file,"),
         "{screen}"
     );
-    pty.type_in("y");
+    pty.type_in("yes\r");
     pty.wait_for("removed 1 session, ");
     assert!(!file_of(&home, 5).exists());
 }
@@ -140,10 +140,10 @@ fn who_leaves_at_once_has_deleted_all_of_it() {
     let (home, output) = home();
     let mut pty = home.browse();
     pty.wait_for("Seven crates");
-    pty.type_in("j");
+    pty.type_in(DOWN);
     pty.wait_for("A hundred of a hundred.");
     ask(&mut pty);
-    pty.type_in("yq");
+    pty.type_in(&format!("yes\r{LEAVE}"));
     assert_eq!(pty.ended(), DONE);
     assert!(!file_of(&home, 4).exists() && !output.exists());
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use super::browse::Home;
+use super::browse::{DOWN, Home, LEAVE};
 use super::pty::Pty;
 
 const COUNT: u32 = 5000;
@@ -46,7 +46,7 @@ fn five_thousand_sessions_are_moved_through_and_searched_without_a_pause() {
     pty.settle();
     let (cpu_before, read_before) = (cpu(pty.pid), read_so_far(pty.pid));
     for row in 1..=200 {
-        pty.type_in("j");
+        pty.type_in(DOWN);
         let number = COUNT - row;
         pty.wait("the cursor is there", |screen| {
             screen.contains(&format!("> {number} "))
@@ -67,12 +67,12 @@ fn five_thousand_sessions_are_moved_through_and_searched_without_a_pause() {
     idle(&mut pty);
     pty.type_in("\u{1b}");
     pty.wait_for("5000 sessions");
-    pty.type_in("q");
+    pty.type_in(LEAVE);
     assert!(pty.ended().is_cooked);
 }
 
 fn search(pty: &mut Pty) {
-    pty.type_in("g/number 4321");
+    pty.type_in("\u{1b}[Hnumber 4321");
     pty.wait_for("  1 of 5000 · ");
     pty.type_in("\u{15}needle");
     let screen = pty.wait_for("  5 of 5000 · ");
@@ -102,6 +102,6 @@ fn it_can_be_left_before_the_list_is_read() {
     let home = many();
     let mut pty = home.browse();
     pty.wait_for("Sessions");
-    pty.type_in("q");
+    pty.type_in(LEAVE);
     assert_eq!(pty.ended().code, 0);
 }

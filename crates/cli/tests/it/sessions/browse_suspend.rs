@@ -5,7 +5,7 @@ use std::process::Command;
 
 use lapidary_testkit::patience::wait_until;
 
-use super::browse::{DONE, Home, titles};
+use super::browse::{DONE, DOWN, Home, LEAVE, RESUME, titles};
 use super::pty::Pty;
 use crate::run::world::{MARK, Mark};
 
@@ -49,7 +49,7 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_goes_on() {
     }
     let mut pty = Pty::spawn(&shell, (80, 24));
     pty.wait_for("Seven crates");
-    pty.type_in("/inv\u{1a}");
+    pty.type_in("inv\u{1a}");
     let screen = pty.wait_for("type a line");
     let terminal = pty.terminal();
     assert!(!terminal.alternate_screen() && !terminal.hide_cursor());
@@ -65,10 +65,10 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_goes_on() {
     assert!(pty.terminal().alternate_screen());
     assert_eq!(titles(&screen), ["Translate the invoices"], "{screen}");
     pty.type_in("oices");
-    pty.wait_for("/invoices");
-    pty.type_in("\r\u{1b}");
+    pty.wait_for("search: invoices");
+    pty.type_in("\u{1b}");
     pty.wait_for("5 sessions");
-    pty.type_in("q");
+    pty.type_in(LEAVE);
     assert_eq!(pty.ended(), DONE);
 }
 
@@ -79,11 +79,10 @@ fn a_session_that_the_next_start_deletes_is_marked() {
     let header = r#"{"sessionId":"00000005-9999-4222-8333-444444444444","projectHash":"h","startTime":"2026-01-02T00:00:00.000Z","lastUpdated":"2026-01-02T00:00:00.000Z","kind":"main"}"#;
     fs::write(home.chats().join(stub), format!("{header}\n")).unwrap();
     let mut pty = home.browse();
-    let screen = pty.wait_for("! in danger: Gemini CLI's next start deletes it");
-    assert!(screen.contains(stub), "{screen}");
+    let screen = pty.wait_for("! Gemini CLI will delete this session");
     assert!(screen.contains(">!  5 "), "{screen}");
     assert_eq!(screen.matches('!').count(), 2, "{screen}");
-    pty.type_in("q");
+    pty.type_in(LEAVE);
     assert_eq!(pty.ended(), DONE);
 }
 
@@ -96,10 +95,10 @@ fn a_session_of_an_unknown_project_is_not_resumed_here() {
     fs::rename(home.chats().join(name), lost.join(name)).unwrap();
     let mut pty = Pty::spawn(&home.command(&["--all"]), (100, 24));
     pty.wait_for("Seven crates");
-    pty.type_in("r");
+    pty.type_in(RESUME);
     pty.wait_for("nothing says where its project is");
-    pty.type_in("jr");
-    pty.wait_for("resume, saying: ");
+    pty.type_in(&format!("{DOWN}{RESUME}"));
+    pty.wait_for("resume with prompt: ");
     pty.type_in("\u{3}");
     pty.ended();
 }

@@ -34,8 +34,7 @@ fn a_screen_says_it_all() {
     let expected = "\
 3 sessions, 5 turns, 5 answers, 1 tool call (1 failed)
 1,500 tokens: 1,400 read (40 of them cached), 80 written, 20 thought
-$0.0004 at the prices of 2026-07-04
-without known prices, and not in it: 1,000 tokens
+Cost: $0.0004 at the prices of 2026-07-04 (no price for mystery; 1,000 tokens)
 
   mystery                           1 answer           1,000 tokens         ?
   gemini-2.5-flash                  4 answers            500 tokens   $0.0004
@@ -43,10 +42,10 @@ without known prices, and not in it: 1,000 tokens
   read_file                         1 call, 1 failed
 
 tokens by day
-  2026-01-05 ███████████████████▉                                    375 $0.0003
+  2026-01-05 ####################                                    375 $0.0003
   2026-01-06                                                           0
-  2026-01-07 ██████▋                                                 125 $0.0001
-  2026-01-08 █████████████████████████████████████████████████████ 1,000
+  2026-01-07 #######                                                 125 $0.0001
+  2026-01-08 ##################################################### 1,000
 ";
     assert_eq!(ran.stdout, expected);
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80));

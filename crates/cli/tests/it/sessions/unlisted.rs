@@ -60,7 +60,7 @@ fn a_list_of_nothing_but_the_vaults_sessions_does_not_say_that_there_are_none() 
     home.chat("session-2026-01-03T10-00-aaaaaaaa.jsonl", &stub);
     let text = sessions(&home, &["list", "--format", "text"]);
     assert!(
-        text.stderr.contains("1 file is no session to resume"),
+        text.stderr.contains("1 file was skipped"),
         "{}",
         text.stderr
     );

@@ -177,7 +177,7 @@ fn a_stub_does_not_take_away_what_is_back() {
     let done = report(&home, &["restore", ONE]);
     assert!(file(&home).exists() && !stub.exists());
     let said = only(&done["warnings"]).as_str().unwrap();
-    assert!(said.contains("went into the vault"), "{said}");
+    assert!(said.contains("Moved an empty session file aside"), "{said}");
 }
 
 /// Otherwise it would be back for a moment only, and nobody would know why.

@@ -134,8 +134,7 @@ fn what_the_users_settings_delete_stays_deleted_and_is_in_the_vault() {
     let told = Told::by(command(&world, &home, &["run", "go"]));
     let said = format!("{:?}", told.events);
     assert_eq!((old.exists(), recent.exists()), (false, true), "{said}");
-    let sentence =
-        "is gone because of your settings for how long sessions are kept; it is still in the vault";
+    let sentence = "Restored 1 session that Gemini CLI had deleted";
     assert!(said.contains(sentence), "{said}");
 
     // Who says that everything is to be kept gets everything back.

@@ -89,7 +89,7 @@ fn a_check_says_why() {
             "overridden ROOT/home/.gemini/skills/twice/SKILL.md: `ROOT/home/.agents/skills/twice/SKILL.md` has the same name and counts",
             "not_looked_for ROOT/home/.gemini/skills/small/skill.md: is called `skill.md`, and only `SKILL.md` is looked for",
             "loaded ROOT/home/.agents/skills/twice/SKILL.md: ",
-            "left_out ROOT/project/.gemini/skills/left/SKILL.md: the workspace is not trusted: nobody has trusted it yet",
+            "left_out ROOT/project/.gemini/skills/left/SKILL.md: the workspace is not trusted: it is not in the list of trusted folders",
         ]
     );
     assert!(check["candidates"][1]["notYaml"].is_string(), "{check}");

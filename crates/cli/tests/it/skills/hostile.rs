@@ -51,9 +51,9 @@ with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
 #[test]
 fn an_archive_that_leads_out_or_is_too_much_is_refused_whole() {
     for (kind, words) in [
-        ("traversal", "leads out of it"),
-        ("absolute", "leads out of it"),
-        ("backslash", "leads out of it"),
+        ("traversal", "points outside the archive"),
+        ("absolute", "points outside the archive"),
+        ("backslash", "points outside the archive"),
         ("deep", "lies more than 32 directories deep"),
         ("symlink", "is a link or the like"),
         ("device", "is a link or the like"),
@@ -103,8 +103,8 @@ fn what_is_no_archive_says_so() {
     stage.write("project/text.skill", "no zip");
     fs::create_dir_all(stage.path("project/folder.skill")).unwrap();
     for (name, words) in [
-        ("text.skill", "is no zip archive that can be read"),
-        ("folder.skill", "no regular file"),
+        ("text.skill", "is not a readable zip archive"),
+        ("folder.skill", "not a regular file"),
         ("none.skill", "No such file"),
     ] {
         let ran = stage.run(&["install", name, "--consent"]);
@@ -199,7 +199,10 @@ fn nothing_outside_a_repository_is_read_and_nobody_is_sent_to_where_it_was() {
     let url = repository(&stage);
     let read = stage.run(&["install", &url, "--path", "skills", "--consent"]);
     assert_eq!(read.code, Some(13), "{read:?}");
-    assert!(read.stderr.contains("a link that leads out of"), "{read:?}");
+    assert!(
+        read.stderr.contains("a link that points outside"),
+        "{read:?}"
+    );
     // Further down, too.
     let below = stage.run(&["install", &url, "--consent"]);
     assert_eq!(below.code, Some(13), "{below:?}");
@@ -216,7 +219,7 @@ fn nothing_outside_a_repository_is_read_and_nobody_is_sent_to_where_it_was() {
     for (source, is_there) in [(url.as_str(), false), ("../repo", true)] {
         let ran = stage.run(&["install", source, "--path", "skills", "--consent"]);
         assert_eq!(ran.code, Some(13), "{ran:?}");
-        assert!(ran.stderr.contains("leads out of"), "{ran:?}");
+        assert!(ran.stderr.contains("points outside"), "{ran:?}");
         assert_eq!(ran.stderr.contains("skills link"), is_there, "{ran:?}");
     }
     assert!(!stage.path("home/.gemini/skills").exists());

@@ -96,7 +96,7 @@ fn a_skill_that_is_left_out_is_no_skill_that_is_not_there() {
         "security": { "folderTrust": { "enabled": true } },
     }));
     stage.write("project/.gemini/skills/shipit/SKILL.md", skill("shipit"));
-    let why = "the workspace is not trusted: nobody has trusted it yet";
+    let why = "the workspace is not trusted: it is not in the list of trusted folders";
     let here = stage.run(&["disable", "shipit"]).stderr;
     assert!(!here.contains("there is no skill"), "{here}");
     assert!(

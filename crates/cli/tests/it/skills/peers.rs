@@ -88,12 +88,25 @@ fn as_gemini_prints(list: &Value) -> String {
     text
 }
 
-/// The lines that tell of conflicts. Names may have more than one line.
+/// The lines that tell of conflicts, directory by directory. Those of one directory are sorted: Gemini CLI reads its files at
+/// once, and on a busy machine it warns of them in another order. Names may have more than one line.
 fn conflicts(said: &str) -> Vec<&str> {
     let lines = said.lines();
-    lines
+    let mut lines: Vec<&str> = lines
         .filter(|line| line.starts_with("Skill conflict detected"))
-        .collect()
+        .collect();
+    for of_one_directory in lines.chunk_by_mut(|one, next| directory(one) == directory(next)) {
+        of_one_directory.sort_unstable();
+    }
+    lines
+}
+
+/// The directory whose skill overrides another one.
+fn directory(conflict: &str) -> Option<&str> {
+    let (_, rest) = conflict.split_once("\" from \"")?;
+    let (file, _) = rest.split_once("\" is overriding")?;
+    let (skill, _) = file.rsplit_once('/')?;
+    skill.rsplit_once('/').map(|(directory, _)| directory)
 }
 
 #[test]

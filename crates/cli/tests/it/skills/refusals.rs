@@ -20,7 +20,7 @@ fn a_link_on_the_way_to_a_directory_that_is_not_there_yet_is_not_followed_out() 
             for verb in ["install", "link"] {
                 let ran = stage.run(&[verb, "mine", "--consent", "--scope", scope]);
                 assert_eq!(ran.code, Some(13), "{verb} {leads_to}: {ran:?}");
-                assert!(ran.stderr.contains(" leads out of "), "{ran:?}");
+                assert!(ran.stderr.contains(" points outside "), "{ran:?}");
             }
             assert_eq!(stage.files("elsewhere"), []);
             assert!(!stage.path("nowhere").exists());
@@ -47,7 +47,7 @@ fn a_directory_of_skills_that_leads_out_is_left_alone() {
             assert_eq!(ran.code, Some(13), "{args:?}: {ran:?}");
             let said = stage.anywhere(&ran.stderr);
             let words = format!(
-                "error: `ROOT/{place}/.gemini/skills` leads out of `ROOT/{place}`: nothing is changed there\n"
+                "error: `ROOT/{place}/.gemini/skills` points outside `ROOT/{place}`: nothing is changed there\n"
             );
             assert!(said.ends_with(&words), "{args:?}: {said}");
             assert_eq!(stage.files("elsewhere"), before, "{args:?}");
@@ -232,7 +232,7 @@ fn a_skill_behind_a_link_is_checked_like_any_other() {
         told,
         [
             "refused bad/SKILL.md: does not begin with a line `---`, front matter and another line `---`",
-            "refused gone: is a link that leads nowhere",
+            "refused gone: is a dangling link",
             "not_looked_for file: is a link to a file: link its directory",
             "not_looked_for group/deep: lies 2 directories deep, and only one is looked into: move or link its directory up",
         ]
@@ -298,7 +298,7 @@ fn a_name_that_is_too_long_and_a_link_over_itself_are_mistakes_of_whoever_made_t
     let ran = stage.run(&["link", "../home/.gemini/skills/a", "--consent"]);
     assert_eq!(ran.code, Some(13), "{ran:?}");
     let said = stage.anywhere(&ran.stderr);
-    let words = "error: `ROOT/home/.gemini/skills/a` lies in `ROOT/home/.gemini/skills` already: a link there could take the place of what it leads to\n";
+    let words = "error: `ROOT/home/.gemini/skills/a` is already in `ROOT/home/.gemini/skills`: a link there could replace its own target\n";
     assert!(said.ends_with(words), "{said}");
 }
 

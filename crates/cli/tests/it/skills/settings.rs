@@ -17,7 +17,7 @@ fn a_link_in_a_workspace_writes_nothing_elsewhere() {
         ),
         (
             "../../home/.gemini/oauth.json",
-            "leads to `ROOT/home/.gemini/oauth.json`, out of `ROOT/project`",
+            "points to `ROOT/home/.gemini/oauth.json`, outside `ROOT/project`",
         ),
     ] {
         let stage = Stage::new();

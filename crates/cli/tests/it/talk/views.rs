@@ -46,6 +46,7 @@ fn tidy(text: &str, here: &str) -> String {
         ("<time", "</time>"),
         ("<dt>Duration</dt><dd>", "</dd>"),
         ("| Started | ", "\n"),
+        ("## Prompt · ", "\n"),
         ("<span class=\"time\">", "</span> "),
     ];
     let text = changing

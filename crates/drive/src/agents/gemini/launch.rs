@@ -11,6 +11,9 @@ use super::{ACP, OLD_ACP, PLAN, RESUME, STREAM_JSON, has};
 use crate::agents::Version;
 use crate::config::{ApprovalMode, Config, PermissionMode, TransportChoice};
 
+/// Set, the CLI is one process instead of two.
+const NO_RELAUNCH: &str = "GEMINI_CLI_NO_RELAUNCH";
+
 /// A run that is asked for.
 #[derive(Debug, Clone)]
 pub struct Launch<'a> {
@@ -165,6 +168,25 @@ pub fn prepare_acp(launch: &Launch<'_>) -> Result<Spoken, LaunchError> {
     })
 }
 
+/// Prepares the agent's own screen, which asks for everything itself. What was not configured is left to its settings.
+pub fn prepare_screen(launch: &Launch<'_>) -> Result<Spoken, LaunchError> {
+    let extra = Extra::read(launch.extra_args)?;
+    let mut args = Arguments::default();
+    if launch.config.permission_mode.is_some() {
+        permission(launch, &extra, &mut args, &mut Vec::new());
+    }
+    options(launch, &extra, &mut args)?;
+    session(launch, &mut args)?;
+    args.extend(launch.extra_args);
+    let mut env = environment(launch.config);
+    // It starts itself again when some settings change.
+    env.retain(|(name, _)| name != NO_RELAUNCH);
+    Ok(Spoken {
+        args: args.into_vec(),
+        env,
+    })
+}
+
 impl Transport {
     fn as_str(self) -> &'static str {
         match self {
@@ -266,7 +288,7 @@ fn session(launch: &Launch<'_>, args: &mut Arguments) -> Result<(), LaunchError>
 
 /// One process instead of a launcher that passes on no signal; trust for this run only.
 fn environment(config: &Config) -> Vec<(OsString, OsString)> {
-    let mut env = vec![("GEMINI_CLI_NO_RELAUNCH", "true")];
+    let mut env = vec![(NO_RELAUNCH, "true")];
     if config.trust_workspace == Some(true) {
         env.push(("GEMINI_CLI_TRUST_WORKSPACE", "true"));
     }

@@ -24,6 +24,8 @@ pub(super) struct Start {
     pub(super) program: OsString, // a `PathBuf` could not be written unless it is UTF-8
     pub(super) args: Vec<OsString>,
     pub(super) directory: OsString,
+    /// The process group that has the terminal, which the agent joins. None for a group of its own.
+    pub(super) group: Option<i32>,
 }
 
 /// The lines after it: what to do. The end of the socket means [`Order::Kill`].
@@ -44,6 +46,8 @@ pub(super) enum Report {
     Started { pid: i32 },
     /// The agent could not be started: the number of the error.
     Refused { errno: i32 },
+    /// The agent was stopped, by Ctrl-Z or its like. Only where it has the terminal.
+    Stopped,
     /// The agent ended. Processes that it started may still run.
     Exited(Exit),
     /// Nothing is left. This many had outlived the agent, and this many could not be ended.

@@ -14,7 +14,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
 use super::protocol::{Order, Report, Start, line, read, send_start};
-use super::supervisor::{ARGUMENT, VARIABLE};
+use super::supervisor::{ARGUMENT, FOREGROUND, VARIABLE};
 use super::tree;
 use crate::process::{Command, Ended, Exit, StartError, Stdio, Supervisor};
 
@@ -40,6 +40,26 @@ pub struct Running {
 impl Supervisor {
     /// Starts a program under supervision.
     pub async fn start(&self, command: Command, stdio: Stdio) -> Result<Running, StartError> {
+        self.launch(command, stdio, None).await
+    }
+
+    /// Starts a program that has our terminal: it reads what is typed, and Ctrl-C is for it. The caller should not end by SIGINT
+    /// and SIGQUIT meanwhile, and is stopped when the program is.
+    pub async fn start_in_foreground(&self, command: Command) -> Result<Running, StartError> {
+        let stdio = Stdio::inherited().map_err(|source| StartError::Supervisor {
+            program: self.program.clone(),
+            source,
+        })?;
+        let group = rustix::process::getpgrp().as_raw_nonzero().get();
+        self.launch(command, stdio, Some(group)).await
+    }
+
+    async fn launch(
+        &self,
+        command: Command,
+        stdio: Stdio,
+        group: Option<i32>,
+    ) -> Result<Running, StartError> {
         let failed = |source| StartError::Supervisor {
             program: self.program.clone(),
             source,
@@ -50,6 +70,9 @@ impl Supervisor {
         }
         let (ours, theirs) = StdUnixStream::pair().map_err(failed)?;
         let mut supervisor = self.command(&command.environment);
+        if group.is_some() {
+            supervisor.arg(FOREGROUND);
+        }
         supervisor
             .stdin(StdStdio::from(OwnedFd::from(theirs)))
             .stdout(StdStdio::null())
@@ -60,6 +83,7 @@ impl Supervisor {
             program: command.program.clone().into(),
             args: command.args.clone(),
             directory: command.directory.clone().into(),
+            group,
         };
         send_start(&ours, &start, &stdio).map_err(failed)?;
         drop(stdio);
@@ -84,7 +108,7 @@ impl Supervisor {
                 let source = io::Error::from_raw_os_error(errno);
                 return Err(StartError::refused(&command, source));
             }
-            Ok(Some(Report::Exited(_) | Report::Gone { .. }) | None) => {
+            Ok(Some(Report::Stopped | Report::Exited(_) | Report::Gone { .. }) | None) => {
                 io::ErrorKind::UnexpectedEof
             }
             Err(_) => io::ErrorKind::TimedOut,
@@ -124,6 +148,7 @@ impl Running {
     pub async fn wait(&mut self) -> Ended {
         while self.gone.is_none() {
             match self.report().await {
+                Some(Report::Stopped) => self.stop_with_agent(),
                 Some(Report::Exited(exit)) => self.exit = Some(exit),
                 Some(Report::Gone { leftover, immortal }) => self.gone = Some((leftover, immortal)),
                 Some(Report::Started { .. } | Report::Refused { .. }) => {}
@@ -144,6 +169,14 @@ impl Running {
         let _ = self.supervisor.start_kill();
         self.gone = Some((0, self.hunt().await));
         self.wait().await
+    }
+
+    /// Stops this process, so that the shell takes the terminal back; its `fg` continues both. An agent that was stopped together with
+    /// us may have been continued by now.
+    fn stop_with_agent(&self) {
+        if tree::is_stopped(self.pid) {
+            let _ = kill_process(rustix::process::getpid(), Signal::TSTP);
+        }
     }
 
     /// The supervisor is lost, and the agent has no parent of ours any more: all that carry the mark are ended. Returns how many

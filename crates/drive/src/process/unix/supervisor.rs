@@ -4,6 +4,10 @@
 //! it hides. So when it has no child left, nothing is left. It ends everything when it is told to, when the agent has ended, when
 //! it is signalled, and when the socket to us closes, which is also what happens when we are killed.
 //!
+//! An agent that has the terminal is in the process group of who started us: Ctrl-C and Ctrl-Z reach it as they would without us, and
+//! so do `fg` and `bg` of a shell. The supervisor has a group of its own in the same session, is never stopped with them, and makes
+//! the terminal as it was if the agent cannot.
+//!
 //! It is small on purpose (no runtime, no threads), and does its waiting in one `poll`.
 
 use std::collections::HashSet;
@@ -18,17 +22,22 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group, setsid, wait,
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group, setpgid,
+    setsid, wait,
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use super::protocol::{Order, Report, Start, line, read, receive_start};
+use super::saved_terminal::{self, SavedTerminal};
 use super::tree;
 use crate::process::{Exit, Stdio};
 
 /// The argument that makes a program a supervisor.
 pub const ARGUMENT: &str = "__supervise";
+
+/// The argument behind it if the agent has the terminal.
+pub(super) const FOREGROUND: &str = "foreground";
 
 /// What a supervisor finds in its environment, and the agent does not. A program that is none finds it too, and starts nothing.
 pub(super) const VARIABLE: &str = "LAPIDARY_SUPERVISOR";
@@ -51,15 +60,21 @@ const LONGEST_ORDER: usize = 4096;
 /// Supervises if the arguments of this process say so, and returns how it is to exit. To be called first thing in `main`.
 pub fn run_if_asked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let asked = args.nth(1).is_some_and(|arg| arg == ARGUMENT);
-    asked.then(|| match run() {
+    let has_terminal = args.next().is_some_and(|arg| arg == FOREGROUND);
+    asked.then(|| match run(has_terminal) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE, // there is nobody to tell: the socket was how
     })
 }
 
-fn run() -> io::Result<()> {
-    // A session of its own: no Ctrl-C typed at us reaches it, and nothing below it can ask questions on our terminal.
-    let _ = setsid();
+fn run(has_terminal: bool) -> io::Result<()> {
+    if has_terminal {
+        let _ = setpgid(None, None);
+        saved_terminal::allow_changes()?;
+    } else {
+        // A session of its own: no Ctrl-C typed at us reaches it, and nothing below it can ask questions on our terminal.
+        let _ = setsid();
+    }
     // Who ends us by name, as `pkill` does, does not mean what has to clean up after us.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(c"agent-keeper");
@@ -70,6 +85,10 @@ fn run() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(getpid()))?;
     let (start, stdio) = receive_start(&control)?;
     control.set_nonblocking(true)?;
+    let terminal = start.group.and_then(|group| {
+        let terminal = saved_terminal::of(&stdio.stdin, &stdio.stdout);
+        SavedTerminal::save(terminal, group)
+    });
     let (children, stop) = (signals(&[SIGCHLD])?, signals(&[SIGTERM, SIGINT, SIGHUP])?);
     let mut watch = Watch {
         control,
@@ -78,6 +97,8 @@ fn run() -> io::Result<()> {
         orders: Vec::new(),
         agent: None,
         exit: None,
+        has_terminal,
+        terminal,
     };
     match spawn(start, stdio) {
         Ok(agent) => watch.supervise(agent),
@@ -88,7 +109,7 @@ fn run() -> io::Result<()> {
     Ok(())
 }
 
-/// The agent, in a group of its own. Our copies of its files are closed with this.
+/// The agent, in a group of its own or in the one that has the terminal. Our copies of its files are closed with this.
 fn spawn(start: Start, stdio: Stdio) -> io::Result<Pid> {
     let child = Command::new(start.program)
         .args(start.args)
@@ -97,7 +118,7 @@ fn spawn(start: Start, stdio: Stdio) -> io::Result<Pid> {
         .stdin(stdio.stdin)
         .stdout(stdio.stdout)
         .stderr(stdio.stderr)
-        .process_group(0)
+        .process_group(start.group.unwrap_or(0))
         .spawn()?;
     Ok(Pid::from_child(&child))
 }
@@ -120,6 +141,9 @@ struct Watch {
     orders: Vec<u8>,
     agent: Option<Pid>,
     exit: Option<Exit>,
+    /// The agent is in a group that is not its own.
+    has_terminal: bool,
+    terminal: Option<SavedTerminal>,
 }
 
 /// What is to happen next.
@@ -137,6 +161,10 @@ impl Watch {
         self.until_it_ends_or_must();
         let leftover = self.outlived();
         let immortal = self.kill_all();
+        if let Some(terminal) = &self.terminal {
+            let is_clean = self.exit == Some(Exit::Code(0));
+            terminal.restore(!is_clean);
+        }
         self.report(&Report::Gone { leftover, immortal });
     }
 
@@ -181,7 +209,11 @@ impl Watch {
 
     /// The agent's group is asked; what hides elsewhere is the agent's to end, and ours after the grace.
     fn ask_to_end(&self) {
-        if let Some(agent) = self.agent {
+        let Some(agent) = self.agent else { return };
+        if self.has_terminal {
+            let _ = kill_process(agent, Signal::TERM);
+            let _ = kill_process(agent, Signal::CONT);
+        } else {
             let _ = kill_process_group(agent, Signal::TERM);
             let _ = kill_process_group(agent, Signal::CONT); // a stopped process does not hear
         }
@@ -222,8 +254,15 @@ impl Watch {
 
     /// Buries the dead. True if somebody is still alive.
     fn reap(&mut self) -> bool {
+        let mut options = WaitOptions::NOHANG;
+        options.set(WaitOptions::UNTRACED, self.has_terminal);
         loop {
-            match wait(WaitOptions::NOHANG) {
+            match wait(options) {
+                Ok(Some((pid, status))) if status.stopped() => {
+                    if Some(pid) == self.agent {
+                        self.report(&Report::Stopped);
+                    }
+                }
                 Ok(Some((pid, status))) if Some(pid) == self.agent => {
                     let exit = exit_of(status);
                     self.exit = Some(exit);

@@ -17,6 +17,9 @@ use crate::process::brief::MARK;
 /// So often what came since is looked for while everything found so far is stopped.
 const FREEZES: u32 = 8;
 
+/// So long a process that is in the middle of `execve` gets to show its environment before the next look.
+const EXEC_PAUSE: Duration = Duration::from_millis(1);
+
 /// Whoever carries no mark, or another's, is not asked again for so long: later its id may be somebody else's.
 const BELIEF: Duration = Duration::from_millis(100);
 
@@ -121,10 +124,12 @@ impl Sweeper {
     fn frozen(&mut self, targets: &[&Target]) -> Vec<HashSet<Pid>> {
         let mut all = vec![HashSet::new(); targets.len()];
         for _ in 0..FREEZES {
-            let mut fresh = self.found(targets);
+            let (mut fresh, has_unknown) = self.found(targets);
             fresh.retain(|(at, pid)| all[*at].insert(*pid));
-            if fresh.is_empty() {
-                break;
+            match (fresh.is_empty(), has_unknown) {
+                (true, false) => break,
+                (true, true) => std::thread::sleep(EXEC_PAUSE),
+                (false, _) => {}
             }
             for (_, pid) in fresh {
                 let _ = kill_process(pid, Signal::STOP);
@@ -133,8 +138,9 @@ impl Sweeper {
         all
     }
 
-    /// What stands below each program, and what carries its mark, itself included. The dead carry none.
-    fn found(&mut self, targets: &[&Target]) -> Vec<(usize, Pid)> {
+    /// What stands below each program, and what carries its mark, itself included. The dead carry none. True if it is not known
+    /// of some process yet what it carries.
+    fn found(&mut self, targets: &[&Target]) -> (Vec<(usize, Pid)>, bool) {
         let below = |(at, target): (usize, &&Target)| {
             let below = target.root.map(tree::descendants).unwrap_or_default();
             below.into_iter().map(move |pid| (at, pid))
@@ -143,10 +149,11 @@ impl Sweeper {
         let marks = targets.iter().enumerate();
         let marks: HashMap<&OsStr, usize> = marks.map(|(at, it)| (&*it.mark, at)).collect();
         let is_wanted = |mark: &OsStr| marks.contains_key(mark);
-        for (pid, mark) in tree::carriers(MARK.as_ref(), is_wanted, &mut self.known) {
+        let carriers = tree::carriers(MARK.as_ref(), is_wanted, &mut self.known);
+        for (pid, mark) in carriers.found {
             found.extend(marks.get(&*mark).map(|at| (*at, pid)));
         }
-        found
+        (found, carriers.has_unknown)
     }
 }
 

@@ -63,6 +63,20 @@ fn children_by_parent(parent: Pid) -> Vec<Pid> {
     pids.filter(is_child).collect()
 }
 
+/// True if a process is stopped, as by Ctrl-Z.
+#[cfg(target_os = "linux")]
+pub(super) fn is_stopped(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let rest = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+    rest.is_some_and(|rest| rest.starts_with('T'))
+}
+
+/// Elsewhere nothing tells.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn is_stopped(_: i32) -> bool {
+    true
+}
+
 /// The fourth field. The second is the program's name in parentheses, and may hold anything.
 #[cfg(target_os = "linux")]
 fn parent_in(stat: &str) -> Option<Pid> {
@@ -76,23 +90,33 @@ pub(super) type Carried = HashMap<Pid, Option<OsString>>;
 /// Every process that carries this variable with this value. Those of other users cannot be asked.
 pub(super) fn marked((name, value): &(OsString, OsString)) -> Vec<Pid> {
     let carriers = carriers(name, |carried| carried == value, &mut Carried::new());
-    carriers.into_iter().map(|(pid, _)| pid).collect()
+    carriers.found.into_iter().map(|(pid, _)| pid).collect()
 }
 
-/// Every process that carries this variable with a value that is wanted, and which. Whoever is known not to is not asked again; what
-/// the others say is remembered. Whoever is being executed has no environment for a moment, and may yet turn out to have one.
+/// The processes that carry a variable.
+#[derive(Debug, Default)]
+pub(super) struct MarkedProcesses {
+    /// Each with the value that it carries.
+    pub(super) found: Vec<(Pid, OsString)>,
+    /// True if a process has no environment although it has a program. It may be in the middle of `execve`, where Linux
+    /// shows the new program before its environment: only a later look tells what it carries.
+    pub(super) has_unknown: bool,
+}
+
+/// Every process that carries this variable with a value that is wanted. A process that is known to carry no such value is
+/// not looked at again; the values of all others are added to `known`.
 #[cfg(target_os = "linux")]
 pub(super) fn carriers(
     name: &OsStr,
     is_wanted: impl Fn(&OsStr) -> bool,
     known: &mut Carried,
-) -> Vec<(Pid, OsString)> {
+) -> MarkedProcesses {
     let name = [b"\0", name.as_bytes(), b"="].concat();
     // Whoever runs us may have the same mark, and so may we.
     let me = rustix::process::getpid();
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| pid(entry.file_name().to_str()?));
-    let mut found = Vec::new();
+    let mut carriers = MarkedProcesses::default();
     for pid in pids.filter(|pid| *pid != me) {
         if let Some(carried) = known.get(&pid)
             && !carried.as_deref().is_some_and(&is_wanted)
@@ -103,13 +127,21 @@ pub(super) fn carriers(
         let carried = value_in(&environment, &name);
         let carried = carried.map(|value| OsStr::from_bytes(value).to_owned());
         if let Some(value) = carried.clone().filter(|value| is_wanted(value)) {
-            found.push((pid, value));
+            carriers.found.push((pid, value));
         }
         if environment.len() > 1 {
             known.insert(pid, carried);
+        } else {
+            carriers.has_unknown |= has_program(pid);
         }
     }
-    found
+    carriers
+}
+
+/// False for a process that is dead, of the kernel, or of another user.
+#[cfg(target_os = "linux")]
+fn has_program(pid: Pid) -> bool {
+    std::fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero())).is_ok()
 }
 
 /// What a process has in its environment, with a zero before each variable.
@@ -136,12 +168,8 @@ fn value_in<'e>(environment: &'e [u8], name: &[u8]) -> Option<&'e [u8]> {
 
 /// Elsewhere the environment of others is not for us to see.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn carriers(
-    _: &OsStr,
-    _: impl Fn(&OsStr) -> bool,
-    _: &mut Carried,
-) -> Vec<(Pid, OsString)> {
-    Vec::new()
+pub(super) fn carriers(_: &OsStr, _: impl Fn(&OsStr) -> bool, _: &mut Carried) -> MarkedProcesses {
+    MarkedProcesses::default()
 }
 
 /// Without `/proc`, `ps` has to tell.

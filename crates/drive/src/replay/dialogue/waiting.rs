@@ -60,7 +60,7 @@ impl Waiting {
                 }
                 _ => Taken::Ignored(format!("an answer to `{}`, which is not open", id.token)),
             },
-            Said::Noise => Taken::Ignored("a line that is no message".to_owned()),
+            Said::Noise => Taken::Ignored("a line that is not a message".to_owned()),
         }
     }
 

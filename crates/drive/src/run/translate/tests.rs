@@ -13,6 +13,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
     let request = testing::request();
     let mut normalizer = StreamNormalizer::new(&Options::new("r"));
     let (waiting, spent) = (Waiting::default(), Spent::new(Budget::default(), None));
+    let tally = RunTally::new(None);
     let (batches, mut told) = mpsc::channel(1);
     let (_grows, grown) = watch::channel(Grown {
         stdout: stdout.len() as u64,
@@ -24,8 +25,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
             &request,
             directory.path(),
             &mut normalizer,
-            &waiting,
-            &spent,
+            (&waiting, &spent, &tally),
             &batches,
             rest,
         );

@@ -144,7 +144,7 @@ impl Firing {
             match effect {
                 Effect::GoOn(reason) => next = Some(vec![text(&reason)]),
                 Effect::ForgetContext => self.once("forget", place, || {
-                    "a hook wants the conversation to be forgotten, which nobody can make an agent do over ACP".to_owned()
+                    "a hook asks to clear the conversation, which ACP has no request for".to_owned()
                 }),
                 _ => {}
             }

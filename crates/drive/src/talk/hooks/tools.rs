@@ -214,7 +214,7 @@ impl Firing {
                 Wish::Block(reason) => return Verdict::Denied(denied(&reason)),
                 Wish::Ask(message) => verdict = Verdict::Ask(message.map(|it| cut(&it))),
                 Wish::ReplaceToolInput(_) => self.once("tool_input", place, || {
-                    "a hook wants other arguments for a tool, which nobody can give an agent over ACP: it runs with its own".to_owned()
+                    "a hook changes the arguments of a tool, which ACP has no request for: the tool runs with its own".to_owned()
                 }),
                 _ => {}
             }
@@ -228,11 +228,11 @@ impl Firing {
             let (key, what) = match effect {
                 Wish::Block(_) => ("hidden", "hides a tool's result"),
                 Wish::AddContext(_) => ("context", "adds to a tool's result"),
-                Wish::RunAnotherTool(_) => ("another", "wants another tool to run"),
+                Wish::RunAnotherTool(_) => ("another", "asks to run another tool"),
                 _ => continue,
             };
             self.once(key, place, || {
-                format!("an `AfterTool` hook {what}, which nobody can do to an agent over ACP: the agent goes on with what it has")
+                format!("an `AfterTool` hook {what}, which ACP has no request for: the agent goes on unchanged")
             });
         }
     }

@@ -79,7 +79,7 @@ impl Hands {
             Command::SetReasoningEffort(wanted) => wanted.session_id.as_ref(),
             Command::SetConfigOption(wanted) => wanted.session_id.as_ref(),
             Command::SetMode(wanted) => wanted.session_id.as_ref(),
-            _ => return Err("there is no such command".into()),
+            _ => return Err("unknown command".into()),
         };
         let session = self.session(named).await?;
         let lane = self.lanes.of(&session);
@@ -99,7 +99,7 @@ impl Hands {
                 let set = stage.client.set_mode(&session, &mode).await;
                 set.inspect(|_| stage.is_in_mode(&session, &mode))
             }
-            _ => return Err("there is no such command".into()),
+            _ => return Err("unknown command".into()),
         };
         answered(answer)
     }
@@ -274,7 +274,7 @@ impl Hands {
         let mut modes = PermissionMode::ALL.into_iter();
         let Some(mode) = modes.find(|mode| mode.as_str() == word) else {
             let words = PermissionMode::ALL.map(PermissionMode::as_str).join(", ");
-            return Err(format!("there is no such mode: there are {words}").into());
+            return Err(format!("unknown mode: the agent has {words}").into());
         };
         let policy = self.stage.policy.lock();
         policy
@@ -306,7 +306,7 @@ impl Hands {
         let is_known = self.stage.sessions().get(&id).is_some();
         is_known
             .then_some(id)
-            .ok_or_else(|| "there is no such session".into())
+            .ok_or_else(|| "unknown session".into())
     }
 
     fn only(&self) -> Result<String, Failed> {

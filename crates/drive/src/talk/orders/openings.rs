@@ -239,7 +239,7 @@ fn inside(roots: &[PathBuf], cwd: Option<&Text>) -> Result<PathBuf, Failed> {
     let real = |path: &Path| path.canonicalize().ok();
     let found = real(&cwd).filter(|cwd| cwd.is_dir());
     let Some(found) = found else {
-        return Err(format!("`{}` is no directory", cwd.display()).into());
+        return Err(format!("`{}` is not a directory", cwd.display()).into());
     };
     if real(here).as_ref() == Some(&found) {
         return Ok(here.clone()); // by the name that it had so far

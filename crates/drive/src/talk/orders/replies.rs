@@ -114,11 +114,12 @@ impl Desk {
                 response.allowed,
             )?;
         }
-        let late = || Failed::from("the request was withdrawn meanwhile");
+        let late = || Failed::from("the agent has withdrawn the request");
         let question = self.questions.remove(place).ok_or_else(late)?;
         let reply = Reply {
             allowed: response.allowed,
             option_id: chosen,
+            is_for_run: false,
             reason: response.message.as_ref().map(ToString::to_string),
             by: DecidedBy::Peer,
         };

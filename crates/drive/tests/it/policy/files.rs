@@ -74,7 +74,7 @@ fn other_mistakes_have_their_words_too() {
     let said = error.unwrap_err().to_string();
     assert_eq!(
         said,
-        "/etc/lapidary.toml:1:3: there is no key `rules` (did you mean `rule`?)"
+        "/etc/lapidary.toml:1:3: unknown key `rules` (did you mean `rule`?)"
     );
     let twice = Config::from_toml("[[rule]]\nthen = 'deny'\nthen = 'ask'", Path::new("/x"));
     assert!(
@@ -104,7 +104,7 @@ fn a_program_can_give_rules_as_well() {
     );
     assert_eq!(
         refused(json!({"budget": "x=1"})),
-        "budget: there is no limit `x`; there are tokens, cost, tool-calls, turns"
+        "budget: unknown limit `x`; there are tokens, cost, tool-calls, turns"
     );
 }
 

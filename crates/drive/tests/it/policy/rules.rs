@@ -367,13 +367,13 @@ fn what_nobody_can_answer_is_refused_with_advice() {
     assert_eq!((decision.effect, decision.by), (Deny, DecidedBy::Default));
     assert_eq!(
         decision.reason,
-        "running a command needs permission, and nobody is there to be asked; `--allow 'execute:COMMAND'` or a rule in \
+        "running a command needs permission, and nobody can be asked; `--allow 'execute:COMMAND'` or a rule in \
          lapidary.toml would allow it"
     );
     let decision = policy.decide(&on(ToolKind::Delete, &["a"])).unattended();
     assert_eq!(
         decision.reason,
-        "deleting a file needs permission, and nobody is there to be asked; `--allow` or a rule in lapidary.toml would \
+        "deleting a file needs permission, and nobody can be asked; `--allow` or a rule in lapidary.toml would \
          allow it"
     );
     let allowed = policy.decide(&on(ToolKind::Read, &["a"]));
@@ -387,15 +387,12 @@ fn flags_that_are_no_rules_say_why() {
         ("execute:", "it is empty; `*` is everything"),
         (
             "exec",
-            "there is no kind of tool `exec`; there are execute, read, edit, delete, move, search, fetch, browse, think, ask, memory, mcp, other",
+            "unknown kind of tool `exec`; there are execute, read, edit, delete, move, search, fetch, browse, think, ask, memory, mcp, other",
         ),
-        (
-            "raed",
-            "there is no kind of tool `raed` (did you mean `read`?)",
-        ),
+        ("raed", "unknown kind of tool `raed` (did you mean `read`?)"),
         (
             "read,edti:src",
-            "there is no kind of tool `edti` (did you mean `edit`?)",
+            "unknown kind of tool `edti` (did you mean `edit`?)",
         ),
         (
             "fetch:https://x",

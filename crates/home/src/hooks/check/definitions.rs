@@ -88,7 +88,7 @@ fn event(left: &LeftOut) -> Found<'_> {
         severity: Severity::Error,
         code: "unknown_event",
         subject: name,
-        sentence: format!("there is no event `{name}`, so none of its hooks run"),
+        sentence: format!("unknown hook event `{name}`, so none of its hooks run"),
         hint: Some(hint),
     }
 }

@@ -115,12 +115,12 @@ fn tool(pattern: &str) -> Option<About> {
     let pattern = shown(pattern);
     if let Some(Match::Unknown(why)) = found.iter().find(|it| matches!(it, Match::Unknown(_))) {
         let sentence =
-            format!("nobody can tell what `{pattern}` matches: {why}; Lapidary runs the hook");
+            format!("cannot tell what `{pattern}` matches: {why}; Lapidary runs the hook");
         return Some((Severity::Warning, "hard_matcher", sentence, None));
     }
     if found.iter().any(|it| matches!(it, Match::Literal(_))) {
         let sentence = format!(
-            "`{pattern}` is no regular expression, so it is compared letter for letter and matches no tool"
+            "`{pattern}` is not a regular expression, so it is compared as plain text and matches no tool"
         );
         return Some((
             Severity::Error,

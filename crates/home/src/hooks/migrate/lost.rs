@@ -44,7 +44,7 @@ fn timeout(spot: &Spot<'_>, value: &Value) -> Option<String> {
     let shown: String = value.to_string().chars().take(40).collect();
     let seconds = usual(spot.event) / 1000;
     Some(format!(
-        "{shown} is no number of seconds that Gemini CLI can count to: the hook has {seconds}, as if it did not say"
+        "{shown} is not a valid number of seconds: the hook gets the default, {seconds}"
     ))
 }
 

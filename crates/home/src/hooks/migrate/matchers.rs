@@ -55,7 +55,7 @@ pub(super) fn tool(matcher: &str) -> Translated {
             let is_name = piece.starts_with(|it: char| it.is_ascii_uppercase());
             if is_name {
                 translated.remarks.push(format!(
-                    "`{piece}` in matcher `{matcher}` is no tool of Gemini CLI's, and was kept"
+                    "`{piece}` in matcher `{matcher}` is not a tool of Gemini CLI, and was kept"
                 ));
             }
             out.push_str(piece);

@@ -128,7 +128,7 @@ pub(super) fn search(
         summaries.push(summary);
         fits.push(fit);
     }
-    let listing = Listing::of_files(&some, projects, now, &mut Known(summaries));
+    let listing = Listing::of_files(some.clone(), projects, now, &mut Known(summaries));
     Some(super::matched(listing, &some, fits))
 }
 

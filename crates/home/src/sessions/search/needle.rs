@@ -115,6 +115,11 @@ impl Needle {
         false
     }
 
+    /// True if a character may be part of it, wherever it stands.
+    pub(super) fn may_include(&self, letter: char) -> bool {
+        self.run.contains(letter) || self.may_have(letter, &[], &[])
+    }
+
     /// True if a character may be part of it between these bytes, without being one of its characters.
     fn may_have(&self, letter: char, before: &[u8], behind: &[u8]) -> bool {
         if letters::is_surely_itself(letter) {
@@ -343,7 +348,7 @@ mod tests {
 
         /// Whatever is found by comparing tokens is let through by the look at the bytes.
         #[test]
-        fn no_text_is_held_back_that_has_the_words(before in prop::collection::vec(piece(), 0..40), wanted in prop::collection::vec(piece(), 1..4), behind in prop::collection::vec(piece(), 0..4)) {
+        fn no_text_is_held_back_that_has_the_words(before in prop::collection::vec(piece(), 0..40), wanted in prop::collection::vec(piece(), 1..4), behind in prop::collection::vec(piece(), 0..4), escaped: prop::sample::Index) {
             let wanted = wanted.concat();
             let text = before.concat() + &wanted + &behind.concat();
             let words = |text: &str| -> Vec<String> {
@@ -356,6 +361,11 @@ mod tests {
             let (has, needed) = (words(&text), words(&wanted));
             if let Some(needle) = Needle::of(&wanted) && has.windows(needed.len()).any(|window| window == needed) {
                 prop_assert!(needle.is_in(text.as_bytes()), "{needle:?} in {text:?}");
+                let letters: Vec<(usize, char)> = text.char_indices().collect();
+                let (at, letter) = letters[escaped.index(letters.len())];
+                let with_escape = format!("{}\\u0000{}", &text[..at], &text[at + letter.len_utf8()..]);
+                let is_let_through = needle.may_include(letter) || needle.is_in(with_escape.as_bytes());
+                prop_assert!(is_let_through, "{needle:?} in {text:?} with an escape for {letter:?}");
             }
         }
     }

@@ -41,7 +41,7 @@ pub(in crate::sessions) enum Term {
 #[non_exhaustive]
 pub enum QueryError {
     /// There is no word in it.
-    #[error("there is no word in `{text}` to look for")]
+    #[error("`{text}` has no word to search for")]
     NoWords {
         /// What was given.
         text: String,
@@ -53,7 +53,7 @@ pub enum QueryError {
         count: usize,
     },
     /// It is no regular expression.
-    #[error("`{pattern}` is no regular expression: {reason}")]
+    #[error("`{pattern}` is not a regular expression: {reason}")]
     Regex {
         /// What was given.
         pattern: String,
@@ -275,7 +275,7 @@ mod tests {
         ));
         assert!(Query::words(&"word ".repeat(MOST_TERMS)).is_ok());
         let error = Query::regex("a(b").unwrap_err().to_string();
-        assert_eq!(error, "`a(b` is no regular expression: unclosed group");
+        assert_eq!(error, "`a(b` is not a regular expression: unclosed group");
         let error = Query::regex(r"(\w{900}){900}").unwrap_err().to_string();
         assert!(
             error.contains("size limit") && !error.contains('\n'),

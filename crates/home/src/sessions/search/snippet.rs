@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use lapidary_vocab::session::TextMatch;
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::entries::{self, Entry, Role};
 use super::filters::{Filters, Score, Tally};
+use super::letters::is_attached;
 use super::prefilter;
 use super::query::Query;
 use crate::sessions::scan::Summary;
@@ -13,10 +15,13 @@ use crate::sessions::scan::Summary;
 /// How many places of a session are shown.
 const MOST: usize = 3;
 
-/// How many letters before a match, of it, and behind it.
+/// How many characters, as a reader counts them, before a match, of it, and behind it.
 const BEFORE: usize = 50;
 const MATCHED: usize = 120;
 const BEHIND: usize = 90;
+
+/// A character with more marks than that is cut.
+const LONGEST_CHARACTER: usize = 32;
 
 /// How well a session fits, and the first places in it: those where everything is in one text before the others. None if not
 /// everything is in it.
@@ -61,6 +66,7 @@ pub(super) fn of(
 
 fn excerpt(entry: &Entry<'_>, at: Range<usize>) -> TextMatch {
     let text = entry.text.as_ref();
+    let at = at.start..end_of_character(text, at.end);
     TextMatch {
         before: end_of(&text[..at.start]),
         matched: start_of(&text[at.clone()], MATCHED),
@@ -71,34 +77,42 @@ fn excerpt(entry: &Entry<'_>, at: Range<usize>) -> TextMatch {
     }
 }
 
-/// The first letters, on one line, with a sign that there are more.
+/// Where the marks end that stand on the last letter of a match.
+fn end_of_character(text: &str, at: usize) -> usize {
+    let marks = text[at..].chars().take(LONGEST_CHARACTER);
+    let marks = marks.take_while(|letter| is_attached(*letter));
+    at + marks.map(char::len_utf8).sum::<usize>()
+}
+
+/// The first characters, on one line, with a sign that there are more.
 fn start_of(text: &str, most: usize) -> String {
-    let mut line = String::new();
-    let mut letters = one_line(text.chars());
-    line.extend(letters.by_ref().take(most));
-    if letters.next().is_some() {
+    let mut characters = one_line(text.graphemes(true));
+    let mut line: String = characters.by_ref().take(most).collect();
+    if characters.next().is_some() {
         line.push('…');
     }
     line
 }
 
-/// The last letters, likewise.
+/// The last characters, likewise.
 fn end_of(text: &str) -> String {
-    let mut letters = one_line(text.chars().rev());
-    let mut line: Vec<char> = letters.by_ref().take(BEFORE).collect();
-    if letters.next().is_some() {
-        line.push('…');
+    let mut characters = one_line(text.graphemes(true).rev());
+    let mut line: Vec<&str> = characters.by_ref().take(BEFORE).collect();
+    if characters.next().is_some() {
+        line.push("…");
     }
     line.into_iter().rev().collect()
 }
 
 /// Runs of white space as one blank each.
-fn one_line(letters: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
+fn one_line<'t>(characters: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t str> {
     let mut was_space = false;
-    letters.filter_map(move |letter| {
-        let is_space = letter.is_whitespace();
+    characters.filter_map(move |character| {
+        let is_space = character.chars().all(char::is_whitespace);
         let is_more = std::mem::replace(&mut was_space, is_space) && is_space;
-        (!is_more).then_some(if is_space { ' ' } else { letter })
+        let end = character.char_indices().nth(LONGEST_CHARACTER);
+        let end = end.map_or(character.len(), |(at, _)| at);
+        (!is_more).then_some(if is_space { " " } else { &character[..end] })
     })
 }
 
@@ -110,6 +124,14 @@ mod tests {
     fn excerpts_are_short_and_on_one_line() {
         assert_eq!(start_of(" a\n\n\tb ", 9), " a b ");
         assert_eq!(start_of("äöü", 2), "äö…");
+        assert_eq!(start_of("cafe\u{301} noir", 4), "cafe\u{301}…");
+        let family = "👩\u{200d}👩\u{200d}👧";
+        assert_eq!(start_of(&family.repeat(2), 1), format!("{family}…"));
+        let many = "e\u{301}".repeat(BEFORE + 1);
+        assert_eq!(end_of(&many), format!("…{}", "e\u{301}".repeat(BEFORE)));
+        assert_eq!(end_of_character("cafe\u{301} noir", 4), 6);
+        let tower = format!("e{}", "\u{301}".repeat(500));
+        assert_eq!(start_of(&tower, 1).chars().count(), LONGEST_CHARACTER);
         assert_eq!(end_of("a \n b"), "a b");
         let long = "x".repeat(70) + " end";
         let end = end_of(&long);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use super::hidden::Hidden;
 use super::lost::{self, Lost};
@@ -22,9 +22,6 @@ use crate::vault::{Facts, Removed, VaultError, blobs, names, stat};
 
 /// How often a file is merged that changes meanwhile.
 const TRIES: usize = 5;
-
-/// The CLI spares files for so long, unless it finds them without content.
-const YOUNG: Duration = Duration::from_hours(24);
 
 /// Looks at one directory and repairs it.
 pub(super) fn place(
@@ -375,25 +372,18 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// A CLI that is open and was asked nothing yet has a file without content, and goes on in it by its name.
+    /// Each start of the CLI over ACP leaves a file without content, which the next start removes: such files stay away. A CLI that
+    /// is open and was asked nothing yet has one, too. What is typed there later gets its beginning from the vault.
     fn unlisted(&mut self, file: &Seen) -> Result<(), VaultError> {
         let is_alone = !self.danger().is_from(file);
-        if is_alone && (self.is_young(file) || Hidden::has_content(&self.guard.vault, file)?) {
+        if is_alone && Hidden::has_content(&self.guard.vault, file)? {
             return self.put_back(file);
         }
-        let why = "had nothing to resume and is gone; it is still in the vault";
-        self.act(Did::LeftUnlisted, file, file.path.clone(), why);
         Ok(())
     }
 
     fn danger(&self) -> Danger {
         Danger::of(self.place.before.iter().chain(&self.after))
-    }
-
-    fn is_young(&self, file: &Seen) -> bool {
-        let changed = stat::parse(&file.entry.mtime);
-        let age = changed.map(|time| self.now.duration_since(time).unwrap_or_default());
-        age.is_some_and(|age| age < YOUNG)
     }
 
     /// Such a file that was deleted, and then appended to, gets its beginning back.
@@ -428,8 +418,6 @@ impl Job<'_> {
             self.is_expired(parent, id)
         });
         if parent.is_none() || expired {
-            let why = "is gone with its session; it is still in the vault";
-            self.act(Did::LeftUnlisted, file, file.path.clone(), why);
             return Ok(());
         }
         self.put_back(file)

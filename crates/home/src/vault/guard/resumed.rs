@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use super::{Action, Did, Guard, GuardRequest, Place, Repair, Retention, Seen, failed, project_of};
 use crate::vault::held::Held;
 use crate::vault::open::{Record, RecordedPlace};
+use crate::vault::runs::RunLock;
 use crate::vault::{Facts, Vault, VaultError, stat};
 
 impl Guard {
@@ -41,7 +42,6 @@ impl Guard {
             actions: Vec::new(),
             flaws: Vec::new(),
             open: None,
-            runs: Vec::new(),
         }
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn finish_held(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> 
     let mut actions = Vec::new();
     // A project's own directory, where older versions have sessions, shares its held files with `chats`.
     for chats in chats.iter().filter(|it| it.ends_with("chats")) {
-        if Held::of(chats).files().is_empty() || vault.only_run(chats).is_none() {
+        if Held::of(chats).files().is_empty() || Held::of(chats).own().is_none() {
             continue;
         }
         match held_only(vault, chats).after(now) {
@@ -93,11 +93,11 @@ fn held_only(vault: &Vault, chats: &Path) -> Guard {
             project: project_of(chats).to_owned(),
             snapshot: String::new(),
             before: Vec::new(),
+            run: RunLock::default(),
         }],
         actions: Vec::new(),
         flaws: Vec::new(),
         open: None,
-        runs: Vec::new(),
     }
 }
 
@@ -147,5 +147,6 @@ fn as_it_was(vault: &Vault, place: &RecordedPlace) -> Place {
         chats: place.chats.clone(),
         project: place.project.clone(),
         snapshot: place.snapshot.clone(),
+        run: RunLock::default(),
     }
 }

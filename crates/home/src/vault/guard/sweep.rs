@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use super::aside;
 use super::hidden::Hidden;
+use super::summary::one_moved_aside;
 use super::{Action, Did, Seen, with_cause};
 use crate::vault::{Flaw, Vault, VaultError, names};
 
@@ -85,10 +86,7 @@ fn set_aside(vault: &Vault, file: &Seen) -> Action {
         did: Did::SetAside,
         session_id: file.facts.session_id.clone(),
         path: file.path.clone(),
-        sentence: format!(
-            "`{}` has nothing to resume and went into the vault: the CLI's next start would have deleted its namesake with it.",
-            file.name()
-        ),
+        sentence: one_moved_aside(names::short(&file.name()).unwrap_or("of the same id")),
     }
 }
 
@@ -98,7 +96,7 @@ fn stays(file: &Seen, error: &VaultError) -> Action {
         session_id: file.facts.session_id.clone(),
         path: file.path.clone(),
         sentence: format!(
-            "`{}` is not listed, may be deleted by the CLI's next start with all of its name, and stays: {}.",
+            "Cannot move the empty session file `{}` aside: {}. It makes Gemini CLI delete sessions with the same eight characters.",
             file.name(),
             with_cause(error)
         ),
@@ -117,7 +115,7 @@ fn warning(path: &Path, name: &str) -> Action {
         session_id: None,
         path: path.to_owned(),
         sentence: format!(
-            "`{name}` is no session, and the CLI's next start will delete its namesakes because of it."
+            "`{name}` is not a session file. It makes Gemini CLI delete sessions with the same eight characters."
         ),
     }
 }

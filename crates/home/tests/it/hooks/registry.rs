@@ -83,8 +83,8 @@ fn an_untrusted_folder_has_none_of_anybodys_and_says_so() {
     assert_eq!(
         left_out(&registry),
         [
-            "mine at hooks.BeforeTool.0.hooks.0: the folder is not trusted: nobody has trusted it yet; Gemini CLI then runs no hooks of any settings, the user's own included",
-            "theirs at hooks.BeforeTool.0.hooks.0: the folder is not trusted: nobody has trusted it yet",
+            "mine at hooks.BeforeTool.0.hooks.0: the folder is not trusted: it is not in the list of trusted folders; Gemini CLI then runs no hooks of any settings, the user's own included",
+            "theirs at hooks.BeforeTool.0.hooks.0: the folder is not trusted: it is not in the list of trusted folders",
         ]
     );
 }
@@ -209,11 +209,11 @@ fn unknown_events_are_warned_of_in_gemini_clis_words() {
     assert_eq!(
         left_out(&registry),
         [
-            "__proto__ at hooks.__proto__: there is no such event",
-            "constructor at hooks.constructor: there is no such event",
-            "__proto__ at hooks.__proto__: there is no such event",
-            "constructor at hooks.constructor: there is no such event",
-            "PreToolUse at hooks.PreToolUse: there is no such event",
+            "__proto__ at hooks.__proto__: there is no hook event of this name",
+            "constructor at hooks.constructor: there is no hook event of this name",
+            "__proto__ at hooks.__proto__: there is no hook event of this name",
+            "constructor at hooks.constructor: there is no hook event of this name",
+            "PreToolUse at hooks.PreToolUse: there is no hook event of this name",
         ]
     );
 }
@@ -326,7 +326,7 @@ fn extensions_bring_hooks_with_their_variables_even_where_nothing_is_trusted() {
     assert_eq!(
         left_out(&registry),
         [
-            "Nope at hooks.Nope: there is no such event",
+            "Nope at hooks.Nope: there is no hook event of this name",
             "AfterTool at hooks.AfterTool: it is an object, not a list"
         ]
     );

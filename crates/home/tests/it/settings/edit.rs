@@ -316,7 +316,7 @@ mod unix {
         let refused = edit_within(&root, &missing, disable("a")).unwrap_err();
         let real = outside.canonicalize().unwrap().join("settings.json");
         let words = format!(
-            "`{}` leads to `{}`, out of `{}`: nothing is changed there",
+            "`{}` points to `{}`, outside `{}`: nothing is changed there",
             missing.display(),
             real.display(),
             root.display()

@@ -93,7 +93,7 @@ fn the_value_of_a_variable_is_not_told() {
 fn a_key_that_nobody_knows_is_named_with_the_one_that_was_meant() {
     check(
         r#"{"hooks": {"beforeTool": []}}"#,
-        &[":1:12: `hooks.beforeTool`: is no event of hooks; did you mean `BeforeTool`?"],
+        &[":1:12: `hooks.beforeTool`: is not a hook event; did you mean `BeforeTool`?"],
     );
     check(
         r#"{"skill": {}}"#,
@@ -198,7 +198,7 @@ fn a_link_to_a_directory_without_settings_is_nothing_to_speak_of() {
     std::os::unix::fs::symlink(&dotfiles, machine.path("home/.gemini")).unwrap();
     assert_eq!(told(&machine), [""; 0]);
     fs::remove_dir(dotfiles).unwrap();
-    let nowhere = "cannot be reached: a link to it leads nowhere";
+    let nowhere = "cannot be reached: a link to it is dangling";
     assert!(told(&machine)[0].contains(nowhere));
 }
 

@@ -225,10 +225,10 @@ fn what_is_no_skill_is_refused_with_a_reason() {
         .collect();
     why.sort();
     let expected = [
-        "is a link that leads nowhere",
+        "is a dangling link",
         "is longer than 4 MiB",
-        "is no text",
         "is not a regular file",
+        "is not text",
         "there is a byte order mark before the first `---`: it must be the very beginning",
     ];
     assert_eq!(why, expected);

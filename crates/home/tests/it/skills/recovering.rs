@@ -229,7 +229,7 @@ fn a_pipe_in_the_place_of_anything_is_not_opened() {
     });
     let (told, nothing, gone) = receive.recv_timeout(HANG).unwrap();
     assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!(told[0].trouble.as_deref(), Some("its plan is no file"));
+    assert_eq!(told[0].trouble.as_deref(), Some("its plan is not a file"));
     assert_eq!((nothing, gone), (Vec::new(), None));
 }
 

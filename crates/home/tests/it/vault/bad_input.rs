@@ -208,5 +208,5 @@ fn a_directory_that_would_take_a_session_with_it_is_warned_of() {
     fs::create_dir(chats.path("session-2026-11-16T04-41-aaaaaaaa.jsonl")).unwrap();
     let guard = chats.guard();
     assert_eq!(guard.actions.len(), 1, "{:?}", guard.actions);
-    assert!(guard.actions[0].sentence.contains("is no session"));
+    assert!(guard.actions[0].sentence.contains("is not a session file"));
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use lapidary_home::vault::{Did, Guard, GuardRequest, Removed, Vault};
+use lapidary_home::vault::{Claim, Did, Guard, GuardRequest, Removed, Vault};
 use serde_json::json;
 
 use super::chats::user;
@@ -219,13 +219,18 @@ fn a_session_that_is_renamed_while_it_is_held_comes_back_under_its_new_name() {
 #[test]
 fn a_session_can_be_claimed_once_at_a_time() {
     let chats = Chats::new();
-    let vault = chats.vault();
-    let claim = vault.claim(ID).unwrap().unwrap();
-    assert!(vault.claim(ID).unwrap().is_none());
-    assert!(vault.claim(NEW_ID).unwrap().is_some());
-    assert_eq!(vault.claimed_by(ID), Some(std::process::id()));
+    chats.write(A, &session(ID, &["one"]));
+    let place = [chats.dir()];
+    let take = |id| Claim::take(&place, id).unwrap();
+    let claim = take(ID).unwrap();
+    assert!(take(ID).is_none());
+    assert!(take(NEW_ID).is_some());
+    assert_eq!(Claim::holder(&place, ID), Some(std::process::id()));
     drop(claim);
-    assert!(vault.claim(ID).unwrap().is_some());
+    assert!(take(ID).is_some());
+    assert_eq!(Claim::holder(&place, ID), None);
+    let folder = chats.project().join(".lapidary-held");
+    assert!(!folder.exists(), "the last claim leaves nothing");
 }
 
 /// Two processes in one session: the checkpoint of one does not know what the other wrote.

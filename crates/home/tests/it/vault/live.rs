@@ -1,12 +1,11 @@
 //! Another CLI is open while ours runs, and goes on in its file by name.
 
-use std::fs::{self, File};
-use std::time::Duration;
+use std::fs;
 
 use lapidary_home::vault::{Action, Did, Guard, GuardRequest};
 use serde_json::json;
 
-use super::chats::{Chats, context, later, line, now, session, shown, start, turn};
+use super::chats::{Chats, context, later, line, session, shown, start, turn};
 
 const ID: &str = "aaaaaaaa-1111-4111-8111-111111111111";
 const A: &str = "session-2026-11-16T04-40-aaaaaaaa.jsonl";
@@ -88,39 +87,29 @@ fn two_hidden_files_of_a_session_become_one() {
 }
 
 /// A CLI that was asked nothing yet.
-fn open_cli(chats: &Chats, age: Duration) {
+fn open_cli(chats: &Chats) {
     chats.write(A, &start(ID, TIME));
-    let file = File::options().write(true).open(chats.path(A)).unwrap();
-    file.set_modified(now() - age).unwrap();
 }
 
 #[test]
-fn the_file_of_a_cli_that_was_asked_nothing_yet_comes_back() {
+fn a_file_without_content_that_the_cli_removed_stays_away() {
     let chats = Chats::new();
-    open_cli(&chats, Duration::from_mins(4));
+    open_cli(&chats);
     let guard = chats.guard();
     fs::remove_file(chats.path(A)).unwrap();
-    let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::PutBack]);
-    assert_eq!(chats.read(A), start(ID, TIME));
-}
-
-#[test]
-fn an_old_file_without_content_may_go() {
-    let chats = Chats::new();
-    open_cli(&chats, Duration::from_hours(25));
-    let guard = chats.guard();
-    fs::remove_file(chats.path(A)).unwrap();
-    let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::LeftUnlisted]);
+    assert_eq!(guard.after(later(1)).unwrap().actions, []);
     assert_eq!(chats.names().len(), 0);
+    // A CLI that is still open goes on in it by its name.
+    chats.write(A, &turn("one"));
+    assert_eq!(dids(&chats.guard().actions), [Did::BroughtOut]);
+    assert_eq!(shown(&chats.read(A))[1..], ["one-u", "one-g"]);
 }
 
 #[test]
 fn what_is_typed_after_the_file_was_deleted_gets_its_beginning_back() {
     for late in [turn("one"), line(&json!({"$set": {"lastUpdated": TIME}}))] {
         let chats = Chats::new();
-        open_cli(&chats, Duration::from_mins(4));
+        open_cli(&chats);
         let guard = chats.guard();
         fs::remove_file(chats.path(A)).unwrap();
         chats.append(A, &late);
@@ -134,7 +123,7 @@ fn what_is_typed_after_the_file_was_deleted_gets_its_beginning_back() {
 #[test]
 fn what_was_typed_into_nothing_gets_its_beginning_from_the_vault() {
     let chats = Chats::new();
-    open_cli(&chats, Duration::from_mins(4));
+    open_cli(&chats);
     chats.guard();
     chats.write(A, &turn("one"));
     let guard = chats.guard();

@@ -121,7 +121,7 @@ fn refused(theirs: &Initialized, refusal: &Refusal, error: &RequestError) -> Che
     }
     let said = clip(&refusal.message.to_str());
     let message = format!(
-        "one has to log in first, and here nobody can: {said} ({})",
+        "the agent needs a login, which is not possible here: {said} ({})",
         refusal.code
     );
     let ways = theirs.auth_methods.iter();

@@ -102,10 +102,10 @@ fn object(text: &str, name: &str) -> Result<Object, Failure> {
     let refused = |error| Failure::bad_input(error).with_hint(example);
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(refused(anyhow!("`{name}` is no JSON object"))),
+        Ok(_) => Err(refused(anyhow!("`{name}` is not a JSON object"))),
         Err(error) => {
             let (line, column) = (error.line(), error.column());
-            let error = anyhow!("`{name}` is no JSON: line {line} column {column}");
+            let error = anyhow!("`{name}` is not JSON: line {line} column {column}");
             Err(refused(error))
         }
     }

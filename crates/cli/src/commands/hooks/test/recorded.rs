@@ -15,12 +15,11 @@ use lapidary::drive::policy::Deeds;
 use lapidary::drive::replay::Past;
 use lapidary::vocab::event::TextKind;
 use lapidary::vocab::{Body, Event as Told, Text};
-use lapidary::wire::detect::Format as Source;
 use lapidary::wire::gemini::hooks::{Details, Event, ToolCall};
 
 use self::calls::{Calls, Teller};
 use super::moments::Moment;
-use crate::commands::translate::{Files, each_event};
+use crate::commands::translate::{Files, Source, each_event};
 use crate::failure::Failure;
 
 /// What is said about a call that an agent did not ask about.
@@ -50,8 +49,15 @@ pub(super) fn of(
     let teller = match source {
         Source::Acp => Teller::Lapidary,
         Source::StreamJson | Source::Json | Source::Session => Teller::Gemini,
+        Source::Events => return Err(only_events(recording)),
     };
     Ok(reading.moments(teller, around))
+}
+
+/// Events need not have all that hooks are told: `--no-raw` and files that are read through us take it away.
+fn only_events(path: &Path) -> Failure {
+    let error = anyhow!("`{}` holds events, not a recording", path.display());
+    Failure::bad_input(error).with_hint("name the directory of the recording that they are of")
 }
 
 fn can_tell(event: Event) -> bool {

@@ -17,6 +17,8 @@ use crate::system;
 pub(super) enum Face {
     Live(Box<LiveView<Stdout>>, Size),
     Printed(Box<Sink>),
+    /// Nothing is shown as the run goes on.
+    Quiet,
     /// One filter for all of it: a piece may end amid a character.
     Raw(Harmless<Box<dyn Write>>),
 }
@@ -26,6 +28,7 @@ impl Face {
     pub(super) fn new(format: Format, args: &With, id: &str, out: &Printer) -> Self {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         match format {
+            _ if args.quiet => Self::Quiet,
             Format::Raw => Self::Raw(Harmless::new(system::stdout(), out.is_terminal)),
             Format::Text if out.is_terminal && !is_dumb && !args.verbose => {
                 let options = Options {
@@ -53,6 +56,7 @@ impl Face {
                 return Ok(());
             }
             Self::Printed(sink) => sink.take(&mut batch.events, out)?,
+            Self::Quiet => {}
             Self::Raw(stdout) => {
                 stdout.write_all(&batch.stdout)?;
                 stdout.flush()?;
@@ -104,6 +108,7 @@ impl Face {
                 sink.finish(out)?;
             }
             Self::Raw(mut stdout) => stdout.finish()?,
+            Self::Quiet => {}
         }
         out.flush()?;
         Ok(())

@@ -9,6 +9,9 @@ use super::keys::Key;
 /// A file's name may be so long.
 const LONGEST_NAME: usize = 200;
 
+/// What has to be typed to delete a session.
+const YES: &str = "yes";
+
 /// What is said may be so long; more is better said in a file.
 const LONGEST_PROMPT: usize = 4000;
 
@@ -20,6 +23,7 @@ pub(super) enum Question {
         path: PathBuf,
         title: String,
         plan: Plan,
+        typed: String,
     },
     /// What a transcript is to be called.
     Export { path: PathBuf, name: String },
@@ -52,6 +56,7 @@ pub(super) struct Resumption {
     pub(super) id: String,
     /// The project's directory, if it is known.
     pub(super) root: Option<PathBuf>,
+    /// Empty to open Gemini CLI instead.
     pub(super) prompt: String,
 }
 
@@ -61,6 +66,7 @@ impl Question {
             path: entry.path.clone(),
             title: entry.title.clone(),
             plan,
+            typed: String::new(),
         }
     }
 
@@ -79,12 +85,12 @@ impl Question {
         }
     }
 
-    /// The line that is being typed, if one is.
-    pub(super) fn line(&mut self) -> Option<(&mut String, usize)> {
+    /// The line that is being typed, and how long it may be.
+    pub(super) fn line(&mut self) -> (&mut String, usize) {
         match self {
-            Self::Delete { .. } => None,
-            Self::Export { name, .. } => Some((name, LONGEST_NAME)),
-            Self::Resume { prompt, .. } => Some((prompt, LONGEST_PROMPT)),
+            Self::Delete { typed, .. } => (typed, YES.len()),
+            Self::Export { name, .. } => (name, LONGEST_NAME),
+            Self::Resume { prompt, .. } => (prompt, LONGEST_PROMPT),
         }
     }
 
@@ -94,28 +100,28 @@ impl Question {
             return Answer::No;
         }
         match &mut self {
-            // Only a yes is one: whatever else is pressed deletes nothing.
-            Self::Delete { path, .. } => match key {
-                Key::Char('y' | 'Y') => Answer::Delete(std::mem::take(path)),
-                _ => Answer::No,
-            },
+            // Only the whole word is one: no letter that was meant for a search deletes anything.
+            Self::Delete { path, typed, .. } if key == Key::Enter => {
+                if typed.eq_ignore_ascii_case(YES) {
+                    Answer::Delete(std::mem::take(path))
+                } else {
+                    Answer::No
+                }
+            }
             Self::Export { path, name } if key == Key::Enter && !name.trim().is_empty() => {
                 Answer::Export {
                     path: std::mem::take(path),
                     to: Path::new(name.trim()).to_owned(),
                 }
             }
-            Self::Resume { id, root, prompt } if key == Key::Enter && !prompt.trim().is_empty() => {
-                Answer::Resume(Resumption {
-                    id: std::mem::take(id),
-                    root: root.take(),
-                    prompt: std::mem::take(prompt),
-                })
-            }
-            Self::Export { .. } | Self::Resume { .. } => {
-                if let Some((line, longest)) = self.line() {
-                    key.edits(line, longest);
-                }
+            Self::Resume { id, root, prompt } if key == Key::Enter => Answer::Resume(Resumption {
+                id: std::mem::take(id),
+                root: root.take(),
+                prompt: std::mem::take(prompt),
+            }),
+            Self::Delete { .. } | Self::Export { .. } | Self::Resume { .. } => {
+                let (line, longest) = self.line();
+                key.edits(line, longest);
                 Answer::Open(self)
             }
         }
@@ -139,18 +145,24 @@ mod tests {
     #[test]
     fn only_a_yes_deletes() {
         let entry = Entry::sample(1, "one", 1, 1);
-        for key in [
-            Key::Enter,
-            Key::Esc,
-            Key::Char('n'),
-            Key::Char('d'),
-            Key::Char(' '),
-        ] {
-            let asked = Question::delete(&entry, Plan::sample());
-            assert_eq!(asked.answer(key), Answer::No, "{key:?}");
+        let answered = |word: &str, last: Key| {
+            let mut asked = Question::delete(&entry, Plan::sample());
+            for letter in word.chars() {
+                asked = match asked.answer(Key::Char(letter)) {
+                    Answer::Open(asked) => asked,
+                    other => panic!("{letter}: {other:?}"),
+                };
+            }
+            asked.answer(last)
+        };
+        for word in ["", "y", "no", "ye", "yesterday".get(3..).unwrap()] {
+            assert_eq!(answered(word, Key::Enter), Answer::No, "{word}");
         }
-        let yes = Question::delete(&entry, Plan::sample()).answer(Key::Char('y'));
-        assert_eq!(yes, Answer::Delete(entry.path));
+        assert_eq!(answered("yes", Key::Esc), Answer::No);
+        assert_eq!(
+            answered("yes", Key::Enter),
+            Answer::Delete(entry.path.clone())
+        );
     }
 
     #[test]

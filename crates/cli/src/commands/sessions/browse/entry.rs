@@ -7,6 +7,7 @@ use lapidary::home::sessions::{HiddenFile, Listed, Listing};
 use lapidary::render::live::Marks;
 
 use super::text::one_line;
+use super::words::{TitleTerm, TitleText};
 
 /// So much of a title or a first message is looked at.
 const LONGEST: usize = 2048;
@@ -30,8 +31,8 @@ pub(super) struct Entry {
     pub(super) project: String,
     /// The name of the file for which Gemini CLI's next start deletes it, if there is one: harmless, one line.
     pub(super) endangered_by: Option<String>,
-    /// Title, id, first message and project in lower case, for searching.
-    words: String,
+    /// Title, id, first message and project, for searching.
+    words: TitleText,
 }
 
 impl Entry {
@@ -48,7 +49,7 @@ impl Entry {
         let root = info.project.as_ref().map(PathBuf::from);
         let project = project_name(info.project.as_deref(), &info.project_id, marks);
         let first = start_of(&info.first_user_message);
-        let words = format!("{title}\n{}\n{first}\n{project}", start_of(&info.id)).to_lowercase();
+        let words = TitleText::of(&[&title, start_of(&info.id), first, &project]);
         Self {
             number: Some(info.index),
             id: info.id.clone(),
@@ -75,7 +76,7 @@ impl Entry {
         Self {
             number: None,
             id: file.session_id.clone().unwrap_or_default(),
-            words: format!("{title}\n{project}").to_lowercase(),
+            words: TitleText::of(&[&title, &project]),
             title,
             messages: 0,
             updated_ms: None,
@@ -92,9 +93,9 @@ impl Entry {
         self.number.is_some()
     }
 
-    /// Whether each of these words, in lower case, is in what a list says about it.
-    pub(super) fn says(&self, words: &[String]) -> bool {
-        words.iter().all(|word| self.words.contains(word.as_str()))
+    /// Whether each of these terms is in what a list says about it.
+    pub(super) fn says(&self, terms: &[TitleTerm]) -> bool {
+        terms.iter().all(|term| self.words.has(term))
     }
 
     /// How long ago something was added, in few letters: `now`, `5m`, `3h`, `12d`, `2y`.
@@ -139,7 +140,7 @@ impl Entry {
         let id = format!("{number:08x}-0000-4000-8000-000000000000");
         Self {
             number: Some(number),
-            words: format!("{title}\n{id}\nproject").to_lowercase(),
+            words: TitleText::of(&[title, &id, "project"]),
             title: one_line(title, Marks::Unicode),
             messages,
             updated_ms: Some(updated_ms),

@@ -11,6 +11,8 @@ pub(super) enum Key {
     Esc,
     Tab,
     Backspace,
+    Delete,
+    F1,
     Up,
     Down,
     PageUp,
@@ -36,6 +38,8 @@ impl Key {
             KeyCode::Esc => Self::Esc,
             KeyCode::Tab | KeyCode::BackTab => Self::Tab,
             KeyCode::Backspace => Self::Backspace,
+            KeyCode::Delete => Self::Delete,
+            KeyCode::F(1) => Self::F1,
             KeyCode::Up => Self::Up,
             KeyCode::Down => Self::Down,
             KeyCode::PageUp => Self::PageUp,
@@ -88,38 +92,43 @@ impl Key {
     }
 }
 
-/// The page that `?` shows: keys, and what they do.
+/// The page that F1 shows: keys, and what they do.
 pub(super) const HELP: &[(&str, &str)] = &[
     (
-        "Up Down, j k",
+        "Letters",
+        "search titles, ids and texts: words, \"a phrase\"; Backspace, Ctrl-W, Ctrl-U",
+    ),
+    ("Esc", "end the search; without a search, leave"),
+    (
+        "Up, Down",
         "one row up, down; PgUp, PgDn, Home, End likewise",
     ),
-    (
-        "/",
-        "search titles, ids and texts: words, \"a phrase\"; Esc ends it",
-    ),
     ("Enter", "read the whole session"),
-    ("r", "resume it: asks what to say, and leaves"),
-    ("e", "export it as Markdown"),
-    ("d", "delete it, after asking"),
+    ("Ctrl-R", "resume it: with a prompt, or in Gemini CLI"),
+    ("Ctrl-E", "export it as Markdown"),
+    ("Del, Ctrl-X", "delete it, if you then type `yes`"),
+    ("Ctrl-O", "order by date, messages or name"),
+    ("Ctrl-T", "turn the order around"),
     (
-        "s, S",
-        "order by date, messages or name; S turns the order around",
+        ONE_PROJECT,
+        "only the project of this session, or all again",
     ),
-    ("p", "only the project of this session, or all again"),
-    ("h", "also the files that are no sessions, and why"),
+    ("Ctrl-A", "also the files that were skipped, and why"),
     ("Tab", "preview on and off"),
+    ("Ctrl-C", "leave from everywhere; Ctrl-Z suspends"),
     (
-        "q, Esc",
-        "leave; Ctrl-C leaves from everywhere, Ctrl-Z for a while",
+        "!",
+        "Gemini CLI will delete this session when it next starts",
     ),
-    ("!", "Gemini CLI's next start deletes this session"),
     ("", ""),
     (
         "While reading",
-        "/ searches, n and N go to the next and the one before",
+        "/ searches, n and N go to the next and the one before, q goes back",
     ),
 ];
+
+/// The key that shows one project only, where there are several.
+pub(super) const ONE_PROJECT: &str = "Ctrl-L";
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::entry::Entry;
 use super::text::width;
+use super::words::{TitleTerm, title_terms};
 
 /// By what the list is ordered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -139,6 +140,11 @@ impl List {
         super::words::terms(&self.query)
     }
 
+    /// What is searched in titles, term by term.
+    pub(super) fn title_terms(&self) -> Vec<TitleTerm> {
+        title_terms(&self.query)
+    }
+
     pub(super) fn snippet(&self, place: usize) -> Option<&Snippet> {
         self.found.get(&place)?.as_ref()
     }
@@ -220,9 +226,9 @@ impl List {
 
     /// Chooses and orders the rows; the cursor stays on its entry, or else goes to the first.
     fn arrange(&mut self, selected: Option<usize>) {
-        let words = self.words();
+        let terms = self.title_terms();
         let mut rows: Vec<usize> = (0..self.entries.len())
-            .filter(|&place| self.is_shown(place, &words))
+            .filter(|&place| self.is_shown(place, &terms))
             .collect();
         let entries = &self.entries;
         match self.sort {
@@ -240,7 +246,7 @@ impl List {
         self.rows = rows;
     }
 
-    fn is_shown(&self, place: usize, words: &[String]) -> bool {
+    fn is_shown(&self, place: usize, terms: &[TitleTerm]) -> bool {
         let entry = &self.entries[place];
         let is_of_project = self
             .project
@@ -248,7 +254,7 @@ impl List {
             .is_none_or(|name| *name == entry.project);
         is_of_project
             && (entry.is_session() || self.shows_hidden)
-            && (entry.says(words) || self.found.contains_key(&place))
+            && (entry.says(terms) || self.found.contains_key(&place))
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn export(path: &Path, to: &Path) -> anyhow::Result<()> {
     export::markdown(path, to).map_err(|failure| failure.error)
 }
 
-/// Goes on with a session, as `sessions resume` does.
+/// Goes on with a session, as `sessions resume` does: without a prompt in Gemini CLI.
 pub(super) fn resume(it: &Resumption, out: &mut Printer) -> Result<Exit, Failure> {
     #[derive(clap::Parser)]
     struct Resume {
@@ -27,7 +27,10 @@ pub(super) fn resume(it: &Resumption, out: &mut Printer) -> Result<Exit, Failure
     if let Some(root) = &it.root {
         words.extend(["--working-dir".into(), root.into()]);
     }
-    words.extend(["--".into(), (&it.id).into(), (&it.prompt).into()]);
+    words.extend(["--".into(), (&it.id).into()]);
+    if !it.prompt.trim().is_empty() {
+        words.push((&it.prompt).into());
+    }
     let parsed = Resume::try_parse_from(words).map_err(Failure::usage)?;
     resume::run(&parsed.args, out)
 }

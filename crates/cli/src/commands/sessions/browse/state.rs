@@ -65,9 +65,8 @@ pub(super) enum Reading {
 /// What takes the keys.
 #[derive(Debug)]
 pub(super) enum Mode {
+    /// The list. What is typed is searched.
     Browsing,
-    /// A search is being typed.
-    Searching,
     /// A transcript takes the whole screen.
     Open(Open),
     Help,
@@ -221,51 +220,36 @@ impl State {
         self.planning = None;
         match std::mem::replace(&mut self.mode, Mode::Browsing) {
             Mode::Browsing => self.browse(key),
-            Mode::Searching => self.type_search(key),
             Mode::Open(open) => self.turn_pages(open, key),
             Mode::Help => Vec::new(), // any key goes back
             Mode::Asking(question) => self.answer(question, key),
         }
     }
 
+    /// Letters are searched, so that no letter acts.
     fn browse(&mut self, key: Key) -> Vec<Effect> {
-        if let Some(by) = key.motion(usize::from(self.areas().list.height)) {
-            self.list.step(by);
-            return Vec::new();
-        }
-        match key {
-            Key::Char('q') => return vec![Effect::Leave(Outcome::Done)],
-            Key::Esc if self.list.query().is_empty() => return vec![Effect::Leave(Outcome::Done)],
-            Key::Esc => return self.search(String::new()),
-            Key::Char('/') => self.mode = Mode::Searching,
-            Key::Char('?') => self.mode = Mode::Help,
-            Key::Char('s') => self.list.next_sort(),
-            Key::Char('S') => self.list.reverse(),
-            Key::Char('h') => self.list.toggle_hidden(),
-            Key::Char('p') if self.setup.is_everywhere => self.list.toggle_project(),
-            Key::Tab => self.with_preview = !self.with_preview,
-            Key::Enter => return self.open(),
-            Key::Char('r') => return self.resume(),
-            Key::Char('e') => self.ask(Question::export),
-            Key::Char('d') => return self.delete(),
-            _ => {}
-        }
-        Vec::new()
-    }
-
-    fn type_search(&mut self, key: Key) -> Vec<Effect> {
-        self.mode = Mode::Searching;
         if let Some(by) = key.motion_while_typing(usize::from(self.areas().list.height)) {
             self.list.step(by);
             return Vec::new();
         }
         let mut query = self.list.query().to_owned();
+        let is_empty = query.is_empty();
         match key {
-            Key::Enter => self.mode = Mode::Browsing,
-            Key::Esc => {
-                self.mode = Mode::Browsing;
-                return self.search(String::new());
-            }
+            Key::Ctrl('q') => return vec![Effect::Leave(Outcome::Done)],
+            Key::Esc if is_empty => return vec![Effect::Leave(Outcome::Done)],
+            Key::Esc => return self.search(String::new()),
+            // Nothing is found by these alone.
+            Key::Char('?') | Key::F1 if is_empty || key == Key::F1 => self.mode = Mode::Help,
+            Key::Char('/' | ' ') if is_empty => {}
+            Key::Tab => self.with_preview = !self.with_preview,
+            Key::Enter => return self.open(),
+            Key::Delete | Key::Ctrl('x') => return self.delete(),
+            Key::Ctrl('r') => return self.resume(),
+            Key::Ctrl('e') => self.ask(Question::export),
+            Key::Ctrl('o') => self.list.next_sort(),
+            Key::Ctrl('t') => self.list.reverse(),
+            Key::Ctrl('a') => self.list.toggle_hidden(),
+            Key::Ctrl('l') if self.setup.is_everywhere => self.list.toggle_project(),
             key if key.edits(&mut query, LONGEST_QUERY) => return self.search(query),
             _ => {}
         }
@@ -275,7 +259,7 @@ impl State {
     fn paste(&mut self, text: &str) -> Vec<Effect> {
         let line = text.split(['\r', '\n']).next().unwrap_or_default();
         match &mut self.mode {
-            Mode::Searching => {
+            Mode::Browsing => {
                 let mut query = self.list.query().to_owned();
                 for letter in line.chars() {
                     Key::Char(letter).edits(&mut query, LONGEST_QUERY);
@@ -283,10 +267,9 @@ impl State {
                 self.search(query)
             }
             Mode::Asking(question) => {
-                if let Some((typed, longest)) = question.line() {
-                    for letter in line.chars() {
-                        Key::Char(letter).edits(typed, longest);
-                    }
+                let (typed, longest) = question.line();
+                for letter in line.chars() {
+                    Key::Char(letter).edits(typed, longest);
                 }
                 Vec::new()
             }

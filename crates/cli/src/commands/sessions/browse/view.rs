@@ -33,7 +33,7 @@ pub(super) fn draw(state: &State, screen: &mut Buffer) -> Option<Position> {
     match &state.mode {
         Mode::Open(open) => page::transcript(state, open, &mut brush),
         Mode::Help => page::help(state, &mut brush),
-        Mode::Browsing | Mode::Searching | Mode::Asking(_) => browser(state, &mut brush),
+        Mode::Browsing | Mode::Asking(_) => browser(state, &mut brush),
     }
 }
 
@@ -106,11 +106,9 @@ fn preview(state: &State, mut area: Rect, brush: &mut Brush<'_>) {
         return;
     }
     let selected = state.list.selected();
-    if let Some(file) = selected.and_then(|entry| entry.endangered_by.as_deref()) {
-        let why = format!(
-            "! in danger: Gemini CLI's next start deletes it, because its name ends like that of {file}, which has no content. `lapidary sessions vault add` prevents it."
-        );
-        paragraph([why.as_str()], &mut area, Ink::STRONG, brush);
+    if selected.is_some_and(|entry| entry.endangered_by.is_some()) {
+        let why = "! Gemini CLI will delete this session when it next starts (bug in 0.61). Run `lapidary sessions recover --apply` to prevent that.";
+        paragraph([why], &mut area, Ink::STRONG, brush);
     }
     match &state.preview {
         Preview::Ready(_, document) => {
@@ -147,20 +145,23 @@ fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
         None => String::new(),
     };
     match &state.mode {
-        Mode::Searching => return Some(brush.typed(area, "/", state.list.query(), &progress)),
         Mode::Asking(Question::Export { name, .. }) => {
             return Some(brush.typed(area, "export to: ", name, "Enter writes, Esc does not"));
         }
         Mode::Asking(Question::Resume { prompt, .. }) => {
-            return Some(brush.typed(area, "resume, saying: ", prompt, "Enter goes, Esc stays"));
+            let hint = "Enter without a prompt opens Gemini CLI";
+            return Some(brush.typed(area, "resume with prompt: ", prompt, hint));
         }
-        Mode::Asking(Question::Delete { title, plan, .. }) => {
+        Mode::Asking(Question::Delete {
+            title, plan, typed, ..
+        }) => {
             let things = if plan.count == 1 { "file" } else { "files" };
             let sum = format!("{} {things}, {}", plan.count, size::short(plan.bytes));
-            let rest = format!(" ({sum})? y: delete, other keys: keep");
-            let room = usize::from(area.width).saturating_sub(width(&rest) + 9);
+            let rest = format!(" ({sum})? Type `yes`: ");
+            let room = usize::from(area.width).saturating_sub(width(&rest) + 13);
             let title = shortened(title, room, brush.marks).into_owned();
-            brush.put(area, &format!("delete \"{title}\"{rest}"), Ink::STRONG);
+            let question = format!("delete \"{title}\"{rest}");
+            return Some(brush.typed(area, &question, typed, "Esc keeps it"));
         }
         _ if state.note.is_some() => {
             let note = state.note.as_deref().unwrap_or_default();
@@ -168,16 +169,12 @@ fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
             brush.put(area, &note, Ink::STRONG);
         }
         _ if !state.list.query().is_empty() => {
-            let query = format!("/{}", state.list.query());
-            brush.both_ends(
-                area,
-                (&query, ""),
-                &if progress.is_empty() {
-                    "Esc ends the search".to_owned()
-                } else {
-                    progress
-                },
-            );
+            let right = if progress.is_empty() {
+                "Enter reads, Esc ends the search"
+            } else {
+                &progress
+            };
+            return Some(brush.typed(area, "search: ", state.list.query(), right));
         }
         _ => keys(area, brush),
     }
@@ -187,14 +184,13 @@ fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
 /// The keys that there is room for, the most important first.
 fn keys(area: Rect, brush: &mut Brush<'_>) {
     const KEYS: &[&str] = &[
-        "? help",
-        "/ search",
+        "Letters search",
         "Enter read",
-        "r resume",
-        "e export",
-        "d delete",
-        "s sort",
-        "q leave",
+        "Ctrl-R resume",
+        "F1 help",
+        "Esc leave",
+        "Ctrl-E export",
+        "Del delete",
     ];
     brush.keys(area, KEYS);
 }

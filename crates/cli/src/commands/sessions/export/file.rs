@@ -10,15 +10,15 @@ use crate::failure::Failure;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Manner {
+pub(in crate::commands) struct Manner {
     /// Nobody else may read it.
-    pub(super) is_private: bool,
+    pub(in crate::commands) is_private: bool,
     /// It may take the place of one that exists.
-    pub(super) replaces: bool,
+    pub(in crate::commands) replaces: bool,
 }
 
 /// Writes a file beside its place and moves it there once it is complete.
-pub(super) fn write(
+pub(in crate::commands) fn write(
     path: &Path,
     manner: Manner,
     write: impl FnOnce(&mut BufWriter<NamedTempFile>) -> Result<(), Failure>,
@@ -26,12 +26,7 @@ pub(super) fn write(
     if !manner.replaces && path.symlink_metadata().is_ok() {
         return Err(exists(path));
     }
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let file = temporary(folder.unwrap_or(Path::new(".")), manner.is_private)
-        .with_context(|| format!("cannot write `{}`", path.display()))
-        .map_err(Failure::bad_input)?;
+    let file = beside(path, manner.is_private)?;
     let mut out = BufWriter::with_capacity(128 * 1024, file);
     write(&mut out)?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -49,6 +44,20 @@ pub(super) fn write(
             Err(Failure::bad_input(anyhow!(error.error).context(told)))
         }
     }
+}
+
+/// Fails if a file could not be written there.
+pub(in crate::commands) fn check(path: &Path) -> Result<(), Failure> {
+    beside(path, true).map(drop)
+}
+
+fn beside(path: &Path, is_private: bool) -> Result<NamedTempFile, Failure> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    temporary(folder.unwrap_or(Path::new(".")), is_private)
+        .with_context(|| format!("cannot write `{}`", path.display()))
+        .map_err(Failure::bad_input)
 }
 
 fn exists(path: &Path) -> Failure {

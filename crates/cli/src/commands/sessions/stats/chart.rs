@@ -48,29 +48,82 @@ pub(super) fn draw(
             Span::Month => "month",
         }
     )?;
-    let label = |date: Date| match span {
-        Span::Day | Span::Week => date.to_string(),
-        Span::Month => date.strftime("%Y-%m").to_string(),
-    };
-    let amounts: Vec<_> = rows.values().map(|row| grouped(row.tokens)).collect();
-    let costs: Vec<_> = rows
-        .values()
-        .map(|row| row.cost.map(dollars).unwrap_or_default())
-        .collect();
-    let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
-    let (amount_width, cost_width) = (widest(&amounts), widest(&costs));
-    let taken = 2 + 10 + 1 + 1 + amount_width + 1 + cost_width;
-    let room = width.saturating_sub(taken).clamp(4, 100);
-    for (((date, row), amount), cost) in rows.iter().zip(&amounts).zip(&costs) {
-        let bar = bar(row.tokens, most, room, marks);
-        let padding = " ".repeat(room.saturating_sub(bar.chars().count()));
+    let layout = Layout::of(&rows, span, width);
+    for (date, row) in &rows {
+        let bar = bar(row.tokens, most, layout.bar, marks);
+        let padding = " ".repeat(layout.bar.saturating_sub(bar.chars().count()));
+        let (label, amount) = (layout.label(*date, span), layout.amount(row));
         let line = format!(
-            "  {:<10} {bar}{padding} {amount:>amount_width$} {cost:>cost_width$}",
-            label(*date)
+            "  {label} {bar}{padding} {amount:>width$}",
+            width = layout.amount
         );
+        let cost = layout.cost.map(|width| format!(" {:>width$}", cost(row)));
+        let line = line + &cost.unwrap_or_default();
         writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
+}
+
+/// How wide the columns are. Where there is little room, first the costs go, then the years, then the last digits.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    is_short: bool,
+    bar: usize,
+    amount: usize,
+    cost: Option<usize>,
+}
+
+impl Layout {
+    /// Bars shorter than this say nothing.
+    const SHORTEST_BAR: usize = 8;
+    const LONGEST_BAR: usize = 100;
+
+    fn of(rows: &BTreeMap<Date, Row>, span: Span, width: usize) -> Self {
+        let widest = |text: &dyn Fn(&Row) -> String| rows.values().map(|row| text(row).len()).max();
+        let cost = widest(&cost).filter(|width| *width > 0);
+        let layout = |is_short: bool, cost: Option<usize>| {
+            let mut layout = Self {
+                is_short,
+                bar: 0,
+                amount: 0,
+                cost,
+            };
+            layout.amount = widest(&|row| layout.amount(row)).unwrap_or(0);
+            let label = layout.label(Date::ZERO, span).len();
+            let taken = 2 + label + 2 + layout.amount + cost.map_or(0, |width| width + 1);
+            layout.bar = width.saturating_sub(taken).min(Self::LONGEST_BAR);
+            layout
+        };
+        let layouts = [layout(false, cost), layout(false, None), layout(true, None)];
+        let fits = |layout: &&Self| layout.bar >= Self::SHORTEST_BAR;
+        let [.., shortest] = layouts;
+        let found = layouts.iter().find(fits).copied();
+        found.unwrap_or(Self {
+            bar: shortest.bar.max(1),
+            ..shortest
+        })
+    }
+
+    fn label(self, date: Date, span: Span) -> String {
+        let format = match (span, self.is_short) {
+            (Span::Day | Span::Week, false) => "%Y-%m-%d",
+            (Span::Day | Span::Week, true) => "%m-%d",
+            (Span::Month, _) => "%Y-%m",
+        };
+        date.strftime(format).to_string()
+    }
+
+    fn amount(self, row: &Row) -> String {
+        match row.tokens {
+            tokens @ 1_000_000.. if self.is_short => format!("{}M", tokens / 1_000_000),
+            tokens @ 1_000.. if self.is_short => format!("{}k", tokens / 1_000),
+            tokens => grouped(tokens),
+        }
+    }
+}
+
+fn cost(row: &Row) -> String {
+    row.cost.map(dollars).unwrap_or_default()
 }
 
 /// The days as rows, those without anything between them included.
@@ -206,13 +259,13 @@ mod tests {
                 .map(|day: i64| start.checked_add(day.days()).unwrap().to_string())
                 .collect();
             let days: Vec<_> = days.iter().map(|day| (day.as_str(), 123_456_789)).collect();
-            let text = drawn(&stats(&days), 80, Marks::Unicode);
-            assert!(text.starts_with(expected), "{text}");
-            assert!(text.lines().count() <= MOST_ROWS + 1);
-            assert!(
-                text.lines().all(|line| line.chars().count() <= 80),
-                "{text}"
-            );
+            for width in [20, 40, 80] {
+                let text = drawn(&stats(&days), width, Marks::Unicode);
+                assert!(text.starts_with(expected), "{text}");
+                assert!(text.lines().count() <= MOST_ROWS + 1);
+                let mut bars = text.lines().skip(1);
+                assert!(bars.all(|line| line.chars().count() <= width), "{text}");
+            }
         }
         assert_eq!(drawn(&stats(&[]), 80, Marks::Ascii), "");
     }

@@ -62,12 +62,12 @@ ok       acp session      a session is opened without an account (T)
 ok       acp modes        ask, plan; now ask
 ok       acp options      model
                           models: m1, m2
-unproven acp turn         a turn ends with \"end_turn\", but the played model was not asked: how it is told of one is not known (T)
+unproven acp turn         a turn ends with \"end_turn\", but the mock model was not called: how to point this agent at a model is not known (T)
                           it said: Hello
-unproven acp permission   its model was not told of a shell that is known
+unproven acp permission   the agent offered its model no shell tool that Lapidary knows
 ok       acp usage        told in usage_update
 ok       acp cancel       a cancelled turn ends with \"cancelled\" after N ms (T)
-ok       acp unknown      a method that nobody knows is refused with -32601 after N ms
+ok       acp unknown      an unknown method is refused with -32601 after N ms
 ok       acp shutdown     it ends when its stdin is closed (T)
 ok       acp leftovers    nothing of it is left running
 ok       acp stdout       nothing but messages
@@ -150,7 +150,7 @@ fn one_who_wants_somebody_to_log_in_is_asked_nothing_more() {
     );
     assert_eq!(
         message(&seen, "acp_session"),
-        "one has to log in first, and here nobody can: Authentication required (-32000)"
+        "the agent needs a login, which is not possible here: Authentication required (-32000)"
     );
     assert_eq!(
         card(&seen)["session"],
@@ -288,9 +288,9 @@ fn those_that_are_known_are_listed_with_how_one_gets_them() {
 fn one_that_nobody_knows_is_bad_input() {
     let world = World::with_agent("exit 1");
     for (agent, says) in [
-        ("no-such-agent", "is no agent that is known"),
-        ("demo", "there is nothing to look at"),
-        ("'half", "is no command line"),
+        ("no-such-agent", "unknown agent `no-such-agent`"),
+        ("demo", "there is nothing to check"),
+        ("'half", "cannot read the command line"),
     ] {
         let seen = visit(&world, agent, &[]);
         assert_eq!(seen.stdout, "", "{agent}");

@@ -64,7 +64,7 @@ fn one_that_prints_garbage() {
     assert!(noise > 3, "{noise}");
     assert_eq!(
         message(&seen, "acp_stdout"),
-        format!("{noise} lines are no messages of the protocol")
+        format!("{noise} lines are not messages of the protocol")
     );
     let world = World::with_agent("exit 1");
     world.program("agent", "#!/bin/sh\nprintf 'Hello \\033[2J\\n'; exit 3\n");

@@ -22,6 +22,7 @@ pub(super) const ALONE: &str = "dddddddd-4444-4444-8444-444444444444";
 const LATEST_KILL: u64 = 4000;
 
 /// One process that is started.
+#[derive(Debug)]
 pub(super) enum Operation {
     /// `run --resume`, with this transport.
     Resume(&'static str, &'static str, String),
@@ -184,9 +185,23 @@ impl Doing {
             }
             drop(is_due);
             self.kill(victim);
+            super::report(&format!("killed: {victim:?} of {:?}", self.operation));
+        }
+        let everything_was_killed = matches!(self.victim, Some((Victim::All, _)));
+        if everything_was_killed {
+            self.kill_what_started_meanwhile();
         }
         ended(self.child);
         self.mark.assert_nothing_is_left();
+    }
+
+    /// A process may start another one between the look at `/proc` and its own end. With all of them killed at once no
+    /// supervisor is left to end that one.
+    fn kill_what_started_meanwhile(&self) {
+        while !self.mark.processes().is_empty() {
+            self.kill(Victim::All);
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     fn is_due(&self, when: When) -> impl FnMut() -> bool + use<> {

@@ -160,7 +160,7 @@ fn a_hook_that_waits_for_its_turn_when_the_run_ends_is_never_started() {
     let runs = played.runs();
     assert_eq!(runs.len(), 2, "{runs:?}");
     assert_ended(runs[0], "SIGKILL", CUT_OFF);
-    let error = "it was not started: nobody wanted its answer any more";
+    let error = "it was not started: the run had ended";
     assert_eq!(runs[1]["error"], error);
     assert!(!played.world.path("project/second").exists());
 }

@@ -58,7 +58,7 @@ fn a_guard_that_would_not_run_is_a_reason_not_to_run_at_all() {
         assert!(
             refused
                 .message()
-                .starts_with("hooks are wanted, and the only one runs here only if"),
+                .starts_with("hooks cannot be used: the only one runs here only if"),
             "{}",
             refused.message()
         );
@@ -176,7 +176,7 @@ fn a_recorded_agent_is_told_that_no_transport_helps() {
     assert_eq!(told.code, Some(13), "{}", told.stderr);
     let hint = told.end()["hint"].as_str().unwrap_or_default();
     assert!(
-        hint.contains("`demo` cannot be spoken to") && !hint.contains("--transport"),
+        hint.contains("`demo` does not speak ACP") && !hint.contains("--transport"),
         "{hint}"
     );
 }

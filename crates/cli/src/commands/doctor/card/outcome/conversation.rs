@@ -30,9 +30,8 @@ pub(in crate::commands::doctor::card) fn turn(
         Err(error) => {
             let check = failed(CheckName::AcpTurn, "a turn did not end as it should", error);
             let names = [CheckName::AcpPermission, CheckName::AcpUsage];
-            let [permission, usage] = names.map(|name| {
-                Check::new(name, CheckState::Skipped, "there was no turn to see it in")
-            });
+            let [permission, usage] =
+                names.map(|name| Check::new(name, CheckState::Skipped, "no turn was completed"));
             return [check.took(turn.took), permission, usage];
         }
     };
@@ -54,8 +53,7 @@ fn played(facts: &CardTurn, turn: &Turn) -> Check {
     let reason = &facts.stop_reason;
     match (facts.model_asked, facts.text_arrived) {
         (true, true) if reason == "end_turn" => {
-            let message =
-                "a turn on the played model ends with end_turn, and its text came through";
+            let message = "a turn on the mock model ends with end_turn, and its text was received";
             check(CheckState::Ok, message.to_owned())
         }
         (true, true) => {
@@ -70,7 +68,7 @@ fn played(facts: &CardTurn, turn: &Turn) -> Check {
         }
         (false, _) => {
             let message = format!(
-                "a turn ends with {reason:?}, but the played model was not asked: how it is told of one is not known"
+                "a turn ends with {reason:?}, but the mock model was not called: how to point this agent at a model is not known"
             );
             check(CheckState::Unproven, message).details([said(turn)])
         }
@@ -103,9 +101,9 @@ fn permission(turn: &Turn, seen: Seen) -> Check {
         ),
         (false, ..) => {
             let message = match turn.permissions {
-                0 => "its model was not told of a shell that is known".to_owned(),
+                0 => "the agent offered its model no shell tool that Lapidary knows".to_owned(),
                 count => format!(
-                    "its model was not told of a shell that is known; it asked for other permissions ({count}) and got none"
+                    "the agent offered its model no shell tool that Lapidary knows; it asked for other permissions ({count}) and got none"
                 ),
             };
             check(CheckState::Unproven, &message)
@@ -177,6 +175,10 @@ fn uncancelled(turn: &Turn) -> Check {
             let message = "the turn was over before it could be cancelled";
             Check::new(CheckName::AcpCancel, CheckState::Unproven, message)
         }
-        Err(error) => failed(CheckName::AcpCancel, "there was no turn to cancel", error),
+        Err(error) => failed(
+            CheckName::AcpCancel,
+            "no turn could be started to cancel it",
+            error,
+        ),
     }
 }

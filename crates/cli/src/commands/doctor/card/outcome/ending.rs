@@ -26,7 +26,7 @@ pub(in crate::commands::doctor::card) fn unknown(
             card.unknown_method = fact(true, None);
             check(
                 CheckState::Warning,
-                "a method that nobody knows is answered as if it were known".to_owned(),
+                "an unknown method is answered as if it were known".to_owned(),
             )
         }
         Err(RequestError::Refused(refusal)) => {
@@ -35,11 +35,11 @@ pub(in crate::commands::doctor::card) fn unknown(
             if code == Refusal::NO_METHOD {
                 return check(
                     CheckState::Ok,
-                    format!("a method that nobody knows is refused with {code} after {ms} ms"),
+                    format!("an unknown method is refused with {code} after {ms} ms"),
                 );
             }
             let message = format!(
-                "a method that nobody knows is refused, but with {code} and not with -32601: {}",
+                "an unknown method is refused, but with {code} and not with -32601: {}",
                 clip(&refusal.message.to_str())
             );
             check(CheckState::Warning, message)
@@ -48,10 +48,10 @@ pub(in crate::commands::doctor::card) fn unknown(
             card.unknown_method = fact(false, None);
             check(
                 CheckState::Warning,
-                format!("a method that nobody knows was not answered within {ms} ms"),
+                format!("an unknown method was not answered within {ms} ms"),
             )
         }
-        Err(error) => failed(name, "it did not outlive a method that nobody knows", error),
+        Err(error) => failed(name, "the agent ended at an unknown method", error),
     }
 }
 
@@ -108,7 +108,7 @@ fn stdout(noise: &NoiseSeen) -> Check {
         (0, _) => check(CheckState::Ok, "nothing but messages".to_owned()),
         (lines, first) => {
             let first = first.iter().map(|line| format!("the first: {line}"));
-            let message = format!("{lines} lines are no messages of the protocol");
+            let message = format!("{lines} lines are not messages of the protocol");
             check(CheckState::Warning, message).details(first)
         }
     }

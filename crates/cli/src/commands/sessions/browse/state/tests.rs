@@ -56,7 +56,7 @@ fn the_preview_follows_the_cursor_and_late_answers_are_of_no_use() {
     state.update(Input::Read(2, Ok(vec!["in time".to_owned()])));
     assert!(matches!(state.preview, Preview::Ready(..)));
     assert_eq!(
-        press(&mut state, Key::Char('s')),
+        press(&mut state, Key::Ctrl('o')),
         [],
         "it is the same session"
     );
@@ -65,11 +65,9 @@ fn the_preview_follows_the_cursor_and_late_answers_are_of_no_use() {
 #[test]
 fn no_key_but_a_search_asks_for_more_than_a_preview_and_none_lists_anew() {
     let mut state = browsing();
-    for key in "jkgGsSh ?x"
-        .chars()
-        .map(Key::Char)
-        .chain([Key::Tab, Key::PageDown, Key::End])
-    {
+    let acting = ['o', 't', 'a', 'l', 'e'].map(Key::Ctrl).into_iter();
+    let others = [Key::Tab, Key::PageDown, Key::End, Key::F1, Key::Esc];
+    for key in acting.chain(others) {
         let effects = press(&mut state, key);
         assert!(effects.len() <= 1, "{key:?}: {effects:?}");
         let is_preview = |effect: &Effect| matches!(effect, Effect::Read(_, _, Extent::Preview));
@@ -80,7 +78,7 @@ fn no_key_but_a_search_asks_for_more_than_a_preview_and_none_lists_anew() {
 #[test]
 fn typing_a_search_filters_at_once_and_asks_for_the_texts() {
     let mut state = browsing();
-    let effects = typed(&mut state, "/pl");
+    let effects = typed(&mut state, "pl");
     let searches: Vec<_> = effects
         .iter()
         .filter_map(|effect| match effect {
@@ -107,8 +105,6 @@ fn typing_a_search_filters_at_once_and_asks_for_the_texts() {
     assert_eq!((state.list.len(), state.searched), (3, Some((2, 4))));
     state.update(Input::Found(2, found(4)));
     assert_eq!(state.searched, None);
-    press(&mut state, Key::Enter);
-    assert!(is_browsing(&state));
     let ended = press(&mut state, Key::Esc);
     assert!(
         matches!(&ended[..], [Effect::Search(3, words, _)] if words.is_empty()),
@@ -122,11 +118,11 @@ fn typing_a_search_filters_at_once_and_asks_for_the_texts() {
 fn ctrl_c_leaves_from_everywhere() {
     let ways: [&[Key]; 6] = [
         &[],
-        &[Key::Char('/'), Key::Char('x')],
+        &[Key::Char('x')],
         &[Key::Enter],
         &[Key::Enter, Key::Char('/')],
-        &[Key::Char('?')],
-        &[Key::Char('d')],
+        &[Key::F1],
+        &[Key::Delete],
     ];
     for keys in ways {
         let mut state = browsing();
@@ -143,7 +139,7 @@ fn deleting_asks_first_and_the_rest_is_numbered_anew() {
     let mut state = browsing();
     let path = entries()[1].path.clone();
     let plan = Effect::Plan(path.clone(), 1000);
-    assert_eq!(typed(&mut state, "d"), std::slice::from_ref(&plan));
+    assert_eq!(press(&mut state, Key::Delete), std::slice::from_ref(&plan));
     assert!(is_browsing(&state), "what goes is not known yet");
     let planned = || Input::Planned(path.clone(), Plan::sample());
     state.update(planned());
@@ -152,12 +148,17 @@ fn deleting_asks_first_and_the_rest_is_numbered_anew() {
     );
     assert_eq!(press(&mut state, Key::Enter), [], "only a yes is one");
     assert!(is_browsing(&state));
-    assert_eq!(typed(&mut state, "dy"), [plan], "nothing was asked yet");
+    assert_eq!(press(&mut state, Key::Ctrl('x')), [plan]);
+    press(&mut state, Key::Up);
     state.update(planned());
     assert!(is_browsing(&state), "somebody has gone on");
-    typed(&mut state, "d");
+    press(&mut state, Key::Delete);
     state.update(planned());
-    assert_eq!(typed(&mut state, "y"), [Effect::Delete(path.clone())]);
+    assert_eq!(typed(&mut state, "yes"), []);
+    assert_eq!(
+        press(&mut state, Key::Enter),
+        [Effect::Delete(path.clone())]
+    );
     let effects = state.update(Input::Deleted(path, "gone".to_owned()));
     assert_eq!(effects[0], Effect::List);
     assert_eq!(state.list.len(), 2);
@@ -170,7 +171,7 @@ fn deleting_asks_first_and_the_rest_is_numbered_anew() {
 #[test]
 fn what_else_goes_is_asked_only_about_what_is_under_the_cursor() {
     let mut state = browsing();
-    typed(&mut state, "d");
+    press(&mut state, Key::Delete);
     // It is not where it was: the list was read anew meanwhile.
     state.update(Input::Listed(vec![entries().remove(0)], None));
     let path = entries()[1].path.clone();
@@ -179,11 +180,23 @@ fn what_else_goes_is_asked_only_about_what_is_under_the_cursor() {
 }
 
 #[test]
+fn every_letter_is_searched_and_none_acts() {
+    for letter in ('a'..='z').chain('A'..='Z').chain('0'..='9') {
+        let mut state = browsing();
+        let effects = typed(&mut state, &letter.to_string());
+        assert!(
+            matches!(&effects[0], Effect::Search(_, words, _) if *words == letter.to_string()),
+            "{letter}: {effects:?}"
+        );
+        assert!(is_browsing(&state), "{letter}");
+    }
+}
+
+#[test]
 fn ctrl_z_changes_nothing() {
     let mut state = browsing();
-    typed(&mut state, "/pl");
+    typed(&mut state, "pl");
     assert_eq!(press(&mut state, Key::Ctrl('z')), [Effect::Suspend]);
-    assert!(matches!(state.mode, Mode::Searching));
     assert_eq!(state.list.query(), "pl");
 }
 
@@ -191,15 +204,23 @@ fn ctrl_z_changes_nothing() {
 fn what_is_resumed_is_what_is_under_the_cursor_if_it_can_be() {
     let mut state = browsing();
     let id = entries()[1].id.clone();
-    assert_eq!(typed(&mut state, "r"), []);
-    assert_eq!(press(&mut state, Key::Enter), [], "nothing is said yet");
-    typed(&mut state, "go on");
-    let prompt = "go on".to_owned();
     let root = entries()[1].root.clone();
     assert!(root.is_some());
-    let expected = Effect::Leave(Outcome::Resume(Resumption { id, root, prompt }));
-    assert_eq!(press(&mut state, Key::Enter), [expected]);
-    let effects = typed(&mut state, "hGr");
+    for prompt in ["go on", ""] {
+        assert_eq!(press(&mut state, Key::Ctrl('r')), []);
+        typed(&mut state, prompt);
+        let expected = Effect::Leave(Outcome::Resume(Resumption {
+            id: id.clone(),
+            root: root.clone(),
+            prompt: prompt.to_owned(),
+        }));
+        assert_eq!(press(&mut state, Key::Enter), [expected]);
+    }
+    let keys = [Key::Ctrl('a'), Key::End, Key::Ctrl('r')];
+    let effects: Vec<_> = keys
+        .into_iter()
+        .flat_map(|key| press(&mut state, key))
+        .collect();
     let left = effects
         .iter()
         .any(|effect| matches!(effect, Effect::Leave(_)));
@@ -216,7 +237,7 @@ fn a_session_whose_project_is_unknown_is_not_resumed_somewhere_else() {
     entries[1].root = None;
     let mut state = State::new(setup());
     state.update(Input::Listed(entries, None));
-    assert_eq!(typed(&mut state, "r"), []);
+    assert_eq!(press(&mut state, Key::Ctrl('r')), []);
     assert!(is_browsing(&state));
     let note = state.note.unwrap();
     assert!(note.starts_with("nothing says where its project is"));
@@ -259,9 +280,6 @@ fn a_transcript_is_opened_searched_and_closed() {
 #[test]
 fn what_is_pasted_is_a_search_and_never_a_command() {
     let mut state = browsing();
-    assert_eq!(state.update(Input::Paste("dy\nq".to_owned())), []);
-    assert!(is_browsing(&state));
-    typed(&mut state, "/");
     state.update(Input::Paste("plan\nq".to_owned()));
     assert_eq!(state.list.query(), "plan");
     assert_eq!(state.list.len(), 2);
@@ -271,7 +289,7 @@ fn what_is_pasted_is_a_search_and_never_a_command() {
 fn a_search_typed_before_the_list_is_there_counts() {
     let mut state = State::new(setup());
     state.update(Input::Counted(0, 3));
-    typed(&mut state, "/plan");
+    typed(&mut state, "plan");
     let effects = state.update(Input::Listed(entries(), Some("odd".to_owned())));
     assert!(matches!(&effects[0], Effect::Search(_, _, files) if files.len() == 4));
     assert_eq!(state.list.len(), 2);
@@ -283,9 +301,13 @@ proptest::proptest! {
     fn no_sequence_of_keys_and_sizes_panics(keys in proptest::collection::vec((0u8..20, 1u16..130, 1u16..40), 0..60)) {
         let mut state = browsing();
         for (key, width, height) in keys {
-            let letters = b"jkgGsSh?/dyenN r";
+            let letters = b"pl?/yesnN q\"";
             let input = match key {
-                0..16 => Input::Key(Key::Char(char::from(letters[usize::from(key)]))),
+                0..12 => Input::Key(Key::Char(char::from(letters[usize::from(key)]))),
+                12 => Input::Key(Key::Delete),
+                13 => Input::Key(Key::Ctrl('r')),
+                14 => Input::Key(Key::Ctrl('e')),
+                15 => Input::Key(Key::Ctrl(char::from(b"ota"[usize::from(width % 3)]))),
                 16 => Input::Key(Key::Enter),
                 17 => Input::Key(Key::Esc),
                 18 if width % 2 == 0 => match &state.planning {

@@ -4,7 +4,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use super::super::document::Document;
-use super::super::keys::HELP;
+use super::super::keys::{HELP, ONE_PROJECT};
 use super::super::layout::Areas;
 use super::super::open::Open;
 use super::super::state::State;
@@ -93,7 +93,7 @@ pub(super) fn help(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
     brush.both_ends(head, ("Keys", ""), "");
     let keys = HELP
         .iter()
-        .filter(|(key, _)| state.setup.is_everywhere || *key != "p");
+        .filter(|(key, _)| state.setup.is_everywhere || *key != ONE_PROJECT);
     for ((key, does), y) in keys.zip(body.y..body.bottom()) {
         let area = Rect {
             y,

@@ -122,7 +122,7 @@ fn line(
     let snippet_of = state
         .list
         .snippet(place)
-        .filter(|_| !entry.says(&state.list.words()));
+        .filter(|_| !entry.says(&state.list.title_terms()));
     let needed = width(&entry.title) + 3;
     // Where the title does not say what was searched, the text around it does.
     let for_title = match snippet_of {

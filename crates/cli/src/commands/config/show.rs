@@ -1,0 +1,137 @@
+//! `config show`: what counts here, and where it comes from.
+
+use std::io::{self, Write as _};
+
+use anyhow::anyhow;
+use lapidary::drive::config::{ConfigError, EffectiveConfig, EffectiveSetting, Source};
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::config_report::{
+    ConfigFile, ConfigRule, ConfigSetting, ConfigShown, SHOW_SCHEMA,
+};
+use lapidary::vocab::{Json, line};
+
+use super::Format;
+use super::files::{ConfigPaths, FileArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Show the configuration that a run here would have, and where each value comes from
+///
+/// Options on the command line go before all of it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary config show
+  lapidary config show -C ../other
+  lapidary config show --json | jq '.settings[] | select(.isDefault | not)'
+
+Exit codes:
+  0   shown
+  13  a file cannot be read; `lapidary config check` says where")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: FileArgs,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let paths = ConfigPaths::of(&args.files)?;
+    let effective = EffectiveConfig::read(paths.layers()).map_err(refused)?;
+    let report = report(&paths, effective);
+    match Format::or_usual(args.format, out) {
+        Format::Json => line::write(out, &report)?,
+        Format::Text => text(&report, out)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn refused(error: ConfigError) -> Failure {
+    let hint = error.hint();
+    let failure = Failure::bad_config(anyhow!(error));
+    hint.into_iter().fold(failure, Failure::with_hint)
+}
+
+fn report(paths: &ConfigPaths, effective: EffectiveConfig) -> ConfigShown {
+    let rules = effective.config.rules.iter().map(|rule| ConfigRule {
+        rule: rule.name.clone(),
+        effect: rule.then.as_str().to_owned(),
+    });
+    ConfigShown {
+        schema: SHOW_SCHEMA.to_owned(),
+        files: paths.listed(),
+        rules: rules.collect(),
+        agents: effective.config.agents.keys().cloned().collect(),
+        settings: effective.settings.into_iter().map(setting).collect(),
+        warnings: effective.warnings.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn setting(setting: EffectiveSetting) -> ConfigSetting {
+    let place = match setting.source {
+        Source::File(place) => Some(place),
+        _ => None,
+    };
+    ConfigSetting {
+        key: setting.key.to_owned(),
+        value: setting.value.as_ref().map(Json::from_value),
+        is_default: place.is_none(),
+        path: place.as_ref().map(|place| place.path.display().to_string()),
+        line: place.map(|place| place.line as u64),
+    }
+}
+
+fn text(report: &ConfigShown, out: &mut Printer) -> io::Result<()> {
+    let widest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
+    let keys = widest(&mut report.settings.iter().map(|it| it.key.len()));
+    let values: Vec<_> = report.settings.iter().map(shown).collect();
+    let width = widest(&mut values.iter().map(|it| it.chars().count())).min(32);
+    for (setting, value) in report.settings.iter().zip(&values) {
+        let key = &setting.key;
+        writeln!(out, "{key:keys$}  {value:width$}  {}", source(setting))?;
+    }
+    for rule in &report.rules {
+        writeln!(
+            out,
+            "{:keys$}  {:width$}  {}",
+            "rule",
+            rule.effect,
+            sanitize(&rule.rule)
+        )?;
+    }
+    for agent in &report.agents {
+        writeln!(out, "{:keys$}  {}", "agent of yours", sanitize(agent))?;
+    }
+    writeln!(out)?;
+    for file in &report.files {
+        writeln!(out, "{}", described(file))?;
+    }
+    out.flush()?;
+    for warning in &report.warnings {
+        crate::printer::complain(&format!("warning: {warning}"));
+    }
+    Ok(())
+}
+
+fn shown(setting: &ConfigSetting) -> String {
+    let value = setting
+        .value
+        .as_ref()
+        .map(|it| it.token().as_str().to_owned());
+    sanitize(&value.unwrap_or_else(|| "-".to_owned())).into_owned()
+}
+
+fn source(setting: &ConfigSetting) -> String {
+    match (&setting.path, setting.line) {
+        (Some(path), Some(line)) => format!("{}:{line}", sanitize(path)),
+        _ => "default".to_owned(),
+    }
+}
+
+fn described(file: &ConfigFile) -> String {
+    let path = sanitize(&file.path);
+    let missing = if file.exists { "" } else { " (does not exist)" };
+    format!("{} file: {path}{missing}", file.owner)
+}

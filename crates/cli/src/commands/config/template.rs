@@ -1,0 +1,231 @@
+//! The commented file that `config init` writes.
+
+use std::fmt::Write as _;
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConfigOwner {
+    User,
+    Project,
+}
+
+/// A key: an example of its value, what it is for, and whether a project's file may have this value.
+struct KeyExample {
+    key: &'static str,
+    value: &'static str,
+    about: &'static str,
+    is_for_projects: bool,
+}
+
+const fn example(key: &'static str, value: &'static str, about: &'static str) -> KeyExample {
+    KeyExample {
+        key,
+        value,
+        about,
+        is_for_projects: true,
+    }
+}
+
+const fn users(key: &'static str, value: &'static str, about: &'static str) -> KeyExample {
+    KeyExample {
+        is_for_projects: false,
+        ..example(key, value, about)
+    }
+}
+
+/// Every key except `approval_mode`, which is `permission_mode` in Gemini's words.
+const EXAMPLES: [KeyExample; 23] = [
+    users(
+        "agent",
+        "\"gemini\"",
+        "Agent that runs without --agent: a known name, or one of [agents.NAME] below.",
+    ),
+    example(
+        "model",
+        "\"gemini-2.5-pro\"",
+        "Model. The agent's own choice if not set.",
+    ),
+    example(
+        "system_prompt",
+        "\"Answer briefly.\"",
+        "Text for the agent before the prompt.",
+    ),
+    example(
+        "permission_mode",
+        "\"default\"",
+        "default asks before edits and commands; plan forbids them. Only your own file may say acceptEdits or bypassPermissions.",
+    ),
+    users(
+        "allowed_tools",
+        "[\"read_file\"]",
+        "Tools of Gemini CLI that run without confirmation.",
+    ),
+    users(
+        "trust_workspace",
+        "true",
+        "Trust every folder. Better: --trust-workspace for one run.",
+    ),
+    example(
+        "on_denied",
+        "\"fail\"",
+        "Outcome of a run in which a call was denied: auto, warn or fail.",
+    ),
+    example(
+        "timeout",
+        "\"10m\"",
+        "Longest run. A number is seconds; units are ms, s, m, h and d.",
+    ),
+    example(
+        "start_timeout",
+        "\"1m\"",
+        "Longest wait for the agent's first line; 0 for no limit.",
+    ),
+    example(
+        "idle_timeout",
+        "\"5m\"",
+        "Longest silence of the agent; 0 for no limit.",
+    ),
+    example(
+        "grace",
+        "\"5s\"",
+        "Time to end after a cancel or a timeout before the kill.",
+    ),
+    example("max_turns", "50", "Most model turns of a run."),
+    example(
+        "budget",
+        "\"tokens=200000,cost=1.50\"",
+        "Most usage: tokens, cost (US dollars), tool-calls, turns.",
+    ),
+    example(
+        "budget_unknown",
+        "\"fail\"",
+        "What to do if the agent does not report what the budget limits: fail or warn.",
+    ),
+    example(
+        "retries",
+        "1",
+        "Starts again after a failed start or a rate limit, if nothing was done yet.",
+    ),
+    example("sandbox", "true", "Run in the agent's own sandbox."),
+    example(
+        "include_directories",
+        "[]",
+        "More directories for the agent's workspace.",
+    ),
+    example("working_dir", "\".\"", "Directory the agent works in."),
+    example("transport", "\"auto\"", "auto, acp, stream-json or json."),
+    example("record", "true", "Keep a recording of every run."),
+    users(
+        "runs_max_age",
+        "\"30d\"",
+        "Delete older recordings: h, d, w or m (30 days), or \"unlimited\".",
+    ),
+    users(
+        "runs_max_size",
+        "\"2GiB\"",
+        "Most bytes of recordings, the newest first, or \"unlimited\".",
+    ),
+    example(
+        "max_output",
+        "1073741824",
+        "Most bytes the agent may write.",
+    ),
+];
+
+/// What stands before a table of its own.
+const RULES: &str = r#"
+# Permission rules: the first rule that matches decides, then permission_mode.
+# kind, tool, mcp, command and path narrow a rule; then is allow, deny or ask.
+# [[rule]]
+# kind = "execute"
+# command = "git push *"
+# then = "deny"
+# reason = "pushing is for people"
+"#;
+
+const OWN_TABLES: &str = r#"
+# [[rule]]
+# kind = "execute"
+# command = "cargo test *"
+# then = "allow"
+
+# An agent of your own, for --agent mine. It has to speak ACP.
+# [agents.mine]
+# command = "node /path/to/agent.js --acp"
+
+# Prices in US dollars for a million tokens, for a cost budget.
+# [prices."my-model"]
+# input = 1.25
+# output = 10.0
+"#;
+
+/// The file: every key with an example, all of it in comments.
+pub(super) fn template(owner: ConfigOwner) -> String {
+    let mut text = match owner {
+        ConfigOwner::User => "# Your configuration of Lapidary. Options on the command line and a project's lapidary.toml go before it.\n",
+        ConfigOwner::Project => "# This project's configuration of Lapidary. It comes with the repository, so it can choose and narrow, but grants nothing:\n# what allows more belongs into each user's own file (`lapidary config init --user`).\n",
+    }
+    .to_owned();
+    text += "# `lapidary config show` shows what counts; `lapidary config check` finds mistakes.\n";
+    for example in EXAMPLES {
+        if owner == ConfigOwner::User || example.is_for_projects {
+            let KeyExample {
+                key, value, about, ..
+            } = example;
+            let _ = writeln!(text, "\n# {about}\n# {key} = {value}"); // to memory
+        }
+    }
+    text += RULES;
+    if owner == ConfigOwner::User {
+        text += OWN_TABLES;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use lapidary::drive::config::{Config, KEYS};
+
+    use super::*;
+
+    /// The file with every setting in force.
+    fn uncommented(owner: ConfigOwner) -> String {
+        let is_setting = |line: &&str| {
+            let line = line.trim_start_matches("# ");
+            line.starts_with('[')
+                || line
+                    .split_once(" = ")
+                    .is_some_and(|(key, _)| !key.contains(' '))
+        };
+        let text = template(owner);
+        let lines: Vec<_> = text.lines().filter(is_setting).collect();
+        lines.join("\n").replace("# ", "")
+    }
+
+    #[test]
+    fn what_init_writes_sets_nothing_and_can_be_read() {
+        for owner in [ConfigOwner::User, ConfigOwner::Project] {
+            let (config, warnings) = Config::from_toml(&template(owner), Path::new("/x")).unwrap();
+            assert_eq!((config, warnings), (Config::default(), Vec::new()));
+        }
+    }
+
+    #[test]
+    fn every_key_has_an_example_that_is_accepted_where_it_stands() {
+        let user = uncommented(ConfigOwner::User);
+        let (config, warnings) = Config::from_toml(&user, Path::new("/x/lapidary.toml")).unwrap();
+        assert_eq!(warnings, [], "{user}");
+        assert_eq!((config.rules.len(), config.agents.len()), (2, 1));
+        let missing = KEYS
+            .iter()
+            .filter(|key| !user.contains(&format!("{key} = ")));
+        assert_eq!(missing.collect::<Vec<_>>(), [&"approval_mode"]);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("lapidary.toml");
+        let project = uncommented(ConfigOwner::Project);
+        let (_, warnings) = Config::from_project_toml(&project, &file).unwrap();
+        assert_eq!(warnings, [], "{project}");
+    }
+}

@@ -1,0 +1,131 @@
+//! `doctor --install`: the adapter of an agent, from npm.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::agents::{AcpAdapter, KNOWN, Known};
+use lapidary::drive::detect::Environment;
+use lapidary::drive::npm::{AdapterInstallError, InstallRequest, install_adapter};
+use lapidary::drive::process::Supervisor;
+use tokio_util::sync::CancellationToken;
+
+use super::{Args, interrupted};
+use crate::commands::directories;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// How long npm may take. The adapter has a few hundred megabytes.
+const DEADLINE: Duration = Duration::from_mins(10);
+
+/// Installs the adapter of the agent that is named, unless it is there already.
+pub(super) fn run(
+    args: &Args,
+    program: &Path,
+    environment: &Environment,
+    out: &mut Printer,
+) -> Result<(), Failure> {
+    let name = args.agent.as_deref().unwrap_or_default();
+    let adapter = adapter_of(name)?;
+    let root = directories::safe_state(environment)?.join("adapters");
+    let place = adapter.directory(&root);
+    if place.exists() {
+        return Ok(out.note(&format!("`{}` is there already", place.display()))?);
+    }
+    if !is_wanted(adapter, &place, args.yes)? {
+        let failure = Failure::bad_input(anyhow!("nothing was installed"));
+        return Err(Failure {
+            exit: Exit::Cancelled,
+            ..failure
+        });
+    }
+    complain(&format!("Installing `{}` …", named(adapter)));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.context("cannot start").map_err(Failure::internal)?;
+    let supervisor = Supervisor::at(program.to_owned());
+    let cancel = CancellationToken::new();
+    let request = InstallRequest {
+        adapter,
+        root: &root,
+        environment,
+        supervisor: &supervisor,
+        deadline: DEADLINE,
+        cancel: &cancel,
+    };
+    let installed = runtime.block_on(async {
+        let mut installing = std::pin::pin!(install_adapter(&request));
+        tokio::select! {
+            installed = &mut installing => installed,
+            () = interrupted() => {
+                cancel.cancel();
+                installing.await // npm ends first, and what it wrote goes
+            }
+        }
+    });
+    let at = installed.map_err(refused)?;
+    Ok(out.note(&format!("installed `{}`", at.display()))?)
+}
+
+fn adapter_of(name: &str) -> Result<&'static AcpAdapter, Failure> {
+    let known = Known::named(name);
+    if let Some(adapter) = known.and_then(|known| known.adapter) {
+        return Ok(adapter);
+    }
+    let with_adapter = KNOWN.iter().filter(|known| known.adapter.is_some());
+    let names: Vec<_> = with_adapter
+        .map(|known| format!("`{}`", known.name))
+        .collect();
+    let error = anyhow!("`--install` has no adapter for `{name}`");
+    let hint = match known {
+        Some(known) => format!("install it with: {}", known.install),
+        None => format!("there is one for {}", names.join(", ")),
+    };
+    Err(Failure::usage(error).with_hint(hint))
+}
+
+fn named(adapter: &AcpAdapter) -> String {
+    format!("{}@{}", adapter.package, adapter.version)
+}
+
+/// Asks, unless the user has said yes already. Without a terminal there is no answer.
+fn is_wanted(adapter: &AcpAdapter, place: &Path, is_sure: bool) -> Result<bool, Failure> {
+    if is_sure {
+        return Ok(true);
+    }
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        let failure = Failure::usage(anyhow!(
+            "`--install` asks before it installs, and this is not a terminal"
+        ));
+        return Err(failure.with_hint("`--yes` installs without asking"));
+    }
+    complain(&format!(
+        "npm will install `{}` and what it depends on into `{}`.",
+        named(adapter),
+        place.display()
+    ));
+    let mut err = io::stderr();
+    write!(err, "Install it? [y]es / [n]o: ")?;
+    err.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn refused(error: AdapterInstallError) -> Failure {
+    let exit = match &error {
+        AdapterInstallError::Cancelled => Exit::Cancelled,
+        AdapterInstallError::TimedOut { .. } => Exit::Timeout,
+        AdapterInstallError::Io { .. } => Exit::Internal,
+        _ => Exit::AgentMissing,
+    };
+    let hint = error.hint();
+    let failure = Failure {
+        exit,
+        ..Failure::bad_input(error)
+    };
+    hint.into_iter().fold(failure, Failure::with_hint)
+}

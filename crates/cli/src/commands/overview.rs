@@ -1,0 +1,131 @@
+//! `lapidary` without arguments: what is here, and what to do next.
+
+use std::io::{self, Write as _};
+use std::time::SystemTime;
+
+use lapidary::drive::agents::{KNOWN, Known};
+use lapidary::drive::detect::Environment;
+use lapidary::drive::recording::ListedRun;
+use lapidary::home::sessions::age;
+use lapidary::render::plain::sanitize;
+
+use super::directories;
+use super::runs::common::RunStore;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// So many runs are named.
+const RECENT: usize = 3;
+
+/// Where the second column begins.
+const INDENT: usize = 9;
+
+pub(super) fn run(out: &mut Printer) -> Result<Exit, Failure> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let environment = directories::surroundings(here);
+    let agents = Agents::find(&environment);
+    writeln!(
+        out,
+        "Lapidary runs coding agents and keeps what they did.\n"
+    )?;
+    agents.show(out)?;
+    let runs = recent_runs();
+    if !runs.is_empty() {
+        section("Runs", &runs, out)?;
+    }
+    section("Next", &next_steps(&agents), out)?;
+    writeln!(out, "`lapidary --help` lists all commands.")?;
+    Ok(Exit::Success)
+}
+
+/// The newest runs, a line each. A directory that cannot be read has none.
+fn recent_runs() -> Vec<String> {
+    let runs = RunStore::open(None).and_then(|store| store.list());
+    let runs = runs.unwrap_or_default().into_iter().take(RECENT);
+    let line = |run: ListedRun| {
+        let agent = run.info.agent.unwrap_or_default();
+        let outcome = run.info.outcome.map(|outcome| outcome.to_string());
+        let outcome = outcome.unwrap_or_else(|| run.info.state.to_string());
+        let age = age(Some(run.began_ms), SystemTime::now());
+        let line = format!("{}  {agent}, {outcome}, {age}", run.info.id);
+        sanitize(&line).into_owned()
+    };
+    runs.map(line).collect()
+}
+
+/// The known agents, by whether their program is there. Nothing is started to find out.
+struct Agents {
+    installed: Vec<String>,
+    first: Option<&'static str>,
+    missing: Vec<&'static str>,
+}
+
+impl Agents {
+    fn find(environment: &Environment) -> Self {
+        let mut found = Self {
+            installed: Vec::new(),
+            first: None,
+            missing: Vec::new(),
+        };
+        for known in KNOWN {
+            match installed(known, environment) {
+                Some(shown) => {
+                    found.first.get_or_insert(known.name);
+                    found.installed.push(shown);
+                }
+                None => found.missing.push(known.name),
+            }
+        }
+        found
+    }
+
+    fn show(&self, out: &mut Printer) -> io::Result<()> {
+        let mut lines = Vec::new();
+        if self.installed.is_empty() {
+            lines.push("none is installed yet".to_owned());
+        } else {
+            lines.push(self.installed.join(", "));
+        }
+        lines.push(format!("not installed: {}", self.missing.join(", ")));
+        section("Agents", &lines, out)
+    }
+}
+
+/// The agent's name and version, if it is installed.
+fn installed(known: &Known, environment: &Environment) -> Option<String> {
+    let found = known.capabilities(environment);
+    let version = found
+        .version
+        .map(|version| format!(" {}", sanitize(&version)));
+    let name = format!("{}{}", known.name, version.unwrap_or_default());
+    found.installed.then_some(name)
+}
+
+fn next_steps(agents: &Agents) -> [String; 3] {
+    let run = match agents.first {
+        Some("gemini") => "lapidary run 'explain this project'".to_owned(),
+        Some(agent) => format!("lapidary run --agent {agent} 'explain this project'"),
+        None => {
+            "lapidary run --agent demo hello      a recorded agent, nothing to install".to_owned()
+        }
+    };
+    let look = match agents.first {
+        Some(_) => "lapidary sessions browse             what agents did here before",
+        None => "npm install -g @google/gemini-cli    an agent to begin with",
+    };
+    [
+        run,
+        look.to_owned(),
+        "lapidary doctor                      what works, and what is missing".to_owned(),
+    ]
+}
+
+/// A heading with lines beside it.
+fn section(heading: &str, lines: &[String], out: &mut Printer) -> io::Result<()> {
+    for (at, line) in lines.iter().enumerate() {
+        let heading = if at == 0 { heading } else { "" };
+        writeln!(out, "{heading:INDENT$}{line}")?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,60 @@
+//! `runs delete`: recordings that are named go.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::recording::{ExpiredRun, RunName, is_running};
+
+use super::common::RunStore;
+use super::removal::{RemovalArgs, RunsToRemove};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Delete recorded runs
+///
+/// A run is named by its whole id. Only the recording goes: the agent's session stays, and so do the files that the agent wrote.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary runs delete 20261117T080000-1a2b3c4d
+  lapidary runs delete 20261117T080000-1a2b3c4d --dry-run
+
+On a terminal it shows what goes, and asks. Elsewhere it takes --yes.")]
+pub(crate) struct Args {
+    /// Whole ids of runs
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<String>,
+    #[command(flatten)]
+    removal: RemovalArgs,
+    /// The directory that holds the recordings [default: `$XDG_STATE_HOME/lapidary/runs`]
+    #[arg(long, value_name = "DIR")]
+    record_dir: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let store = RunStore::open(args.record_dir.as_deref())?;
+    let all = store.list()?.len();
+    let mut named = args.runs.clone();
+    named.sort();
+    named.dedup();
+    let going = named.iter().map(|id| expired(&store, id));
+    let going = going.collect::<Result<Vec<_>, _>>()?;
+    let runs = RunsToRemove {
+        kept: all.saturating_sub(going.len()),
+        going,
+        limits: None,
+    };
+    runs.carry_out(&args.removal, out)
+}
+
+fn expired(store: &RunStore, named: &str) -> Result<ExpiredRun, Failure> {
+    let id = store.find(named, RunName::Whole)?;
+    if is_running(&store.root.join(&id)) {
+        let failure = Failure::bad_input(anyhow!("run `{id}` is going on"));
+        return Err(failure.with_hint("end it first; nothing was deleted"));
+    }
+    ExpiredRun::named(&store.root, &id)
+        .with_context(|| format!("cannot read the recording of run `{id}`"))
+        .map_err(Failure::bad_input)
+}

@@ -1,0 +1,99 @@
+//! `runs open`: the transcript of a run, in the browser.
+
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use lapidary::drive::detect::Environment;
+use lapidary::drive::process::start_detached;
+
+use super::super::sink::Format;
+use super::common::{RunStore, id_of, told_if_gone};
+use super::export;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// The transcript beside a recording. It goes when the recording goes.
+const TRANSCRIPT: &str = "transcript.html";
+
+/// Open the transcript of a run in the browser
+///
+/// Writes one self-contained page beside the recording and prints its path. The browser is started only from a terminal with a display.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary runs open
+  lapidary runs open 20261117T0800")]
+pub(crate) struct Args {
+    /// The run's id, the beginning of it, `latest`, or the path of a recording [default: latest]
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+    /// The directory that holds the recordings [default: `$XDG_STATE_HOME/lapidary/runs`]
+    #[arg(long, value_name = "DIR")]
+    record_dir: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let store = RunStore::open(args.record_dir.as_deref())?;
+    let recording = store.recording(args.run.as_deref())?;
+    let page = page(&recording).map_err(|failure| told_if_gone(&recording, failure))?;
+    writeln!(out, "{}", page.display())?;
+    out.flush()?;
+    let is_watched = out.is_terminal && io::stderr().is_terminal();
+    if is_watched && has_display(&store.environment) {
+        let browser = OsStr::new(BROWSER);
+        if let Err(error) = start_detached(browser, &page) {
+            complain(&format!("note: cannot start `{BROWSER}`: {error}"));
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// Writes the page beside the recording, or among temporary files if nothing can be written there.
+fn page(recording: &Path) -> Result<PathBuf, Failure> {
+    let usual = recording.join(TRANSCRIPT);
+    match export::write(recording, Format::Html, &usual, true) {
+        Ok(()) => Ok(usual),
+        Err(failure)
+            if recording
+                .join(lapidary::drive::recording::MANIFEST)
+                .exists() =>
+        {
+            let page = temporary(recording)?;
+            // If the recording is at fault, this fails in the same way.
+            export::write(recording, Format::Html, &page, true)?;
+            let why = format!("{:#}", failure.error);
+            complain(&format!("note: the page is among temporary files: {why}"));
+            Ok(page)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+fn temporary(recording: &Path) -> Result<PathBuf, Failure> {
+    let prefix = format!("lapidary-{}-", id_of(recording));
+    let mut builder = tempfile::Builder::new();
+    let made = builder.prefix(&prefix).suffix(".html").tempfile();
+    let kept = made.and_then(|file| Ok(file.keep()?.1));
+    kept.context("cannot write the page")
+        .map_err(Failure::internal)
+}
+
+/// What opens a page in the browser that the user has chosen.
+#[cfg(target_os = "macos")]
+const BROWSER: &str = "open";
+#[cfg(windows)]
+const BROWSER: &str = "explorer";
+#[cfg(not(any(target_os = "macos", windows)))]
+const BROWSER: &str = "xdg-open";
+
+/// Whether a browser could show anything.
+fn has_display(environment: &Environment) -> bool {
+    let is_set = |name: &str| {
+        let value = environment.vars.get(OsStr::new(name));
+        value.is_some_and(|value| !value.is_empty())
+    };
+    cfg!(any(target_os = "macos", windows)) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
+}

@@ -1,0 +1,42 @@
+//! `runs show`: one run, in any view.
+
+use std::path::PathBuf;
+
+use super::super::sink::Format;
+use super::super::translate;
+use super::common::{RunStore, id_of, told_if_gone};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Show a run
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary runs show
+  lapidary runs show 20261117T0800 --format result | jq .response
+  lapidary runs show latest --format events > events.jsonl
+
+A run that is still going on is shown as far as it has come.")]
+pub(crate) struct Args {
+    /// The run's id, the beginning of it, `latest`, or the path of a recording [default: latest]
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+    /// What to print [default: text on a terminal, events when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Leave out what the agent wrote (`raw`); diagnostics keep it, and messages their `_original`
+    #[arg(long)]
+    no_raw: bool,
+    /// The directory that holds the recordings [default: `$XDG_STATE_HOME/lapidary/runs`]
+    #[arg(long, value_name = "DIR")]
+    record_dir: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let store = RunStore::open(args.record_dir.as_deref())?;
+    let recording = store.recording(args.run.as_deref())?;
+    let id = id_of(&recording);
+    let view = translate::Args::of_recording(&recording, &id, args.format, args.no_raw);
+    translate::run(&view, out).map_err(|failure| told_if_gone(&recording, failure))
+}

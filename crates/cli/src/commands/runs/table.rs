@@ -1,0 +1,272 @@
+//! Runs as rows and columns. On a narrow terminal the columns that tell least are left out.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::SystemTime;
+
+use lapidary::drive::recording::ListedRun;
+use lapidary::home::sessions::age;
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::outcome::Cause;
+use lapidary::vocab::recording::CostBasis;
+use lapidary::vocab::runs::{RunInfo, RunState};
+use unicode_width::UnicodeWidthStr as _;
+
+use super::super::sessions::list::shortened;
+use crate::printer::Printer;
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// The width where there is no terminal.
+const USUAL_WIDTH: usize = 160;
+
+/// The last column is not narrower: it would tell nothing.
+const NARROWEST_PROMPT: usize = 12;
+
+/// Columns from left to right: heading, and its rank. Those of the highest rank are left out first; rank 0 always stays.
+const COLUMNS: [(&str, u8); 9] = [
+    ("RUN", 0),
+    ("STARTED", 2),
+    ("AGENT", 3),
+    ("OUTCOME", 1),
+    ("TIME", 5),
+    ("COST", 6),
+    ("SESSION", 8),
+    ("PROJECT", 4),
+    ("PROMPT", 7),
+];
+
+/// Rows to be printed.
+pub(super) struct Table {
+    rows: Vec<[String; COLUMNS.len()]>,
+}
+
+impl Table {
+    pub(super) fn of(runs: &[ListedRun], home: Option<&Path>, now: SystemTime) -> Self {
+        let rows = runs.iter().map(|run| row(run, home, now));
+        Self {
+            rows: rows.collect(),
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut Printer) -> io::Result<()> {
+        let width = out.width().unwrap_or(USUAL_WIDTH);
+        let widths = self.widths();
+        let shown = fitting(&widths, width);
+        let headings = COLUMNS.map(|(heading, _)| heading.to_owned());
+        for row in [&headings].into_iter().chain(&self.rows) {
+            writeln!(out, "{}", line(row, &widths, &shown, width))?;
+        }
+        Ok(())
+    }
+
+    fn widths(&self) -> [usize; COLUMNS.len()] {
+        let mut widths = COLUMNS.map(|(heading, _)| heading.len());
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.width());
+            }
+        }
+        widths
+    }
+}
+
+/// The columns that fit, by their place. The last one is cut to what is left.
+fn fitting(widths: &[usize; COLUMNS.len()], width: usize) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..COLUMNS.len()).collect();
+    loop {
+        let room = |at: &usize| match *at {
+            at if at == COLUMNS.len() - 1 => NARROWEST_PROMPT,
+            at => widths[at],
+        };
+        let total: usize = shown.iter().map(|at| room(at) + GAP).sum();
+        let least = shown.iter().copied().max_by_key(|at| COLUMNS[*at].1);
+        match least {
+            Some(least) if total > width + GAP && COLUMNS[least].1 > 0 => {
+                shown.retain(|at| *at != least);
+            }
+            _ => return shown,
+        }
+    }
+}
+
+fn line(
+    row: &[String; COLUMNS.len()],
+    widths: &[usize; COLUMNS.len()],
+    shown: &[usize],
+    width: usize,
+) -> String {
+    let mut line = String::new();
+    for (place, at) in shown.iter().enumerate() {
+        let cell = &row[*at];
+        if place + 1 == shown.len() {
+            let left = width.saturating_sub(line.width());
+            // Ids stay whole: they are there to be copied.
+            line.push_str(&if *at == 0 {
+                cell.clone()
+            } else {
+                shortened(cell, left)
+            });
+        } else {
+            let padding = widths[*at] - cell.width() + GAP;
+            line.push_str(cell);
+            line.extend(std::iter::repeat_n(' ', padding));
+        }
+    }
+    line.trim_end().to_owned()
+}
+
+fn row(run: &ListedRun, home: Option<&Path>, now: SystemTime) -> [String; COLUMNS.len()] {
+    let info = &run.info;
+    let dash = || "-".to_owned();
+    let cells = [
+        info.id.clone(),
+        age(Some(run.began_ms), now),
+        info.agent.clone().unwrap_or_else(dash),
+        outcome(info),
+        info.duration_ms.map_or_else(dash, duration),
+        cost(info).unwrap_or_else(dash),
+        session(info).unwrap_or_else(dash),
+        info.project
+            .as_deref()
+            .map_or_else(dash, |project| place(project, home)),
+        info.prompt.clone().unwrap_or_default(),
+    ];
+    // All of it may be an agent's words.
+    cells.map(|cell| sanitize(&cell).replace(['\n', '\r', '\t'], " "))
+}
+
+fn outcome(info: &RunInfo) -> String {
+    match (&info.state, &info.outcome, &info.cause) {
+        (RunState::Ended, Some(outcome), Some(Cause::EndTurn) | None) => outcome.to_string(),
+        (RunState::Ended, Some(outcome), Some(cause)) => format!("{outcome} ({cause})"),
+        (RunState::Ended, None, _) => ended(info),
+        (state, ..) => state.to_string(),
+    }
+}
+
+/// A recorded program that was no run of ours.
+fn ended(info: &RunInfo) -> String {
+    match (info.agent_exit_code, &info.signal) {
+        (Some(code), _) => format!("exit {code}"),
+        (None, Some(signal)) => signal.clone(),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+fn session(info: &RunInfo) -> Option<String> {
+    let id = info.session_id.as_deref()?;
+    Some(id.chars().take(8).collect())
+}
+
+fn cost(info: &RunInfo) -> Option<String> {
+    let cost = info.cost_usd?;
+    let digits = if cost < 1.0 { 4 } else { 2 };
+    let mark = match info.cost_basis {
+        Some(CostBasis::Reported) => "",
+        _ => "~",
+    };
+    Some(format!("{mark}${cost:.digits$}"))
+}
+
+fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0..=59 => format!("{seconds}.{} s", milliseconds % 1000 / 100),
+        60..=3599 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// The directory, from the home on if it is below that.
+fn place(project: &str, home: Option<&Path>) -> String {
+    let inside = home.and_then(|home| Path::new(project).strip_prefix(home).ok());
+    match inside {
+        Some(inside) if inside.as_os_str().is_empty() => "~".to_owned(),
+        Some(inside) => format!("~/{}", inside.display()),
+        None => project.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(change: impl FnOnce(&mut RunInfo)) -> RunInfo {
+        let json = r#"{"id":"r","state":"ended","agent":"gemini","outcome":"completed","cause":"end_turn"}"#;
+        let mut info = serde_json::from_str(json).unwrap();
+        change(&mut info);
+        info
+    }
+
+    #[test]
+    fn columns_are_left_out_by_rank_until_the_rest_fits() {
+        let widths = [24, 14, 6, 20, 7, 7, 8, 20, 60];
+        let names = |width| {
+            let shown = fitting(&widths, width);
+            let names: Vec<_> = shown.iter().map(|at| COLUMNS[*at].0).collect();
+            names.join(" ")
+        };
+        assert_eq!(
+            names(200),
+            "RUN STARTED AGENT OUTCOME TIME COST SESSION PROJECT PROMPT"
+        );
+        assert_eq!(names(100), "RUN STARTED AGENT OUTCOME PROJECT");
+        assert_eq!(names(80), "RUN STARTED AGENT OUTCOME");
+        assert_eq!(names(60), "RUN OUTCOME");
+        assert_eq!(names(20), "RUN");
+    }
+
+    #[test]
+    fn an_outcome_names_its_cause_unless_the_turn_just_ended() {
+        assert_eq!(outcome(&info(|_| {})), "completed");
+        let failed = info(|it| {
+            it.outcome = Some("failed".into());
+            it.cause = Some(Cause::AgentCrashed);
+        });
+        assert_eq!(outcome(&failed), "failed (agent_crashed)");
+        assert_eq!(outcome(&info(|it| it.state = RunState::Died)), "died");
+        let recorded = info(|it| {
+            it.outcome = None;
+            it.agent_exit_code = Some(3);
+        });
+        assert_eq!(outcome(&recorded), "exit 3");
+    }
+
+    #[test]
+    fn times_costs_and_places_are_short() {
+        for (ms, expected) in [
+            (0, "0.0 s"),
+            (1_290, "1.2 s"),
+            (61_000, "1 min 1 s"),
+            (3_660_000, "1 h 1 min"),
+        ] {
+            assert_eq!(duration(ms), expected);
+        }
+        let paid = |usd, basis| {
+            cost(&info(|it| {
+                (it.cost_usd, it.cost_basis) = (Some(usd), basis);
+            }))
+        };
+        assert_eq!(paid(0.01234, Some(CostBasis::Prices)).unwrap(), "~$0.0123");
+        assert_eq!(paid(12.0, Some(CostBasis::Reported)).unwrap(), "$12.00");
+        let home = Some(Path::new("/home/me"));
+        assert_eq!(place("/home/me/code/x", home), "~/code/x");
+        assert_eq!(place("/home/me", home), "~");
+        assert_eq!(place("/home/mean", home), "/home/mean");
+    }
+
+    #[test]
+    fn words_of_an_agent_cannot_command_the_terminal() {
+        let run = ListedRun {
+            info: info(|it| {
+                it.prompt = Some("a\u{1b}[2Jb\nc\u{202e}".to_owned());
+                it.agent = Some("\u{1b}]0;x\u{7}gem".to_owned());
+            }),
+            began_ms: 0,
+        };
+        let row = row(&run, None, SystemTime::UNIX_EPOCH);
+        assert_eq!((row[2].as_str(), row[8].as_str()), ("gem", "ab c\\u{202e}"));
+    }
+}

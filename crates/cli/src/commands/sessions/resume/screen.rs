@@ -1,0 +1,88 @@
+//! Gemini CLI on the user's terminal, in a session that is kept safe meanwhile.
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::headless::{Job, ScreenJob};
+use lapidary::drive::process::{Ended, Exit as ProcessExit};
+use lapidary::drive::safekeeping::{Claiming, Kept, Safekeeping};
+use lapidary::normalize::Options;
+use tokio::runtime::Builder;
+
+use super::super::super::job;
+use super::super::super::run::{With, refused};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::complain;
+use crate::system;
+
+/// Opens it, and waits for its end.
+pub(super) fn open(
+    with: &With,
+    choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    let options = Options::new(&lapidary::drive::fresh_run());
+    let mut job = job::of(&with.common, options)?;
+    choose(&mut job)?;
+    note(&job.notices);
+    let screen = job.screen().map_err(|error| refused(&error))?;
+    let kept = screen.safekeeping.as_ref().map(kept_safe).transpose()?;
+    let ended = shown(&job, screen);
+    if let Some(kept) = kept {
+        note(&kept.after().notices);
+    }
+    exit_of(&ended?)
+}
+
+/// Without that the agent does not start.
+fn kept_safe(safekeeping: &Safekeeping) -> Result<Kept, Failure> {
+    let unsafe_because = |why: String| {
+        let error = anyhow!("the session cannot be kept safe while it is continued: {why}");
+        Failure::internal(error).with_hint("`--no-vault` goes on without protection")
+    };
+    if let Claiming::Taken(sentence) = safekeeping.claim().map_err(unsafe_because)? {
+        let failure = Failure {
+            exit: Exit::Timeout,
+            ..Failure::internal(anyhow!(sentence))
+        };
+        return Err(failure.with_hint("try again when it has ended"));
+    }
+    let kept = safekeeping.before().map_err(unsafe_because)?;
+    note(&kept.notices);
+    Ok(kept)
+}
+
+fn shown(job: &Job, screen: ScreenJob) -> Result<Ended, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot set up a runtime");
+    runtime.map_err(Failure::internal)?.block_on(async {
+        let stop = system::leave_terminal_signals();
+        let stop = stop.context("cannot listen for signals");
+        let stop = stop.map_err(Failure::internal)?;
+        let ended = job.run_screen(screen.command, stop).await;
+        ended.map_err(|error| {
+            let exit = Exit::AgentMissing;
+            Failure {
+                exit,
+                ..Failure::internal(anyhow!(error))
+            }
+        })
+    })
+}
+
+fn note(notices: &[String]) {
+    for notice in notices {
+        complain(&format!("note: {notice}"));
+    }
+}
+
+/// As the agent ended, as a shell would have it.
+fn exit_of(ended: &Ended) -> Result<Exit, Failure> {
+    let code = match ended.exit {
+        Some(ProcessExit::Code(code)) => code,
+        Some(ProcessExit::Signal(number)) => number + 128,
+        None => {
+            let error = anyhow!("the supervisor was lost: how Gemini CLI ended is not known");
+            return Err(Failure::internal(error));
+        }
+    };
+    Ok(Exit::Run(u8::try_from(code).unwrap_or(u8::MAX)))
+}

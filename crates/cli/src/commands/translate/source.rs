@@ -1,0 +1,63 @@
+//! What an input is: a format of an agent, or our own events.
+
+use lapidary::vocab::Event;
+use lapidary::wire::detect::{self, Format, Guess};
+
+/// What an input holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// `gemini -o stream-json`.
+    StreamJson,
+    /// `gemini -o json`.
+    Json,
+    /// A session file.
+    Session,
+    /// A connection of the Agent Client Protocol.
+    Acp,
+    /// `lapidary.events/1`.
+    Events,
+}
+
+impl From<Format> for Source {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::StreamJson => Self::StreamJson,
+            Format::Json => Self::Json,
+            Format::Session => Self::Session,
+            Format::Acp => Self::Acp,
+        }
+    }
+}
+
+/// What one line gives away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineGuess {
+    /// It can only be this.
+    Is(Source),
+    /// It is a document, or begins one.
+    MayBeDocument,
+    /// It can be anything.
+    Nothing,
+}
+
+impl LineGuess {
+    /// Looks at one line. Events come first: a `session_init` has members that a session file has, too.
+    pub(super) fn of(line: &str) -> Self {
+        if Event::is_event(line) {
+            return Self::Is(Source::Events);
+        }
+        match detect::line(line) {
+            Guess::Is(format) => Self::Is(format.into()),
+            Guess::MayBeDocument => Self::MayBeDocument,
+            Guess::Nothing => Self::Nothing,
+        }
+    }
+}
+
+/// Looks at a whole text.
+pub(super) fn of_document(text: &str) -> Option<Source> {
+    if text.lines().any(Event::is_event) {
+        return Some(Source::Events);
+    }
+    detect::document(text).map(Source::from)
+}

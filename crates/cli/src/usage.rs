@@ -1,0 +1,214 @@
+//! What is said about a command line that cannot be read.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use lapidary::drive::git;
+use lapidary::render::plain::sanitize;
+
+use crate::commands::command_line;
+use crate::exit::Exit;
+use crate::guesses::instead_of;
+use crate::printer::complain;
+
+/// Prints help on stdout, complaints on stderr. A complaint repeats arguments, and these may be file names that hold anything, so it
+/// goes without colours if a terminal would obey one of them; or addresses with a password, which is left out.
+pub(crate) fn report(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let _ = error.print(); // a closed stdout is no fault
+        return Exit::Success.into();
+    }
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(complaint) = unknown_word(error, &args) {
+        complain(&git::shown(&complaint.error));
+        complain(&complaint.hint);
+        return Exit::Usage.into();
+    }
+    let is_hostile = |arg: &OsString| {
+        let arg = arg.to_string_lossy();
+        sanitize(&arg) != arg || git::shown(&arg) != arg
+    };
+    if !args.iter().any(is_hostile) {
+        let _ = error.print(); // with a closed stderr there is no other place for it
+        return Exit::Usage.into();
+    }
+    let mut words = error.render().to_string();
+    for arg in &args {
+        let arg = arg.to_string_lossy();
+        words = words.replace(&*arg, &git::shown(&arg));
+    }
+    let words: String = words.split_inclusive('\'').map(git::shown).collect();
+    complain(words.trim_end());
+    Exit::Usage.into()
+}
+
+/// Two lines about a word that is not known.
+#[derive(Debug, PartialEq, Eq)]
+struct Complaint {
+    error: String,
+    hint: String,
+}
+
+fn unknown_word(error: &clap::Error, args: &[OsString]) -> Option<Complaint> {
+    let (command, name) = command_of(args);
+    let (kind, word) = match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let word = text(error, ContextKind::InvalidArg)?;
+            let is_option = word.starts_with('-');
+            (
+                if is_option {
+                    "unknown option"
+                } else {
+                    "unexpected argument"
+                },
+                word,
+            )
+        }
+        ErrorKind::InvalidSubcommand => (
+            "unknown command",
+            text(error, ContextKind::InvalidSubcommand)?,
+        ),
+        _ => return None,
+    };
+    let similar = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand];
+    let similar = similar.into_iter().find_map(|kind| text(error, kind));
+    let hint = instead_of(&word, &name)
+        .map(str::to_owned)
+        .or_else(|| prompt_without_quotes(&name, &word))
+        .or_else(|| option_of_run(&name, &word))
+        .or_else(|| similar.map(|similar| format!("did you mean `{similar}`?")))
+        .unwrap_or_else(|| usual_hint(&command, &name));
+    Some(Complaint {
+        error: format!("error: {kind} `{word}`"),
+        hint: format!("hint: {hint}"),
+    })
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => texts.first().cloned(),
+        _ => None,
+    }
+}
+
+/// The command that the words name, and its name without `lapidary`.
+fn command_of(args: &[OsString]) -> (Command, String) {
+    let mut command = command_line();
+    command.build();
+    let mut names = Vec::new();
+    for word in args.iter().filter_map(|arg| arg.to_str()) {
+        let Some(below) = command.find_subcommand(word) else {
+            break;
+        };
+        names.push(below.get_name().to_owned());
+        command = below.clone();
+    }
+    (command, names.join(" "))
+}
+
+/// `lapidary run fix the tests`, `lapidary 'fix the tests'`.
+fn prompt_without_quotes(name: &str, word: &str) -> Option<String> {
+    let is_prompt = match name {
+        "run" => !word.starts_with('-'),
+        "" => word.contains(' '),
+        _ => false,
+    };
+    is_prompt.then(|| "put the whole prompt in quotes: `lapidary run 'fix the tests'`".to_owned())
+}
+
+/// An option of `run` without `run`.
+fn option_of_run(name: &str, word: &str) -> Option<String> {
+    let command = command_line();
+    let run = command.find_subcommand("run").filter(|_| name.is_empty())?;
+    let flag = word.split_once('=').map_or(word, |(flag, _)| flag);
+    let long = flag.strip_prefix("--");
+    let short = flag.strip_prefix('-').and_then(|it| it.chars().next());
+    let is_known = run.get_arguments().any(|it| match long {
+        Some(long) => it.get_long() == Some(long),
+        None => short.is_some() && it.get_short() == short,
+    });
+    is_known.then(|| format!("name the command first: `lapidary run {flag} …`"))
+}
+
+/// What the command takes.
+fn usual_hint(command: &Command, name: &str) -> String {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").trim();
+    let help = format!("lapidary {name} --help").replace("  ", " ");
+    format!("usage is `{usage}`; `{help}` lists the options")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(line: &str) -> (String, String) {
+        let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let parsed =
+            command_line().try_get_matches_from([&["lapidary".into()], &args[..]].concat());
+        let complaint = unknown_word(&parsed.unwrap_err(), &args).expect(line);
+        (complaint.error, complaint.hint)
+    }
+
+    #[track_caller]
+    fn check(line: &str, error: &str, hint: &str) {
+        let (said, hinted) = complaint(line);
+        assert_eq!((said.as_str(), hinted.as_str()), (error, hint), "{line}");
+    }
+
+    #[test]
+    fn a_wrong_guess_is_answered_with_the_right_word() {
+        check(
+            "run --output-format=json hi",
+            "error: unknown option `--output-format`",
+            "hint: use `--json` for events, or `--format result` for one object",
+        );
+        check(
+            "exec --resume-session 3 hi",
+            "error: unknown option `--resume-session`",
+            "hint: use `lapidary run --resume SESSION`; `latest` is the newest",
+        );
+        check(
+            "sessions find words",
+            "error: unknown command `find`",
+            "hint: use `lapidary sessions search WORDS`",
+        );
+        check(
+            "--json",
+            "error: unknown option `--json`",
+            "hint: name the command first: `lapidary run --json …`",
+        );
+        check(
+            "run fix the tests",
+            "error: unexpected argument `the`",
+            "hint: put the whole prompt in quotes: `lapidary run 'fix the tests'`",
+        );
+        check(
+            "schema --json",
+            "error: unknown option `--json`",
+            "hint: leave it out: schemas are JSON",
+        );
+    }
+
+    #[test]
+    fn a_slip_is_answered_with_the_nearest_word_or_the_usage() {
+        check(
+            "translate --formta text",
+            "error: unknown option `--formta`",
+            "hint: did you mean `--format`?",
+        );
+        check(
+            "transalte",
+            "error: unknown command `transalte`",
+            "hint: did you mean `translate`?",
+        );
+        check(
+            "translate one two",
+            "error: unexpected argument `two`",
+            "hint: usage is `lapidary translate [OPTIONS] [FILE]`; `lapidary translate --help` lists the options",
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! Answers that hold for the rest of a run: `always` at the terminal.
+//!
+//! Such an answer is as narrow as it can be and still be of use: the same tool with the same command line, or with the same files, or
+//! the same tool if it has neither. The agent's own `allow_always` is never chosen for it. What that allows is the agent's to say (for
+//! Gemini CLI any command that begins alike, for Claude Code a rule that it writes into the project's settings), it may outlast the
+//! run, and the agent would not ask again, so no rule, no hook and no recording of ours would see what it does.
+
+use std::fmt;
+use std::path::Path;
+
+use lapidary_vocab::event::{DecidedBy, ToolKind};
+
+use super::{Decision, Deed, Effect};
+
+/// How many files a description names.
+const MOST_NAMED: usize = 3;
+
+/// What a user has allowed for the rest of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StandingAnswer(Deed);
+
+impl StandingAnswer {
+    /// How the names begin by which decisions name such an answer as their rule.
+    pub const RULE: &str = "answer `always`";
+
+    /// The answer that allows this again. None if nothing certain is known about it: a command in an unknown shape, more files than
+    /// are looked at, or no tool's name.
+    pub fn of(deed: &Deed) -> Option<Self> {
+        let is_certain = !deed.is_unclear && !deed.has_unseen_paths();
+        let is_named = deed.command.is_some() || !deed.paths.is_empty() || deed.tool.is_some();
+        (is_certain && is_named).then(|| Self(deed.clone()))
+    }
+
+    /// Whether it answers for this, too.
+    pub fn covers(&self, wanted: &Deed) -> bool {
+        let allowed = &self.0;
+        let is_same_tool = allowed.kind == wanted.kind
+            && allowed.tool == wanted.tool
+            && allowed.mcp_server == wanted.mcp_server;
+        let is_no_more = (allowed.shows_diff || !wanted.shows_diff)
+            && !wanted.is_unclear
+            && !wanted.has_unseen_paths()
+            && wanted.paths.is_empty() == allowed.paths.is_empty()
+            && wanted.paths.iter().all(|path| allowed.paths.contains(path));
+        is_same_tool && is_no_more && allowed.command == wanted.command
+    }
+
+    /// The decision by which something is allowed that was answered before.
+    pub fn decision(&self) -> Decision {
+        let answer = self.to_string();
+        Decision {
+            rule: Some(format!("{}: {answer}", Self::RULE)),
+            ..Decision::new(
+                Effect::Allow,
+                DecidedBy::Rule,
+                format!("the user allowed {answer} for this run"),
+            )
+        }
+    }
+}
+
+/// What exactly is allowed.
+impl fmt::Display for StandingAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let deed = &self.0;
+        if let Some(command) = &deed.command {
+            return write!(f, "the command `{command}`");
+        }
+        let what = match (&deed.kind, &deed.tool) {
+            (ToolKind::Edit, _) => "edits of",
+            (ToolKind::Read, _) => "reads of",
+            (ToolKind::Delete, _) => "deleting",
+            (ToolKind::Move, _) => "moving",
+            (_, Some(tool)) if deed.paths.is_empty() => return write!(f, "any call of `{tool}`"),
+            (_, Some(tool)) => &format!("calls of `{tool}` about"),
+            (_, None) => "calls about",
+        };
+        match deed.paths.get(MOST_NAMED..).map_or(0, <[_]>::len) {
+            0 => write!(f, "{what} {}", named(deed)),
+            more => write!(f, "{what} {} and {more} more files", named(deed)),
+        }
+    }
+}
+
+fn named(deed: &Deed) -> String {
+    let paths = deed.paths.iter().take(MOST_NAMED);
+    let paths: Vec<_> = paths.map(|path| quoted(path)).collect();
+    paths.join(", ")
+}
+
+fn quoted(path: &Path) -> String {
+    format!("`{}`", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deed(kind: ToolKind, tool: &str, command: Option<&str>, paths: &[&str]) -> Deed {
+        Deed {
+            kind,
+            tool: Some(tool.to_owned()),
+            title: None,
+            command: command.map(str::to_owned),
+            is_unclear: false,
+            paths: paths.iter().map(Into::into).collect(),
+            shows_diff: false,
+            mcp_server: None,
+        }
+    }
+
+    fn run(command: &str) -> Deed {
+        deed(ToolKind::Execute, "shell", Some(command), &[])
+    }
+
+    fn edit(paths: &[&str]) -> Deed {
+        deed(ToolKind::Edit, "replace", None, paths)
+    }
+
+    #[test]
+    fn always_is_the_same_command_and_no_other() {
+        let answer = StandingAnswer::of(&run("rm *.o")).unwrap();
+        assert_eq!(answer.to_string(), "the command `rm *.o`");
+        assert!(answer.covers(&run("rm *.o")));
+        for other in ["rm x.o", "rm *.o; ls", "rm *", "rm *.o "] {
+            assert!(!answer.covers(&run(other)), "{other}");
+        }
+        let unclear = Deed {
+            is_unclear: true,
+            ..run("rm *.o")
+        };
+        assert!(!answer.covers(&unclear));
+        assert_eq!(StandingAnswer::of(&unclear), None);
+        let elsewhere = deed(ToolKind::Execute, "other_shell", Some("rm *.o"), &[]);
+        assert!(!answer.covers(&elsewhere));
+    }
+
+    #[test]
+    fn always_is_the_same_files_and_no_others() {
+        let answer = StandingAnswer::of(&edit(&["/p/a", "/p/b"])).unwrap();
+        assert_eq!(answer.to_string(), "edits of `/p/a`, `/p/b`");
+        assert!(answer.covers(&edit(&["/p/b"])));
+        assert!(!answer.covers(&edit(&["/p/b", "/p/c"])));
+        assert!(!answer.covers(&edit(&[])), "no file is not one of these");
+        assert!(!answer.covers(&deed(ToolKind::Delete, "replace", None, &["/p/a"])));
+        let many = edit(&["/a", "/b", "/c", "/d", "/e"]);
+        let many = StandingAnswer::of(&many).unwrap().to_string();
+        assert_eq!(many, "edits of `/a`, `/b`, `/c` and 2 more files");
+    }
+
+    #[test]
+    fn always_is_the_same_tool_where_there_is_nothing_else() {
+        let fetch = deed(ToolKind::Fetch, "web_fetch", None, &[]);
+        let answer = StandingAnswer::of(&fetch).unwrap();
+        assert_eq!(answer.to_string(), "any call of `web_fetch`");
+        assert!(answer.covers(&fetch));
+        assert!(!answer.covers(&deed(ToolKind::Fetch, "web_search", None, &[])));
+        assert!(!answer.covers(&deed(ToolKind::Fetch, "web_fetch", None, &["/etc"])));
+        let nameless = Deed {
+            tool: None,
+            ..fetch
+        };
+        assert_eq!(StandingAnswer::of(&nameless), None);
+    }
+}

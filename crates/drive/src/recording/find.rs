@@ -1,0 +1,175 @@
+//! The run that a user names: by its id, by the beginning of its id, or as the newest one.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::listing::{ListingMode, list_runs, read_run};
+use super::{MANIFEST, PROMPT, TIMING, is_name};
+
+/// The word for the newest run.
+pub const LATEST: &str = "latest";
+
+/// So many of the runs that could be meant are named.
+const MOST_CANDIDATES: usize = 5;
+
+/// Why no run is meant.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FindRunError {
+    /// No id begins so.
+    #[error("no recorded run has the id `{named}`")]
+    Unknown {
+        /// What was given.
+        named: String,
+    },
+    /// Several ids begin so.
+    #[error("{count} recorded runs begin with `{named}`: {}", listed(candidates, *count))]
+    Ambiguous {
+        /// What was given.
+        named: String,
+        /// How many.
+        count: usize,
+        /// The newest of them.
+        candidates: Vec<String>,
+    },
+    /// There is no run at all.
+    #[error("no run is recorded yet")]
+    NoRuns,
+    /// The directory of the recordings cannot be read.
+    #[error("cannot read `{}`", root.display())]
+    Read {
+        /// The directory.
+        root: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+fn listed(candidates: &[String], count: usize) -> String {
+    let more = count - candidates.len();
+    let names = candidates.iter().map(|id| format!("`{id}`"));
+    let names = names.collect::<Vec<_>>().join(", ");
+    match more {
+        0 => names,
+        more => format!("{names} and {more} more"),
+    }
+}
+
+/// Which names count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunName {
+    /// A whole id only, where something is deleted.
+    Whole,
+    /// A whole id, the beginning of one, or `latest`.
+    Short,
+}
+
+/// The id of the run that `named` means among the recordings below `root`.
+pub fn find_run(root: &Path, named: &str, how: RunName) -> Result<String, FindRunError> {
+    if read_run(root, named).is_some() {
+        return Ok(named.to_owned());
+    }
+    let unknown = || FindRunError::Unknown {
+        named: named.to_owned(),
+    };
+    if how == RunName::Whole || !is_name(named) {
+        return Err(unknown());
+    }
+    let failed = |source| FindRunError::Read {
+        root: root.to_owned(),
+        source,
+    };
+    if named == LATEST {
+        let newest = list_runs(root, ListingMode::Direct).map_err(failed)?;
+        let newest = newest.into_iter().next();
+        return newest.map(|run| run.info.id).ok_or(FindRunError::NoRuns);
+    }
+    let mut ids = beginning_with(root, named).map_err(failed)?;
+    match ids.len() {
+        0 => Err(unknown()),
+        1 => Ok(ids.remove(0)),
+        count => {
+            ids.truncate(MOST_CANDIDATES);
+            Err(FindRunError::Ambiguous {
+                named: named.to_owned(),
+                count,
+                candidates: ids,
+            })
+        }
+    }
+}
+
+/// The ids that begin so, the last first: most ids begin with a time.
+fn beginning_with(root: &Path, named: &str) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let all = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut ids: Vec<_> = all
+        .filter(|id| id.starts_with(named) && is_name(id) && is_run(&root.join(id)))
+        .collect();
+    ids.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(ids)
+}
+
+/// Without reading the manifest.
+fn is_run(directory: &Path) -> bool {
+    let is_there = |file: &str| fs::symlink_metadata(directory.join(file)).is_ok();
+    let is_directory = fs::symlink_metadata(directory).is_ok_and(|it| it.is_dir());
+    is_directory && (is_there(MANIFEST) || (is_there(TIMING) && !is_there(PROMPT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::Recorder;
+
+    #[track_caller]
+    fn check(named: &str, how: RunName, expected: Result<&str, &str>) {
+        let root = tempfile::tempdir().unwrap();
+        let all = [
+            "20261117T080000-aa",
+            "20261117T080000-ab",
+            "login",
+            "login.2",
+        ];
+        for id in all {
+            Recorder::begin(root.path(), id).unwrap();
+        }
+        fs::create_dir(root.path().join("20991231-no-recording")).unwrap();
+        let found = find_run(root.path(), named, how).map_err(|error| error.to_string());
+        let expected = expected.map(str::to_owned).map_err(str::to_owned);
+        assert_eq!(found, expected, "{named}");
+    }
+
+    #[test]
+    fn a_whole_id_wins_over_the_beginning_of_another() {
+        check("login", RunName::Short, Ok("login"));
+        check("login", RunName::Whole, Ok("login"));
+        check("login.", RunName::Short, Ok("login.2"));
+        check(
+            "20261117T080000-aa",
+            RunName::Short,
+            Ok("20261117T080000-aa"),
+        );
+    }
+
+    #[test]
+    fn an_ambiguous_beginning_names_the_runs_that_it_could_mean() {
+        let candidates =
+            "2 recorded runs begin with `2026`: `20261117T080000-ab`, `20261117T080000-aa`";
+        check("2026", RunName::Short, Err(candidates));
+    }
+
+    #[test]
+    fn what_is_no_run_is_not_found() {
+        for named in ["x", "2099", "../login", "", ".", "..", "login/../login"] {
+            let sentence = format!("no recorded run has the id `{named}`");
+            check(named, RunName::Short, Err(&sentence));
+        }
+        let sentence = "no recorded run has the id `logi`";
+        check("logi", RunName::Whole, Err(sentence));
+    }
+}

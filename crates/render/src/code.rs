@@ -1,0 +1,457 @@
+//! Source code in coloured pieces: eight classes, enough to read by.
+//!
+//! A scanner, not a parser: it knows comments, texts, numbers, words and what stands beside them, one line at a time, in time
+//! linear in the code. Grammars that know a language exactly need seconds for a megabyte and backtrack on hostile input; a
+//! transcript of three hundred prompts has a megabyte. What the scanner does not understand stays plain.
+
+mod language;
+
+use language::{LANGUAGES, Language, Sort};
+
+/// What a piece of code is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    Plain,
+    Comment,
+    Text,
+    /// Numbers and other constants.
+    Constant,
+    Keyword,
+    Function,
+    Type,
+    /// Attributes, keys, variables of a shell.
+    Attribute,
+    Added,
+    Removed,
+}
+
+/// Reads code line by line. It remembers what is open at the end of a line.
+#[derive(Debug, Clone)]
+pub(crate) struct Scanner {
+    language: &'static Language,
+    open: Option<Open>,
+    /// Within `<…>` of markup.
+    is_in_tag: bool,
+    /// The last part of a line ended in a comment that ends with the line.
+    is_in_comment: bool,
+}
+
+/// A comment or a text that ends on a later line.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    end: &'static str,
+    class: Class,
+}
+
+impl Scanner {
+    /// A scanner for a language, named by a word such as `rust` or by a path. None if it is not known.
+    pub(crate) fn new(name: &str) -> Option<Self> {
+        let file = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let extension = file.rsplit_once('.').map_or(file, |(_, end)| end);
+        let known = |word: &str| {
+            let is_named = |named: &&'static str| named.eq_ignore_ascii_case(word);
+            let mut all = LANGUAGES.iter();
+            all.find(|language| language.names.iter().any(is_named))
+        };
+        let language = known(file).or_else(|| known(extension))?;
+        Some(Self {
+            language,
+            open: None,
+            is_in_tag: false,
+            is_in_comment: false,
+        })
+    }
+
+    /// The pieces of the beginning of a line, whose rest is to follow.
+    pub(crate) fn part(&mut self, part: &str) {
+        let mut last = Class::Plain;
+        self.pieces(part, &mut |class, _| last = class);
+        self.is_in_comment |= last == Class::Comment && self.open.is_none();
+    }
+
+    /// A line that came in parts is over.
+    pub(crate) fn end_line(&mut self) {
+        self.is_in_comment = false;
+    }
+
+    /// The pieces of the next line, in order. Together they are the line.
+    pub(crate) fn line(&mut self, line: &str, put: &mut impl FnMut(Class, &str)) {
+        self.pieces(line, put);
+        self.end_line();
+    }
+
+    fn pieces(&mut self, line: &str, put: &mut impl FnMut(Class, &str)) {
+        if self.is_in_comment {
+            return put(Class::Comment, line);
+        }
+        match self.language.sort {
+            Sort::Diff => put(diff_class(line), line),
+            Sort::Markup => self.joined(line, Self::tag_piece, put),
+            Sort::Code | Sort::Data => self.joined(line, Self::piece, put),
+        }
+    }
+
+    /// Puts a line piece by piece; pieces of one class that follow each other are put together.
+    fn joined(
+        &mut self,
+        line: &str,
+        next: fn(&mut Self, &str, usize) -> (Class, usize),
+        put: &mut impl FnMut(Class, &str),
+    ) {
+        let mut at = 0;
+        let mut joined = Joined {
+            line,
+            from: 0,
+            class: Class::Plain,
+        };
+        while at < line.len() {
+            let (class, length) = next(self, line, at);
+            joined.add(class, at, put);
+            at += length.max(1);
+        }
+        joined.end(put);
+    }
+
+    /// What stands at `at`, and how long it is in bytes.
+    fn piece(&mut self, line: &str, at: usize) -> (Class, usize) {
+        let rest = &line[at..];
+        if let Some(open) = self.open {
+            return self.go_on(open, rest);
+        }
+        let first = rest.chars().next().unwrap_or(' ');
+        if first.is_ascii_whitespace() {
+            return (Class::Plain, 1);
+        }
+        self.comment(line, at)
+            .or_else(|| self.text(line, at))
+            .or_else(|| self.sign(rest, first))
+            .or_else(|| self.word(line, at, first))
+            .unwrap_or((Class::Plain, first.len_utf8()))
+    }
+
+    fn go_on(&mut self, open: Open, rest: &str) -> (Class, usize) {
+        let end = closing(rest, open.end);
+        self.open = end.is_none().then_some(open);
+        (open.class, end.unwrap_or(rest.len()))
+    }
+
+    fn comment(&mut self, line: &str, at: usize) -> Option<(Class, usize)> {
+        let rest = &line[at..];
+        if let Some((start, end)) = self
+            .language
+            .block
+            .filter(|(start, _)| rest.starts_with(start))
+        {
+            let open = Open {
+                end,
+                class: Class::Comment,
+            };
+            let (class, length) = self.go_on(open, &rest[start.len()..]);
+            return Some((class, start.len() + length));
+        }
+        let begins = |mark: &&&str| {
+            // `$#` and `a#b` of a shell, `--flag` and `https://` are no comments.
+            let before = line[..at].chars().next_back();
+            let is_apart = before.is_none_or(|c| c.is_whitespace() || c == ';' || c == ')');
+            rest.starts_with(**mark) && (is_apart || **mark == "//" && before != Some(':'))
+        };
+        let mut marks = self.language.line.iter();
+        marks.find(begins).map(|_| (Class::Comment, rest.len()))
+    }
+
+    fn text(&mut self, line: &str, at: usize) -> Option<(Class, usize)> {
+        let rest = &line[at..];
+        let mut long = self.language.long.iter();
+        if let Some((start, end)) = long.find(|(start, _)| rest.starts_with(start)) {
+            let open = Open {
+                end,
+                class: Class::Text,
+            };
+            let (class, length) = self.go_on(open, &rest[start.len()..]);
+            return Some((class, start.len() + length));
+        }
+        let quote = rest
+            .chars()
+            .next()
+            .filter(|c| self.language.quotes.contains(*c))?;
+        let end = closing(&rest[1..], if quote == '"' { "\"" } else { "'" })?;
+        if quote == '\'' && self.language.has_characters && !is_character(&rest[1..end]) {
+            return None;
+        }
+        let length = 1 + end;
+        let is_key = self.language.sort == Sort::Data && is_key(&rest[length..]);
+        Some((
+            if is_key {
+                Class::Attribute
+            } else {
+                Class::Text
+            },
+            length,
+        ))
+    }
+
+    /// Variables of a shell, decorators, attributes.
+    fn sign(&self, rest: &str, first: char) -> Option<(Class, usize)> {
+        if !self.language.signs.contains(first) {
+            return None;
+        }
+        let name = match rest[1..].strip_prefix('{') {
+            Some(inside) => inside.find('}').map(|end| end + 2)?,
+            None => word_length(&rest[1..], ""),
+        };
+        (name > 0).then_some((Class::Attribute, 1 + name))
+    }
+
+    fn word(&self, line: &str, at: usize, first: char) -> Option<(Class, usize)> {
+        let rest = &line[at..];
+        let length = word_length(rest, self.language.inner);
+        if length == 0 {
+            return None;
+        }
+        let (word, after) = rest.split_at(length);
+        if first.is_ascii_digit() {
+            let fraction = after
+                .strip_prefix('.')
+                .map_or(0, |more| word_length(more, ""));
+            let length = if fraction > 0 {
+                length + 1 + fraction
+            } else {
+                length
+            };
+            return Some((Class::Constant, length));
+        }
+        Some((self.class_of(word, after, &line[..at]), length))
+    }
+
+    fn class_of(&self, word: &str, after: &str, before: &str) -> Class {
+        let is_member = before.ends_with('.') || before.ends_with("->");
+        let starts_line = before.trim_start_matches([' ', '-', '\t']).is_empty();
+        if self.language.sort == Sort::Data && starts_line && is_key(after) {
+            Class::Attribute
+        } else if self.language.is_keyword(word) && !is_member {
+            Class::Keyword
+        } else if CONSTANTS.contains(&word) {
+            Class::Constant
+        } else if self.language.sort == Sort::Data {
+            Class::Plain
+        } else if after.starts_with('(') || after.starts_with("!(") {
+            Class::Function
+        } else if is_type(word) {
+            Class::Type
+        } else {
+            Class::Plain
+        }
+    }
+
+    /// A tag, an attribute or text.
+    fn tag_piece(&mut self, line: &str, at: usize) -> (Class, usize) {
+        let rest = &line[at..];
+        if let Some(open) = self.open {
+            return self.go_on(open, rest);
+        }
+        if let Some(comment) = self.comment(line, at) {
+            return comment;
+        }
+        if !self.is_in_tag {
+            let to_tag = rest.find('<').unwrap_or(rest.len());
+            if to_tag > 0 {
+                return (Class::Plain, to_tag);
+            }
+            self.is_in_tag = true;
+            let slash = usize::from(rest[1..].starts_with('/'));
+            let name = word_length(&rest[1 + slash..], "-:");
+            self.is_in_tag = name > 0;
+            return (
+                if name > 0 {
+                    Class::Keyword
+                } else {
+                    Class::Plain
+                },
+                1 + slash + name,
+            );
+        }
+        self.attribute(rest)
+    }
+
+    fn attribute(&mut self, rest: &str) -> (Class, usize) {
+        let first = rest.chars().next().unwrap_or(' ');
+        match first {
+            '>' => {
+                self.is_in_tag = false;
+                (Class::Keyword, 1)
+            }
+            '"' | '\'' => {
+                let end = closing(&rest[1..], if first == '"' { "\"" } else { "'" });
+                (Class::Text, 1 + end.unwrap_or(rest.len() - 1))
+            }
+            _ => match word_length(rest, "-:@.") {
+                0 => (Class::Plain, first.len_utf8()),
+                length => (Class::Attribute, length),
+            },
+        }
+    }
+}
+
+const CONSTANTS: [&str; 9] = [
+    "true",
+    "false",
+    "null",
+    "None",
+    "True",
+    "False",
+    "nil",
+    "undefined",
+    "NaN",
+];
+
+/// Joins neighbours of one class.
+struct Joined<'l> {
+    line: &'l str,
+    from: usize,
+    class: Class,
+}
+
+impl Joined<'_> {
+    fn add(&mut self, class: Class, at: usize, put: &mut impl FnMut(Class, &str)) {
+        if class != self.class {
+            self.put(at, put);
+            self.from = at;
+            self.class = class;
+        }
+    }
+
+    fn end(&self, put: &mut impl FnMut(Class, &str)) {
+        self.put(self.line.len(), put);
+    }
+
+    fn put(&self, to: usize, put: &mut impl FnMut(Class, &str)) {
+        if self.from < to {
+            put(self.class, &self.line[self.from..to]);
+        }
+    }
+}
+
+fn diff_class(line: &str) -> Class {
+    match line.as_bytes().first() {
+        Some(b'+') => Class::Added,
+        Some(b'-') => Class::Removed,
+        Some(b'@') => Class::Function,
+        _ => Class::Plain,
+    }
+}
+
+/// Where `end` is over, unless it is escaped.
+fn closing(rest: &str, end: &str) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + rest[from..].find(end)?;
+        let slashes = rest[..at]
+            .bytes()
+            .rev()
+            .take_while(|byte| *byte == b'\\')
+            .count();
+        if slashes % 2 == 0 || end.len() > 1 {
+            return Some(at + end.len());
+        }
+        from = at + end.len();
+    }
+}
+
+/// One character, or an escape sequence. Anything else between two single quotes stands between two lifetimes of Rust.
+fn is_character(inside: &str) -> bool {
+    inside.starts_with('\\') || inside.chars().count() == 1
+}
+
+fn word_length(text: &str, inner: &str) -> usize {
+    let is_inside = |c: char| c.is_alphanumeric() || c == '_' || inner.contains(c);
+    text.find(|c| !is_inside(c)).unwrap_or(text.len())
+}
+
+/// What follows a key: a colon or an equals sign.
+fn is_key(after: &str) -> bool {
+    after.trim_start().starts_with([':', '='])
+}
+
+/// `Vec`, `HashMap`, not `MAX` and not `main`.
+fn is_type(word: &str) -> bool {
+    word.starts_with(char::is_uppercase) && word.contains(char::is_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each piece with the first letter of its class, plain ones as they are.
+    fn check(language: &str, code: &str, expected: &str) {
+        let mut scanner = Scanner::new(language).unwrap();
+        let mut shown = String::new();
+        for line in code.split_inclusive('\n') {
+            scanner.line(line, &mut |class, text| match class {
+                Class::Plain => shown.push_str(text),
+                class => shown.extend([&format!("{class:?}"), "‹", text, "›"]),
+            });
+        }
+        assert_eq!(shown, expected, "{code}");
+    }
+
+    #[test]
+    fn pieces_of_code_are_told_apart() {
+        check(
+            "src/main.rs",
+            "fn a(b: &'x Vec<'x>) { \"\\\"\" + '\\'' } // c\n",
+            "Keyword‹fn› Function‹a›(b: &'x Type‹Vec›<'x>) { Text‹\"\\\"\"› + Text‹'\\''› } Comment‹// c\n›",
+        );
+        check(
+            "python",
+            "@cached\nx = 1.5 # é\n",
+            "Attribute‹@cached›\nx = Constant‹1.5› Comment‹# é\n›",
+        );
+        check(
+            "sh",
+            "echo \"$A\" ${B} $# https://x",
+            "echo Text‹\"$A\"› Attribute‹${B}› $# https://x",
+        );
+        check(
+            "sql",
+            "select 1 -- one",
+            "Keyword‹select› Constant‹1› Comment‹-- one›",
+        );
+        check("diff", "+a\n-b\n c", "Added‹+a\n›Removed‹-b\n› c");
+    }
+
+    #[test]
+    fn what_is_open_goes_on_with_the_next_line() {
+        check("ts", "a /* b\n c */ d", "a Comment‹/* b\n›Comment‹ c */› d");
+        check("ts", "`a\nb` c", "Text‹`a\n›Text‹b`› c");
+        check("rs", "r#\"a\nb\"# c", "Text‹r#\"a\n›Text‹b\"#› c");
+        let mut scanner = Scanner::new("rs").unwrap();
+        scanner.part("a // b");
+        scanner.line("for c", &mut |class, _| assert_eq!(class, Class::Comment));
+        scanner.line("d", &mut |class, _| assert_eq!(class, Class::Plain));
+    }
+
+    #[test]
+    fn keys_and_tags_are_told_apart() {
+        check(
+            "json",
+            "{\"a\": [true, \"b\"]}",
+            "{Attribute‹\"a\"›: [Constant‹true›, Text‹\"b\"›]}",
+        );
+        check("yaml", "- a-b: c # d", "- Attribute‹a-b›: c Comment‹# d›");
+        check(
+            "html",
+            "<a href='b'>c</a>",
+            "Keyword‹<a› Attribute‹href›=Text‹'b'›Keyword‹>›cKeyword‹</a>›",
+        );
+    }
+
+    #[test]
+    fn languages_are_known_by_name_and_by_file() {
+        for name in ["rust", "/a/b.RS", "Dockerfile", "x.test.ts", "Makefile"] {
+            assert!(Scanner::new(name).is_some(), "{name}");
+        }
+        for name in ["", "txt", "klingon", "a.rs/b"] {
+            assert!(Scanner::new(name).is_none(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What a person is to approve, as rows: a command, or a change of a file.
+//!
+//! Nothing is left out: who says yes has seen all of it. Each row begins with a bar of ours, also where a long line wraps, so
+//! that no line of an agent passes for a question of ours.
+//!
+//! ```
+//! use lapidary_render::live::{Marks, Options, Size, approval};
+//! let options = Options { size: Size { width: 40, height: 24 }, colour: false, marks: Marks::Unicode };
+//! let rows = approval::command_rows("cargo test", options);
+//! assert_eq!(rows[0].text, "│ $ cargo test");
+//! ```
+
+use anstyle::Style;
+
+use super::page::Page;
+use super::row::{Glyphs, Row};
+use super::wrap::{self, Break};
+use super::{Options, code};
+use crate::code::Scanner;
+use crate::diff::{self, Line};
+use crate::ink::Ink;
+use crate::plain::sanitize;
+
+const BAR: &str = "│ ";
+
+/// A unified diff, such as [`diff::unified`] makes.
+pub fn diff_rows(unified: &str, options: Options) -> Vec<Row> {
+    let page = page(options);
+    let clean = sanitize(unified);
+    let lines = diff::lines(&clean).map(|(kind, line)| {
+        let ink = match kind {
+            Line::Added => Ink::Added,
+            Line::Removed => Ink::Removed,
+            Line::Context => Ink::Plain,
+            Line::Head | Line::Hunk => Ink::Faint,
+        };
+        let mut glyphs = Glyphs::new(page.marks);
+        glyphs.push(ink.style(), &line.replace('\t', "    "));
+        glyphs
+    });
+    lines.flat_map(|line| barred(&line, &page)).collect()
+}
+
+/// A command line of a shell, which may have several lines.
+pub fn command_rows(command: &str, options: Options) -> Vec<Row> {
+    let page = page(options);
+    let clean = sanitize(command).replace('\t', "    ");
+    let mut scanner = Scanner::new("sh");
+    let lines = clean.trim_end().split('\n').enumerate().map(|(at, line)| {
+        let sign = if at == 0 { "$ " } else { "  " };
+        let mut glyphs = Glyphs::new(page.marks);
+        glyphs.push(Ink::Faint.style(), sign);
+        match &mut scanner {
+            Some(scanner) => {
+                glyphs.extend(&code::glyphs(scanner, line, Style::new(), page.marks).all);
+            }
+            None => glyphs.push(Style::new(), line),
+        }
+        glyphs
+    });
+    lines.flat_map(|line| barred(&line, &page)).collect()
+}
+
+/// Any other text, such as arguments.
+pub fn text_rows(text: &str, options: Options) -> Vec<Row> {
+    let page = page(options);
+    let clean = sanitize(text).replace('\t', "    ");
+    let lines = clean.trim_end().split('\n').map(|line| {
+        let mut glyphs = Glyphs::new(page.marks);
+        glyphs.push(Style::new(), line);
+        glyphs
+    });
+    lines.flat_map(|line| barred(&line, &page)).collect()
+}
+
+fn page(options: Options) -> Page {
+    Page::new(options.size, options.colour, options.marks)
+}
+
+/// A line in as many rows as it takes.
+fn barred(line: &Glyphs, page: &Page) -> Vec<Row> {
+    let room = page.room().saturating_sub(BAR.chars().count()).max(1);
+    let mut ranges = wrap::rows(&line.all, room, Break::Anywhere);
+    if ranges.is_empty() {
+        ranges.push(0..0);
+    }
+    let row = |range: std::ops::Range<usize>| {
+        let mut row = Glyphs::new(page.marks);
+        row.push(Ink::Faint.style(), BAR);
+        row.extend(&line.all[range]);
+        row.trim_end();
+        row.row(page.colour)
+    };
+    ranges.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Marks, Size};
+    use super::*;
+
+    fn options(width: u16, colour: bool) -> Options {
+        Options {
+            size: Size { width, height: 24 },
+            colour,
+            marks: Marks::Unicode,
+        }
+    }
+
+    fn text(rows: &[Row]) -> Vec<&str> {
+        rows.iter().map(|row| row.text.as_str()).collect()
+    }
+
+    #[test]
+    fn every_row_of_a_change_begins_with_our_bar() {
+        let unified = diff::unified("a.txt", Some("one\n"), "a line that is long\n\u{1b}[2J\n");
+        let rows = diff_rows(&unified, options(20, false));
+        let shown = text(&rows);
+        assert!(shown.iter().all(|row| row.starts_with('│')), "{shown:?}");
+        assert!(!shown.concat().contains('\u{1b}'), "{shown:?}");
+        assert_eq!(shown[4..6], ["│ +a line that is l", "│ ong"]);
+        let coloured = diff_rows(&unified, options(60, true));
+        assert!(
+            coloured
+                .iter()
+                .any(|row| row.text.contains("\u{1b}[31m-one"))
+        );
+    }
+
+    #[test]
+    fn a_command_is_shown_whole() {
+        let rows = command_rows("ls\nrm -rf / # \u{202e}", options(40, false));
+        assert_eq!(text(&rows), ["│ $ ls", "│   rm -rf / # \\u{202e}"]);
+    }
+}

@@ -1,0 +1,361 @@
+//! Markdown tables with aligned columns.
+//!
+//! A column is as wide as its widest cell, so the lines of a table are held until it is over. Where the columns do not fit,
+//! the widest ones are narrowed and their cells wrap; where even that leaves too little room, each row becomes a list.
+
+use anstyle::Style;
+
+use super::block::Looks;
+use super::inline;
+use super::page::Page;
+use super::row::Glyphs;
+use super::wrap::{self, Break};
+
+/// So many lines of a table are held, and so many bytes. What follows is drawn as a table of its own, without a header.
+const MOST_LINES: usize = 100;
+const MOST_BYTES: usize = 16 * 1024;
+/// A column that has to be narrower than this is not worth reading.
+const NARROWEST_COLUMN: usize = 6;
+/// More columns are not drawn as such.
+const MOST_COLUMNS: usize = 64;
+/// What stands between two columns.
+const BETWEEN: &str = " │ ";
+
+/// Lines that may be a table.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    lines: Vec<String>,
+    bytes: usize,
+    /// It goes on with a table whose header was drawn.
+    is_continued: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Align {
+    Left,
+    Centre,
+    Right,
+}
+
+impl Table {
+    /// A table that goes on after its first lines were drawn.
+    pub(super) fn continued() -> Self {
+        Self {
+            is_continued: true,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn push(&mut self, line: &str) {
+        self.bytes += line.len();
+        self.lines.push(line.to_owned());
+    }
+
+    pub(super) fn lines(&self) -> &[String] {
+        &self.lines
+    }
+
+    /// True if its second line is there and is no line of dashes.
+    pub(super) fn is_refuted(&self) -> bool {
+        !self.is_continued
+            && self
+                .lines
+                .get(1)
+                .is_some_and(|line| alignments(line).is_none())
+    }
+
+    /// True if it is known to be a table.
+    pub(super) fn is_certain(&self) -> bool {
+        self.is_continued || self.lines.len() > 1 && !self.is_refuted()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.lines.len() >= MOST_LINES || self.bytes >= MOST_BYTES
+    }
+
+    /// The table, row by row, in at most so many columns of the terminal.
+    pub(super) fn drawn(&self, room: usize, base: Style, page: &Page) -> Vec<Glyphs> {
+        let (header, aligns, body) = self.parts();
+        let style = |is_header: bool| if is_header { base.bold() } else { base };
+        let cells = |line: &String, is_header| -> Vec<Glyphs> {
+            let cells = cells(line);
+            let cells = cells.iter().take(MOST_COLUMNS);
+            cells
+                .map(|cell| styled(cell, style(is_header), page))
+                .collect()
+        };
+        let header: Option<Vec<_>> = header.map(|line| cells(line, true));
+        let body: Vec<_> = body.iter().map(|line| cells(line, false)).collect();
+        let grid = Grid {
+            header,
+            body,
+            aligns,
+            base,
+            page,
+        };
+        match grid.widths(room) {
+            Some(widths) => grid.table(&widths),
+            None => grid.list(room),
+        }
+    }
+
+    fn parts(&self) -> (Option<&String>, Vec<Align>, &[String]) {
+        match self.lines.as_slice() {
+            [header, dashes, body @ ..] if !self.is_continued => {
+                (Some(header), alignments(dashes).unwrap_or_default(), body)
+            }
+            body => (None, Vec::new(), body),
+        }
+    }
+}
+
+/// Cells that are ready to be drawn.
+struct Grid<'p> {
+    header: Option<Vec<Glyphs>>,
+    body: Vec<Vec<Glyphs>>,
+    aligns: Vec<Align>,
+    base: Style,
+    page: &'p Page,
+}
+
+impl Grid<'_> {
+    fn rows(&self) -> impl Iterator<Item = &Vec<Glyphs>> {
+        self.header.iter().chain(&self.body)
+    }
+
+    /// How wide each column is, if there is room for all.
+    fn widths(&self, room: usize) -> Option<Vec<usize>> {
+        let columns = self.rows().map(Vec::len).max().unwrap_or(0);
+        let mut widths = vec![1; columns];
+        for row in self.rows() {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = cell.width().max(*width);
+            }
+        }
+        let between = BETWEEN.chars().count() * columns.saturating_sub(1);
+        let room = room.checked_sub(between)?;
+        let cap = (1..=room)
+            .rev()
+            .find(|cap| widths.iter().map(|width| width.min(cap)).sum::<usize>() <= room)?;
+        let is_cut = widths.iter().any(|width| *width > cap);
+        for width in &mut widths {
+            *width = cap.min(*width);
+        }
+        (!is_cut || cap >= NARROWEST_COLUMN).then_some(widths)
+    }
+
+    fn table(&self, widths: &[usize]) -> Vec<Glyphs> {
+        let wraps = |row: &Vec<Glyphs>| {
+            row.iter()
+                .zip(widths)
+                .any(|(cell, width)| cell.width() > *width)
+        };
+        let is_spaced = self.body.iter().any(wraps);
+        let mut drawn = Vec::new();
+        for (at, row) in self.rows().enumerate() {
+            if at > 0 && (is_spaced || at == 1 && self.header.is_some()) {
+                drawn.push(self.rule(widths));
+            }
+            drawn.extend(self.row(row, widths));
+        }
+        drawn
+    }
+
+    fn rule(&self, widths: &[usize]) -> Glyphs {
+        let dashes: Vec<_> = widths.iter().map(|width| "─".repeat(*width)).collect();
+        let mut rule = Glyphs::new(self.page.marks);
+        rule.push(self.base.dimmed(), &dashes.join("─┼─"));
+        rule
+    }
+
+    /// A row of cells, which takes as many rows of the terminal as its longest cell.
+    fn row(&self, cells: &[Glyphs], widths: &[usize]) -> Vec<Glyphs> {
+        let wrapped: Vec<_> = cells
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| wrap::rows(&cell.all, *width, Break::Words))
+            .collect();
+        let height = wrapped.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let line = |at: usize| {
+            let mut line = Glyphs::new(self.page.marks);
+            for (column, width) in widths.iter().enumerate() {
+                if column > 0 {
+                    line.push(self.base.dimmed(), BETWEEN);
+                }
+                let range = wrapped.get(column).and_then(|ranges| ranges.get(at));
+                let words = range.map_or(&[][..], |range| &cells[column].all[range.clone()]);
+                let left = width.saturating_sub(super::row::width(words));
+                let before = match self.aligns.get(column) {
+                    Some(Align::Right) => left,
+                    Some(Align::Centre) => left / 2,
+                    _ => 0,
+                };
+                line.push(self.base, &" ".repeat(before));
+                line.extend(words);
+                line.push(self.base, &" ".repeat(left - before));
+            }
+            line.trim_end();
+            line
+        };
+        (0..height).map(line).collect()
+    }
+
+    /// Each row as a list of its cells, behind what their columns are called.
+    fn list(&self, room: usize) -> Vec<Glyphs> {
+        let mut drawn = Vec::new();
+        for (at, row) in self.body.iter().enumerate() {
+            if at > 0 {
+                drawn.push(Glyphs::new(self.page.marks));
+            }
+            let cells = row.iter().enumerate();
+            for (column, cell) in cells.filter(|(_, cell)| cell.width() > 0) {
+                drawn.extend(self.named(column, cell, room));
+            }
+        }
+        if self.body.is_empty() {
+            let header = self.header.iter().flatten();
+            drawn.extend(header.flat_map(|cell| wrapped(cell, room, self.page)));
+        }
+        drawn
+    }
+
+    fn named(&self, column: usize, cell: &Glyphs, room: usize) -> Vec<Glyphs> {
+        let name = self.header.as_ref().and_then(|header| header.get(column));
+        let mut line = Glyphs::new(self.page.marks);
+        if let Some(name) = name.filter(|name| name.width() > 0) {
+            line.extend(&name.all);
+            line.push(self.base, ": ");
+        }
+        line.extend(&cell.all);
+        wrapped(&line, room, self.page)
+    }
+}
+
+fn wrapped(line: &Glyphs, room: usize, page: &Page) -> Vec<Glyphs> {
+    let rows = wrap::rows(&line.all, room.max(1), Break::Words).into_iter();
+    rows.map(|range| {
+        let mut row = Glyphs::new(page.marks);
+        row.extend(&line.all[range]);
+        row
+    })
+    .collect()
+}
+
+fn styled(cell: &str, style: Style, page: &Page) -> Glyphs {
+    let inline = match page.looks() {
+        Looks::Styled => inline::parse(cell, style, page.marks),
+        Looks::Source => inline::verbatim(cell, style, page.marks),
+    };
+    inline.glyphs
+}
+
+/// The cells of a line: what stands between bars that are not escaped.
+fn cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut chars = line.trim().chars().peekable();
+    while let Some(ch) = chars.next() {
+        match ch {
+            '\\' if chars.peek() == Some(&'|') => {
+                cells.last_mut().expect("there is one").extend(chars.next());
+            }
+            '|' => cells.push(String::new()),
+            ch => cells.last_mut().expect("there is one").push(ch),
+        }
+    }
+    // The bars at the edges enclose nothing.
+    let is_blank = |cell: Option<&String>| cell.is_some_and(|cell| cell.trim().is_empty());
+    if is_blank(cells.first()) {
+        cells.remove(0);
+    }
+    if is_blank(cells.last()) {
+        cells.pop();
+    }
+    cells.iter().map(|cell| cell.trim().to_owned()).collect()
+}
+
+/// How the columns are aligned, if the line is one of dashes.
+fn alignments(line: &str) -> Option<Vec<Align>> {
+    let cells = cells(line);
+    let align = |cell: &String| {
+        let dashes = cell.trim_start_matches(':').trim_end_matches(':');
+        let is_dashes = !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-');
+        is_dashes.then(|| match (cell.starts_with(':'), cell.ends_with(':')) {
+            (true, true) => Align::Centre,
+            (false, true) => Align::Right,
+            _ => Align::Left,
+        })
+    };
+    let aligns: Option<Vec<_>> = cells.iter().map(align).collect();
+    aligns.filter(|aligns| !aligns.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Marks, Size};
+    use super::*;
+
+    fn drawn(lines: &[&str], width: u16, marks: Marks) -> String {
+        let page = Page::new(Size { width, height: 24 }, false, marks);
+        let mut table = Table::default();
+        for line in lines {
+            table.push(line);
+        }
+        let rows = table.drawn(usize::from(width), Style::new(), &page);
+        let rows: Vec<_> = rows.iter().map(|row| row.row(false).text).collect();
+        rows.join("\n")
+    }
+
+    const LINES: [&str; 4] = [
+        "| file | lines | what it is for |",
+        "|:--|--:|---|",
+        "| a.rs | 12 | reads `a\\|b` |",
+        "| long_name.rs | 1234 | |",
+    ];
+
+    #[test]
+    fn columns_are_aligned() {
+        insta::assert_snapshot!(drawn(&LINES, 60, Marks::Unicode), @"
+        file         │ lines │ what it is for
+        ─────────────┼───────┼───────────────
+        a.rs         │    12 │ reads `a|b`
+        long_name.rs │  1234 │
+        ");
+    }
+
+    #[test]
+    fn cells_wrap_where_there_is_little_room_and_rows_become_lists_where_there_is_none() {
+        insta::assert_snapshot!(drawn(&LINES, 30, Marks::Ascii), @"
+        file      | lines | what it
+                  |       | is for
+        ----------+-------+----------
+        a.rs      |    12 | reads
+                  |       | `a|b`
+        ----------+-------+----------
+        long_name |  1234 |
+        .rs       |       |
+        ");
+        insta::assert_snapshot!(drawn(&LINES, 20, Marks::Unicode), @"
+        file: a.rs
+        lines: 12
+        what it is for:
+        reads `a|b`
+
+        file: long_name.rs
+        lines: 1234
+        ");
+    }
+
+    #[test]
+    fn only_a_line_of_dashes_makes_a_table() {
+        let table = |lines: &[&str]| {
+            let mut table = Table::default();
+            for line in lines {
+                table.push(line);
+            }
+            (table.is_certain(), table.is_refuted())
+        };
+        assert_eq!(table(&["| a |"]), (false, false));
+        assert_eq!(table(&["| a |", "|---|"]), (true, false));
+        assert_eq!(table(&["| a |", "| b |"]), (false, true));
+    }
+}

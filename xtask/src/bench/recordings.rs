@@ -1,0 +1,80 @@
+//! What it costs to list recorded runs, with and without the cache that the first list makes.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::hooks::Verdict;
+use super::measure::{Cost, measure_with};
+use super::{NOISE, control_off};
+
+/// How many recordings there are.
+const RECORDINGS: u32 = 20_000;
+
+/// A list of them may cost this much CPU time, in seconds.
+const MOST: f64 = 0.2;
+
+/// Measures and prints.
+pub(super) fn report(folder: &Path, lapidary: &Path, rounds: u32) -> Result<Verdict> {
+    let state = folder.join("recordings");
+    let _ = fs::remove_dir_all(&state); // of an earlier bench
+    make(&state.join("runs"))?;
+    let list: Vec<OsString> = vec![lapidary.into(), "runs".into(), "list".into()];
+    let environment = [("LAPIDARY_STATE_DIR", state.clone().into())];
+    let first = measure_with(&list, &environment)?;
+    let (mut ours, mut control) = (None, None);
+    for _ in 0..rounds {
+        for least in [&mut ours, &mut control] {
+            let cost = measure_with(&list, &environment)?;
+            *least = Some(least.map_or(cost, |least: Cost| least.least(cost)));
+        }
+    }
+    let seconds = |cost: Option<Cost>| cost.unwrap_or_default().cpu.as_secs_f64();
+    let (ours, control) = (seconds(ours), seconds(control));
+    println!("## Recorded runs\n\n| what | CPU s | limit | met |\n|---|---:|---:|---|");
+    let met = if ours <= MOST { "yes" } else { "**no**" };
+    let first = first.cpu.as_secs_f64();
+    println!("| list {RECORDINGS} recordings, for the first time | {first:.3} | – | – |");
+    println!("| list {RECORDINGS} recordings, again | {ours:.3} | {MOST} | {met} |\n");
+    let mut verdict = Verdict::default();
+    if ours > MOST {
+        let miss = format!("list {RECORDINGS} recordings: {ours:.3} s, not {MOST}");
+        verdict.misses.push(miss);
+    }
+    if control_off(ours, control) > NOISE {
+        let doubt = format!("list: the A/A control took {control:.3} s");
+        verdict.doubts.push(doubt);
+    }
+    Ok(verdict)
+}
+
+/// Manifests as long as real ones.
+fn make(root: &Path) -> Result<()> {
+    let names: Vec<_> = (0..60).map(|n| format!("SOME_VARIABLE_{n}")).collect();
+    for number in 0..RECORDINGS {
+        let (minutes, hours) = (number % 60, number / 60 % 24);
+        let day = 1 + number / (24 * 60);
+        let directory = root.join(format!(
+            "202611{day:02}T{hours:02}{minutes:02}00-{number:08x}"
+        ));
+        fs::create_dir_all(&directory)?;
+        let manifest = json!({
+            "schema": "lapidary.recording/1", "writer": "lapidary 0.1.0", "run": "r", "agent": "gemini",
+            "transport": "stream-json", "argv": ["gemini", "-o", "stream-json"], "environment": names,
+            "directory": "/home/me/code/app", "onDenied": "auto",
+            "startedAt": format!("2026-11-{day:02}T{hours:02}:{minutes:02}:00.000Z"),
+            "end": {
+                "durationMs": 41_700, "exitCode": 0, "agentExitCode": 0, "outcome": "completed", "cause": "end_turn",
+                "sessionId": "4f1c2b3a-5d6e-4f70-8192-a3b4c5d6e7f8", "model": "gemini-2.5-pro",
+                "prompt": "fix the failing test in src/parser.rs and explain what was wrong",
+                "totalTokens": 22_018, "costUsd": 0.012_345, "costBasis": "prices",
+            },
+        });
+        fs::write(directory.join("run.json"), format!("{manifest:#}\n"))?;
+        fs::write(directory.join("timing"), "0.500 in 1\n")?;
+    }
+    Ok(())
+}
