@@ -22,6 +22,9 @@ use crate::process::{Command, Ended, Exit, StartError, Stdio, Supervisor};
 const HUNTS: u32 = 100;
 const HUNT: Duration = Duration::from_millis(10);
 
+/// How often a process without an environment is taken for one in the middle of `execve`. Some have none for good.
+const UNCLEAR_LOOKS: u32 = 20;
+
 /// A running agent. Dropping it ends the agent and everything that it started.
 #[derive(Debug)]
 pub struct Running {
@@ -182,12 +185,17 @@ impl Running {
     /// The supervisor is lost, and the agent has no parent of ours any more: all that carry the mark are ended. Returns how many
     /// would not die.
     async fn hunt(&mut self) -> u32 {
+        let mut unclear_looks = 0;
         loop {
-            let found = self.mark.as_ref().map(tree::marked).unwrap_or_default();
-            if found.is_empty() || self.hunts >= HUNTS {
+            let marked = self.mark.as_ref().map(tree::marked).unwrap_or_default();
+            // An agent that calls `execve` at this moment shows no mark.
+            let is_unclear = marked.has_unknown && unclear_looks < UNCLEAR_LOOKS;
+            unclear_looks += u32::from(is_unclear);
+            let found = marked.found;
+            if (found.is_empty() && !is_unclear) || self.hunts >= HUNTS {
                 return u32::try_from(found.len()).unwrap_or(u32::MAX);
             }
-            for pid in found {
+            for (pid, _) in found {
                 let _ = kill_process(pid, Signal::KILL);
             }
             self.hunts += 1;

@@ -88,9 +88,8 @@ fn parent_in(stat: &str) -> Option<Pid> {
 pub(super) type Carried = HashMap<Pid, Option<OsString>>;
 
 /// Every process that carries this variable with this value. Those of other users cannot be asked.
-pub(super) fn marked((name, value): &(OsString, OsString)) -> Vec<Pid> {
-    let carriers = carriers(name, |carried| carried == value, &mut Carried::new());
-    carriers.found.into_iter().map(|(pid, _)| pid).collect()
+pub(super) fn marked((name, value): &(OsString, OsString)) -> MarkedProcesses {
+    carriers(name, |carried| carried == value, &mut Carried::new())
 }
 
 /// The processes that carry a variable.
