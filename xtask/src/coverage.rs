@@ -120,7 +120,7 @@ fn prepare(folder: &Path, args: &Args) -> Result<()> {
 
 /// The tests of some crates, or of all that the figures are about. Examples in documentation are left out: `rustdoc` compiles them apart.
 fn cargo_test(workspace: &Workspace, folder: &Path, args: &Args, peers: Option<&Path>) -> Command {
-    let mut command = workspace.cargo("test");
+    let mut command = workspace.cargo_test();
     command.args(["--lib", "--bins", "--tests", "--no-fail-fast"]);
     if args.only.is_empty() {
         command.args(["--workspace", "--exclude", "xtask"]);

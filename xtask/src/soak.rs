@@ -22,7 +22,7 @@ pub(crate) fn soak(workspace: &Workspace, args: &Args) -> Result<()> {
     let time = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let seed = args.seed.unwrap_or(time);
     println!("soak: {} minutes with seed {seed}", args.minutes);
-    let mut cargo = workspace.cargo("test");
+    let mut cargo = workspace.cargo_test();
     cargo
         .args(["--package", "lapidary-cli", "--features", "peers"])
         .args(["--test", "it", "--", "--nocapture", "real::soak"])

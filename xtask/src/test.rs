@@ -118,7 +118,7 @@ impl Selection {
 
     /// A call of `cargo test` for these packages and features.
     fn cargo(&self, workspace: &Workspace) -> Command {
-        let mut cargo = workspace.cargo("test");
+        let mut cargo = workspace.cargo_test();
         match &self.package {
             Some(package) => cargo.args(["--package", package]),
             None => cargo.arg("--workspace"),

@@ -37,12 +37,31 @@ impl Workspace {
         command
     }
 
+    /// A `cargo test` whose tests find the Python interpreter itself. Many scripted agents are Python programs, and the `python3` of
+    /// a version manager such as pyenv is a shell script that needs four times as long as the agent.
+    pub(crate) fn cargo_test(&self) -> Command {
+        let mut command = self.cargo("test");
+        command.envs(path_with_python().map(|path| ("PATH", path)));
+        command
+    }
+
     /// A cargo command at the root that takes no `--locked`.
     pub(crate) fn plain_cargo(&self, subcommand: &str) -> Command {
         let mut command = Command::new(&self.cargo);
         command.arg(subcommand).current_dir(&self.root);
         command
     }
+}
+
+/// Our `PATH` behind the directory of the interpreter that `python3` starts; none if there is no Python.
+fn path_with_python() -> Option<OsString> {
+    let mut python = Command::new("python3");
+    python.args(["-c", "import sys; print(sys.executable)"]);
+    let output = python.output().ok().filter(|it| it.status.success())?;
+    let interpreter = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories = std::iter::once(interpreter.parent()?.to_owned());
+    std::env::join_paths(directories.chain(std::env::split_paths(&path))).ok()
 }
 
 /// Runs a command with its output shown, and fails if it does.
