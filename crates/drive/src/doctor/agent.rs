@@ -22,9 +22,11 @@ pub(super) fn installed(environment: &Environment, detected: &Result<Found, NotF
             } else {
                 "Gemini CLI was not found".to_owned()
             };
+            let news = missing.tried.iter().filter(|it| is_news(it));
             return check(CheckState::Problem, message)
                 .remedy(missing.hint())
-                .details(missing.tried.iter().map(tried));
+                .details(news.map(tried))
+                .details(empty_places(&missing.tried));
         }
     };
     let message = format!("Gemini CLI at `{}`, {}", found.path.display(), found.how);
@@ -38,6 +40,22 @@ pub(super) fn installed(environment: &Environment, detected: &Result<Found, NotF
 /// A place where there is nothing is no news.
 fn is_news(tried: &Tried) -> bool {
     tried.refused != Refusal::Missing
+}
+
+/// How many places have no such file, in one line: a list of twenty helps no reader.
+fn empty_places(all: &[Tried]) -> Option<String> {
+    let missing = |how: &detect::How| {
+        let is_missing = |it: &&Tried| it.refused == Refusal::Missing && it.how == *how;
+        all.iter().filter(is_missing).count()
+    };
+    let (on_path, usual) = (
+        missing(&detect::How::Path),
+        missing(&detect::How::CommonPlace),
+    );
+    let is_empty = on_path + usual == 0;
+    (!is_empty).then(|| {
+        format!("looked in {on_path} directories of PATH and {usual} where npm, pnpm, bun, Volta and Homebrew install")
+    })
 }
 
 /// Whether a variable names this place.
