@@ -89,15 +89,14 @@ fn who_is_killed_before_the_first_skill_is_in_place_has_done_nothing() {
     for _ in 0..20 {
         // Until it has its mark, nobody knows whose it is.
         kill_when(install(&stage), || is_marked(&stage));
-        if desks(&stage).len() == 1 && kinds(&stage).len() == 1 {
-            let before = kinds(&stage);
-            // Whoever comes next and writes there clears it away.
+        let before = kinds(&stage);
+        if desks(&stage).len() == 1 && before.get("old") == Some(&COUNT) {
+            // The next command that writes there clears it away.
             assert_eq!(stage.run(&["uninstall", "nobody"]).code, Some(13));
-            assert_eq!((desks(&stage), kinds(&stage)), (vec![], before.clone()));
-            assert_eq!(before["old"], COUNT);
+            assert_eq!((desks(&stage), kinds(&stage)), (vec![], before));
             return;
         }
-        // Too late.
+        // Too late: some skills are new, on a busy machine even all of them.
         assert_eq!(stage.run(&["uninstall", "nobody"]).code, Some(13));
         fill(&stage, SKILLS, "old");
     }
