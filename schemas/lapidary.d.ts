@@ -64,7 +64,7 @@ export interface SessionInit extends EventBase {
   cwd?: string;
   /** Names of the tools the model may call. Upstream. */
   availableTools?: string[];
-  /** MCP servers: `name`, `status`, `serverInfo`. Upstream. */
+  /** MCP servers: `name`, `status`, `serverInfo`. Upstream; over ACP the names of those that the client passed. */
   mcpServers?: unknown[];
   /** The permission mode in force. Upstream; `plan` of Gemini's stream is derived from how the CLI was started. */
   permissionMode?: string;
@@ -216,7 +216,7 @@ export interface ToolInvocation extends EventBase {
  */
 export type ToolCallStatus = "completed" | "failed" | "cancelled" | (string & {});
 
-/** One part of a tool's content, told apart by `type`. */
+/** One part of a tool's content; `type` is the discriminator. */
 export type ContentBlock =
   | TextBlock
   | ThinkingBlock
@@ -444,9 +444,9 @@ export interface PermissionDenial {
   title?: string;
   /** The rule that denied it, named by where it stands. Derived. */
   rule?: string;
-  /** Why, in the words that the agent was told. Derived, or the agent's own. */
+  /** The reason, as the agent got it. Derived, or the agent's own. */
   reason: string;
-  /** True if nobody was there to be asked. Derived; over Gemini's stream from a tool that the CLI leaves out where it cannot ask. */
+  /** True if no person could be asked. Derived; over Gemini's stream from a tool that the CLI removes where it cannot ask. */
   unattended: boolean;
 }
 
@@ -580,6 +580,8 @@ export interface StreamDelta extends EventBase {
 /** Tokens spent on one step. */
 export interface UsageUpdate extends EventBase {
   event: "usage_update";
+  /** The model that was used, where the agent names it: in session files. Upstream. */
+  model?: string;
   /** The counts, in snake case: `input_tokens`, `output_tokens`, `total_tokens` and what else the agent counts. Upstream. */
   stepUsage: unknown;
 }
@@ -668,6 +670,26 @@ export type Cause =
   | "internal"
   | (string & {});
 
+/** A call that the agent made without permission: it did not ask, or went on after a denial. */
+export interface PermissionViolation {
+  /** The tool's name. Upstream. */
+  toolName: string;
+  /** The id of the call. Upstream. */
+  toolUseId?: string;
+  /** The call's title for people. Upstream. */
+  title?: string;
+  /** The command line of the call, cut after 500 characters. Upstream. */
+  command?: string;
+  /** The files of the call, the first few of them. Upstream. */
+  paths?: string[];
+  /** The rule that denies it or requires a question, named by where it stands. Absent if the permission mode does. Derived. */
+  rule?: string;
+  /** Why it needed permission. Derived. */
+  reason: string;
+  /** What happened, in one sentence. Derived. */
+  message: string;
+}
+
 /** The run is over: exactly once, last. */
 export interface RunEnd extends EventBase {
   event: "run_end";
@@ -691,6 +713,8 @@ export interface RunEnd extends EventBase {
   hint?: string;
   /** What the outcome alone does not tell, such as a turn that ended well without a last word. Derived. */
   warnings?: string[];
+  /** Calls that the agent made without permission, in order. Derived. */
+  violations?: PermissionViolation[];
 }
 
 /**
@@ -704,6 +728,7 @@ export interface RunEnd extends EventBase {
  * - `invalid_field`: A value that the protocol does not allow, or a required field that is missing.
  * - `duplicate_key`: A key that stands twice: the last was taken.
  * - `protocol_violation`: Lines in an order that makes no sense, such as a result without its call.
+ * - `permission_violation`: A call that the agent made without permission.
  * - `retry`: The agent was started again.
  * - `notice`: Something that we decided and that makes a difference, such as handing a large prompt over as a file.
  * - `session_records`: Records of a session file that are not in its final state.
@@ -718,6 +743,7 @@ export type DiagnosticKind =
   | "invalid_field"
   | "duplicate_key"
   | "protocol_violation"
+  | "permission_violation"
   | "retry"
   | "notice"
   | "session_records"
@@ -744,7 +770,7 @@ export interface HookRun extends EventBase {
   hook: string;
   /** Its exit code. Upstream. */
   exitCode?: number;
-  /** The signal that ended it, such as `SIGKILL`: somebody's, or ours if it took too long or the run ended. Upstream. */
+  /** The signal that ended it, such as `SIGKILL`: from elsewhere, or ours if it took too long or the run ended. Upstream. */
   signal?: string;
   /** How long it took, in milliseconds. Derived. */
   durationMs?: number;
@@ -752,7 +778,7 @@ export interface HookRun extends EventBase {
   decision?: string;
   /** Why. Upstream. */
   reason?: string;
-  /** What it wants the user to be told. Upstream. */
+  /** Its message for the user. Upstream. */
   message?: string;
   /** True if it was stopped because it took too long. Derived. */
   timedOut?: boolean;
@@ -768,7 +794,7 @@ export interface HookRun extends EventBase {
  * 
  * - `allowed`: The agent may.
  * - `denied`: The agent may not.
- * - `cancelled`: The turn was cancelled before anybody decided.
+ * - `cancelled`: The turn was cancelled before a decision.
  */
 export type PermissionOutcome = "allowed" | "denied" | "cancelled" | (string & {});
 
@@ -811,9 +837,9 @@ export interface PermissionDecision extends EventBase {
   decidedBy?: DecidedBy;
   /** The rule that decided, named by where it stands. Derived. */
   rule?: string;
-  /** Why, in the words that the agent was told. Derived. */
+  /** The reason, as the agent got it. Derived. */
   reason?: string;
-  /** True if somebody would have been asked, had anybody been there. Derived. */
+  /** True if a person would have been asked, but none could be. Derived. */
   unattended?: boolean;
   /**
    * True if the answer holds for the rest of the run: the same action is allowed without a question, by the rule of a later
@@ -878,7 +904,7 @@ export interface ElicitationResult extends EventBase {
   content?: unknown;
   /** Who answered: `peer`, or `default` where no program and no person could. Derived; absent where a transcript does not tell. */
   decidedBy?: DecidedBy;
-  /** Why, in the words that the agent was told. Derived. */
+  /** The reason, as the agent got it. Derived. */
   reason?: string;
 }
 
@@ -924,7 +950,7 @@ export type Role = "user" | "assistant" | "system" | (string & {});
 /** What a message says. */
 export type Content = string | MessageBlock[];
 
-/** One block of a message, told apart by `type`. */
+/** One block of a message; `type` is the discriminator. */
 export type MessageBlock = TextBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock | SlashCommandBlock | MessageImage;
 
 /** A slash command the user gave. */
@@ -1062,7 +1088,7 @@ export interface ToolCallRequested extends RuntimeEventBase {
 /** A unified diff was found in a tool's output. */
 export interface TurnDiffUpdated extends RuntimeEventBase {
   event: "turn_diff_updated";
-  /** The unified diff. Upstream or derived from the files before and after, where the agent has told them; else derived: cut from the output of a tool. */
+  /** The unified diff. Upstream or derived from the files before and after, where the agent reports them; else derived: cut from the output of a tool. */
   diff: string;
   /** True if it was cut from the output of a tool, so that it may be something else. Derived. */
   derived: boolean;
@@ -1148,6 +1174,8 @@ export interface RunResult {
   texts: string[];
   /** Calls that were denied, in order. Derived from decisions and from the errors of calls. */
   permissionDenials: PermissionDenial[];
+  /** Calls that the agent made without permission, in order. Derived. */
+  violations?: PermissionViolation[];
   /** JSON found in the response, when it was asked for. Derived. */
   data?: unknown;
   /** Files the agent wrote, in order of first success; the value is always null, the content is on disk. Derived from `write_file` and `replace`. */
@@ -1186,11 +1214,11 @@ export interface LineSample {
 
 /** What every `Command` carries. */
 export interface CommandBase {
-  /** Whatever tells the command's `command_result` from others, which has it as its `commandId`. Upstream: the front end's. */
+  /** Identifies the command's `command_result`, which has it as its `commandId`. Upstream: the front end's. */
   id?: unknown;
 }
 
-/** A line that a front end sends in: a command, and by what its result can be told. */
+/** A line that a front end sends in: a command, and an id for its result. */
 export type Command =
   | SendMessage
   | PermissionResponse
@@ -1228,6 +1256,8 @@ export interface PermissionResponse extends CommandBase {
   requestId: string;
   /** Whether it may. Upstream. */
   allowed: boolean;
+  /** With `allowed`: true allows the same action for the rest of the run, without another `permission_request`. Upstream. */
+  forRun?: boolean;
   /** A word to the agent. Upstream. */
   message?: string;
   /** Other arguments than it asked for, or the chosen `optionId` over ACP. Upstream. */
@@ -1412,6 +1442,8 @@ export interface RecordedEnd {
   outcome?: Outcome;
   /** Why. Derived. */
   cause?: Cause;
+  /** Calls that the agent made without permission. Derived. */
+  violations?: PermissionViolation[];
   /** The agent's session; the first, if there were several. Absent in recordings of early builds, as all that follows. Upstream. */
   sessionId?: string;
   /** The model that the agent named. Upstream. */
@@ -1586,8 +1618,12 @@ export interface Capabilities {
   supportsAcp: boolean;
   /** The values of `--permission-mode` that it has a mode of its own for. Derived from the version. */
   permissionModes: string[];
+  /** How rules and permission modes are kept with it. Derived from the version. */
+  rules: RuleSupport;
   /** How one gets it: a command, or a place with instructions. Derived. */
   install?: string;
+  /** Confinement by the kernel. Derived. */
+  confinement?: AgentConfinement;
   /** The same agent as a provider in a workflow. Derived. */
   metadata: ProviderMetadata;
 }
@@ -1617,6 +1653,33 @@ export interface Model {
   id: string;
   /** What people call it. Upstream. */
   name: string;
+}
+
+/** How rules and permission modes are kept with an agent. */
+export interface RuleSupport {
+  /** Over ACP. Absent if it does not speak it. Derived. */
+  acp?: RuleKeeping;
+  /** Over stream-json. Absent if it does not have it. Derived. */
+  streamJson?: RuleKeeping;
+}
+
+/**
+ * How rules are kept with an agent. Open: readers must accept words that are not listed here.
+ * 
+ * - `enforced`: The agent is told what to deny, and denies it by itself.
+ * - `asked`: The agent is told to ask before each call that is not allowed outright.
+ * - `watched`: The agent is told nothing: a call that it does not ask about is seen once it runs, and ends the run.
+ */
+export type RuleKeeping = "enforced" | "asked" | "watched" | (string & {});
+
+/** What the kernel lets an agent write. */
+export interface AgentConfinement {
+  /** What `confine` is in an unattended run if it is not configured: `workspace` or `off`. Derived. */
+  default: string;
+  /** The version of Landlock's interface that the kernel has, up to the newest that is used (6); 0 if there is none. Derived. */
+  landlockAbi: number;
+  /** Where the agent keeps its state, which it can write although confined. Derived. */
+  state: string[];
 }
 
 /** What a workflow engine wants to know about a provider before it configures one. Keys in `snake_case`, as such engines have them. */
@@ -1677,6 +1740,7 @@ export interface Check {
  * - `settings`: Whether the agent's settings files can be read.
  * - `config`: Whether our own configuration can be read.
  * - `state`: Whether runs can be recorded.
+ * - `confinement`: Whether the kernel can confine the agent, and whether it does.
  * - `prove_start`: Proven: a run begins.
  * - `prove_streaming`: Proven: text arrives while the model still speaks.
  * - `prove_tool`: Proven: a tool is called and its output seen.
@@ -1692,7 +1756,7 @@ export interface Check {
  * - `acp_permission`: Over ACP: whether it asks before it runs a shell command.
  * - `acp_usage`: Over ACP: where it tells how many tokens were used.
  * - `acp_cancel`: Over ACP: a turn is cancelled.
- * - `acp_unknown`: Over ACP: what it does about a method that nobody knows.
+ * - `acp_unknown`: Over ACP: what it does about an unknown method.
  * - `acp_shutdown`: Over ACP: what it takes for it to end.
  * - `acp_leftovers`: Over ACP: nothing of it is left running.
  * - `acp_stdout`: Over ACP: whether its stdout holds nothing but messages.
@@ -1707,6 +1771,7 @@ export type CheckName =
   | "settings"
   | "config"
   | "state"
+  | "confinement"
   | "prove_start"
   | "prove_streaming"
   | "prove_tool"
@@ -1732,7 +1797,7 @@ export type CheckName =
  * What came of a check. Open: readers must accept words that are not listed here.
  * 
  * - `ok`: All is well.
- * - `warning`: It works, but not as it should, or it cannot be told.
+ * - `warning`: It works, but not as it should, or the result is unclear.
  * - `problem`: Runs will fail.
  * - `skipped`: It was not looked at, because something before it failed.
  * - `unproven`: It cannot be shown on this machine, which says nothing against the agent.
@@ -1753,6 +1818,8 @@ export interface Card {
   agentVersion?: string;
   /** What it says it can do. Upstream. */
   abilities?: CardAbilities;
+  /** How rules are kept with it: as it was started here. Derived. */
+  rules?: RuleKeeping;
   /** The ways to log in, by their ids. Upstream. */
   authMethods?: string[];
   /** What came of opening a session. Derived. */
@@ -1761,7 +1828,7 @@ export interface Card {
   turn?: CardTurn;
   /** What came of cancelling a turn. Derived. */
   cancel?: CardCancel;
-  /** What came of a method that nobody knows. Derived. */
+  /** The agent's answer to an unknown method. Derived. */
   unknownMethod?: CardUnknownMethod;
   /** How it ended. Derived. */
   shutdown?: CardShutdown;
@@ -1819,7 +1886,9 @@ export interface CardTurn {
   textArrived: boolean;
   /** Whether a permission was asked for before a shell command, if the model could call for one. Derived. */
   asksBeforeShell?: boolean;
-  /** Where it told how many tokens were used: `usage_update`, `usage`, `_meta.quota` or `chunk._meta.usage`. Derived. */
+  /** The same for a shell command that only reads. Derived. */
+  asksBeforeReadOnlyShell?: boolean;
+  /** Where it reported how many tokens were used: `usage_update`, `usage`, `_meta.quota` or `chunk._meta.usage`. Derived. */
   usageIn?: string[];
 }
 
@@ -1831,7 +1900,7 @@ export interface CardCancel {
   stopReason?: string;
 }
 
-/** What came of a method that nobody knows. */
+/** The agent's answer to an unknown method. */
 export interface CardUnknownMethod {
   /** True if there was an answer. Derived. */
   answered: boolean;
@@ -1895,8 +1964,13 @@ export interface JudgedCall {
   decidedBy: DecidedBy;
   /** The rule that would decide, named by where it stands; several for a line of several commands. Derived. */
   rule?: string;
-  /** Why, in the words that the agent would be told. Derived. */
+  /** The reason, as the agent would get it. Derived. */
   reason: string;
+  /**
+   * What would stop it with the agent that was asked for, in the order of time. Empty if it would be allowed, or no agent was named.
+   * Derived.
+   */
+  stoppedBy?: StoppedBy[];
   /** What became of it then. Derived. */
   happened: Happened;
   /** What was decided about it then, if the agent asked. Derived. */
@@ -1911,6 +1985,16 @@ export interface JudgedCall {
  * - `ask`: Somebody has to be asked.
  */
 export type PolicyEffect = "allow" | "deny" | "ask" | (string & {});
+
+/**
+ * What stops a call that is not allowed. Open: readers must accept words that are not listed here.
+ * 
+ * - `agent_policy`: The agent's own policy, made of the rules, denies it.
+ * - `asked`: The agent is told to ask, and the answer is no.
+ * - `watched`: The agent does not ask: the run is stopped once the call is seen to run.
+ * - `confinement`: The kernel, if the run is confined: it writes outside the workspace.
+ */
+export type StoppedBy = "agent_policy" | "asked" | "watched" | "confinement" | (string & {});
 
 /**
  * What became of a call in a past run. Open: readers must accept words that are not listed here.
@@ -1931,7 +2015,7 @@ export interface RecordedAnswer {
   decidedBy?: DecidedBy;
   /** The rule that decided. Derived. */
   rule?: string;
-  /** Why, in the words that the agent was told. Derived. */
+  /** The reason, as the agent got it. Derived. */
   reason?: string;
   /** True if the answer held for the rest of that run. Derived. */
   forRun?: boolean;
@@ -1949,6 +2033,26 @@ export interface RuleUse {
   decided: number;
   /** The rules that decide instead, if it decides about none of the calls that it is about. Derived. */
   shadowedBy?: string[];
+}
+
+/** What an agent would be told by its own configuration: `lapidary policy compile`. */
+export interface CompiledPolicy {
+  /** The vocabulary and its version, `lapidary.compiled-policy/1`. Derived. */
+  schema: string;
+  /** The agent's name. Derived. */
+  agent: string;
+  /** How rules are kept with it. Derived. */
+  keeping: RuleKeeping;
+  /** Arguments of its program. Derived. */
+  args?: string[];
+  /** Variables of its environment. Derived. */
+  env?: Record<string, string>;
+  /** The content of the file that arguments or variables name. Derived. */
+  file?: string;
+  /** `_meta` of the request that opens a session. Derived. */
+  sessionMeta?: unknown;
+  /** What the user should know. Derived. */
+  notices?: string[];
 }
 
 /** What `lapidary sessions list` prints. */
@@ -2093,7 +2197,7 @@ export interface SearchHit {
   unlisted?: UnlistedPlace;
   /** True if everything is in the title. Derived. */
   isInTitle: boolean;
-  /** How many texts of the session have something of it: what was said, thought, told to a tool or answered by one. Derived. */
+  /** How many texts of the session have something of it: prompts, answers, thoughts, inputs and outputs of tools. Derived. */
   matchingTexts: number;
   /** Some of the places. Derived. */
   matchSnippets: TextMatch[];
@@ -2220,7 +2324,7 @@ export interface Stats {
   messages: number;
   /** Answers of a model. Derived. */
   answers: number;
-  /** Answers of which nobody knows how many tokens they used. Derived. */
+  /** Answers whose tokens are unknown. Derived. */
   answersWithoutTokens: number;
   /** Calls of tools. Derived. */
   toolCalls: number;
@@ -2230,7 +2334,7 @@ export interface Stats {
   tokens: TokenCounts;
   /** What the answers cost whose price is known, in US dollars. Absent if no price is. Derived. */
   cost?: number;
-  /** Tokens of which nobody knows what they cost; they are not in `cost`. Derived. */
+  /** Tokens without a known price; they are not in `cost`. Derived. */
   unpricedTokens: number;
   /** The day of which the prices are. Derived. */
   pricesAsOf: string;
@@ -2300,7 +2404,7 @@ export interface ToolStats {
   cancelled: number;
 }
 
-/** What `lapidary sessions vault` prints, whatever it was asked to do. */
+/** What each command of `lapidary sessions vault` prints. */
 export interface VaultReport {
   /** The vocabulary and its version, `lapidary.vault/1`. Derived. */
   schema: string;
@@ -2491,11 +2595,11 @@ export interface SkillList {
   skills: SkillInfo[];
   /** What was wrong beside the skills, a sentence each. Derived. */
   warnings?: string[];
-  /** Which skills are not in the list although somebody may look for them, a sentence each. Derived. */
+  /** Skills that are not in the list and why, a sentence each. Derived. */
   notes?: string[];
 }
 
-/** A skill that counts, or would if nobody had disabled it. */
+/** A skill that counts, or would if it were not disabled. */
 export interface SkillInfo {
   /** Its name, with a dash for what no file name may hold. Upstream. */
   name: string;
@@ -2505,7 +2609,7 @@ export interface SkillInfo {
   location: string;
   /** Where it was found. Derived. */
   tier: SkillTier;
-  /** Whether somebody disabled it. Derived. */
+  /** Whether a settings file disables it. Derived. */
   disabled: boolean;
   /** Whether it comes with Gemini CLI. Derived. */
   isBuiltin: boolean;
@@ -2586,7 +2690,7 @@ export interface SkillCandidate {
 export type SkillFate = "loaded" | "disabled" | "overridden" | "left_out" | "refused" | "not_looked_for" | (string & {});
 
 /**
- * How bad it is that a file is no skill that counts. Open: readers must accept words that are not listed here.
+ * How serious it is that a file is not a skill that counts. Open: readers must accept words that are not listed here.
  * 
  * - `error`: It should be one, and is none.
  * - `warning`: It may be meant so.
@@ -2611,7 +2715,7 @@ export interface SkillChange {
   changed?: string[];
   /** The skills that came or went. Derived. */
   skills?: MovedSkill[];
-  /** What somebody should know about it, a sentence each. Derived. */
+  /** Remarks for the user, a sentence each. Derived. */
   remarks?: string[];
 }
 
@@ -2660,7 +2764,7 @@ export interface HookList {
   switchedOffBy?: string[];
   /** What Gemini CLI says when it starts with these hooks. Derived. */
   warnings?: string[];
-  /** What somebody should know about the settings that hold them, a sentence each. Derived. */
+  /** Remarks about the settings that hold them, a sentence each. Derived. */
   notices?: string[];
 }
 
@@ -2672,7 +2776,7 @@ export interface HookInfo {
   name: string;
   /** What its author says of it. Upstream. */
   description?: string;
-  /** What the shell is told. Upstream. */
+  /** The command line for the shell. Upstream. */
   command: string;
   /** When it runs; absent if always. Upstream. */
   matcher?: string;
@@ -2736,7 +2840,7 @@ export interface HookCheck {
   findings: HookFinding[];
 }
 
-/** Something that somebody should know about a hook. */
+/** A finding about a hook. */
 export interface HookFinding {
   /** How bad it is. Derived. */
   severity: HookSeverity;
@@ -2761,7 +2865,7 @@ export interface HookFinding {
  * 
  * - `error`: A hook does not do what is written.
  * - `warning`: It may not.
- * - `note`: It does, and somebody may be surprised all the same.
+ * - `note`: It does, with an effect that may be unexpected.
  */
 export type HookSeverity = "error" | "warning" | "note" | (string & {});
 
@@ -2781,15 +2885,15 @@ export interface HookChange {
   added?: AddedHook[];
   /** Hooks that have no translation, a sentence each. Derived. */
   skipped?: string[];
-  /** What somebody should look at, a sentence each. Derived. */
+  /** What the user should check, a sentence each. Derived. */
   remarks?: string[];
 }
 
 /**
  * What was asked for. Open: readers must accept words that are not listed here.
  * 
- * - `enable`: A hook was to be switched on.
- * - `disable`: A hook was to be switched off.
+ * - `enable`: A hook was to be enabled.
+ * - `disable`: A hook was to be disabled.
  * - `migrate`: Hooks of another agent were to be added.
  */
 export type HookAction = "enable" | "disable" | "migrate" | (string & {});
@@ -2800,9 +2904,9 @@ export interface AddedHook {
   event: string;
   /** When it runs; absent if always. Derived. */
   matcher?: string;
-  /** What the shell is told. Derived. */
+  /** The command line for the shell. Derived. */
   command: string;
-  /** How many milliseconds it may take, if that is said. Derived. */
+  /** Its timeout in milliseconds, if there is one. Derived. */
   timeoutMs?: number;
 }
 
@@ -2816,7 +2920,7 @@ export interface HookTest {
   moments: HookMoment[];
   /** What is written where hooks are but does not count, and why, a sentence each. Derived. */
   leftOut?: string[];
-  /** What somebody should know about the settings, a sentence each. Derived. */
+  /** Remarks about the settings, a sentence each. Derived. */
   warnings?: string[];
 }
 
@@ -2824,7 +2928,7 @@ export interface HookTest {
 export interface HookMoment {
   /** What matchers were compared with: a tool's name, or the word of a session's event. Upstream. */
   context?: string;
-  /** What hooks are told. Upstream and derived, as the CLI would. */
+  /** The input of the hooks. Upstream and derived, as the CLI would send it. */
   payload: unknown;
   /** How they follow one another. Derived. */
   order: HookOrder;
@@ -2862,7 +2966,7 @@ export interface HookTrial {
   matcher?: string;
   /** How long it may take, in milliseconds. Upstream. */
   timeoutMs: number;
-  /** What it was told, if a hook before it had changed that. Upstream and derived. */
+  /** Its input, if a hook before it had changed that. Upstream and derived. */
   payload?: unknown;
   /** Its exit code. Upstream. */
   exitCode?: number;
@@ -2920,7 +3024,7 @@ export interface HookEffect {
  * What is to be done about what hooks said. Open: readers must accept words that are not listed here.
  * 
  * - `stop`: Everything ends here.
- * - `block`: It does not happen, or is not told on.
+ * - `block`: It does not happen, or is not passed on.
  * - `ask`: The user is asked.
  * - `replace_tool_input`: The tool gets other arguments.
  * - `add_context`: Something is added for the model.
@@ -2930,7 +3034,7 @@ export interface HookEffect {
  * - `replace_request`: The model gets another request.
  * - `replace_response`: The model's answer is another one.
  * - `select_tools`: The model may call certain tools.
- * - `tell`: The user is told something.
+ * - `tell`: The user gets a message.
  */
 export type HookEffectKind =
   | "stop"

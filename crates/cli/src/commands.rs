@@ -15,6 +15,7 @@ mod machine_format;
 mod man;
 mod overview;
 mod policy;
+mod prices;
 mod record;
 mod replay;
 mod run;
@@ -44,7 +45,7 @@ pub(crate) struct Cli {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0   done (for `translate`: translated, whatever became of the run)
+  0   done (for `translate`: translated, also if the run failed)
   1   a fault of ours, such as a full disk
   2   wrong usage
   3   a check found an error; --strict, and something was malformed or unknown

@@ -9,7 +9,7 @@ use lapidary::vocab::Cause;
 pub(crate) enum Exit {
     /// A run has ended, with the code of its cause.
     Run(u8),
-    /// Done. For `translate`: translated, whatever became of the run.
+    /// Done. For `translate`: translated, also if the run failed.
     Success,
     /// Something of ours went wrong, such as a full disk.
     Internal,

@@ -4,6 +4,7 @@ mod adapter;
 mod capabilities;
 pub mod gemini;
 mod model_api;
+pub mod own_policy;
 mod registry;
 mod version;
 mod words;

@@ -24,8 +24,10 @@ use std::time::Duration;
 use lapidary_home::sessions::Prices;
 use lapidary_normalize::OnDenied;
 
+use crate::OnViolation;
 use crate::agents::AcpAgent;
 use crate::budget::{Budget, BudgetUnknown};
+use crate::confine::{ConfineMode, ConfinementNeed};
 use crate::policy::Rules;
 use crate::recording::Limits;
 
@@ -95,6 +97,17 @@ pub struct Config {
     pub budget_unknown: Option<BudgetUnknown>,
     /// What a denied call makes of a run that the agent calls a success; see [`OnDenied`].
     pub on_denied: Option<OnDenied>,
+    /// What becomes of a run whose agent makes a call without permission; see [`OnViolation`].
+    pub on_violation: Option<OnViolation>,
+    /// What the kernel lets the agent write; [`Workspace`](ConfineMode::Workspace) if absent for an unattended run of an agent that is
+    /// known to work so.
+    pub confine: Option<ConfineMode>,
+    /// What becomes of a run that the kernel cannot confine.
+    pub confinement: Option<ConfinementNeed>,
+    /// More files and directories that a confined agent can write.
+    pub confine_write: Option<Vec<PathBuf>>,
+    /// The TCP ports that a confined agent can connect to; all of them if absent.
+    pub confine_connect: Option<Vec<u16>>,
     /// What the agent may do, rule by rule. `[[rule]]` in a file.
     pub rules: Rules,
     /// What tokens cost, for a budget of an agent that reports no cost: `[prices."model"]` in the user's file.
@@ -149,6 +162,14 @@ impl Config {
             max_turns: self.max_turns.or(lower.max_turns),
             budget_unknown: self.budget_unknown.or(lower.budget_unknown),
             on_denied: self.on_denied.or(lower.on_denied),
+            on_violation: self.on_violation.or(lower.on_violation),
+            confine: self.confine.or(lower.confine),
+            confinement: self.confinement.or(lower.confinement),
+            confine_write: match (self.confine_write, lower.confine_write) {
+                (Some(write), Some(lower)) => Some(lower.into_iter().chain(write).collect()),
+                (write, lower) => write.or(lower),
+            },
+            confine_connect: self.confine_connect.or(lower.confine_connect),
             rules: self.rules.before(lower.rules),
             prices: match (self.prices, lower.prices) {
                 (Some(prices), Some(lower)) => Some(prices.over(lower)),

@@ -6,6 +6,7 @@
 mod acp;
 mod agent;
 mod ask;
+mod confinement;
 mod node;
 mod state;
 mod surroundings;
@@ -20,7 +21,7 @@ use lapidary_home::trust::Trust;
 use lapidary_home::{GeminiHome, Vars};
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
-use crate::agents::{Version, gemini};
+use crate::agents::{Known, Version, gemini};
 use crate::config::{ConfigError, Loaded};
 use crate::detect::{self, Environment, Found};
 use crate::process::Supervisor;
@@ -75,6 +76,7 @@ pub async fn examine(patient: &Patient<'_>, mut tell: impl FnMut(Check)) {
         .into_iter()
         .for_each(&mut tell);
     tell(state::writable(patient.state_directory));
+    tell(confinement::check(patient, Known::named(gemini::NAME)));
 }
 
 /// What has to be started to find out. Returns the version.

@@ -1,7 +1,10 @@
 //! From what somebody wants to a [`Request`]: find the agent, lay out its arguments, hand the prompt over.
 
 mod agent_setup;
+mod confined;
 mod hooked;
+mod own_policy;
+mod permissions;
 mod problem;
 mod screen;
 mod spoken;
@@ -37,9 +40,10 @@ use crate::safekeeping::{Resume, Safekeeping, SessionClaims};
 use crate::talk::{self, Attendant, Conversation};
 use crate::{Host, fresh_run};
 
+pub use permissions::state_directories;
 pub use problem::JobError;
 pub use screen::ScreenJob;
-use spoken::Way;
+use spoken::{ModeChange, Way};
 
 /// A run that somebody wants.
 #[derive(Debug, Clone)]
@@ -170,10 +174,11 @@ impl Job {
 
     /// Starts the agent and keeps it: see [`talk::connect`].
     pub fn connect(&self) -> Result<Conversation, JobError> {
-        let mut request = self.talk_to()?;
+        let mut request = self.talk_to(ModeChange::Possible)?;
         // It takes as long as somebody wants it, unless they have said how long.
         request.run.timeouts.total = self.config.timeout;
         request.attendant = Attendant::Peer;
+        self.confine_talk(&mut request)?;
         if let Some(safekeeping) = &mut request.run.safekeeping {
             safekeeping.resume = Resume::Any;
         }
@@ -188,7 +193,9 @@ impl Job {
     fn headless(&self, reason: Option<String>) -> Result<Request, JobError> {
         let directory = self.check()?;
         // The agent runs them itself and knows whom it trusts, but goes on without those that it cannot read.
-        self.hook_setup(&directory)?;
+        if self.speaking.hooks {
+            self.hook_setup(&directory)?;
+        }
         let mut request = match &self.agent {
             Agent::Gemini => self.for_gemini()?,
             Agent::Standin { program, args, .. } => {
@@ -204,6 +211,8 @@ impl Job {
         };
         request.notices.extend(reason);
         self.marked(&mut request);
+        let attendant = &self.speaking.attendant;
+        self.confine(&mut request, attendant)?;
         Ok(request)
     }
 
@@ -265,8 +274,10 @@ impl Job {
                 }
             }
         };
+        let version = found.version.clone();
         let mut request = self.launched(found.path, invocation, notices);
         request.prompt_directory = prompt_directory;
+        self.deny_by_policy(&mut request, version.as_ref())?;
         Ok(request)
     }
 
@@ -359,12 +370,17 @@ impl Job {
             records,
             options,
             notices: self.notices.iter().cloned().chain(notices).collect(),
+            warnings: Vec::new(),
+            confined: None,
             with_bytes: self.with_bytes,
             max_line: self.max_line,
             prompt_directory: None,
             safekeeping: self.safekeeping(),
             session_logs: self.session_logs(),
             setup: self.agent_setup(),
+            watch: self.watch(),
+            policy: None,
+            policy_file: None,
         }
     }
 

@@ -5,6 +5,7 @@ pub mod agents;
 pub mod budget;
 pub mod chat;
 pub mod config;
+pub mod confine;
 pub mod detect;
 pub mod doctor;
 pub mod execute;
@@ -28,6 +29,8 @@ mod signals;
 mod system;
 pub mod talk;
 pub mod ticket;
+mod violations;
 pub mod workspace;
 
 pub use host::{Host, fresh_run};
+pub use violations::{OnViolation, Watch};

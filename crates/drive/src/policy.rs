@@ -5,6 +5,7 @@
 //! about it. `docs/permissions.md` is this for people who write rules.
 
 mod command;
+mod coverage;
 mod deed;
 mod flag;
 mod glob;
@@ -14,7 +15,10 @@ mod patch;
 mod paths;
 mod place;
 mod read;
+mod remarks;
 mod rule;
+mod servers;
+mod shapes;
 mod shell;
 mod standing;
 mod words;
@@ -24,14 +28,17 @@ use std::path::PathBuf;
 use lapidary_vocab::event::{DecidedBy, PermissionDecision, ToolKind};
 
 use crate::config::PermissionMode;
-use rule::Step;
+use rule::{Match, Step};
 use shell::CommandLine;
 
+pub use coverage::{AgentTool, Coverage};
 pub use deed::{Deeds, arguments};
 pub use flag::FlagError;
-pub use options::{Choice, choose};
+pub(crate) use mode::SENSITIVE_NAMES;
+pub use options::{Choice, choose, only_always};
 pub(crate) use place::lexical;
 pub(crate) use read::{RULE_KEYS, Written, read_rule};
+pub use remarks::RuleRemark;
 pub(crate) use rule::About;
 pub use rule::{Origin, Rule, Rules};
 pub use shell::command_line;
@@ -53,6 +60,13 @@ pub struct Deed {
     pub is_unclear: bool,
     /// The files and directories that it is about, absolute.
     pub paths: Vec<PathBuf>,
+    /// Files that it may be about, too: texts among its arguments under names that say nothing, words of its title, words of its
+    /// command. Rules that refuse look at them, and none that allows is sure of them.
+    pub possible_paths: Vec<PathBuf>,
+    /// Files that its command names and does not change.
+    pub read_paths: Vec<PathBuf>,
+    /// It is about more files than are looked at, or they stand too deep in its arguments: any file may be meant.
+    pub has_unseen_paths: bool,
     /// It shows or says what it would change in files, or was announced as an edit: then it changes them, whatever sort of thing it
     /// says it is.
     pub shows_diff: bool,
@@ -113,6 +127,8 @@ pub struct Decision {
     pub is_unattended: bool,
     /// It holds for the rest of the run.
     pub is_for_run: bool,
+    /// A rule decided because the call does not show what it is about: later it may show that the rule does not match.
+    pub is_presumed: bool,
 }
 
 impl Decision {
@@ -125,6 +141,7 @@ impl Decision {
             reason: reason.into(),
             is_unattended: false,
             is_for_run: false,
+            is_presumed: false,
         }
     }
 
@@ -145,7 +162,7 @@ impl Decision {
         }
         Self {
             effect: Effect::Deny,
-            reason: format!("{}, and nobody can be asked{remedy}", self.reason),
+            reason: format!("{}, and no person can be asked{remedy}", self.reason),
             is_unattended: true,
             ..self
         }
@@ -163,14 +180,8 @@ impl Decision {
 /// let rules = Rules::new([Rule::parse_flag(Effect::Allow, "execute:git diff *", here)?]);
 /// let policy = Policy::new(rules, PermissionMode::Default).with_roots([here]);
 /// let run = |command: &str| Deed {
-///     kind: ToolKind::Execute,
-///     tool: None,
-///     title: None,
 ///     command: Some(command.to_owned()),
-///     is_unclear: false,
-///     paths: Vec::new(),
-///     shows_diff: false,
-///     mcp_server: None,
+///     ..Deed::new(ToolKind::Execute)
 /// };
 /// assert_eq!(policy.decide(&run("git diff --stat")).effect, Effect::Allow);
 /// assert_eq!(policy.decide(&run("git diff; rm -rf /")).effect, Effect::Ask);
@@ -266,18 +277,34 @@ impl Policy {
             }],
         };
         let matched = self.rules.iter().enumerate();
-        let matched = matched.filter(|(_, rule)| steps.iter().any(|step| rule.matches(*step)));
+        let is_about = |rule: &Rule| steps.iter().any(|step| rule.matching(*step).is_some());
+        let matched = matched.filter(|(_, rule)| is_about(rule));
         let matched = matched.map(|(at, _)| at).collect();
         let verdicts = steps.into_iter().map(|step| self.verdict(step)).collect();
         strictest(verdicts, matched)
     }
 
-    /// Flags before everything; then whatever is stricter, the project's word or the user's with the mode behind it.
+    /// What rules and mode say; and where a rule refuses commands of which one cannot be read, somebody is asked.
     fn verdict(&self, step: Step<'_>) -> Verdict {
+        let verdict = self.readable_verdict(step);
+        if verdict.decision.effect != Effect::Allow {
+            return verdict;
+        }
+        let mut rules = self.rules.iter().enumerate();
+        let unread = rules.find(|(at, rule)| {
+            rule.matching(step) == Some(Match::Unreadable) && self.comes_before(*at, verdict.rule)
+        });
+        unread.map_or(verdict, |(at, rule)| rule.verdict(at, Match::Unreadable))
+    }
+
+    /// Flags before everything; then whatever is stricter, the project's word or the user's with the mode behind it.
+    fn readable_verdict(&self, step: Step<'_>) -> Verdict {
         let first = |origin| {
             let mut rules = self.rules.iter().enumerate();
-            let found = rules.find(|(_, rule)| rule.origin == origin && rule.matches(step));
-            found.map(|(at, rule)| rule.verdict(at))
+            rules.find_map(|(at, rule)| {
+                let matching = rule.matching(step).filter(|it| *it != Match::Unreadable)?;
+                (rule.origin == origin).then(|| rule.verdict(at, matching))
+            })
         };
         if let Some(flag) = first(Origin::Flag) {
             return flag;
@@ -291,19 +318,43 @@ impl Policy {
             _ => own,
         }
     }
+
+    /// Whether a rule counts before the one that has decided. The mode decides last, and a project's rule counts beside the user's.
+    fn comes_before(&self, at: usize, decided: Option<usize>) -> bool {
+        let Some(decided) = decided else { return true };
+        let rank = |at: usize| match self.rules.iter().nth(at).map(|rule| rule.origin) {
+            Some(Origin::Flag) => (0, at),
+            Some(Origin::Project) => (1, 0),
+            Some(Origin::User) | None => (1, at),
+        };
+        rank(at) < rank(decided)
+    }
 }
 
 impl Rule {
-    fn verdict(&self, at: usize) -> Verdict {
-        let reason = self.reason.clone().unwrap_or_else(|| match self.then {
+    fn verdict(&self, at: usize, matching: Match<'_>) -> Verdict {
+        let usual = match self.then {
             Effect::Allow => format!("allowed by {}", self.name),
             Effect::Deny => format!("denied by {}", self.name),
             Effect::Ask => format!("{} requires a person to be asked", self.name),
-        });
+        };
+        let reason = self.reason.clone().unwrap_or(usual);
+        let (effect, reason) = match matching {
+            Match::Certain => (self.then, reason),
+            Match::Presumed(why) => (self.then, format!("{reason}: {why}")),
+            Match::Unreadable => (
+                Effect::Ask,
+                format!(
+                    "{} may match, and only a shell knows what this command runs",
+                    self.name
+                ),
+            ),
+        };
         Verdict {
             decision: Decision {
                 rule: Some(self.name.clone()),
-                ..Decision::new(self.then, DecidedBy::Rule, reason)
+                is_presumed: matching != Match::Certain,
+                ..Decision::new(effect, DecidedBy::Rule, reason)
             },
             rule: Some(at),
         }

@@ -19,8 +19,10 @@
 
 mod brief;
 mod command;
+mod confinement;
 mod detached;
 mod ending;
+mod landlock;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -33,6 +35,7 @@ use windows as system;
 
 pub use brief::{Brief, End, Finished, Kept, MARK};
 pub use command::{Command, Stdio, Supervisor};
+pub use confinement::{Confinement, LandlockAbi};
 pub use detached::start_detached;
 pub(crate) use ending::enter;
 pub use ending::{Ended, Exit, StartError};

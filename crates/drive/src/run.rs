@@ -15,6 +15,7 @@
 //! What is not read yet waits in the recording, not in memory.
 
 pub(crate) mod attempt;
+mod call_watch;
 mod completion;
 pub(crate) mod course;
 pub(crate) mod ending;

@@ -219,7 +219,7 @@ impl fmt::Display for Doubt {
             }
             Self::OpenFile(path) => write!(
                 f,
-                "`{}` can be written by others than root, and may be left out",
+                "`{}` can be written by users other than root, and may be skipped",
                 path.display()
             ),
             Self::OddSetting(value) => {

@@ -49,6 +49,8 @@ pub struct Denials {
     remedies: Vec<String>,
     /// A call was denied because nobody was there to be asked.
     was_unattended: bool,
+    /// A call was denied that the agent offers no way to refuse: the turn was cancelled for it.
+    has_no_refusal: bool,
     /// A call that needs permission was completed.
     has_acted: bool,
     /// Calls that have no result yet.
@@ -105,6 +107,11 @@ impl Denials {
         self.has_acted = true;
     }
 
+    /// The agent offered no way to refuse a call that was denied.
+    pub(crate) fn could_not_refuse(&mut self) {
+        self.has_no_refusal = true;
+    }
+
     /// The denials, in order.
     pub fn listed(&self) -> &[PermissionDenial] {
         &self.listed
@@ -134,12 +141,10 @@ impl Denials {
         end.evidence
             .push(format!("{}: {}", self.counted(), self.named()));
         // A turn that nobody stopped and that is cancelled all the same was cancelled by a denial that the agent had no answer for.
-        let is_done = match end.cause {
-            Cause::EndTurn => true,
-            Cause::CancelledByClient => !was_stopped,
-            _ => false,
-        };
+        let was_cancelled = end.cause == Cause::CancelledByClient && !was_stopped;
+        let is_done = end.cause == Cause::EndTurn || was_cancelled;
         let refuses = match on_denied {
+            _ if was_cancelled && self.has_no_refusal => true,
             OnDenied::Auto => self.was_unattended && !self.has_acted,
             OnDenied::Fail => true,
             OnDenied::Warn => false,
@@ -149,8 +154,12 @@ impl Denials {
             end.outcome = end.cause.outcome();
             end.exit_code = end.cause.exit_code();
             end.message = Some(Text::from(format!("{}: {}", self.counted(), self.named())));
-            let accepted = "`--on-denied warn` accepts it".to_owned();
-            let hints: Vec<_> = self.remedy().into_iter().chain([accepted]).collect();
+            let last = if was_cancelled && self.has_no_refusal {
+                "the agent offers no way to refuse a call, so its turn was cancelled"
+            } else {
+                "`--on-denied warn` accepts it"
+            };
+            let hints: Vec<_> = self.remedy().into_iter().chain([last.to_owned()]).collect();
             end.hint = Some(hints.join("; "));
         } else {
             end.warnings.extend(self.summary());
@@ -193,7 +202,7 @@ impl Denials {
         let reason = match (is_left_out, self.is_planning) {
             (true, true) => format!("Gemini CLI has no `{}` in plan mode", call.name),
             (true, false) => format!(
-                "`{}` needs approval, and Gemini CLI leaves such tools out where nobody is there to be asked",
+                "`{}` needs approval, and Gemini CLI removes such tools where no person can be asked",
                 call.name
             ),
             (false, _) => message.unwrap_or_default().into_owned(),
@@ -258,7 +267,7 @@ impl Denials {
 
     fn counted(&self) -> String {
         let why = if self.was_unattended {
-            ", because nobody was there to be asked"
+            " because no person could be asked"
         } else {
             ""
         };

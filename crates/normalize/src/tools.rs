@@ -12,6 +12,118 @@ use crate::own::{json, text};
 /// The prefix of tools that belong to an MCP server: `mcp_<server>_<tool>`, and `mcp__…` elsewhere.
 const MCP_PREFIX: &str = "mcp_";
 
+/// The kind that an agent's word stands for: one of the protocol's in any letters, or what agents write instead of it.
+pub fn kind_of_word(word: &str) -> ToolKind {
+    let word = word.trim().to_ascii_lowercase();
+    match word.as_str() {
+        "write" | "create" | "modify" | "update" | "patch" | "replace" => ToolKind::Edit,
+        "shell" | "bash" | "command" | "terminal" | "run" | "exec" => ToolKind::Execute,
+        "remove" | "unlink" => ToolKind::Delete,
+        "rename" => ToolKind::Move,
+        "view" => ToolKind::Read,
+        "grep" | "glob" | "list" | "find" => ToolKind::Search,
+        word => ToolKind::from(word),
+    }
+}
+
+/// Tools of Claude Code, Codex, Gemini CLI, Goose, opencode and Qwen Code, by their own names: for messages about names that are not
+/// among them.
+pub const KNOWN_NAMES: &[&str] = &[
+    // Gemini CLI and Qwen Code
+    "activate_skill",
+    "ask_user",
+    "edit",
+    "enter_plan_mode",
+    "exit_plan_mode",
+    "glob",
+    "google_web_search",
+    "grep_search",
+    "list_directory",
+    "read_file",
+    "read_many_files",
+    "replace",
+    "run_shell_command",
+    "save_memory",
+    "search_file_content",
+    "todo_write",
+    "web_fetch",
+    "web_search",
+    "write_file",
+    "write_todos",
+    // Claude Code
+    "Agent",
+    "AskUserQuestion",
+    "Bash",
+    "BashOutput",
+    "Edit",
+    "ExitPlanMode",
+    "Glob",
+    "Grep",
+    "KillShell",
+    "LS",
+    "Monitor",
+    "MultiEdit",
+    "NotebookEdit",
+    "NotebookRead",
+    "PowerShell",
+    "Read",
+    "Skill",
+    "SlashCommand",
+    "Task",
+    "TodoWrite",
+    "WebFetch",
+    "WebSearch",
+    "Write",
+    // opencode
+    "apply_patch",
+    "bash",
+    "codesearch",
+    "grep",
+    "list",
+    "lsp",
+    "multiedit",
+    "patch",
+    "question",
+    "read",
+    "skill",
+    "task",
+    "todoread",
+    "todowrite",
+    "webfetch",
+    "websearch",
+    "write",
+    // Codex, Goose
+    "developer__shell",
+    "developer__text_editor",
+    "exec_command",
+    "local_shell",
+    "shell",
+    "update_plan",
+    "view_image",
+];
+
+/// What sort of tool this is, by the names that Claude Code, Codex, Gemini CLI, Goose, opencode and Qwen Code have for their own.
+pub fn kind_of_any_agent(name: &str) -> ToolKind {
+    match name {
+        "bash" | "shell" | "local_shell" | "exec_command" | "developer__shell" => ToolKind::Execute,
+        "Read" | "read" | "NotebookRead" => ToolKind::Read,
+        "Write"
+        | "write"
+        | "Edit"
+        | "edit"
+        | "MultiEdit"
+        | "multiedit"
+        | "NotebookEdit"
+        | "patch"
+        | "apply_patch"
+        | "developer__text_editor" => ToolKind::Edit,
+        "Grep" | "grep" | "Glob" | "LS" | "list" => ToolKind::Search,
+        "WebFetch" | "webfetch" => ToolKind::Fetch,
+        "WebSearch" | "websearch" => ToolKind::Browse,
+        name => kind(name),
+    }
+}
+
 /// What sort of tool this is, for events. Knows Gemini's wire names, its older ones, and the class names of `specs/2`.
 pub fn kind(name: &str) -> ToolKind {
     match name {

@@ -25,6 +25,9 @@ pub use self::hints::{AgentSetup, TurnLimit};
 pub use self::stall::{Stall, StderrOrder};
 pub(crate) use self::words::INITIALIZE_REFUSED;
 
+/// So many violations are named in the evidence. `violations` lists all of them.
+const MOST_VIOLATIONS: usize = 5;
+
 /// Collects what an agent said about how it went, and judges.
 #[derive(Debug, Clone, Default)]
 pub struct Verdict {
@@ -163,6 +166,7 @@ impl Verdict {
             evidence: self.evidence(ending),
             hint: self.hint(&cause, ending),
             warnings: self.warnings(&cause, ending),
+            violations: ending.violations.clone(),
             cause,
         }
     }
@@ -199,7 +203,8 @@ impl Verdict {
         let ends_in_call = self.activity.is_some_and(TurnActivity::ends_in_call);
         let is_cut = *cause == Cause::EndTurn && ends_in_call;
         let own = is_cut.then(|| ENDS_IN_CALL.to_owned());
-        own.into_iter().chain(ending.warnings.clone()).collect()
+        let own = own.into_iter().chain(ending.violation_warning());
+        own.chain(ending.warnings.clone()).collect()
     }
 
     /// True for a program over ACP that did not even answer `initialize`.
@@ -389,7 +394,7 @@ impl Verdict {
                 Greeting::Silent | Greeting::Done => return None,
             },
             Cause::CancelledByClient if self.has_cancelled_itself() => {
-                "the agent ended its turn as cancelled, though nobody had asked it to"
+                "the agent ended its turn as cancelled, without a request to cancel"
             }
             Cause::AgentCrashed if self.has_succeeded() && ending.is_crash() => {
                 return Some(format!(
@@ -487,6 +492,8 @@ impl Verdict {
             evidence.push(format!("it was ended by a timeout ({})", stopped.cause));
             evidence.push(format!("its stderr says: {}", trouble.line));
         }
+        let violations = ending.violations.iter().take(MOST_VIOLATIONS);
+        evidence.extend(violations.map(|violation| violation.message.to_string()));
         evidence.extend(ending.remarks.iter().cloned());
         evidence
     }

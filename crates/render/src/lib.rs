@@ -48,6 +48,10 @@ use std::io;
 
 use lapidary_vocab::Event;
 
+/// The extension of a `turn_complete` or a `usage_update` that has a cost in US dollars which was computed from tokens. Renderers show it
+/// with `~`, where the agent reports none.
+pub const COMPUTED_COST: &str = "lapidary.computedCostUsd";
+
 /// Writes events for people. One renderer per transcript.
 pub trait Renderer {
     /// Takes the next event, and writes what can be written already.

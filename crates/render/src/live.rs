@@ -29,12 +29,14 @@ mod row;
 mod table;
 mod wrap;
 
+use std::io;
 use std::time::Duration;
 
 use anstyle::Style;
 use lapidary_vocab::event::{SessionInit, StreamDelta, StreamDeltaKind, UserInput};
 use lapidary_vocab::{Body, Event, Text};
 
+use crate::Renderer;
 use crate::echo::Echo;
 use crate::ink::Ink;
 use crate::notice::{self, Level, Notice};
@@ -61,7 +63,7 @@ pub struct Options {
     pub marks: Marks,
 }
 
-/// How many rows of a prompt or a notice are shown.
+/// How many rows of a prompt or a notice are shown while a run goes on.
 const MOST_ROWS: usize = 8;
 
 const ANSWER: Voice = Voice {
@@ -79,6 +81,8 @@ const THOUGHT: Voice = Voice {
 #[derive(Debug)]
 pub struct Narrator {
     page: Page,
+    /// How many rows of a prompt or a notice are shown.
+    most_rows: usize,
     echo: Echo,
     totals: Totals,
     turn: Totals,
@@ -111,6 +115,7 @@ impl Narrator {
     pub fn new(options: Options) -> Self {
         Self {
             page: Page::new(options.size, options.colour, options.marks),
+            most_rows: MOST_ROWS,
             echo: Echo::default(),
             totals: Totals::default(),
             turn: Totals::default(),
@@ -125,6 +130,14 @@ impl Narrator {
             turn_ended: false,
             is_over: false,
         }
+    }
+
+    /// A narrator for a run that is over: prompts are shown whole, and more of what tools printed.
+    pub fn for_reading(options: Options) -> Self {
+        let mut narrator = Self::new(options);
+        narrator.most_rows = usize::MAX;
+        narrator.calls.limits = calls::READING;
+        narrator
     }
 
     /// Takes the next event, which came when the run had taken `now`.
@@ -167,8 +180,11 @@ impl Narrator {
                 let rows = self.calls.end(done, event, &self.page);
                 self.tell(Sort::Tools, rows);
             }
-            // Who is there to answer is asked by the caller.
-            Body::PermissionRequest(request) => self.requests.ask(request),
+            // The caller asks the user, below what was said so far.
+            Body::PermissionRequest(request) => {
+                self.end_prose();
+                self.requests.ask(request);
+            }
             Body::TurnComplete(turn) => self.end_turn(turn),
             Body::RunEnd(end) => self.end_run(end),
             // Facts for programs: the totals count them, and say so.
@@ -222,6 +238,36 @@ impl Narrator {
     }
 }
 
+/// Writes the rows of a run that is over to a terminal.
+#[derive(Debug)]
+pub struct RowRenderer(Narrator);
+
+impl RowRenderer {
+    /// For a terminal of this size.
+    pub fn new(options: Options) -> Self {
+        Self(Narrator::for_reading(options))
+    }
+
+    fn write_rows(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
+        for row in self.0.take_rows() {
+            writeln!(out, "{}", row.text)?;
+        }
+        Ok(())
+    }
+}
+
+impl Renderer for RowRenderer {
+    fn event(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()> {
+        self.0.event(event, Duration::ZERO);
+        self.write_rows(out)
+    }
+
+    fn finish(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.0.finish();
+        self.write_rows(out)
+    }
+}
+
 const THINKING: &str = "thinking";
 
 impl Narrator {
@@ -249,7 +295,8 @@ impl Narrator {
         } else {
             let said = format!("{}{images}", text.trim_end());
             let mark = (Ink::Prompt, "> ");
-            self.page.hanging([mark; 2], Ink::Prompt, &said, MOST_ROWS)
+            self.page
+                .hanging([mark; 2], Ink::Prompt, &said, self.most_rows)
         };
         self.tell(Sort::Prompt, rows);
     }
@@ -327,7 +374,7 @@ impl Narrator {
     /// Tells a text of ours behind a mark. What continues it is marked too, because the agent may have written it.
     fn tell_marked(&mut self, sort: Sort, mark: &str, ink: Ink, text: &str) {
         let marks = [(ink, mark), (Ink::Faint, "│ ")];
-        let rows = self.page.hanging(marks, ink, text, MOST_ROWS);
+        let rows = self.page.hanging(marks, ink, text, self.most_rows);
         self.tell(sort, rows);
     }
 }

@@ -7,7 +7,7 @@ use lapidary_vocab::event::{RunEnd, ToolCallStatus, ToolCompletion, TurnComplete
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
 use lapidary_vocab::{Body, Event, Number, Outcome, Text};
 
-use crate::{plain, words};
+use crate::{COMPUTED_COST, plain, words};
 
 /// How many calls are remembered at once, to count each of them once.
 const MOST_CALLED: usize = 1024;
@@ -102,6 +102,31 @@ fn whole(number: Option<&Number>) -> Option<u64> {
     number.and_then(Number::u64)
 }
 
+/// A cost that was computed from tokens. Unknown as soon as a part of it is.
+#[derive(Debug, Clone, Copy, Default)]
+struct ComputedCost {
+    sum: f64,
+    is_known: bool,
+    lacks_a_part: bool,
+}
+
+impl ComputedCost {
+    fn add(&mut self, event: &Event) {
+        let cost = event.base.extensions.get(COMPUTED_COST);
+        match cost.and_then(|cost| cost.token().as_str().parse::<f64>().ok()) {
+            Some(cost) if cost.is_finite() && cost >= 0.0 => {
+                self.sum += cost;
+                self.is_known = true;
+            }
+            _ => self.lacks_a_part = true,
+        }
+    }
+
+    fn known(self) -> Option<f64> {
+        (self.is_known && !self.lacks_a_part).then_some(self.sum)
+    }
+}
+
 /// The sums over a session or a turn.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Totals {
@@ -113,6 +138,9 @@ pub(crate) struct Totals {
     last: Option<String>,
     pub(crate) tool_calls: u64,
     pub(crate) failed_calls: u64,
+    /// The computed cost of the turns, and of the steps.
+    turn_cost: ComputedCost,
+    step_cost: ComputedCost,
     /// What the session has cost in US dollars, as the agent reports it.
     cost: Option<f64>,
     /// What it had cost before.
@@ -143,10 +171,17 @@ impl Totals {
             {
                 self.failed_calls += 1;
             }
-            Body::TurnComplete(turn) => self.note_turn(turn),
-            Body::UsageUpdate(usage) => self
-                .step_tokens
-                .add(Tokens::of_step(usage.step_usage.token())),
+            Body::TurnComplete(turn) => {
+                self.note_turn(turn);
+                if turn.usage.is_some() {
+                    self.turn_cost.add(event);
+                }
+            }
+            Body::UsageUpdate(usage) => {
+                let step = usage.step_usage.token();
+                self.step_tokens.add(Tokens::of_step(step));
+                self.step_cost.add(event);
+            }
             Body::RunEnd(end) => {
                 self.run_millis = end.duration_ms.as_ref().and_then(Number::u64);
             }
@@ -197,10 +232,36 @@ impl Totals {
         std::mem::replace(self, next)
     }
 
-    /// What it cost, in words.
+    /// The cost, in words: `$0.02` as the agent reports it, or `~$0.02` as it was computed from tokens.
     pub(crate) fn cost(&self) -> Option<String> {
         let own = |cost: f64| (cost - self.cost_before).max(0.0);
-        self.cost.map(|cost| words::dollars(own(cost)))
+        let reported = self.cost.map(|cost| words::dollars(own(cost)));
+        let computed = || Some(format!("~{}", words::least_dollars(self.computed_cost()?)));
+        reported.or_else(computed)
+    }
+
+    /// How the cost is known, if not by the agent: for the head of a page, where there is room for the words.
+    pub(crate) fn cost_basis(&self) -> Option<&'static str> {
+        (self.cost.is_none() && self.computed_cost().is_some()).then_some("computed from tokens")
+    }
+
+    /// Both.
+    pub(crate) fn cost_and_basis(&self) -> Option<String> {
+        let cost = self.cost()?;
+        Some(match self.cost_basis() {
+            Some(basis) => format!("{cost} ({basis})"),
+            None => cost,
+        })
+    }
+
+    /// From the turns or the steps, as [`Self::tokens`]. No tokens, no cost.
+    fn computed_cost(&self) -> Option<f64> {
+        self.tokens().sum().filter(|tokens| *tokens > 0)?;
+        if self.turn_tokens == Tokens::default() {
+            self.step_cost.known()
+        } else {
+            self.turn_cost.known()
+        }
     }
 
     /// True if there is more to tell than that time went by.
@@ -294,4 +355,45 @@ pub(crate) fn failed(done: &ToolCompletion) -> bool {
             done.status,
             ToolCallStatus::Failed | ToolCallStatus::Cancelled
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The end of a turn of a hundred tokens, with what it cost by our prices or by the agent.
+    fn turn(computed: Option<f64>, reported: Option<f64>) -> Event {
+        let computed =
+            computed.map(|cost| format!(r#","extensions":{{"{COMPUTED_COST}":{cost}}}"#));
+        let reported = reported.map(|cost| format!(r#","costUsd":{cost}"#));
+        let line = format!(
+            r#"{{"event":"turn_complete","id":"r-1","seq":1,"provider":"gemini","usage":{{"inputTokens":90,"outputTokens":10}}{}{}}}"#,
+            computed.unwrap_or_default(),
+            reported.unwrap_or_default(),
+        );
+        Event::from_json(&line).unwrap()
+    }
+
+    #[track_caller]
+    fn check(turns: &[Event], expected: Option<&str>) {
+        let mut totals = Totals::default();
+        for turn in turns {
+            totals.note(turn);
+        }
+        assert_eq!(totals.cost().as_deref(), expected);
+    }
+
+    #[test]
+    fn a_computed_cost_is_marked_and_unknown_as_soon_as_a_part_of_it_is() {
+        check(
+            &[turn(Some(0.02), None), turn(Some(0.03), None)],
+            Some("~$0.05"),
+        );
+        check(&[turn(Some(0.000_001), None)], Some("~$0.0001"));
+        check(&[turn(Some(0.0), None)], Some("~$0.00"));
+        check(&[turn(Some(0.02), None), turn(None, None)], None);
+        check(&[turn(Some(-1.0), None)], None);
+        check(&[turn(None, None)], None);
+        check(&[turn(None, Some(0.5))], Some("$0.50"));
+    }
 }

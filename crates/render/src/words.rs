@@ -103,6 +103,12 @@ pub(crate) fn dollars(amount: f64) -> String {
     }
 }
 
+/// The same of an estimate: one that is not zero is not shown as zero.
+pub(crate) fn least_dollars(amount: f64) -> String {
+    let least = if amount > 0.0 { 0.0001 } else { 0.0 };
+    dollars(amount.max(least))
+}
+
 /// The time of day in UTC, `18:15`, of a timestamp that can be read.
 pub(crate) fn time_of_day(timestamp: &str) -> Option<String> {
     let time: Timestamp = timestamp.parse().ok()?;

@@ -3,6 +3,7 @@
 //! Like the others they are what `cargo xtask test` installs; tests that need them carry the feature `peers`.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -21,16 +22,55 @@ pub enum Peer {
     Opencode,
     /// Gemini CLI 0.61.0.
     Gemini061,
+    /// Qwen Code, which grew out of Gemini CLI. A denial ends its turn.
+    Qwen,
 }
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::SdkExample,
         Self::Claude,
         Self::Opencode,
         Self::Gemini061,
+        Self::Qwen,
     ];
+
+    /// What `--agent` calls it.
+    ///
+    /// # Panics
+    /// For an agent that has no name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SdkExample => panic!("the example has no name"),
+            Self::Claude => "claude",
+            Self::Opencode => "opencode",
+            Self::Gemini061 => "gemini",
+            Self::Qwen => "qwen",
+        }
+    }
+
+    /// What people call it, with the version that is pinned.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::SdkExample => "the SDK's example",
+            Self::Claude => "Claude Code (adapter 0.99)",
+            Self::Opencode => "opencode 1.18",
+            Self::Gemini061 => "Gemini CLI 0.61",
+            Self::Qwen => "Qwen Code 0.24",
+        }
+    }
+
+    /// The program by which its name starts it, and what it is called on PATH.
+    fn on_path(self) -> Option<(&'static str, String)> {
+        let words = self.command_line();
+        match self {
+            Self::SdkExample | Self::Gemini061 => None,
+            Self::Claude => Some(("claude-agent-acp", words[1].clone())),
+            Self::Opencode => Some(("opencode", words[0].clone())),
+            Self::Qwen => Some(("qwen", words[0].clone())),
+        }
+    }
 
     /// The program and its arguments: the words of a command line. Needs `node` on `PATH`.
     ///
@@ -48,6 +88,7 @@ impl Peer {
                 words([&program, "acp"])
             }
             Self::Gemini061 => words([&text(&Version::V0_61_0.program()), "--acp"]),
+            Self::Qwen => words([&installed("@qwen-code/qwen-code/cli-entry.js"), "--acp"]),
         }
     }
 
@@ -59,7 +100,7 @@ impl Peer {
             Self::SdkExample => return None,
             Self::Claude => "Bash",
             Self::Opencode => "bash",
-            Self::Gemini061 => "run_shell_command",
+            Self::Gemini061 | Self::Qwen => "run_shell_command",
         };
         let args = json!({ "command": command, "description": "Runs a command" });
         Some((tool, args))
@@ -81,6 +122,13 @@ impl World {
     /// If there is no place for it.
     pub fn new(peer: Peer) -> Self {
         let world = gemini::World::new();
+        if peer == Peer::Qwen {
+            let settings = json!({ "security": { "auth": { "selectedType": "openai" } } });
+            let folder = world.home().join(".qwen");
+            fs::create_dir_all(&folder).expect("the home can be made");
+            fs::write(folder.join("settings.json"), settings.to_string())
+                .expect("the settings can be written");
+        }
         Self { peer, world }
     }
 
@@ -105,11 +153,34 @@ impl World {
         environment.retain(|(name, _)| name != "GEMINI_API_KEY" || self.peer == Peer::Gemini061);
         let own = match self.peer {
             Peer::SdkExample | Peer::Gemini061 => Vec::new(),
+            Peer::Qwen => qwen(base_url),
             Peer::Claude => claude(base_url),
             Peer::Opencode => opencode(base_url),
         };
         let all = own.into_iter().chain(nowhere());
         environment.extend(all.map(|(name, value)| (name.into(), value.into())));
+        environment
+    }
+
+    /// The environment in which `--agent` finds the agent by its name.
+    ///
+    /// # Panics
+    /// If there is no place for a link to its program.
+    pub fn named_environment(&self, base_url: &str) -> Vec<(OsString, OsString)> {
+        let mut environment = self.environment(base_url);
+        let Some((name, program)) = self.peer.on_path() else {
+            let program = Version::V0_61_0.program();
+            environment.push(("GEMINI_CLI_PATH".into(), program.into()));
+            return environment;
+        };
+        let programs = self.root().join("programs");
+        fs::create_dir_all(&programs).expect("a folder can be made");
+        std::os::unix::fs::symlink(program, programs.join(name)).expect("a link can be made");
+        let path = environment.iter_mut().find(|(name, _)| name == "PATH");
+        let (_, path) = path.expect("there is a PATH");
+        let before = path.clone();
+        let all = std::iter::once(programs).chain(std::env::split_paths(&before));
+        *path = std::env::join_paths(all).expect("no path has a colon");
         environment
     }
 }
@@ -137,6 +208,14 @@ fn claude(base_url: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
+fn qwen(base_url: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("OPENAI_BASE_URL", format!("{base_url}/v1")),
+        ("OPENAI_API_KEY", "not-a-key".to_owned()),
+        ("OPENAI_MODEL", "model".to_owned()),
+    ]
+}
+
 /// A model of its own, and leave to ask before anything is done: by itself it asks for nothing.
 fn opencode(base_url: &str) -> Vec<(&'static str, String)> {
     let options = json!({ "baseURL": format!("{base_url}/v1"), "apiKey": "not-a-key" });
@@ -150,6 +229,8 @@ fn opencode(base_url: &str) -> Vec<(&'static str, String)> {
             "models": { "model": { "name": "Model", "reasoning": true } },
         } },
         "permission": { "bash": "ask", "edit": "ask" },
+        // A denial does not end the turn.
+        "experimental": { "continue_loop_on_deny": true },
         "autoupdate": false,
         "share": "disabled",
         "snapshot": false,

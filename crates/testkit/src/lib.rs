@@ -16,5 +16,6 @@ pub mod patience;
 pub mod recorded;
 pub mod secrets;
 pub mod sessions;
+pub mod ways;
 #[cfg(target_os = "linux")]
 pub mod work;

@@ -51,11 +51,53 @@ pub struct Capabilities {
     pub supports_acp: bool,
     /// The values of `--permission-mode` that it has a mode of its own for. Derived from the version.
     pub permission_modes: Vec<String>,
+    /// How rules and permission modes are kept with it. Derived from the version.
+    #[serde(default)]
+    pub rules: RuleSupport,
     /// How one gets it: a command, or a place with instructions. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub install: Option<String>,
+    /// Confinement by the kernel. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<AgentConfinement>,
     /// The same agent as a provider in a workflow. Derived.
     pub metadata: ProviderMetadata,
+}
+
+/// How rules and permission modes are kept with an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleSupport {
+    /// Over ACP. Absent if it does not speak it. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acp: Option<RuleKeeping>,
+    /// Over stream-json. Absent if it does not have it. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream_json: Option<RuleKeeping>,
+}
+
+open_enum! {
+    /// How rules are kept with an agent.
+    pub enum RuleKeeping {
+        /// The agent is told what to deny, and denies it by itself.
+        Enforced = "enforced",
+        /// The agent is told to ask before each call that is not allowed outright.
+        Asked = "asked",
+        /// The agent is told nothing: a call that it does not ask about is seen once it runs, and ends the run.
+        Watched = "watched",
+    }
+}
+
+/// What the kernel lets an agent write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentConfinement {
+    /// What `confine` is in an unattended run if it is not configured: `workspace` or `off`. Derived.
+    pub default: String,
+    /// The version of Landlock's interface that the kernel has, up to the newest that is used (6); 0 if there is none. Derived.
+    pub landlock_abi: u8,
+    /// Where the agent keeps its state, which it can write although confined. Derived.
+    pub state: Vec<String>,
 }
 
 open_enum! {

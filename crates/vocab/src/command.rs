@@ -1,4 +1,4 @@
-//! What a front end sends in, told apart by `command`.
+//! What a front end sends in; `command` is the discriminator.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::tagged::read_by_tag;
 use crate::{Json, Text};
 
-/// A line that a front end sends in: a command, and by what its result can be told.
+/// A line that a front end sends in: a command, and an id for its result.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Command")]
 pub struct CommandLine {
-    /// Whatever tells the command's `command_result` from others, which has it as its `commandId`. Upstream: the front end's.
+    /// Identifies the command's `command_result`, which has it as its `commandId`. Upstream: the front end's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<Json>,
     /// What is to be done.
@@ -89,6 +89,9 @@ pub struct PermissionResponse {
     pub request_id: Text,
     /// Whether it may. Upstream.
     pub allowed: bool,
+    /// With `allowed`: true allows the same action for the rest of the run, without another `permission_request`. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub for_run: Option<bool>,
     /// A word to the agent. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Text>,

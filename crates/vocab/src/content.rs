@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::tagged::read_by_tag;
 use crate::{Json, Number, Text};
 
-/// One part of a tool's content, told apart by `type`.
+/// One part of a tool's content; `type` is the discriminator.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -127,6 +127,8 @@ open_enum! {
         Config = "config",
         /// Whether runs can be recorded.
         State = "state",
+        /// Whether the kernel can confine the agent, and whether it does.
+        Confinement = "confinement",
         /// Proven: a run begins.
         ProveStart = "prove_start",
         /// Proven: text arrives while the model still speaks.
@@ -157,7 +159,7 @@ open_enum! {
         AcpUsage = "acp_usage",
         /// Over ACP: a turn is cancelled.
         AcpCancel = "acp_cancel",
-        /// Over ACP: what it does about a method that nobody knows.
+        /// Over ACP: what it does about an unknown method.
         AcpUnknown = "acp_unknown",
         /// Over ACP: what it takes for it to end.
         AcpShutdown = "acp_shutdown",
@@ -173,7 +175,7 @@ open_enum! {
     pub enum CheckState {
         /// All is well.
         Ok = "ok",
-        /// It works, but not as it should, or it cannot be told.
+        /// It works, but not as it should, or the result is unclear.
         Warning = "warning",
         /// Runs will fail.
         Problem = "problem",

@@ -22,7 +22,7 @@ pub struct HookTest {
     /// What is written where hooks are but does not count, and why, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// What somebody should know about the settings, a sentence each. Derived.
+    /// Remarks about the settings, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -34,7 +34,7 @@ pub struct HookMoment {
     /// What matchers were compared with: a tool's name, or the word of a session's event. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// What hooks are told. Upstream and derived, as the CLI would.
+    /// The input of the hooks. Upstream and derived, as the CLI would send it.
     pub payload: Json,
     /// How they follow one another. Derived.
     pub order: HookOrder,
@@ -82,7 +82,7 @@ pub struct HookTrial {
     pub matcher: Option<String>,
     /// How long it may take, in milliseconds. Upstream.
     pub timeout_ms: u64,
-    /// What it was told, if a hook before it had changed that. Upstream and derived.
+    /// Its input, if a hook before it had changed that. Upstream and derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Json>,
     /// Its exit code. Upstream.
@@ -154,7 +154,7 @@ open_enum! {
     pub enum HookEffectKind {
         /// Everything ends here.
         Stop = "stop",
-        /// It does not happen, or is not told on.
+        /// It does not happen, or is not passed on.
         Block = "block",
         /// The user is asked.
         Ask = "ask",
@@ -174,7 +174,7 @@ open_enum! {
         ReplaceResponse = "replace_response",
         /// The model may call certain tools.
         SelectTools = "select_tools",
-        /// The user is told something.
+        /// The user gets a message.
         Tell = "tell",
     }
 }

@@ -32,7 +32,7 @@ pub struct HookList {
     /// What Gemini CLI says when it starts with these hooks. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What somebody should know about the settings that hold them, a sentence each. Derived.
+    /// Remarks about the settings that hold them, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
 }
@@ -48,7 +48,7 @@ pub struct HookInfo {
     /// What its author says of it. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What the shell is told. Upstream.
+    /// The command line for the shell. Upstream.
     pub command: String,
     /// When it runs; absent if always. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,7 +126,7 @@ pub struct HookCheck {
     pub findings: Vec<HookFinding>,
 }
 
-/// Something that somebody should know about a hook.
+/// A finding about a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookFinding {
@@ -158,7 +158,7 @@ open_enum! {
         Error = "error",
         /// It may not.
         Warning = "warning",
-        /// It does, and somebody may be surprised all the same.
+        /// It does, with an effect that may be unexpected.
         Note = "note",
     }
 }
@@ -184,7 +184,7 @@ pub struct HookChange {
     /// Hooks that have no translation, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<String>,
-    /// What somebody should look at, a sentence each. Derived.
+    /// What the user should check, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
@@ -192,9 +192,9 @@ pub struct HookChange {
 open_enum! {
     /// What was asked for.
     pub enum HookAction {
-        /// A hook was to be switched on.
+        /// A hook was to be enabled.
         Enable = "enable",
-        /// A hook was to be switched off.
+        /// A hook was to be disabled.
         Disable = "disable",
         /// Hooks of another agent were to be added.
         Migrate = "migrate",
@@ -210,9 +210,9 @@ pub struct AddedHook {
     /// When it runs; absent if always. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matcher: Option<String>,
-    /// What the shell is told. Derived.
+    /// The command line for the shell. Derived.
     pub command: String,
-    /// How many milliseconds it may take, if that is said. Derived.
+    /// Its timeout in milliseconds, if there is one. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }

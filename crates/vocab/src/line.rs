@@ -1,13 +1,15 @@
 //! Writing values as lines of JSON.
 //!
-//! Serde writes them all. Only one kind of event has a lane of its own: a plain chunk of text, which is nearly everything in a
-//! stream, and of which serde would spend more time on the keys than the text. A test holds the two equal.
+//! Serde writes them all, except two: a plain chunk of text, which is nearly everything in a stream, and of which serde would spend
+//! more time on the keys than the text; and a session of a list, of which there may be tens of thousands. Tests compare them with
+//! what serde writes.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
 use crate::event::{Event, StreamDelta};
+use crate::session::{SessionInfo, SessionList};
 use crate::{Base, Body};
 
 /// Writes `value` and a newline.
@@ -84,6 +86,98 @@ fn write_plain_delta(out: &mut impl Write, delta: &StreamDelta, base: &Base) -> 
         out.write_all(raw.as_str().as_bytes())?;
     }
     out.write_all(b"}\n")
+}
+
+/// Writes a list of sessions and a newline: the same bytes as [`write()`] of a [`SessionList`] with these sessions, faster, and
+/// without a copy of them.
+pub fn write_sessions<'s>(
+    out: &mut impl Write,
+    list: &SessionList,
+    sessions: impl Iterator<Item = &'s SessionInfo>,
+) -> io::Result<()> {
+    let SessionList {
+        schema,
+        sessions: _,
+        hidden_count,
+        hidden,
+        warnings,
+    } = list;
+    out.write_all(b"{\"schema\":")?;
+    string(out, schema)?;
+    out.write_all(b",\"sessions\":[")?;
+    for (place, session) in sessions.enumerate() {
+        out.write_all(if place == 0 { b"" } else { b"," })?;
+        write_session(out, session)?;
+    }
+    write!(out, "],\"hiddenCount\":{hidden_count}")?;
+    if !hidden.is_empty() {
+        out.write_all(b",\"hidden\":")?;
+        serde_json::to_writer(&mut *out, hidden)?;
+    }
+    if !warnings.is_empty() {
+        out.write_all(b",\"warnings\":")?;
+        serde_json::to_writer(&mut *out, warnings)?;
+    }
+    out.write_all(b"}\n")
+}
+
+fn write_session(out: &mut impl Write, session: &SessionInfo) -> io::Result<()> {
+    let SessionInfo {
+        id,
+        file,
+        file_name,
+        path,
+        start_time,
+        last_updated,
+        message_count,
+        user_message_count,
+        display_name,
+        first_user_message,
+        is_current_session,
+        index,
+        unlisted,
+        summary,
+        project,
+        project_id,
+        size,
+        endangered_by,
+    } = session;
+    member(out, b"{\"id\":", id)?;
+    member(out, b",\"file\":", file)?;
+    member(out, b",\"fileName\":", file_name)?;
+    member(out, b",\"path\":", path)?;
+    member(out, b",\"startTime\":", start_time)?;
+    member(out, b",\"lastUpdated\":", last_updated)?;
+    write!(
+        out,
+        ",\"messageCount\":{message_count},\"userMessageCount\":{user_message_count}"
+    )?;
+    member(out, b",\"displayName\":", display_name)?;
+    member(out, b",\"firstUserMessage\":", first_user_message)?;
+    write!(
+        out,
+        ",\"isCurrentSession\":{is_current_session},\"index\":{index}"
+    )?;
+    if let Some(unlisted) = unlisted {
+        member(out, b",\"unlisted\":", unlisted.as_str())?;
+    }
+    if let Some(summary) = summary {
+        member(out, b",\"summary\":", summary)?;
+    }
+    if let Some(project) = project {
+        member(out, b",\"project\":", project)?;
+    }
+    member(out, b",\"projectId\":", project_id)?;
+    write!(out, ",\"size\":{size}")?;
+    if let Some(endangered_by) = endangered_by {
+        member(out, b",\"endangeredBy\":", endangered_by)?;
+    }
+    out.write_all(b"}")
+}
+
+fn member(out: &mut impl Write, key: &[u8], text: &str) -> io::Result<()> {
+    out.write_all(key)?;
+    string(out, text)
 }
 
 /// A string that hardly ever has something to escape.

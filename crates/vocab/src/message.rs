@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for Content {
     }
 }
 
-/// One block of a message, told apart by `type`.
+/// One block of a message; `type` is the discriminator.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]

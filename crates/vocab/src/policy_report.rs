@@ -1,11 +1,14 @@
 //! What `lapidary policy test` found: what a set of rules would have done to past runs.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Text;
+use crate::capabilities::RuleKeeping;
 use crate::event::{DecidedBy, PermissionOutcome, ToolKind, is_false};
 use crate::open_enum::open_enum;
+use crate::{Json, Text};
 
 /// The version that a report carries in `schema`.
 pub const SCHEMA: &str = "lapidary.policy/1";
@@ -55,8 +58,12 @@ pub struct JudgedCall {
     /// The rule that would decide, named by where it stands; several for a line of several commands. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Why, in the words that the agent would be told. Derived.
+    /// The reason, as the agent would get it. Derived.
     pub reason: String,
+    /// What would stop it with the agent that was asked for, in the order of time. Empty if it would be allowed, or no agent was named.
+    /// Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stopped_by: Vec<StoppedBy>,
     /// What became of it then. Derived.
     pub happened: Happened,
     /// What was decided about it then, if the agent asked. Derived.
@@ -76,12 +83,56 @@ pub struct RecordedAnswer {
     /// The rule that decided. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Text>,
-    /// Why, in the words that the agent was told. Derived.
+    /// The reason, as the agent got it. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text>,
     /// True if the answer held for the rest of that run. Derived.
     #[serde(default, skip_serializing_if = "is_false")]
     pub for_run: bool,
+}
+
+/// What an agent would be told by its own configuration: `lapidary policy compile`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompiledPolicy {
+    /// The vocabulary and its version, `lapidary.compiled-policy/1`. Derived.
+    pub schema: Text,
+    /// The agent's name. Derived.
+    pub agent: String,
+    /// How rules are kept with it. Derived.
+    pub keeping: RuleKeeping,
+    /// Arguments of its program. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Variables of its environment. Derived.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// The content of the file that arguments or variables name. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// `_meta` of the request that opens a session. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_meta: Option<Json>,
+    /// What the user should know. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
+}
+
+/// The version that a compiled policy carries in `schema`.
+pub const COMPILED_SCHEMA: &str = "lapidary.compiled-policy/1";
+
+open_enum! {
+    /// What stops a call that is not allowed.
+    pub enum StoppedBy {
+        /// The agent's own policy, made of the rules, denies it.
+        AgentPolicy = "agent_policy",
+        /// The agent is told to ask, and the answer is no.
+        Asked = "asked",
+        /// The agent does not ask: the run is stopped once the call is seen to run.
+        Watched = "watched",
+        /// The kernel, if the run is confined: it writes outside the workspace.
+        Confinement = "confinement",
+    }
 }
 
 /// A rule, and what it was good for.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::event::PermissionViolation;
 use crate::open_enum::open_enum;
 use crate::{Cause, Outcome};
 
@@ -89,6 +90,9 @@ pub struct RecordedEnd {
     /// Why. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// Calls that the agent made without permission. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<PermissionViolation>,
     /// The agent's session; the first, if there were several. Absent in recordings of early builds, as all that follows. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::event::PermissionDenial;
+use crate::event::{PermissionDenial, PermissionViolation};
 use crate::usage::TokenUsage;
 use crate::{Cause, Json, Number, Outcome, Text};
 
@@ -44,6 +44,9 @@ pub struct RunResult {
     /// Calls that were denied, in order. Derived from decisions and from the errors of calls.
     #[serde(default)]
     pub permission_denials: Vec<PermissionDenial>,
+    /// Calls that the agent made without permission, in order. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<PermissionViolation>,
     /// JSON found in the response, when it was asked for. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Json>,

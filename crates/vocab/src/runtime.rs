@@ -83,7 +83,7 @@ pub struct RuntimeBase {
     pub raw: Option<Json>,
 }
 
-/// What happened, told apart by `event`.
+/// What happened; `event` is the discriminator.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -164,7 +164,7 @@ pub struct ToolCallRequested {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnDiffUpdated {
-    /// The unified diff. Upstream or derived from the files before and after, where the agent has told them; else derived: cut from the output of a tool.
+    /// The unified diff. Upstream or derived from the files before and after, where the agent reports them; else derived: cut from the output of a tool.
     pub diff: Text,
     /// True if it was cut from the output of a tool, so that it may be something else. Derived.
     pub derived: bool,

@@ -37,6 +37,10 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::Capabilities>("capabilities", "one line of `lapidary capabilities`"),
     published::<crate::Checkup>("doctor", "what `lapidary doctor` prints"),
     published::<crate::PolicyReport>("policy", "what `lapidary policy test` prints"),
+    published::<crate::policy_report::CompiledPolicy>(
+        "compiled-policy",
+        "what `lapidary policy compile` prints",
+    ),
     published::<crate::session::SessionList>("sessions", "what `lapidary sessions list` prints"),
     published::<crate::session::SearchResult>("search", "what `lapidary sessions search` prints"),
     published::<crate::session_document::SessionDocument>(

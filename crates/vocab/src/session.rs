@@ -129,7 +129,7 @@ pub struct SearchHit {
     pub unlisted: Option<UnlistedPlace>,
     /// True if everything is in the title. Derived.
     pub is_in_title: bool,
-    /// How many texts of the session have something of it: what was said, thought, told to a tool or answered by one. Derived.
+    /// How many texts of the session have something of it: prompts, answers, thoughts, inputs and outputs of tools. Derived.
     pub matching_texts: u64,
     /// Some of the places. Derived.
     pub match_snippets: Vec<TextMatch>,

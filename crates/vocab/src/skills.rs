@@ -25,12 +25,12 @@ pub struct SkillList {
     /// What was wrong beside the skills, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Which skills are not in the list although somebody may look for them, a sentence each. Derived.
+    /// Skills that are not in the list and why, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// A skill that counts, or would if nobody had disabled it.
+/// A skill that counts, or would if it were not disabled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillInfo {
@@ -42,7 +42,7 @@ pub struct SkillInfo {
     pub location: String,
     /// Where it was found. Derived.
     pub tier: SkillTier,
-    /// Whether somebody disabled it. Derived.
+    /// Whether a settings file disables it. Derived.
     pub disabled: bool,
     /// Whether it comes with Gemini CLI. Derived.
     pub is_builtin: bool,
@@ -153,7 +153,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// How bad it is that a file is no skill that counts.
+    /// How serious it is that a file is not a skill that counts.
     pub enum SkillSeverity {
         /// It should be one, and is none.
         Error = "error",
@@ -187,7 +187,7 @@ pub struct SkillChange {
     /// The skills that came or went. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<MovedSkill>,
-    /// What somebody should know about it, a sentence each. Derived.
+    /// Remarks for the user, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }

@@ -22,7 +22,7 @@ pub struct Stats {
     pub messages: u64,
     /// Answers of a model. Derived.
     pub answers: u64,
-    /// Answers of which nobody knows how many tokens they used. Derived.
+    /// Answers whose tokens are unknown. Derived.
     pub answers_without_tokens: u64,
     /// Calls of tools. Derived.
     pub tool_calls: u64,
@@ -33,7 +33,7 @@ pub struct Stats {
     /// What the answers cost whose price is known, in US dollars. Absent if no price is. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// Tokens of which nobody knows what they cost; they are not in `cost`. Derived.
+    /// Tokens without a known price; they are not in `cost`. Derived.
     pub unpriced_tokens: u64,
     /// The day of which the prices are. Derived.
     pub prices_as_of: String,

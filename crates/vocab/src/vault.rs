@@ -11,7 +11,7 @@ pub const VAULT_SCHEMA: &str = "lapidary.vault/1";
 /// The version that a report on recovering carries in `schema`.
 pub const RECOVER_SCHEMA: &str = "lapidary.recover/1";
 
-/// What `lapidary sessions vault` prints, whatever it was asked to do.
+/// What each command of `lapidary sessions vault` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VaultReport {

@@ -37,6 +37,7 @@ const CROWD: u32 = 50;
 
 const OURS: &str = "`lapidary run --format events`";
 const CONTROL: &str = "the same again (A/A control)";
+const UNCONFINED: &str = "the same with `--confine off`";
 const NODE: &str = "Node: `spawn`, `readline`, `JSON.parse`";
 const OURS_ACP: &str = "`lapidary run --agent`, over ACP";
 const ACPX: &str = "`acpx` 0.19.1 with Node 24, over ACP";
@@ -139,6 +140,10 @@ impl Bench<'_> {
         let mut streaming = Turns::new(stream.alone());
         streaming.add(OURS, ours.clone());
         streaming.add(CONTROL, ours);
+        streaming.add(
+            UNCONFINED,
+            self.runners.lapidary(stream, &["--confine", "off"]),
+        );
         streaming.add(NODE, self.runners.reader(stream));
         let mut speaking_acp = Turns::new(acp.alone());
         speaking_acp.add(OURS_ACP, self.runners.lapidary(acp, &[]));
@@ -166,7 +171,7 @@ impl Bench<'_> {
             cpu: cost.cpu,
             wall: cost.wall,
             peak: match what {
-                OURS | CONTROL => held.most(),
+                OURS | CONTROL | UNCONFINED => held.most(),
                 OURS_ACP => held_acp.most(),
                 _ => cost.peak_kib * 1024,
             },

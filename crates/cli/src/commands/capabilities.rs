@@ -111,6 +111,7 @@ fn details(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
         "can",
         abilities(agent, true).join(", ")
     )?;
+    confined(agent, out)?;
     let cannot = abilities(agent, false);
     if !cannot.is_empty() {
         writeln!(out, "  {:INDENT$}{}", "cannot", cannot.join(", "))?;
@@ -128,6 +129,7 @@ fn acp_text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
             agent.permission_modes.join(", ")
         )?;
     }
+    confined(agent, out)?;
     writeln!(out, "  {:INDENT$}ACP", "can")?;
     let name = &agent.agent;
     writeln!(
@@ -135,6 +137,19 @@ fn acp_text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
         "  {:INDENT$}lapidary doctor --agent {name} --prove",
         "more"
     )
+}
+
+/// What the kernel lets it write, unless configured otherwise.
+fn confined(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
+    let Some(confinement) = &agent.confinement else {
+        return Ok(());
+    };
+    let told = match (confinement.default.as_str(), confinement.landlock_abi) {
+        (_, 0) => "not possible: the kernel has no Landlock".to_owned(),
+        ("off", _) => "with --confine only".to_owned(),
+        (default, _) => format!("to the {default}, if unattended"),
+    };
+    writeln!(out, "  {:INDENT$}{told}", "confined")
 }
 
 fn tried(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {

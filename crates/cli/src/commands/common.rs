@@ -54,6 +54,9 @@ pub(crate) struct Common {
     /// Trust the folder, for this run only
     #[arg(long, help_heading = PERMISSIONS)]
     pub(in crate::commands) trust_workspace: bool,
+    /// What the kernel lets the agent write: workspace, read-only or off
+    #[arg(long, value_name = "WHAT", help_heading = PERMISSIONS, value_parser = ["workspace", "read-only", "off"], hide_possible_values = true)]
+    pub(in crate::commands) confine: Option<String>,
     /// Longest run, such as 90, 5m or 1h30m [default: 10m; `connect`: none]
     #[arg(long, value_name = "TIME", help_heading = LIMITS, allow_negative_numbers = true)]
     pub(in crate::commands) timeout: Option<String>,
@@ -96,7 +99,7 @@ pub(crate) struct Common {
     /// Run the hooks of Gemini's settings around any agent (ACP only)
     #[arg(long, help_heading = RARE)]
     pub(in crate::commands) hooks: bool,
-    /// Permission mode in Gemini's words: `default`, `auto_edit`, `yolo` or `plan`
+    /// Gemini's permission modes: `default`, `auto_edit`, `yolo` or `plan`
     #[arg(
         long,
         value_name = "MODE",
@@ -107,9 +110,15 @@ pub(crate) struct Common {
     /// Tool of Gemini CLI that runs without confirmation; repeatable
     #[arg(long = "allowed-tools", value_name = "TOOL", help_heading = RARE)]
     pub(in crate::commands) allowed_tools: Vec<String>,
+    /// Directory or file that a confined agent can write, too; repeatable
+    #[arg(long, value_name = "PATH", help_heading = RARE)]
+    pub(in crate::commands) confine_write: Vec<PathBuf>,
     /// Outcome if a call was denied: auto, warn or fail [default: auto]
     #[arg(long, value_name = "HOW", help_heading = RARE, value_parser = ["auto", "warn", "fail"], hide_possible_values = true)]
     pub(in crate::commands) on_denied: Option<String>,
+    /// If a call runs without permission: stop or report [default: stop]
+    #[arg(long, value_name = "HOW", help_heading = RARE, value_parser = ["stop", "report"], hide_possible_values = true)]
+    pub(in crate::commands) on_violation: Option<String>,
     /// What to do if the agent reports no usage: fail or warn [default: fail]
     #[arg(long, value_name = "HOW", help_heading = RARE, value_parser = ["fail", "warn"], hide_possible_values = true)]
     pub(in crate::commands) budget_unknown: Option<String>,
@@ -128,7 +137,7 @@ pub(crate) struct Common {
     /// Longest line that is translated whole
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT, value_parser = at_least_one, help_heading = RARE)]
     pub(in crate::commands) max_line: usize,
-    /// Text that streams: only (chunks), final (whole texts) or both
+    /// Streamed text: only (chunks), final (whole) or both
     #[arg(long, value_name = "HOW", value_enum, default_value_t = DeltasArg::Only, help_heading = RARE, hide_possible_values = true)]
     pub(in crate::commands) deltas: DeltasArg,
     /// Show files read and written through Lapidary as tool calls (ACP only)

@@ -3,9 +3,11 @@
 use std::io::Write as _;
 use std::time::SystemTime;
 
+use clap::{Arg, Command};
 use lapidary::home::sessions::age;
 use lapidary::render::plain::sanitize;
 
+use super::command_line;
 use super::runs::common::RunStore;
 use super::sessions::newest_sessions;
 use crate::exit::Exit;
@@ -46,23 +48,73 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 
 /// Whose ids come next. None where something else does: an option's value, another word, a file.
 fn wanted(words: &[String]) -> Option<IdKind> {
-    let last = words.last()?.as_str();
-    if last.starts_with('-') && last != "--against" {
-        return None;
+    let typed = Typed::of(words);
+    let verbs: Vec<_> = typed.verbs.iter().map(String::as_str).collect();
+    match typed.open_option.as_deref() {
+        None => {}
+        Some("against") if verbs.starts_with(&["policy", "test"]) => return Some(IdKind::Run),
+        Some(_) => return None,
     }
-    let is_given = |option: &str| words.iter().any(|word| word == option);
-    let verbs: Vec<_> = words.iter().filter(|word| !word.starts_with('-')).collect();
-    let verbs: Vec<_> = verbs.iter().map(|word| word.as_str()).collect();
     match verbs.as_slice() {
         ["runs", "show" | "open" | "export"]
         | ["runs", "delete", ..]
         | ["replay" | "translate"] => Some(IdKind::Run),
-        ["policy", "test", ..] if is_given("--against") => Some(IdKind::Run),
         ["sessions", "show" | "resume"] | ["sessions", "delete" | "export", ..] => {
             Some(IdKind::Session)
         }
         _ => None,
     }
+}
+
+/// What was typed, by the parser's own table of commands.
+#[derive(Debug, Default)]
+struct Typed {
+    /// Commands and arguments, without options and their values.
+    verbs: Vec<String>,
+    /// The option whose value comes next.
+    open_option: Option<String>,
+}
+
+impl Typed {
+    fn of(words: &[String]) -> Self {
+        let mut typed = Self::default();
+        let mut command = command_line();
+        for word in words {
+            if word.starts_with('-') && word.len() > 1 {
+                typed.open_option = value_option(&command, word);
+            } else if !typed.takes(&command) {
+                let verb = command.find_subcommand(word).cloned();
+                command = verb.unwrap_or(command);
+                typed.verbs.push(word.clone());
+            }
+        }
+        typed
+    }
+
+    /// Whether this word is the value of the option before it. An option for several values takes all that follow.
+    fn takes(&mut self, command: &Command) -> bool {
+        let open = self.open_option.as_deref();
+        let option = open.and_then(|id| command.get_arguments().find(|it| it.get_id() == id));
+        let Some(option) = option else {
+            return false;
+        };
+        let values = option.get_num_args().unwrap_or_default();
+        if values.max_values() <= 1 {
+            self.open_option = None;
+        }
+        true
+    }
+}
+
+/// The id of the option that a word names, if its value is the next word.
+fn value_option(command: &Command, word: &str) -> Option<String> {
+    let is_named = |option: &&Arg| match word.strip_prefix("--") {
+        Some(long) => option.get_long() == Some(long),
+        None => option.get_short() == word[1..].chars().next() && word.chars().count() == 2,
+    };
+    let option = command.get_arguments().find(is_named)?;
+    let takes_value = option.get_action().takes_values();
+    takes_value.then(|| option.get_id().to_string())
 }
 
 fn runs() -> Result<Vec<(String, String)>, Failure> {
@@ -96,12 +148,16 @@ mod tests {
         check("policy test rules.toml --against", Some(IdKind::Run));
         check("policy test rules.toml --against r-1", Some(IdKind::Run));
         check("sessions resume", Some(IdKind::Session));
+        check("runs show --no-raw", Some(IdKind::Run));
+        check("runs show --format text", Some(IdKind::Run));
+        check("runs export --to=html -o x.html", Some(IdKind::Run));
         for line in [
             "",
             "runs",
             "runs show r-1",
             "runs list",
             "runs show --format",
+            "runs export latest -o",
             "policy test",
             "run",
         ] {

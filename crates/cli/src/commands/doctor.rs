@@ -44,16 +44,16 @@ packages are not run. It goes to `adapters` in the state directory, where `--age
 global packages stay as they are. Delete that directory to remove it.
 
 With --prove the installed agent is run for real, in a throw-away home and project and against a \
-model that is played on this machine: no account is needed, and nothing leaves it.
+mock model on this machine: no account is needed, and nothing leaves the machine.
 
 Gemini CLI is run five times at two or three seconds each. Shown are its start, that text arrives \
 while the model still speaks, a tool call over each transport, that a run which hangs can be cancelled, and that nothing \
 of a run outlives it.
 
 An agent that speaks ACP, Gemini CLI too, gets a card: what it answers to `initialize`, what it can \
-do and offers, a turn if it can be told where its model is, whether it asks before it runs a shell \
+do and offers, a turn if the address of its model can be configured, whether it asks before it runs a shell \
 command, where it tells how many tokens were used, how fast a turn is cancelled, what it does about \
-a method that nobody knows, and what it takes for it to end. \
+an unknown method, and how it can be ended. \
 What cannot be shown here is `unproven`.
 
 Exit codes:

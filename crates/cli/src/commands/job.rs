@@ -29,6 +29,15 @@ pub(in crate::commands) fn of(common: &Common, options: Options) -> Result<Job, 
         complain(&format!("warning: {warning}"));
     }
     let config = flags.over(loaded.config);
+    let speaking = speaking::of(common, &environment)?;
+    for remark in speaking
+        .rules
+        .clone()
+        .before(config.rules.clone())
+        .remarks()
+    {
+        complain(&format!("warning: {remark}"));
+    }
     let program = std::env::current_exe().context("cannot tell where this program is");
     let program = program.map_err(Failure::internal)?;
     Ok(Job {
@@ -43,7 +52,7 @@ pub(in crate::commands) fn of(common: &Common, options: Options) -> Result<Job, 
         notices: Vec::new(),
         with_bytes: false,
         max_line: common.max_line,
-        speaking: speaking::of(common, &environment)?,
+        speaking,
         vault: vault(common, &environment)?,
         environment,
         config,
@@ -100,6 +109,8 @@ fn flags(args: &Common) -> Result<Config, ConfigError> {
         ("budget", args.budget.as_deref()),
         ("budget_unknown", args.budget_unknown.as_deref()),
         ("on_denied", args.on_denied.as_deref()),
+        ("on_violation", args.on_violation.as_deref()),
+        ("confine", args.confine.as_deref()),
     ];
     for (key, value) in texts {
         if let Some(value) = value {
@@ -135,6 +146,9 @@ fn flags(args: &Common) -> Result<Config, ConfigError> {
     }
     for dir in &args.include_directories {
         builder = builder.include_directory(dir);
+    }
+    for path in &args.confine_write {
+        builder = builder.confine_write(path);
     }
     for tool in &args.allowed_tools {
         builder = builder.allowed_tool(tool);

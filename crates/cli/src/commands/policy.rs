@@ -1,5 +1,7 @@
 //! `policy`: what permission rules do.
 
+mod compile;
+mod layers;
 mod past;
 mod report;
 mod rules;
@@ -22,6 +24,7 @@ use report::{Format, Report};
 #[command(after_help = "\
 Examples:
   lapidary policy test lapidary.toml --against ~/.local/state/lapidary/runs/*
+  lapidary policy compile lapidary.toml --agent claude
   lapidary policy test --help")]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -31,6 +34,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Test(TestArgs),
+    Compile(compile::CompileArgs),
 }
 
 /// Say what a set of rules would have done to past runs
@@ -43,6 +47,7 @@ enum Command {
 Examples:
   lapidary policy test lapidary.toml --against ~/.local/state/lapidary/runs/*
   lapidary policy test strict.toml --against run.jsonl --permission-mode plan
+  lapidary policy test strict.toml --against run.jsonl --agent claude
   lapidary policy test rules.toml --against run.jsonl | jq '.calls[] | select(.effect != \"allow\")'
   lapidary policy test rules.toml --against run.jsonl | jq '.rules[] | select(.matched == 0)'
 
@@ -53,7 +58,7 @@ A rule is a table of the file:
   then = \"allow\"
 
 Exit codes:
-  0   tested, whatever came of it
+  0   tested, with any result
   13  the rules or a recording cannot be read")]
 struct TestArgs {
     /// The file with the rules, such as `lapidary.toml`. It counts as your own, and may allow
@@ -64,6 +69,9 @@ struct TestArgs {
     /// What decides where no rule does: `default`, `acceptEdits`, `bypassPermissions` or `plan` [default: what the file says]
     #[arg(long, value_name = "MODE", value_parser = ["default", "acceptEdits", "bypassPermissions", "plan"], hide_possible_values = true)]
     permission_mode: Option<String>,
+    /// Say for each call what would stop it with this agent: its own policy, our answer, the watch on its calls, the kernel
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
     /// Where the agent worked [default: what the recording says, or else here]
     #[arg(short = 'C', long = "working-dir", value_name = "DIR")]
     working_dir: Option<PathBuf>,
@@ -73,23 +81,24 @@ struct TestArgs {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let Command::Test(args) = &args.command;
-    test(args, out)
+    match &args.command {
+        Command::Test(args) => test(args, out),
+        Command::Compile(args) => compile::run(args, out),
+    }
 }
 
 fn test(args: &TestArgs, out: &mut Printer) -> Result<Exit, Failure> {
     let here = std::env::current_dir().context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
-    let usual = if out.is_terminal {
-        Format::Text
-    } else {
-        Format::Json
-    };
     let written = rules::read(&args.rules, &here, out)?;
     let asked = args.permission_mode.as_deref();
     let mode = asked.and_then(PermissionMode::from_word);
     let policy = Policy::new(written.rules, mode.unwrap_or(written.mode));
-    let mut report = Report::new(args.format.unwrap_or(usual), &policy);
+    let mut report = Report::new(
+        Format::or_usual(args.format, out),
+        args.agent.clone(),
+        &policy,
+    );
     let given = args.working_dir.as_ref().map(|dir| here.join(dir));
     let mut unreadable = 0;
     for recording in &args.against {
@@ -100,7 +109,7 @@ fn test(args: &TestArgs, out: &mut Printer) -> Result<Exit, Failure> {
             // Of many, some may be of agents that never said a word.
             Err(failure) if args.against.len() > 1 => {
                 unreadable += 1;
-                complain(&format!("warning: left out: {:#}", failure.error));
+                complain(&format!("warning: skipped: {:#}", failure.error));
             }
             Err(failure) => return Err(failure),
         }

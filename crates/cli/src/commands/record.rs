@@ -28,7 +28,7 @@ use crate::system;
 
 /// Record any program: what it reads, what it writes, when, and how it ends
 ///
-/// Stands between the program and whoever talks to it, headless or in a dialogue: stdin is passed on to it, its stdout and stderr
+/// Stands between the program and its client, headless or in a dialogue: stdin is passed on to it, its stdout and stderr
 /// are passed on as they come, and it is never held up by a slow reader. It runs under a supervisor: nothing that it starts
 /// outlives it. On a terminal, where it could do harm, its output is filtered.
 #[derive(Debug, clap::Args)]

@@ -26,8 +26,7 @@ use crate::system;
 /// recorded times; then the replay ends as the agent did, with its exit code or by its signal. Stdin is not read.
 ///
 /// A recording of an agent that speaks ACP is played as an agent that any ACP client can talk to: it waits for the client where the
-/// original did, and answers under the client's own ids. Requests and answers are matched by method and id alone, whatever else is in
-/// them. A request that is not in the recording is refused with -32601; what else the client does differently is noted on stderr.
+/// original did, and answers under the client's own ids. Requests and answers are matched by method and id alone. A request that is not in the recording is refused with -32601; what else the client does differently is noted on stderr.
 ///
 /// On a terminal, where it could do harm, the output is filtered.
 #[derive(Debug, clap::Args)]
@@ -37,7 +36,7 @@ Examples:
   lapidary replay --fast 20261115T120000-1a2b3c4d > run.jsonl
   lapidary replay ~/.local/state/lapidary/runs/20261115T120000-1a2b3c4d/run.json --speed 10
 
-A recording stands in for Gemini CLI in your own tests. Write a program that plays it whatever it is asked:
+A recording stands in for Gemini CLI in your own tests. Write a program that plays it and ignores its arguments:
   printf '#!/bin/sh\\nexec lapidary replay --fast tests/login \"$@\"\\n' > fake-gemini
   chmod +x fake-gemini
   GEMINI_CLI_PATH=./fake-gemini lapidary run --format result 'fix the login'
@@ -74,7 +73,7 @@ pub(crate) struct Args {
     /// Where runs are recorded [default: `$XDG_STATE_HOME/lapidary/runs`]
     #[arg(long, value_name = "DIR")]
     record_dir: Option<PathBuf>,
-    /// What an agent would be told, and a recording ignores
+    /// Arguments for an agent, which a recording ignores
     #[arg(
         value_name = "ARGS",
         trailing_var_arg = true,

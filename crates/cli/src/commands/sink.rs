@@ -8,13 +8,16 @@ use lapidary::normalize::views::runtime::RuntimeFold;
 use lapidary::normalize::{Deltas, Options, RecordOrder};
 use lapidary::render::Renderer;
 use lapidary::render::html::HtmlRenderer;
+use lapidary::render::live::{self, RowRenderer};
 use lapidary::render::markdown::MarkdownRenderer;
 use lapidary::render::outline::Outline;
 use lapidary::render::text::{self, TextRenderer};
 use lapidary::vocab::event::{Body, DiagnosticKind, Event};
 use lapidary::vocab::line;
 
+use super::prices::TranscriptPrices;
 use crate::failure::Failure;
+use crate::live::terminal;
 use crate::printer::Printer;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -74,6 +77,7 @@ pub(super) fn options(run: &str, format: Format, no_raw: bool, deltas: DeltasArg
 pub(super) struct Sink {
     target: Target,
     extract_data: bool,
+    prices: TranscriptPrices,
     oddities: u64,
 }
 
@@ -102,8 +106,28 @@ impl Sink {
         Self {
             target,
             extract_data,
+            prices: TranscriptPrices::default(),
             oddities: 0,
         }
+    }
+
+    /// The same for a run or a session that is over and read on a terminal.
+    pub(super) fn for_reading(
+        format: Format,
+        run: &str,
+        extract_data: bool,
+        out: &Printer,
+    ) -> Self {
+        let mut sink = Self::new(format, run, extract_data, out);
+        if format == Format::Text && out.is_terminal {
+            let options = live::Options {
+                size: terminal::size(),
+                colour: out.colour,
+                marks: out.marks(),
+            };
+            sink.target = Target::People(Box::new(RowRenderer::new(options)));
+        }
+        sink
     }
 
     /// The same for events that can be had twice: those that have to be known to their end are looked through first, not held.
@@ -116,6 +140,7 @@ impl Sink {
         Some(Self {
             target: Target::People(renderer),
             extract_data: false,
+            prices: TranscriptPrices::default(),
             oddities: 0,
         })
     }
@@ -164,7 +189,7 @@ impl Sink {
                 }
             }
             Target::Result(fold) => fold.push(event),
-            Target::People(renderer) => renderer.event(event, out)?,
+            Target::People(renderer) => renderer.event(&self.prices.priced(event), out)?,
         }
         Ok(())
     }
@@ -204,6 +229,7 @@ fn is_odd(event: &Event) -> bool {
             diagnostic.kind,
             DiagnosticKind::Retry
                 | DiagnosticKind::Notice
+                | DiagnosticKind::PermissionViolation
                 | DiagnosticKind::SessionRecords
                 | DiagnosticKind::Protocol
         ),

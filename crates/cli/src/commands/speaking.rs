@@ -55,7 +55,7 @@ pub(super) fn attachment(file: &Path) -> Result<Json, Failure> {
     let about = about.map_err(Failure::bad_input)?;
     if !about.is_file() {
         return Err(Failure::bad_input(
-            anyhow!("it is no file").context(cannot()),
+            anyhow!("it is not a file").context(cannot()),
         ));
     }
     let extension = file.extension().and_then(|extension| extension.to_str());

@@ -18,6 +18,7 @@ use lapidary::render::outline::Outline;
 use lapidary::vocab::line;
 use lapidary::wire::gemini::session::{Log, MessageRecord};
 
+use super::prices::TranscriptPrices;
 use super::runs::common::run_or_path;
 use super::sink::{self, DeltasArg, Format, Sink};
 use crate::exit::Exit;
@@ -44,7 +45,7 @@ Examples:
   lapidary translate --format text recordings/fix-the-tests
   lapidary translate --format html events.jsonl > run.html
 
-Exits with 0 once translated, whatever became of the run; 3 with --strict if anything was malformed or unknown; 13 if \
+Exits with 0 once translated, also if the run failed; 3 with --strict if anything was malformed or unknown; 13 if \
 the input cannot be read or is of no known format.")]
 pub(crate) struct Args {
     /// The file, the directory of a recording or the id of a run to read; `-` or nothing for stdin
@@ -79,6 +80,9 @@ pub(crate) struct Args {
     /// The longest line that is kept whole
     #[arg(long, value_name = "BYTES", default_value_t = lapidary::wire::lines::DEFAULT_LIMIT)]
     max_line: usize,
+    /// Set by `show`: a terminal gets rows that fit it, as the live view draws them.
+    #[arg(skip)]
+    is_for_reading: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -176,6 +180,7 @@ impl Args {
             show_files: false,
             strict: false,
             max_line: lapidary::wire::lines::DEFAULT_LIMIT,
+            is_for_reading: true,
         }
     }
 
@@ -191,6 +196,31 @@ impl Args {
             run_id: Some(id.to_owned()),
             ..Self::of_session(path, format, no_raw)
         }
+    }
+
+    /// For the recording of a run, as events with whole texts and without `raw`.
+    pub(super) fn of_whole_texts(path: &Path, id: &str) -> Self {
+        Self {
+            deltas: DeltasArg::Final,
+            ..Self::of_recording(path, id, Some(Format::Events), true)
+        }
+    }
+
+    /// For a file of events.
+    pub(super) fn of_events(path: &Path, id: &str, format: Format) -> Self {
+        Self {
+            from: From::Events,
+            ..Self::of_recording(path, id, Some(format), false)
+        }
+    }
+
+    fn sink(&self, format: Format, out: &Printer) -> Sink {
+        let sink = if self.is_for_reading {
+            Sink::for_reading
+        } else {
+            Sink::new
+        };
+        sink(format, self.run_id(), self.extract_data, out)
     }
 
     fn run_id(&self) -> &str {
@@ -221,7 +251,7 @@ fn stream(
     out: &mut Printer,
 ) -> Result<u64, Failure> {
     let mut normalizer = StreamNormalizer::new(&args.options(format));
-    let mut sink = Sink::new(format, args.run_id(), args.extract_data, out);
+    let mut sink = args.sink(format, out);
     let mut events = Vec::new();
     let mut lines = input.lines(args.max_line);
     // What was read to find out the format came just now.
@@ -251,7 +281,7 @@ fn json(args: &Args, format: Format, mut input: Input, out: &mut Printer) -> Res
     let bytes = input.read_all()?;
     let mut events = Vec::new();
     output::events(&bytes, &args.options(format), &args.ending(), &mut events);
-    let mut sink = Sink::new(format, args.run_id(), args.extract_data, out);
+    let mut sink = args.sink(format, out);
     sink.take(&mut events, out)?;
     sink.finish(out)
 }
@@ -294,11 +324,13 @@ fn session(
     } else {
         let outline = || {
             let mut outline = Outline::default();
-            session_events::events(&log, &args.options(format), |event| outline.event(&event));
+            let prices = TranscriptPrices::default();
+            session_events::events(&log, &args.options(format), |event| {
+                outline.event(&prices.priced(&event));
+            });
             outline
         };
-        let mut sink = Sink::knowing(format, outline)
-            .unwrap_or_else(|| Sink::new(format, args.run_id(), args.extract_data, out));
+        let mut sink = Sink::knowing(format, outline).unwrap_or_else(|| args.sink(format, out));
         let mut written = Ok(());
         session_events::events(&log, &args.options(format), |event| {
             if written.is_ok() {

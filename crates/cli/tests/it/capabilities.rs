@@ -76,6 +76,7 @@ fn people_read_what_was_found() {
            models       gemini-2.5-pro, gemini-2.5-flash\n  \
            permissions  default, acceptEdits, bypassPermissions\n  \
            can          stream-json, ACP, resume, choose models, web search, thinking\n  \
+           confined     to the workspace, if unattended\n  \
            cannot       plan, slash commands\n",
         program.display()
     );
@@ -152,7 +153,7 @@ fn all_that_are_known_are_told_one_a_line() {
         .any(|text| ran.stdout.contains(text));
     assert!(is_listed, "{}", ran.stdout);
     let here = format!(
-        "opencode: {}\n  permissions  plan\n  can          ACP\n",
+        "opencode: {}\n  permissions  plan\n  confined     to the workspace, if unattended\n  can          ACP\n",
         opencode.display()
     );
     assert!(ran.stdout.contains(&here), "{}", ran.stdout);

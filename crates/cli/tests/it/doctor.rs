@@ -123,6 +123,7 @@ fn a_machine_that_is_well_is_told_so() {
             "ok settings",
             "ok config",
             "ok state",
+            "ok confinement",
             "ok agents",
             "all is",
         ]
@@ -134,6 +135,8 @@ fn a_machine_that_is_well_is_told_so() {
         ),
         "ok       version          0.61.0".to_owned(),
         "ok       auth             gemini-api-key: GEMINI_API_KEY is set".to_owned(),
+        "ok       confinement      Landlock ABI 6; unattended runs are confined to the workspace"
+            .to_owned(),
         "all is well".to_owned(),
     ] {
         assert!(

@@ -249,7 +249,7 @@ fn a_backup_says_what_is_not_in_it() {
     fs::write(chats.join("session-2026-01-01T00-00-aaaaaaaa.jsonl"), "").unwrap();
     let (told, count) = said(&stage, "partial");
     assert_eq!(count, 2);
-    let expected = "note: 1 file that is no session to resume is left out; `lapidary sessions list --all --hidden` says why\n";
+    let expected = "note: 1 file without a session to resume was skipped; `lapidary sessions list --all --hidden` says why\n";
     assert_eq!(told, expected);
     fs::remove_dir_all(stage.path("home/.gemini/tmp")).unwrap();
     fs::write(stage.path("home/.gemini/tmp"), "").unwrap();

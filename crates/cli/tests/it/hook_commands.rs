@@ -122,7 +122,7 @@ fn a_list_has_every_hook_and_every_reason() {
     let shown = world.shown(&["list", "--format", "text", "--event", "BeforeTool"]);
     assert_eq!(
         shown,
-        "BeforeTool\n  - guard  for write_file  [workspace, 60 s]\n      true\n      switched off by home/.gemini/settings.json\n    true 2  for write_file  [workspace, 60 s]\n-  Stop: there is no hook event of this name\n     home/.gemini/settings.json hooks.Stop\nwarning: Gemini CLI says: Invalid hook event name: \"Stop\" from project config. Skipping.\nnote: 2 hooks are new to Gemini CLI, which will announce them\n"
+        "BeforeTool\n  - guard  for write_file  [workspace, 60 s]\n      true\n      disabled by home/.gemini/settings.json\n    true 2  for write_file  [workspace, 60 s]\n-  Stop: there is no hook event of this name\n     home/.gemini/settings.json hooks.Stop\nwarning: Gemini CLI says: Invalid hook event name: \"Stop\" from project config. Skipping.\nnote: 2 hooks are new to Gemini CLI, which will announce them\n"
     );
     assert!(
         !world.path("home/.gemini/trusted_hooks.json").exists(),

@@ -123,8 +123,11 @@ fn programs_get_one_object() {
         .iter()
         .filter(|call| call["effect"] == "deny")
         .collect();
-    assert_eq!(sacred.len(), 4);
-    for call in sacred {
+    let (named, nameless): (Vec<&Value>, Vec<&Value>) = sacred
+        .into_iter()
+        .partition(|call| call["paths"].is_array());
+    assert_eq!((named.len(), nameless.len()), (4, 1));
+    for call in &named {
         assert_eq!(
             call["paths"],
             serde_json::json!(["/home/user/project/a.txt"])
@@ -132,6 +135,8 @@ fn programs_get_one_object() {
         assert_eq!(call["reason"], "it is sacred");
         assert_eq!(call["rule"], "rules.toml:1");
     }
+    let reason = "it is sacred: the call does not say which file it is about";
+    assert_eq!(nameless[0]["reason"], reason);
     let rules = report["rules"].as_array().unwrap();
     let hidden = serde_json::json!({
         "rule": "rules.toml:11", "effect": "deny", "matched": 1, "decided": 0, "shadowedBy": ["rules.toml:7"],
@@ -233,5 +238,96 @@ fn hostile_calls_are_shown_on_one_harmless_line() {
     assert!(
         ran.stdout.lines().all(|line| !line.starts_with("allow")),
         "{ran:?}"
+    );
+}
+
+#[test]
+fn what_would_stop_a_call_is_told_for_an_agent() {
+    let capture = "fixtures/acp-gemini-0.61.0/permissions-and-tools.acp.jsonl";
+    for (agent, layer) in [("claude", "asked"), ("some-agent", "watched")] {
+        let ran = test(RULES, &["--against", capture, "--agent", agent]);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let calls = report["calls"].as_array().unwrap();
+        let stopped = |call: &&Value| {
+            call["effect"] != "allow" && call["answer"].is_null() && call["kind"] == "edit"
+        };
+        let stopped: Vec<_> = calls.iter().filter(stopped).collect();
+        assert!(!stopped.is_empty());
+        for call in stopped {
+            assert_eq!(call["stoppedBy"][0], layer, "{agent}: {call}");
+        }
+        let allowed = calls.iter().find(|call| call["effect"] == "allow");
+        assert_eq!(allowed.unwrap()["stoppedBy"], Value::Null);
+    }
+}
+
+#[test]
+fn a_write_outside_the_workspace_is_the_kernels_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = root().join("fixtures/gemini-0.61.0/tool-write_file.stdout.jsonl");
+    let capture = fs::read_to_string(capture).unwrap();
+    let elsewhere = folder.path().join("elsewhere.jsonl");
+    fs::write(
+        &elsewhere,
+        capture.replace("\"new.txt\"", "\"/outside/new.txt\""),
+    )
+    .unwrap();
+    let elsewhere = elsewhere.to_str().unwrap();
+    let ran = test("", &["--against", elsewhere, "--agent", "claude"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let stopped = serde_json::json!(["asked", "confinement"]);
+    assert_eq!(report["calls"][0]["stoppedBy"], stopped, "{report}");
+}
+
+/// `policy compile` beside a file of rules.
+fn compile(rules: &str, args: &[&str]) -> Ran {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    let mut command = lapidary([&["policy", "compile", "rules.toml"], args].concat());
+    command.current_dir(folder.path());
+    let ended = output(command, b"");
+    Ran {
+        code: ended.status.code(),
+        stdout: String::from_utf8(ended.stdout).unwrap(),
+        stderr: String::from_utf8(ended.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn rules_are_printed_in_the_words_of_each_agent() {
+    for (agent, field) in [
+        ("gemini", "file"),
+        ("claude", "sessionMeta"),
+        ("opencode", "env"),
+    ] {
+        let ran = compile(RULES, &["--agent", agent]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let compiled: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(compiled["schema"], "lapidary.compiled-policy/1");
+        assert_eq!(compiled["agent"], agent);
+        assert!(!compiled[field].is_null(), "{compiled}");
+    }
+    let text = compile(RULES, &["--agent", "claude", "--format", "text"]).stdout;
+    assert!(text.contains("_meta of the session\n  {"), "{text}");
+    let wrong = compile(RULES, &["--agent", "claud"]);
+    assert_eq!(wrong.code, Some(13));
+    assert!(
+        wrong.stderr.contains("unknown agent `claud`"),
+        "{}",
+        wrong.stderr
+    );
+}
+
+#[test]
+fn rules_that_are_hardly_meant_are_told() {
+    let rules = "[[rule]]\nkind = 'execute'\nthen = 'deny'\n[[rule]]\nkind = 'execute'\nthen = 'allow'\n\
+                 [[rule]]\ntool = 'run_shel_command'\nthen = 'deny'\n";
+    let ran = compile(rules, &["--agent", "claude"]);
+    let contradiction = "note: rules.toml:4 never decides: rules.toml:1 is about the same calls, comes first, and says `deny`\n";
+    assert!(ran.stderr.contains(contradiction), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("(did you mean `run_shell_command`?)"),
+        "{}",
+        ran.stderr
     );
 }

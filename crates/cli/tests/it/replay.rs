@@ -53,7 +53,9 @@ impl World {
     fn run(&self, agent: &Path, records: &str, id: &str) -> Output {
         let mut command = self.lapidary(&["run", "--record-dir", records, "--run-id", id]);
         command
-            .args(["--trust-workspace", "--format", "events", "do it"])
+            // What it plays was once allowed.
+            .args(["--trust-workspace", "--yolo"])
+            .args(["--format", "events", "do it"])
             .env("GEMINI_CLI_PATH", agent);
         output(command, b"")
     }

@@ -14,4 +14,5 @@ mod outcome;
 mod prompt;
 mod trust;
 mod unrecorded;
+mod violations;
 pub(crate) mod world;

@@ -4,6 +4,7 @@ mod hostile;
 mod named;
 mod removed;
 mod states;
+mod surroundings;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -218,6 +219,63 @@ fn a_run_is_exported_into_a_file_that_is_not_replaced_by_accident() {
     );
     let printed = shelf.run(&["runs", "export", "r", "--to", "markdown"]);
     assert_eq!(printed.stdout, text);
+}
+
+#[test]
+fn a_redacted_export_has_no_secret_in_any_format_and_lists_what_was_removed() {
+    let shelf = Shelf::new().with("r", "2026-11-17T08:00:00.000Z");
+    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    // The answer comes in chunks: neither of them has the whole secret. The second line is malformed, and not even UTF-8.
+    let [init, answer, result] = STREAM.lines().collect::<Vec<_>>().try_into().unwrap();
+    let (start, rest) = secret.split_at(11);
+    let said = |text: &str| answer.replace("Hello there.", text);
+    let mut stdout = [
+        init,
+        &said(&format!("Use {start}")),
+        &said(&format!("{rest} here.")),
+    ]
+    .join("\n")
+    .into_bytes();
+    stdout.extend(
+        [
+            b"\n\xff ",
+            secret.as_bytes(),
+            b"\n",
+            result.as_bytes(),
+            b"\n",
+        ]
+        .concat(),
+    );
+    fs::write(shelf.path("r").join("stdout"), stdout).unwrap();
+    for to in [
+        "events", "messages", "runtime", "result", "text", "markdown", "html",
+    ] {
+        let open = shelf.run(&["runs", "export", "r", "--to", to]);
+        assert!(open.stdout.contains(rest), "{to}: {open:?}");
+        let ran = shelf.run(&["runs", "export", "r", "--redact", "--to", to]);
+        assert_eq!(ran.code, Some(0), "{to}: {ran:?}");
+        let is_secret = [secret, start, rest, "Z2hwXz"]
+            .iter()
+            .any(|it| ran.stdout.contains(it));
+        assert!(!is_secret, "{to}: {ran:?}");
+        assert!(
+            ran.stdout.contains("[redacted:github-token-1]"),
+            "{to}: {ran:?}"
+        );
+        assert!(ran.stderr.contains("github-token-1"), "{to}: {ran:?}");
+        assert!(!ran.stderr.contains(rest), "{to}: {ran:?}");
+    }
+    let looked = shelf.run(&["runs", "export", "r", "--redact", "--dry-run"]);
+    assert_eq!(looked.stdout, "");
+    assert!(
+        looked
+            .stderr
+            .starts_with("redacted: 2 secrets in 2 places\n")
+            && !looked.stderr.contains("message"),
+        "{looked:?}"
+    );
+    let raw = shelf.run(&["runs", "export", "r", "--redact", "--to", "raw"]);
+    assert_eq!(raw.code, Some(2), "{raw:?}");
 }
 
 #[test]

@@ -46,11 +46,28 @@ pub(crate) fn lapidary<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Co
 /// The same command in a mount namespace of its own, where a directory is a disk of this size. `usual` has a cleared environment.
 pub(crate) fn with_a_small_disk(usual: &Command, directory: &Path, size: &str) -> Command {
     fs::create_dir_all(directory).unwrap();
+    let mount = format!("mount -t tmpfs -o size={size} none \"$1\"");
+    with_a_mount(usual, directory, &mount)
+}
+
+/// The same where a directory, with what is in it, can only be read.
+pub(crate) fn with_a_read_only(usual: &Command, directory: &Path) -> Command {
+    let mount = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\"";
+    with_a_mount(usual, directory, mount)
+}
+
+/// The same where a directory is a disk without any room left, that has what was in the directory.
+pub(crate) fn with_a_full_disk(usual: &Command, directory: &Path) -> Command {
+    let mount = "cp -r \"$1\" \"$1.copy\" && mount -t tmpfs -o size=4m none \"$1\" && cp -r \"$1.copy/.\" \"$1\" && { cat /dev/zero > \"$1/.filling\" 2> /dev/null; true; }";
+    with_a_mount(usual, directory, mount)
+}
+
+fn with_a_mount(usual: &Command, directory: &Path, mount: &str) -> Command {
     let mut command = program("unshare");
     command
         .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
-        .arg("mount -t tmpfs -o size=\"$1\" none \"$2\" && shift 2 && exec \"$@\"")
-        .args(["sh", size])
+        .arg(format!("{mount} && shift && exec \"$@\""))
+        .arg("sh")
         .arg(directory)
         .arg(usual.get_program())
         .args(usual.get_args())
@@ -64,6 +81,40 @@ pub(crate) fn with_a_small_disk(usual: &Command, directory: &Path, size: &str) -
         command.current_dir(directory);
     }
     command
+}
+
+/// Runs a command on a terminal of so many columns, and passes on what that shows.
+const ON_A_TERMINAL: &str = "import fcntl, os, pty, struct, sys, termios
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', 24, int(sys.argv[1]), 0, 0))
+    os.execvp(sys.argv[2], sys.argv[2:])
+try:
+    while shown := os.read(terminal, 65536): os.write(1, shown)
+except OSError: pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))";
+
+/// Runs a command, with just the variables that it was given, on a terminal of so many columns. Stdout is all that the terminal was
+/// sent, with plain ends of lines.
+pub(crate) fn on_a_terminal(usual: &Command, columns: u16) -> Ran {
+    let mut python = program("python3");
+    python.args(["-c", ON_A_TERMINAL, &columns.to_string(), "env", "-i"]);
+    for (name, value) in usual.get_envs() {
+        let mut variable = name.to_owned();
+        variable.push("=");
+        variable.push(value.unwrap_or_default());
+        python.arg(variable);
+    }
+    python.arg(usual.get_program()).args(usual.get_args());
+    if let Some(directory) = usual.get_current_dir() {
+        python.current_dir(directory);
+    }
+    let ran = output(python, b"");
+    Ran {
+        code: ran.status.code(),
+        stdout: String::from_utf8(ran.stdout).unwrap().replace("\r\n", "\n"),
+        stderr: String::from_utf8(ran.stderr).unwrap(),
+    }
 }
 
 /// Runs the binary with nothing on stdin.

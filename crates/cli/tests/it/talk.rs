@@ -15,3 +15,5 @@ mod opening;
 mod scene;
 mod turns;
 mod views;
+mod violations;
+mod ways;

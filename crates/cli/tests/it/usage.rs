@@ -142,6 +142,7 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "capabilities",
             "doctor",
             "policy",
+            "compiled-policy",
             "sessions",
             "search",
             "session",

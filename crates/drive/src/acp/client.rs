@@ -206,6 +206,8 @@ pub struct Setting<'a> {
     pub additional: &'a [std::path::PathBuf],
     /// MCP servers that the agent is to use, each as the schema has it.
     pub mcp_servers: &'a [Json],
+    /// What else the agent is told, as its own extension of the protocol.
+    pub meta: Option<&'a Json>,
 }
 
 impl Setting<'_> {
@@ -219,9 +221,11 @@ impl Setting<'_> {
             .collect();
         let others = (!others.is_empty()).then(|| Json::from_value(&others));
         let others = others.map(|others| ("additionalDirectories", others));
+        let meta = self.meta.map(|meta| ("_meta", meta.clone()));
         [("cwd", cwd), ("mcpServers", servers)]
             .into_iter()
             .chain(others)
+            .chain(meta)
     }
 }
 

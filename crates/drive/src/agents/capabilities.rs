@@ -1,17 +1,26 @@
 //! What is known of the agents of the registry without starting them.
 
-use lapidary_vocab::capabilities::{Capabilities, FoundBy, ProviderMetadata, SCHEMA};
+use lapidary_vocab::capabilities::{
+    AgentConfinement, Capabilities, FoundBy, ProviderMetadata, RuleSupport, SCHEMA,
+};
 
+use super::own_policy::rule_keeping;
 use super::registry::Known;
 use super::{Version, gemini};
 use crate::config::{DEFAULT_TIMEOUT, PermissionMode};
+use crate::confine::ConfineMode;
 use crate::detect::{self, Environment, version_of_package};
+use crate::process::LandlockAbi;
 
 impl Known {
     /// Whether it is here, and what it can do. What only the agent itself can tell counts as no.
     pub fn capabilities(&self, environment: &Environment) -> Capabilities {
+        let confinement = Some(self.confinement(environment));
         if self.name == gemini::NAME {
-            return gemini::capabilities(&detect::gemini(environment));
+            return Capabilities {
+                confinement,
+                ..gemini::capabilities(&detect::gemini(environment))
+            };
         }
         let path = self.agent(environment).locate(environment);
         let version = path.as_deref().and_then(version_of_package);
@@ -33,8 +42,35 @@ impl Known {
             supports_plan_mode: self.plan_mode.is_some(),
             supports_acp: true,
             permission_modes: self.permission_modes(),
+            rules: RuleSupport {
+                acp: Some(rule_keeping(self.name, None)),
+                stream_json: None,
+            },
             install: Some(self.install.to_owned()),
+            confinement,
             metadata: self.metadata(),
+        }
+    }
+
+    /// What the kernel lets it write, on this machine.
+    pub fn confinement(&self, environment: &Environment) -> AgentConfinement {
+        let state = self.state.iter();
+        let state = state.filter_map(|place| place.in_environment(environment));
+        AgentConfinement {
+            default: self.usual_confine_mode().as_str().to_owned(),
+            landlock_abi: LandlockAbi::of_kernel().version(),
+            state: state
+                .map(|path| path.to_string_lossy().into_owned())
+                .collect(),
+        }
+    }
+
+    /// What the kernel lets it write in an unattended run, unless configured otherwise.
+    pub fn usual_confine_mode(&self) -> ConfineMode {
+        if self.is_confined {
+            ConfineMode::Workspace
+        } else {
+            ConfineMode::Off
         }
     }
 

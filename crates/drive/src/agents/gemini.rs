@@ -11,7 +11,7 @@ mod trust;
 
 pub use crate::config::{ApprovalMode, PermissionMode};
 pub use capabilities::{capabilities, metadata};
-pub(crate) use extra::{asks_for_sandbox, skips_trust};
+pub(crate) use extra::{allowed_command, asks_for_sandbox, sets_permissions, skips_trust};
 pub use launch::{
     Delivery, Invocation, Launch, Spoken, Stdin, Transport, prepare, prepare_acp, prepare_screen,
 };
@@ -42,6 +42,9 @@ pub(crate) const RESUME: (u64, u64) = (0, 15);
 pub(crate) const PLAN: (u64, u64) = (0, 26);
 /// The version by which it had begun to end headless runs in folders that are not trusted. Older ones trust, or say so themselves.
 pub(crate) const TRUST: (u64, u64) = (0, 40);
+
+/// The oldest version that is known to take a policy that outweighs every other (`--admin-policy`).
+pub(crate) const OWN_POLICY: (u64, u64) = (0, 61);
 
 /// True if this version speaks ACP well enough for `--transport auto` to use it where something needs ACP.
 pub fn speaks_acp(version: Option<&super::Version>) -> bool {

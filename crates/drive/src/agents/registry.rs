@@ -8,6 +8,7 @@ use lapidary_vocab::event::Provider;
 
 use super::adapter::{self, AcpAdapter};
 use super::words::{self, WordsError};
+use crate::confine::StatePlace;
 use crate::detect::{self, Environment};
 use crate::talk::ModeWords;
 
@@ -26,6 +27,10 @@ pub struct Known {
     pub default_mode: Option<&'static str>,
     /// What it calls the mode in which it only plans.
     pub plan_mode: Option<&'static str>,
+    /// Where it keeps its state: what it has to write outside the workspace.
+    pub state: &'static [StatePlace],
+    /// Whether unattended runs are confined unless told otherwise: only if a test shows that the agent works so.
+    pub is_confined: bool,
 }
 
 /// Those that speak ACP. Gemini CLI has more than that way, and is known besides.
@@ -37,6 +42,8 @@ pub const KNOWN: &[Known] = &[
         adapter: None,
         default_mode: Some("default"),
         plan_mode: Some("plan"),
+        state: &[StatePlace::below("GEMINI_CLI_HOME", "", ".gemini")],
+        is_confined: true,
     },
     Known {
         name: "claude",
@@ -45,6 +52,8 @@ pub const KNOWN: &[Known] = &[
         adapter: Some(&adapter::CLAUDE),
         default_mode: Some("default"),
         plan_mode: Some("plan"),
+        state: CLAUDE_STATE,
+        is_confined: true,
     },
     Known {
         name: "codex",
@@ -53,6 +62,8 @@ pub const KNOWN: &[Known] = &[
         adapter: None,
         default_mode: None,
         plan_mode: Some("read-only"),
+        state: &[StatePlace::home(".codex").or("CODEX_HOME")],
+        is_confined: false,
     },
     Known {
         name: "qwen",
@@ -61,6 +72,8 @@ pub const KNOWN: &[Known] = &[
         adapter: None,
         default_mode: Some("default"),
         plan_mode: Some("plan"),
+        state: &[StatePlace::home(".qwen")],
+        is_confined: false,
     },
     Known {
         name: "opencode",
@@ -69,6 +82,8 @@ pub const KNOWN: &[Known] = &[
         adapter: None,
         default_mode: None, // `build` asks only what its own configuration says
         plan_mode: Some("plan"),
+        state: OPENCODE_STATE,
+        is_confined: true,
     },
     Known {
         name: "goose",
@@ -77,6 +92,8 @@ pub const KNOWN: &[Known] = &[
         adapter: None,
         default_mode: Some("approve"),
         plan_mode: Some("chat"),
+        state: GOOSE_STATE,
+        is_confined: false,
     },
     Known {
         name: "copilot",
@@ -85,6 +102,8 @@ pub const KNOWN: &[Known] = &[
         adapter: None,
         default_mode: None,
         plan_mode: None,
+        state: &[StatePlace::home(".copilot")],
+        is_confined: false,
     },
     Known {
         name: "cline",
@@ -93,6 +112,8 @@ pub const KNOWN: &[Known] = &[
         adapter: None,
         default_mode: None,
         plan_mode: None,
+        state: &[],
+        is_confined: false,
     },
     Known {
         name: "auggie",
@@ -101,6 +122,8 @@ pub const KNOWN: &[Known] = &[
         adapter: None,
         default_mode: None,
         plan_mode: None,
+        state: &[],
+        is_confined: false,
     },
     Known {
         name: "vibe",
@@ -109,6 +132,8 @@ pub const KNOWN: &[Known] = &[
         adapter: None,
         default_mode: None,
         plan_mode: None,
+        state: &[],
+        is_confined: false,
     },
     Known {
         name: "fast-agent",
@@ -117,7 +142,30 @@ pub const KNOWN: &[Known] = &[
         adapter: None,
         default_mode: None,
         plan_mode: None,
+        state: &[],
+        is_confined: false,
     },
+];
+
+/// Claude Code writes `.claude.json` beside its directory, unless the variable names the directory of both.
+const CLAUDE_STATE: &[StatePlace] = &[
+    StatePlace::home(".claude").or("CLAUDE_CONFIG_DIR"),
+    StatePlace::home(".claude.json")
+        .or("CLAUDE_CONFIG_DIR")
+        .file("{}"),
+];
+
+const OPENCODE_STATE: &[StatePlace] = &[
+    StatePlace::below("XDG_DATA_HOME", ".local/share", "opencode"),
+    StatePlace::below("XDG_STATE_HOME", ".local/state", "opencode"),
+    StatePlace::below("XDG_CONFIG_HOME", ".config", "opencode"),
+    StatePlace::cache("opencode"),
+];
+
+const GOOSE_STATE: &[StatePlace] = &[
+    StatePlace::below("XDG_DATA_HOME", ".local/share", "goose"),
+    StatePlace::below("XDG_STATE_HOME", ".local/state", "goose"),
+    StatePlace::below("XDG_CONFIG_HOME", ".config", "goose"),
 ];
 
 /// An agent that speaks ACP, and how it is started.

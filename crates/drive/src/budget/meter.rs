@@ -5,7 +5,7 @@ use std::fmt;
 
 use lapidary_home::sessions::{Prices, price};
 use lapidary_json::Token;
-use lapidary_vocab::event::{StreamDeltaKind, TextKind, TurnComplete};
+use lapidary_vocab::event::{StreamDeltaKind, TextKind, TurnComplete, UsageUpdate};
 use lapidary_vocab::stats::TokenCounts;
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
 use lapidary_vocab::{Body, Cause, Event, Number, Text};
@@ -328,16 +328,35 @@ impl Meter {
         }
     }
 
-    /// What a turn costs by our prices, if they have every model that it used.
     fn priced(&self, turn: &TurnComplete) -> Option<f64> {
-        let prices = self.prices.as_ref()?;
-        let models = turn.model_usage.iter();
-        let costs = models.map(|(model, used)| Some(price(&counts(used), prices.of(model)?)));
-        let costs: Option<Vec<f64>> = costs.collect();
-        costs
-            .filter(|costs| !costs.is_empty())
-            .map(|costs| costs.iter().sum())
+        turn_cost(turn, self.prices.as_ref()?)
     }
+}
+
+/// The cost of a turn in US dollars by a table of prices. None unless the table has every model that the turn used.
+pub fn turn_cost(turn: &TurnComplete, prices: &Prices) -> Option<f64> {
+    let models = turn.model_usage.iter();
+    let costs = models.map(|(model, used)| Some(price(&counts(used), prices.of(model)?)));
+    let costs: Option<Vec<f64>> = costs.collect();
+    costs
+        .filter(|costs| !costs.is_empty())
+        .map(|costs| costs.iter().sum())
+}
+
+/// The cost of one request to a model, likewise. None for an agent that does not name the model.
+pub fn step_cost(step: &UsageUpdate, prices: &Prices) -> Option<f64> {
+    let model = step.model.as_ref()?;
+    let used = step.step_usage.token();
+    let count = |name| used.get(name).and_then(Token::u64).unwrap_or(0);
+    let counts = TokenCounts {
+        input: count("input_tokens"),
+        output: count("output_tokens"),
+        cached: count("cache_read_input_tokens"),
+        thoughts: count("thoughts_tokens"),
+        tool: count("tool_tokens"),
+        total: count("total_tokens"),
+    };
+    Some(price(&counts, prices.of(&model.to_str())?))
 }
 
 fn is_replay(event: &Event) -> bool {

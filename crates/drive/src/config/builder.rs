@@ -67,6 +67,13 @@ impl Builder {
         self
     }
 
+    /// Adds a file or directory that a confined agent can write.
+    pub fn confine_write(mut self, path: impl Into<PathBuf>) -> Self {
+        let paths = self.config.confine_write.get_or_insert_default();
+        paths.push(path.into());
+        self
+    }
+
     /// Adds a tool that runs without confirmation.
     pub fn allowed_tool(mut self, tool: impl Into<String>) -> Self {
         let tools = self.config.allowed_tools.get_or_insert_default();

@@ -125,6 +125,7 @@ fn value_of(config: &Config, key: &str) -> Option<Value> {
         "budget" => config.budget.map(|it| json!(it.to_string())),
         "budget_unknown" => config.budget_unknown.map(|it| json!(it.as_str())),
         "on_denied" => config.on_denied.map(|it| json!(it.as_str())),
+        "on_violation" => config.on_violation.map(|it| json!(it.as_str())),
         "max_turns" => config.max_turns.map(|it| json!(it)),
         "max_output" => config.max_output.map(|it| json!(it)),
         "retries" => config.retries.map(|it| json!(it)),
@@ -132,6 +133,10 @@ fn value_of(config: &Config, key: &str) -> Option<Value> {
         "start_timeout" => config.start_timeout.map(seconds),
         "idle_timeout" => config.idle_timeout.map(seconds),
         "grace" => config.grace.map(seconds),
+        "confine" => config.confine.map(|it| json!(it.as_str())),
+        "confinement" => config.confinement.map(|it| json!(it.as_str())),
+        "confine_write" => config.confine_write.as_ref().map(paths),
+        "confine_connect" => config.confine_connect.as_ref().map(|it| json!(it)),
         // A test asks for every key.
         _ => None,
     }
@@ -144,6 +149,8 @@ fn default_of(key: &str) -> Option<Value> {
         "permission_mode" => json!("default"),
         "transport" | "on_denied" => json!("auto"),
         "budget_unknown" => json!("fail"),
+        "on_violation" => json!("stop"),
+        "confinement" => json!("wanted"),
         "sandbox" | "trust_workspace" => json!(false),
         "record" => json!(true),
         "retries" | "idle_timeout" => json!(0),
@@ -190,7 +197,7 @@ mod tests {
         allowed_tools = ['t']\nworking_dir = '/w'\ntimeout = '5m'\nagent = 'claude'\ntransport = 'acp'\n\
         start_timeout = 1.5\nidle_timeout = 0\ngrace = 2\nretries = 1\nsystem_prompt = 's'\nmax_output = 9\n\
         record = false\nruns_max_age = '7d'\nruns_max_size = '1GiB'\ntrust_workspace = true\nbudget = 'tokens=5'\nmax_turns = 3\nbudget_unknown = 'warn'\n\
-        on_denied = 'fail'\n";
+        on_denied = 'fail'\non_violation = 'report'\nconfine = 'read-only'\nconfinement = 'required'\nconfine_write = ['/d']\nconfine_connect = [443]\n";
 
     fn read(folder: &Path, user: &str, project: &str) -> EffectiveConfig {
         let files = [folder.join("user.toml"), folder.join("project.toml")];

@@ -96,6 +96,12 @@ pub(super) fn read_projects(origin: &Path, user: &Config) -> Result<Reading, Con
     if let (Some(budget), Some(user)) = (config.budget, user.budget) {
         config.budget = Some(user.narrowed_by(budget));
     }
+    if let (Some(mode), Some(user)) = (config.confine, user.confine) {
+        config.confine = Some(mode.max(user));
+    }
+    if let (Some(ports), Some(user)) = (&mut config.confine_connect, &user.confine_connect) {
+        ports.retain(|port| user.contains(port));
+    }
     if let (Some(turns), Some(user)) = (config.max_turns, user.max_turns) {
         config.max_turns = Some(turns.min(user));
     }

@@ -10,7 +10,9 @@ use super::duration::with_units;
 use super::problem::Problem;
 use super::value::Value;
 use super::{ApprovalMode, Config, PermissionMode, TransportChoice};
+use crate::OnViolation;
 use crate::budget::{Budget, BudgetUnknown};
+use crate::confine::{ConfineMode, ConfinementNeed};
 
 /// The keys that the provider's specification has.
 pub const PROVIDER_KEYS: [&str; 7] = [
@@ -24,7 +26,7 @@ pub const PROVIDER_KEYS: [&str; 7] = [
 ];
 
 /// Every key: those of the specification, then ours.
-pub const KEYS: [&str; 24] = [
+pub const KEYS: [&str; 29] = [
     "model",
     "sandbox",
     "approval_mode",
@@ -49,6 +51,11 @@ pub const KEYS: [&str; 24] = [
     "max_turns",
     "budget_unknown",
     "on_denied",
+    "on_violation",
+    "confine",
+    "confinement",
+    "confine_write",
+    "confine_connect",
 ];
 
 /// The longest time that can be asked for: about thirty years. Clocks overflow somewhere beyond.
@@ -120,6 +127,25 @@ pub(super) fn put(
             let word = one_of(key, value, &words, OnDenied::from_word)?;
             config.on_denied = Some(word);
         }
+        "on_violation" => {
+            let words = OnViolation::ALL.map(OnViolation::as_str);
+            let word = one_of(key, value, &words, OnViolation::from_word)?;
+            config.on_violation = Some(word);
+        }
+        "confine" => {
+            let words = ConfineMode::ALL.map(ConfineMode::as_str);
+            let mode = one_of(key, value, &words, ConfineMode::from_word)?;
+            config.confine = Some(mode);
+        }
+        "confinement" => {
+            let words = ConfinementNeed::ALL.map(ConfinementNeed::as_str);
+            let need = one_of(key, value, &words, ConfinementNeed::from_word)?;
+            config.confinement = Some(need);
+        }
+        "confine_write" => {
+            config.confine_write = Some(texts(key, value)?.into_iter().map(path).collect());
+        }
+        "confine_connect" => config.confine_connect = Some(ports(key, value)?),
         // `known` names no others, and a test puts a value under each.
         _ => {}
     }
@@ -284,6 +310,19 @@ fn count(key: &'static str, value: &Value) -> Result<u32, Problem> {
         _ => None,
     };
     number.ok_or_else(|| unfit(key, "a whole number from 0", value))
+}
+
+fn ports(key: &'static str, value: &Value) -> Result<Vec<u16>, Problem> {
+    let accepted = "a list of ports from 1 to 65535";
+    let Value::List(items) = value else {
+        return Err(unfit(key, accepted, value));
+    };
+    let ports = items.iter().map(|item| match item {
+        Value::Int(port) => u16::try_from(*port).ok().filter(|port| *port > 0),
+        _ => None,
+    });
+    let ports: Option<Vec<_>> = ports.collect();
+    ports.ok_or_else(|| unfit(key, accepted, value))
 }
 
 fn turns(key: &'static str, value: &Value) -> Result<u64, Problem> {

@@ -9,7 +9,9 @@ use super::problem::{ConfigError, Warning};
 use super::read::Reading;
 use super::value::Value;
 use super::{Config, PermissionMode};
+use crate::OnViolation;
 use crate::budget::BudgetUnknown;
+use crate::confine::{ConfineMode, ConfinementNeed};
 use crate::policy::Effect;
 
 /// The longest that a project may let its user wait for an agent to end: whoever pressed Ctrl-C wants to see it end.
@@ -39,6 +41,11 @@ impl Config {
     /// | `budget`, `max_turns`, by [`load`](super::load) | limits above the user's |
     /// | `budget_unknown` | `warn` |
     /// | `on_denied` | `auto` and `warn` |
+    /// | `on_violation` | `report` |
+    /// | `confine` | `off`; by [`load`](super::load) also `workspace` where the user's file says `read-only` |
+    /// | `confinement` | `wanted` |
+    /// | `confine_write` | any directory |
+    /// | `confine_connect`, by [`load`](super::load) | ports that are not among the user's |
     /// | `timeout`, `start_timeout`, `idle_timeout` | more than a day |
     ///
     /// What is refused is ignored, with a warning for each key. It is no error: a repository cannot make itself unusable.
@@ -102,6 +109,23 @@ impl Reading {
                 "on_denied",
                 took(&mut config.on_denied, |word| *word != OnDenied::Fail),
             ),
+            (
+                "on_violation",
+                took(&mut config.on_violation, |word| {
+                    *word == OnViolation::Report
+                }),
+            ),
+            (
+                "confine",
+                took(&mut config.confine, |mode| *mode == ConfineMode::Off),
+            ),
+            (
+                "confinement",
+                took(&mut config.confinement, |need| {
+                    *need == ConfinementNeed::Wanted
+                }),
+            ),
+            ("confine_write", took(&mut config.confine_write, |_| true)),
             ("start_timeout", took(&mut config.start_timeout, too_long)),
             ("idle_timeout", took(&mut config.idle_timeout, too_long)),
         ];

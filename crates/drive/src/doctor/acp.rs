@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
-use super::{Patient, state, surroundings};
+use super::{Patient, confinement, state, surroundings};
 use crate::agents::{AcpAgent, KNOWN, Known, gemini};
 use crate::detect::{self, Environment};
 
@@ -15,6 +15,8 @@ pub fn examine_acp(patient: &Patient<'_>, agent: &AcpAgent, mut tell: impl FnMut
         .into_iter()
         .for_each(&mut tell);
     tell(state::writable(patient.state_directory));
+    let known = Known::named(agent.provider.as_str());
+    tell(confinement::check(patient, known));
 }
 
 fn installed(patient: &Patient<'_>, agent: &AcpAgent) -> Check {

@@ -8,7 +8,8 @@ use lapidary_home::settings::{Settings, Workspace};
 use lapidary_home::setup::Setup;
 use lapidary_home::{GeminiHome, Notice, Vars};
 
-use super::{Job, JobError};
+use super::{Agent, Job, JobError};
+use crate::config::TransportChoice;
 use crate::hooks::{Surroundings, named};
 use crate::talk::{Hooks, OUT_OF_REACH};
 
@@ -16,9 +17,10 @@ impl Job {
     /// The hooks that are fired around the agent, if that is wanted, and what the user should know about them. A file that may hold some
     /// and cannot be used is an error: somebody relies on what stands in it.
     pub(super) fn hooks(&self, directory: &Path) -> Result<(Option<Hooks>, Vec<String>), JobError> {
-        let Some((setup, registry)) = self.hook_setup(directory)? else {
+        if !self.fires_hooks() {
             return Ok((None, Vec::new()));
-        };
+        }
+        let (setup, registry) = self.hook_setup(directory)?;
         refuse_distrust(&setup)?;
         let mut notices = notices(&registry);
         notices.extend(not_loaded(&setup));
@@ -31,14 +33,8 @@ impl Job {
         Ok((Some(hooks), notices))
     }
 
-    /// What is read for hooks, if they are wanted: every file that may hold some can be used.
-    pub(super) fn hook_setup(
-        &self,
-        directory: &Path,
-    ) -> Result<Option<(Setup, Registry)>, JobError> {
-        if !self.speaking.hooks {
-            return Ok(None);
-        }
+    /// What is read for hooks: every file that may hold some can be used.
+    pub(super) fn hook_setup(&self, directory: &Path) -> Result<(Setup, Registry), JobError> {
         let mut vars = self.environment.vars.clone();
         if self.config.trust_workspace == Some(true) {
             vars.insert("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into());
@@ -51,7 +47,14 @@ impl Job {
         if let Some(Unusable { path, why }) = registry.unusable(&setup) {
             return Err(JobError::HookFile { path, why });
         }
-        Ok(Some((setup, registry)))
+        Ok((setup, registry))
+    }
+
+    /// Whether we fire hooks: by `--hooks`, and around Gemini CLI where we chose ACP. Headless it runs its hooks itself, over ACP not
+    /// all of them, and a guard must not depend on the transport.
+    fn fires_hooks(&self) -> bool {
+        let is_auto = self.config.transport.unwrap_or_default() == TransportChoice::Auto;
+        self.speaking.hooks || (self.agent == Agent::Gemini && is_auto && self.has_hooks())
     }
 
     /// Whether Gemini's settings name hooks, of whichever generation.
@@ -109,7 +112,7 @@ fn notices(registry: &Registry) -> Vec<String> {
             let files = disabled_by.iter().map(|path| path.display().to_string());
             let (name, event) = (named(hook), hook.event);
             let files = files.collect::<Vec<_>>().join(", ");
-            format!("`{name}` (`{event}`) is switched off by {files}")
+            format!("`{name}` (`{event}`) is disabled by {files}")
         },
     );
     let warnings = registry.other_warnings().iter().cloned();

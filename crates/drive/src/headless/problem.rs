@@ -10,6 +10,7 @@ use lapidary_vocab::Cause;
 
 use crate::agents::gemini::{self, LaunchError};
 use crate::agents::{AcpAdapter, Known};
+use crate::confine::ConfineError;
 use crate::detect::{How, NotFound, Refusal, Tried};
 use crate::recording::RecordError;
 
@@ -55,12 +56,14 @@ pub enum JobError {
         agent: String,
     },
     /// The agent is not spoken to, and something was asked for that needs it.
-    #[error("{what} needs an agent that speaks ACP")]
+    #[error("{what} needs ACP{}", .why.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
     NotSpoken {
         /// What was asked for.
         what: &'static str,
         /// The agent, if there is no way to speak to it.
         agent: Option<String>,
+        /// Why ACP is not used, if that was not the user's choice.
+        why: Option<String>,
     },
     /// Only Gemini CLI has a screen of its own that a session can be resumed in.
     #[error("`{agent}` has no screen to resume a session in")]
@@ -73,6 +76,22 @@ pub enum JobError {
     NeedsPrompt {
         /// What was asked for.
         what: &'static str,
+    },
+    /// There are rules, and the agent makes some calls without asking.
+    #[error("`{agent}` cannot be told to ask before each call, so rules would not hold: {why}")]
+    CannotAsk {
+        /// What the agent is called.
+        agent: String,
+        /// Why it cannot be told.
+        why: String,
+    },
+    /// The policy for the agent cannot be written.
+    #[error("cannot write the agent's policy `{}`: {source}", path.display())]
+    PolicyFile {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
     },
     /// The session to continue is not one.
     #[error(transparent)]
@@ -128,6 +147,15 @@ pub enum JobError {
         /// What asks for the sandbox.
         source_name: &'static str,
     },
+    /// The agent has to be confined, and the kernel cannot do that.
+    #[error("the agent cannot be confined, and `confinement` is `required`: {why}")]
+    Unconfined {
+        /// What cannot be held.
+        why: String,
+    },
+    /// The agent cannot be confined to what was asked for.
+    #[error("the agent cannot be confined: {0}")]
+    Confine(#[from] ConfineError),
     /// A prompt that is too long for stdin cannot be written to a file.
     #[error("cannot write the prompt to `{}`: {source}", path.display())]
     PromptFile {
@@ -153,9 +181,13 @@ impl JobError {
             | Self::Record(_)
             | Self::Directory { .. } => Cause::BadInput,
             Self::Untrusted { .. } | Self::UntrustedHooks { .. } => Cause::UntrustedFolder,
-            Self::HookFile { .. } | Self::NoHome => Cause::BadConfig,
-            Self::SandboxOverAcp { .. } => Cause::Sandbox,
-            Self::PromptFile { .. } => Cause::Internal,
+            Self::SandboxOverAcp { .. }
+            | Self::Unconfined { .. }
+            | Self::Confine(ConfineError::Temporary { .. }) => Cause::Sandbox,
+            Self::HookFile { .. } | Self::NoHome | Self::CannotAsk { .. } | Self::Confine(_) => {
+                Cause::BadConfig
+            }
+            Self::PromptFile { .. } | Self::PolicyFile { .. } => Cause::Internal,
         }
     }
 
@@ -202,8 +234,12 @@ impl JobError {
             } => Some(format!(
                 "`{agent}` does not speak ACP; choose another one with `--agent`"
             )),
-            Self::NotSpoken { agent: None, .. } => {
-                Some("`--transport acp` makes it one, if it can be".to_owned())
+            Self::NotSpoken {
+                agent: None,
+                why: None,
+                ..
+            } => {
+                Some("leave `--transport` out, or pass `--transport acp`".to_owned())
             }
             Self::UntrustedHooks { trust, .. } => Some(match trust {
                 Trust::Trusted(reason) | Trust::Untrusted(reason) => gemini::trust_hint(reason),
@@ -217,13 +253,26 @@ impl JobError {
                 "`--transport stream-json` can use it, without rules, hooks of ours and questions; or leave the sandbox out"
                     .to_owned(),
             ),
+            Self::Unconfined { .. } => Some(
+                "use a kernel with Landlock (Linux 6.2 or later), or set `confinement = \"wanted\"`"
+                    .to_owned(),
+            ),
+            Self::Confine(error) => Some(error.hint().to_owned()),
             Self::NoHome => Some("set HOME, or GEMINI_CLI_HOME".to_owned()),
             Self::NoScreen { .. } | Self::NeedsPrompt { .. } => Some(
                 "add a prompt: lapidary sessions resume latest 'and now the documentation'"
                     .to_owned(),
             ),
             Self::Session(_) => Some("write more of the id".to_owned()),
-            Self::Record(_) | Self::Directory { .. } | Self::PromptFile { .. } => None,
+            Self::CannotAsk { .. } => Some(
+                "`--on-violation report` starts it all the same: calls against a rule are then reported, not prevented"
+                    .to_owned(),
+            ),
+            Self::NotSpoken { .. }
+            | Self::Record(_)
+            | Self::Directory { .. }
+            | Self::PromptFile { .. }
+            | Self::PolicyFile { .. } => None,
         }
     }
 }

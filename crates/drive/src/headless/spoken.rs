@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
+use super::own_policy::{GivenPolicy, told_policy};
 use super::{Agent, Job, JobError, Speaking};
 use crate::agents::gemini::{self, Launch, LaunchError, Prompt};
+use crate::agents::own_policy::Asking;
 use crate::agents::{AcpAgent, Known};
 use crate::config::{PermissionMode, TransportChoice};
 use crate::detect;
@@ -33,12 +35,20 @@ pub(super) enum Way {
     Headless(Option<String>),
 }
 
+/// Whether the permission mode can be another one later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ModeChange {
+    Possible,
+    Impossible,
+}
+
 /// A program that speaks ACP, ready to be started.
 struct Started {
     command: Command,
     provider: Provider,
     modes: ModeWords,
     notices: Vec<String>,
+    policy: GivenPolicy,
 }
 
 impl Speaking {
@@ -69,14 +79,12 @@ impl Job {
                 let agent = agent.name.clone();
                 Err(JobError::OnlyAcp { agent })
             }
-            (Agent::Gemini, TransportChoice::Auto) if self.needs_acp() => {
-                match self.obstacle() {
-                    Ok(()) => Ok(Way::Spoken(None)),
-                    Err(why) => self.only_headless(why.map(|why| {
-                        format!("Gemini CLI is run with stream-json, not over ACP: {why}")
-                    })),
-                }
-            }
+            (Agent::Gemini, TransportChoice::Auto) if self.needs_acp() => match self.obstacle() {
+                None => Ok(Way::Spoken(None)),
+                Some(why) => self.only_headless(Some(format!(
+                    "Gemini CLI is run with stream-json, not over ACP: {why}"
+                ))),
+            },
             (Agent::Gemini | Agent::Standin { .. }, _) => self.only_headless(None),
         }
     }
@@ -112,7 +120,11 @@ impl Job {
         let hooks = (speaking.hooks && self.agent != Agent::Gemini).then_some("--hooks");
         if let Some(what) = narrowed.or_else(|| speaking.first_asked()).or(hooks) {
             let agent = self.standin();
-            return Err(JobError::NotSpoken { what, agent });
+            return Err(JobError::NotSpoken {
+                what,
+                agent,
+                why: reason,
+            });
         }
         let rules = (!self.config.rules.is_empty()).then(|| NO_RULES.to_owned());
         let hooks = speaking.hooks.then(|| OWN_HOOKS.to_owned());
@@ -129,16 +141,13 @@ impl Job {
         }
     }
 
-    /// Why Gemini CLI cannot be run over ACP here. No reason is given for a program whose version is unknown.
-    fn obstacle(&self) -> Result<(), Option<String>> {
+    /// Why Gemini CLI cannot be run over ACP here. A program whose version is unknown, such as the script of a version manager, is taken
+    /// for a new one.
+    fn obstacle(&self) -> Option<String> {
         let found = detect::gemini(&self.environment);
         let version = found.ok().and_then(|found| found.version);
-        match version {
-            Some(version) if version.has(gemini::ACP) => {}
-            Some(version) => {
-                return Err(Some(format!("version {version} does not speak it well")));
-            }
-            None => return Err(None),
+        if let Some(old) = version.filter(|version| !version.has(gemini::ACP)) {
+            return Some(format!("version {old} does not speak it well"));
         }
         let obstacle = if self.session_id.is_some() {
             "`--session-id` is Gemini CLI's own"
@@ -146,18 +155,17 @@ impl Job {
             "without the vault, Gemini CLI can destroy a session that it resumes over ACP"
         } else if self.config.sandbox == Some(true) {
             "its sandbox reads all of stdin before it starts"
-        } else if !self.speaking.hooks && self.has_hooks() {
-            "its settings have hooks, of which it does not run all over ACP (`--hooks` does)"
         } else {
-            return Ok(());
+            return None;
         };
-        Err(Some(obstacle.to_owned()))
+        Some(obstacle.to_owned())
     }
 
     /// The conversation and what it is about.
     pub(super) fn talk(&self, reason: Option<String>) -> Result<(Request, Errand), JobError> {
-        let mut request = self.talk_to()?;
+        let mut request = self.talk_to(ModeChange::Impossible)?;
         request.run.notices.extend(reason);
+        self.confine_talk(&mut request)?;
         let errand = Errand {
             opening: self.opening()?,
             prompt: self.blocks()?,
@@ -175,31 +183,39 @@ impl Job {
     }
 
     /// The conversation.
-    pub(super) fn talk_to(&self) -> Result<Request, JobError> {
+    pub(super) fn talk_to(&self, mode: ModeChange) -> Result<Request, JobError> {
         let directory = self.check()?;
+        let roots = self.roots(directory.clone());
+        let policy = self.policy(&roots);
+        let told = told_policy(&policy, mode);
         let started = match &self.agent {
-            Agent::Acp(agent) => self.start_acp(agent, &directory)?,
-            Agent::Gemini => self.start_gemini()?,
+            Agent::Acp(agent) => self.start_acp(agent, &directory, &told)?,
+            Agent::Gemini => self.start_gemini(&told)?,
             Agent::Standin { .. } => {
                 let agent = self.standin();
                 return Err(JobError::NotSpoken {
                     what: "this",
                     agent,
+                    why: None,
                 });
             }
         };
         let (hooks, mut notices) = self.hooks(&directory)?;
         notices.splice(..0, started.notices);
+        let GivenPolicy { is_told, own, file } = started.policy;
+        notices.extend(own.notices);
         let mut run = self.with(started.command, Vec::new(), Speech::Stream, notices);
+        run.policy_file = file;
+        run.watch.is_told = is_told;
         self.marked(&mut run);
         let config = &self.config;
-        let roots = self.roots(directory);
         Ok(Request {
             run,
             provider: started.provider,
             environment: self.environment.vars.clone().into_iter().collect(),
             mcp_servers: self.speaking.mcp_servers.clone(),
-            policy: self.policy(&roots),
+            session_meta: own.session_meta,
+            policy,
             roots,
             attendant: self.speaking.attendant.clone(),
             hooks,
@@ -210,12 +226,15 @@ impl Job {
         })
     }
 
-    fn policy(&self, roots: &[PathBuf]) -> Policy {
+    pub(super) fn policy(&self, roots: &[PathBuf]) -> Policy {
         let config = &self.config;
         let tools = config.allowed_tools.iter().flatten();
         let dir = &self.environment.dir;
         let tools = tools.filter_map(|tool| {
-            let spec = format!("tool={tool}");
+            let spec = match gemini::allowed_command(tool) {
+                Some(beginning) => format!("execute:{beginning} *"),
+                None => format!("tool={tool}"),
+            };
             Rule::parse_flag(Effect::Allow, &spec, dir).ok()
         });
         let rules = self.speaking.rules.clone().before(config.rules.clone());
@@ -242,19 +261,28 @@ impl Job {
         }
     }
 
-    fn start_acp(&self, agent: &AcpAgent, directory: &PathBuf) -> Result<Started, JobError> {
+    fn start_acp(
+        &self,
+        agent: &AcpAgent,
+        directory: &PathBuf,
+        told: &Policy,
+    ) -> Result<Started, JobError> {
         let Some(program) = agent.locate(&self.environment) else {
             return Err(self.not_located(agent));
         };
+        let version = detect::version_of_package(&program);
         let mut command = Command::new(program, directory);
         command.args(agent.args.iter().chain(&self.extra_args).cloned());
         command.envs(self.environment.vars.clone());
         command.envs(agent.environment.clone());
+        let policy = self.give_policy(told, Asking::Possible, version.as_ref())?;
+        policy.tell(&mut command);
         Ok(Started {
             command,
             provider: agent.provider.clone(),
             modes: agent.modes.clone(),
             notices: self.only_for_gemini(),
+            policy,
         })
     }
 
@@ -271,7 +299,7 @@ impl Job {
     }
 
     /// Gemini CLI checks no trust over ACP: we do.
-    fn start_gemini(&self) -> Result<Started, JobError> {
+    fn start_gemini(&self, told: &Policy) -> Result<Started, JobError> {
         let found = detect::gemini(&self.environment)?;
         self.check_trust(&found)?;
         if let Some(source_name) = self.sandbox_source() {
@@ -294,17 +322,20 @@ impl Job {
             .args(spoken.args)
             .envs(self.environment.vars.clone());
         command.envs(spoken.env);
+        let policy = self.give_policy(told, Asking::Possible, found.version.as_ref())?;
+        policy.tell(&mut command);
         let known = Known::named(gemini::NAME);
         Ok(Started {
             command,
             provider: Provider::Gemini,
             modes: known.map(Known::modes).unwrap_or_default(),
             notices: Vec::new(),
+            policy,
         })
     }
 
     /// Where the agent works, and what else belongs to its workspace.
-    fn roots(&self, directory: PathBuf) -> Vec<PathBuf> {
+    pub(super) fn roots(&self, directory: PathBuf) -> Vec<PathBuf> {
         let included = self.config.include_directories.iter().flatten();
         let included = included.map(|other| self.environment.dir.join(other));
         [directory].into_iter().chain(included).collect()

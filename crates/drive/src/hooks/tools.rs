@@ -71,14 +71,14 @@ impl<'a> Wanted<'a> {
     pub fn untold(self) -> Option<String> {
         if readable::is_too_deep(self.input.token()) {
             return Some(format!(
-                "hooks are told of arguments {MOST_LEVELS} levels deep at most, and these are deeper"
+                "hooks get arguments of at most {MOST_LEVELS} levels, and these have more"
             ));
         }
         let is_deep = |path: &PathBuf| path.as_os_str() == "/"; // in place of what stands too deep
         if names::changes_files(self.deed) && self.deed.paths.iter().any(is_deep) {
-            return Some("hooks cannot be told of all files: some stand too deep".to_owned());
+            return Some("hooks cannot get all files: some are nested too deep".to_owned());
         }
-        let unclear = "hooks cannot be told of the command: its arguments have no known shape";
+        let unclear = "hooks cannot get the command: its arguments have no known shape";
         self.deed.is_unclear.then(|| unclear.to_owned())
     }
 
@@ -179,14 +179,8 @@ mod tests {
     #[test]
     fn of_what_is_not_known_nothing_is_said() {
         let deed = Deed {
-            kind: ToolKind::Edit,
             tool: Some("my_edit".to_owned()),
-            title: None,
-            command: None,
-            paths: Vec::new(),
-            is_unclear: false,
-            shows_diff: false,
-            mcp_server: None,
+            ..Deed::new(ToolKind::Edit)
         };
         let input = &Json::empty_object();
         let wanted = Wanted { deed: &deed, input };

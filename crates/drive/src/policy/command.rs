@@ -10,42 +10,9 @@ use std::collections::HashSet;
 use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::ToolKind;
 
+use super::shapes::{CODE, COMMAND_ARGUMENTS, COMMAND_LISTS, COMMANDS, EDITORS_WORDS, VARIABLES};
 use super::shell::command_line;
 use super::words::word;
-
-/// Where agents put a command, as [words](word).
-const COMMANDS: [&str; 15] = [
-    "command",
-    "cmd",
-    "script",
-    "commandline",
-    "cmdline",
-    "shellcommand",
-    "bashcommand",
-    "commandtorun",
-    "bash",
-    "shell",
-    "exec",
-    "execute",
-    "executable",
-    "program",
-    "argv",
-];
-
-/// Where agents put what is to be run, and others put whatever they like: only a call that says that it runs a command has it there.
-const CODE: [&str; 2] = ["code", "run"];
-
-/// Where agents put several commands.
-const LISTS: [&str; 4] = ["commands", "cmds", "commandlines", "scripts"];
-
-/// Where agents put the arguments of a program.
-const ARGUMENTS: [&str; 4] = ["args", "arguments", "params", "parameters"];
-
-/// Variables have names of their own.
-const VARIABLES: [&str; 4] = ["env", "environment", "envs", "variables"];
-
-/// What editors call what they do, where others have a command.
-const EDITORS_WORDS: [&str; 5] = ["view", "create", "str_replace", "insert", "undo_edit"];
 
 /// Programs that are named beside a command, to run it.
 const SHELLS: [&str; 8] = [
@@ -134,14 +101,14 @@ impl<'a> Found<'a> {
         for (name, value) in object.members() {
             let name = word(name);
             let is_one_of = |names: &[&str]| names.contains(&name.as_str());
-            let is_code = *self.kind == ToolKind::Execute && is_one_of(&CODE);
-            if is_one_of(&COMMANDS) || is_code {
+            let is_code = *self.kind == ToolKind::Execute && is_one_of(CODE);
+            if is_one_of(COMMANDS) || is_code {
                 self.in_command(value, args, depth);
                 // `{"path": "a", "command": "view"}`
                 if is_editors(self.kind, object, self.lines.last()) {
                     self.lines.pop();
                 }
-            } else if is_one_of(&LISTS) {
+            } else if is_one_of(COMMAND_LISTS) {
                 let items = value
                     .elements()
                     .chain(value.members().map(|(_, item)| item));
@@ -149,7 +116,7 @@ impl<'a> Found<'a> {
                 for item in items.chain(single) {
                     self.in_command(item, None, depth);
                 }
-            } else if !is_one_of(&VARIABLES) {
+            } else if !is_one_of(VARIABLES) {
                 self.inside(value, depth);
             }
         }
@@ -259,8 +226,8 @@ impl<'a> Found<'a> {
 /// The arguments of the program that stands beside them.
 fn args_of(object: Token<'_>) -> Option<Token<'_>> {
     let mut members = object.members();
-    let args =
-        members.find(|(name, it)| !it.is_null() && ARGUMENTS.contains(&word(*name).as_str()));
+    let args = members
+        .find(|(name, it)| !it.is_null() && COMMAND_ARGUMENTS.contains(&word(*name).as_str()));
     args.map(|(_, args)| args)
 }
 

@@ -10,6 +10,7 @@ use lapidary_vocab::{Body, Event, Json, Text};
 use super::Deed;
 use super::command::Command;
 use super::paths::{self, Paths};
+use super::servers::Servers;
 
 /// Calls that are remembered. Whoever has more of them open than that floods us.
 const MOST_CALLS: usize = 4096;
@@ -38,7 +39,7 @@ impl Deed {
     /// What a call of a tool would do. `content` is what the agent shows beside it (`acp.toolContent`), in which diffs name
     /// files; relative paths count from `dir`, where the agent works.
     pub fn of_call(call: &ToolInvocation, content: Option<&Json>, dir: &Path) -> Self {
-        Told::of_call(call, content, dir).deed
+        Told::of_call(call, content, dir, &Servers::default()).deed
     }
 
     /// What a request for permission is about, as far as it says. Where the call itself was heard of, [`Deeds`] knows more.
@@ -46,14 +47,49 @@ impl Deed {
         Self::of_call(&called(request), None, dir)
     }
 
+    /// Something of this kind, of which nothing else is known.
+    pub fn new(kind: ToolKind) -> Self {
+        Self {
+            kind,
+            tool: None,
+            title: None,
+            command: None,
+            is_unclear: false,
+            paths: Vec::new(),
+            possible_paths: Vec::new(),
+            read_paths: Vec::new(),
+            has_unseen_paths: false,
+            shows_diff: false,
+            mcp_server: None,
+        }
+    }
+
+    /// The same, with the files that its command names from `dir`, where it runs.
+    pub fn with_files_of_command(mut self, dir: &Path) -> Self {
+        let mut paths = Paths::new(dir);
+        if let Some(command) = &self.command {
+            paths.of_command(command);
+        }
+        let paths = paths.all();
+        self.possible_paths.extend(paths.possible);
+        self.read_paths.extend(paths.read);
+        self.has_unseen_paths |= paths.has_unseen;
+        self
+    }
+
     /// Takes in that it may be meant from another directory than it was taken for.
     fn also_from(&mut self, before: &Path, dir: &Path) {
-        let relative = self
-            .paths
-            .iter()
-            .filter_map(|path| path.strip_prefix(before).ok());
-        let moved: Vec<_> = relative.map(|path| dir.join(path)).collect();
-        self.paths.extend(moved);
+        for paths in [
+            &mut self.paths,
+            &mut self.possible_paths,
+            &mut self.read_paths,
+        ] {
+            let relative = paths
+                .iter()
+                .filter_map(|path| path.strip_prefix(before).ok());
+            let moved: Vec<_> = relative.map(|path| dir.join(path)).collect();
+            paths.extend(moved);
+        }
     }
 }
 
@@ -66,7 +102,12 @@ struct Told {
 }
 
 impl Told {
-    fn of_call(call: &ToolInvocation, content: Option<&Json>, dir: &Path) -> Self {
+    fn of_call(
+        call: &ToolInvocation,
+        content: Option<&Json>,
+        dir: &Path,
+        servers: &Servers,
+    ) -> Self {
         let tool = call.tool_name.to_str().into_owned();
         let title = call.title.as_ref().map(|title| title.to_str().into_owned());
         let mut paths = Paths::new(dir);
@@ -77,12 +118,21 @@ impl Told {
         let is_certain = |command: &&Command| !command.is_title && !command.is_unclear;
         let certain = command.as_ref().filter(is_certain);
         let certain = certain.map(|command| command.line.clone());
+        match (&command, &title) {
+            (Some(command), _) => paths.of_command(&command.line),
+            (None, Some(title)) => paths.of_title(title),
+            (None, None) => {}
+        }
+        let paths = paths.all();
         let deed = Deed {
             is_unclear: command.as_ref().is_some_and(|command| command.is_unclear),
             command: command.map(|command| command.line),
-            shows_diff: paths.is_edit(),
-            paths: paths.all(),
-            mcp_server: server_of(&tool),
+            shows_diff: paths.is_edit,
+            paths: paths.named,
+            possible_paths: paths.possible,
+            read_paths: paths.read,
+            has_unseen_paths: paths.has_unseen,
+            mcp_server: servers.of_call(&tool, call.input.token()),
             kind: call.kind.clone(),
             tool: Some(tool),
             title,
@@ -91,16 +141,25 @@ impl Told {
     }
 
     /// What a request is about where its call is told of nowhere else: then the request shows it.
-    fn of_nameless(request: &PermissionRequest, event: &Event, dir: &Path) -> Self {
+    fn of_nameless(
+        request: &PermissionRequest,
+        event: &Event,
+        dir: &Path,
+        servers: &Servers,
+    ) -> Self {
         let extensions = &event.base.extensions;
         let mut call = called(request);
         call.input = arguments(event).unwrap_or(call.input);
         let places = extensions.get("acp.locations").map(Json::token);
         let places = places.into_iter().flat_map(Token::elements);
-        let paths = places.filter_map(|place| place.get("path").unwrap_or(place).string());
+        let named = places.map(|place| {
+            let named = place.get("path").or_else(|| place.get("uri"));
+            named.unwrap_or(place)
+        });
+        let paths = named.filter_map(Token::string);
         let paths = paths.map(|path| Text::from(path.into_owned()));
         call.locations.extend(paths);
-        Self::of_call(&call, extensions.get("acp.toolContent"), dir)
+        Self::of_call(&call, extensions.get("acp.toolContent"), dir, servers)
     }
 
     /// Takes in what was told before: a call that was announced as an edit, or with a command, stays one, whatever a later message
@@ -112,6 +171,11 @@ impl Told {
         deed.shows_diff |= before.deed.shows_diff || was_edit;
         if before.deed.kind != ToolKind::Execute || before.deed.shows_diff {
             paths::add_before(&mut deed.paths, &before.deed.paths);
+            paths::add_before(&mut deed.possible_paths, &before.deed.possible_paths);
+            let are_too_many = [&deed.paths, &deed.possible_paths]
+                .iter()
+                .any(|paths| paths::is_too_many(paths));
+            deed.has_unseen_paths |= before.deed.has_unseen_paths || are_too_many;
         }
         if self.certain.is_some() {
             return;
@@ -136,6 +200,8 @@ pub struct Deeds {
     dir: PathBuf,
     /// Where sessions work, as far as that is known.
     places: BTreeMap<String, PathBuf>,
+    /// MCP servers that were passed to the agent.
+    servers: Servers,
     /// Under their session and id.
     calls: BTreeMap<(String, String), Told>,
 }
@@ -146,6 +212,7 @@ impl Deeds {
         Self {
             dir: dir.into(),
             places: BTreeMap::new(),
+            servers: Servers::default(),
             calls: BTreeMap::new(),
         }
     }
@@ -192,7 +259,7 @@ impl Deeds {
                 });
                 let given = odd.as_ref().unwrap_or(call);
                 let dir = self.dir_of(event.base.session_id.as_ref());
-                let mut told = Told::of_call(given, content, dir);
+                let mut told = Told::of_call(given, content, dir, &self.servers);
                 let key = key(event, &call.call_id);
                 if let Some(before) = self.calls.get(&key) {
                     told.also(before);
@@ -207,8 +274,12 @@ impl Deeds {
                 let known = call.and_then(|call| self.calls.get(&key(event, call)));
                 Some(match known {
                     Some(known) => known.deed.clone(),
-                    None => Told::of_nameless(request, event, dir).deed,
+                    None => Told::of_nameless(request, event, dir, &self.servers).deed,
                 })
+            }
+            Body::SessionInit(init) => {
+                self.servers.passed(&init.mcp_servers);
+                None
             }
             Body::ToolCompletion(completion) => {
                 self.calls.remove(&key(event, &completion.call_id));
@@ -253,21 +324,4 @@ fn key(event: &Event, call: &Text) -> (String, String) {
 fn named(session: Option<&Text>, call: &Text) -> (String, String) {
     let session = session.map(Text::to_string).unwrap_or_default();
     (session, call.to_string())
-}
-
-/// The server that a tool's name begins with, as `mcp__server__tool` or `mcp_server_tool`.
-fn server_of(tool: &str) -> Option<String> {
-    if let Some(rest) = tool.strip_prefix("mcp__") {
-        let server = rest.split_once("__").map_or(rest, |(server, _)| server);
-        return Some(server.to_owned());
-    }
-    let rest = ambiguous_server(tool)?;
-    let server = rest.split_once('_').map_or(rest, |(server, _)| server);
-    Some(server.to_owned())
-}
-
-/// What follows `mcp_` where nothing says how much of it is the server's name.
-pub(super) fn ambiguous_server(tool: &str) -> Option<&str> {
-    let rest = tool.strip_prefix("mcp_")?;
-    (!rest.starts_with('_')).then_some(rest)
 }

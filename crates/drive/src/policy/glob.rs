@@ -123,6 +123,22 @@ impl PathGlob {
     }
 }
 
+impl PathGlob {
+    /// True if something that is meant may lie in this path: below a directory, or where the pattern begins.
+    pub(super) fn may_lie_in(&self, path: &Path) -> bool {
+        let paths = [Some(super::place::lexical(path)), resolved(path)];
+        self.choices.iter().any(|choice| {
+            let bases = [Some(&choice.written), choice.real.as_ref()];
+            bases.into_iter().flatten().any(|base| {
+                paths.iter().flatten().any(|path| {
+                    base.starts_with(path)
+                        || (!choice.rest.is_empty() && path.starts_with(base) && path.is_dir())
+                })
+            })
+        })
+    }
+}
+
 /// Whether a pattern has to reach the path's end, or may stop at a directory above it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whole {

@@ -10,7 +10,7 @@ use crate::config::PermissionMode;
 
 /// Names in the workspace that decide what is run, or what is allowed. Whoever changes them has more than edited a file. Written
 /// small: on some disks `.GIT` is the same directory.
-const POWERFUL: [&str; 17] = [
+pub(crate) const SENSITIVE_NAMES: [&str; 17] = [
     ".git",
     ".gitmodules",
     ".github",
@@ -74,7 +74,11 @@ fn harm(deed: &Deed, roots: &[PathBuf]) -> Harm {
     if deed.mcp_server.is_some() {
         return Harm::Any("calling a tool of an MCP server");
     }
-    let is_inside = deed.paths.iter().all(|path| is_inside(path, roots));
+    // Whoever only thinks may speak of any file; others may mean it.
+    let is_idle = matches!(deed.kind, ToolKind::Think | ToolKind::Ask);
+    let possible = deed.possible_paths.iter().filter(|_| !is_idle);
+    let mut all = deed.paths.iter().chain(possible);
+    let is_inside = !deed.has_unseen_paths && all.all(|path| is_inside(path, roots));
     let is_known = is_inside && !deed.paths.is_empty();
     match &deed.kind {
         ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Ask if deed.shows_diff => {
@@ -116,7 +120,7 @@ fn deed_in_words(kind: &ToolKind) -> &'static str {
 fn goes_online(deed: &Deed) -> bool {
     let tool = deed.tool.as_deref().unwrap_or_default();
     matches!(
-        lapidary_normalize::tools::kind(tool),
+        lapidary_normalize::tools::kind_of_any_agent(tool),
         ToolKind::Browse | ToolKind::Fetch
     )
 }
@@ -128,7 +132,9 @@ fn is_powerful(deed: &Deed, roots: &[PathBuf]) -> bool {
         let mut parts = below.flat_map(std::path::Path::components);
         parts.any(|part| {
             let part = part.as_os_str();
-            POWERFUL.iter().any(|name| part.eq_ignore_ascii_case(name))
+            SENSITIVE_NAMES
+                .iter()
+                .any(|name| part.eq_ignore_ascii_case(name))
         })
     };
     deed.paths.iter().any(is_powerful)

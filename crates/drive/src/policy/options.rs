@@ -17,36 +17,36 @@ pub struct Choice {
 /// Picks the option of an ACP permission request that says `effect`, by its kind and never by its place: the first one is
 /// `allow_always` more often than not. Of two of a kind the first is taken.
 ///
-/// What lasts (`allow_always`, `reject_always`) is chosen only where nothing else says it, and with a note. None if the agent
-/// offers nothing that says it, and for [`Effect::Ask`]. A caller who gets none answers `cancelled`, which is all that is
-/// left to say, and cancels the turn if it was a refusal: an agent that offers no way to refuse may go on otherwise.
+/// `allow_always` is never picked: the agent decides what it covers, and does not ask again. `reject_always` is picked only where
+/// nothing else says it, and with a note. None if the agent offers nothing that says it, and for [`Effect::Ask`]. A caller who gets none
+/// for a refusal answers with an error, which is all that is left to say, and cancels the turn: an agent that offers no way to refuse
+/// may go on otherwise.
 pub fn choose(options: &Json, effect: Effect) -> Option<Choice> {
-    let (once, always, note) = match effect {
-        Effect::Allow => (
-            "allow_once",
-            "allow_always",
-            "the agent offers no other way to allow, and will not ask again",
-        ),
-        Effect::Deny => (
-            "reject_once",
-            "reject_always",
-            "the agent offers no other way to refuse, and will not ask again",
-        ),
-        Effect::Ask => return None,
+    let picked = |kind, note| {
+        let mut options = options.token().elements();
+        let option_id = options.find_map(|option| option_id(option, kind))?;
+        Some(Choice { option_id, note })
     };
-    let picked = |kind| {
+    match effect {
+        Effect::Allow => picked("allow_once", None),
+        Effect::Deny => picked("reject_once", None).or_else(|| {
+            let note = "the agent offers no other way to refuse, and will not ask again";
+            picked("reject_always", Some(note))
+        }),
+        Effect::Ask => None,
+    }
+}
+
+/// The option that allows this and whatever else the agent takes it for, if the agent offers no narrower one: only a person who was
+/// told so may choose it.
+pub fn only_always(options: &Json) -> Option<Text> {
+    let find = |kind| {
         let mut options = options.token().elements();
         options.find_map(|option| option_id(option, kind))
     };
-    match picked(once) {
-        Some(option_id) => Some(Choice {
-            option_id,
-            note: None,
-        }),
-        None => picked(always).map(|option_id| Choice {
-            option_id,
-            note: Some(note),
-        }),
+    match find("allow_once") {
+        Some(_) => None,
+        None => find("allow_always"),
     }
 }
 
@@ -86,11 +86,14 @@ mod tests {
         check(&gemini, Effect::Ask, None);
         let qwen = ["allow_once", "allow_once", "reject_once"];
         check(&qwen, Effect::Allow, Some(("allow_once-0", false)));
-        check(
-            &["allow_always"],
-            Effect::Allow,
-            Some(("allow_always-0", true)),
+        check(&["allow_always", "reject_once"], Effect::Allow, None);
+        let only = |kinds| only_always(&options(kinds)).map(|id| id.to_string());
+        assert_eq!(
+            only(&["reject_once", "allow_always"]).as_deref(),
+            Some("allow_always-1")
         );
+        assert_eq!(only(&["allow_always", "allow_once"]), None);
+        assert_eq!(only(&["allow_for_a_while"]), None);
         check(
             &["reject_always", "allow_once"],
             Effect::Deny,

@@ -7,102 +7,10 @@ use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::ToolKind;
 use lapidary_vocab::{Json, Text};
 
+use super::patch;
+use super::shapes::{self, Role};
+use super::shell::NamedFiles;
 use super::words::word;
-use super::{Deed, patch};
-
-/// Where agents put files and directories, as [words](word).
-const PATHS: [&str; 28] = [
-    "path",
-    "paths",
-    "file",
-    "files",
-    "filepath",
-    "filepaths",
-    "filename",
-    "absolutepath",
-    "abspath",
-    "relativepath",
-    "notebookpath",
-    "targetfile",
-    "targetpath",
-    "directory",
-    "dir",
-    "dirpath",
-    "source",
-    "sourcepath",
-    "destination",
-    "destinationpath",
-    "oldpath",
-    "newpath",
-    "frompath",
-    "topath",
-    "movepath",
-    "srcpath",
-    "dstpath",
-    "destpath",
-];
-
-/// Where they put a document, or the address that it has or gets.
-const DOCUMENTS: [&str; 3] = ["textdocument", "olduri", "newuri"];
-
-/// Where they put addresses, of which those of files count.
-const ADDRESSES: [&str; 4] = ["uri", "uris", "fileuri", "documenturi"];
-
-/// Where whoever moves or changes a file puts it, and others put whatever they like.
-const ENDS: [&str; 6] = ["from", "to", "src", "dst", "dest", "target"];
-
-/// Where they list what is changed: in each item there may be a file, or each goes by the name of its file.
-const CHANGES: [&str; 4] = ["edits", "changes", "documentchanges", "filechanges"];
-
-/// Where they list what is done, perhaps to files.
-const STEPS: [&str; 3] = ["operations", "moves", "renames"];
-
-/// Where they put all arguments, or those of a tool within the tool.
-const WRAPPERS: [&str; 11] = [
-    "input",
-    "rawinput",
-    "toolinput",
-    "args",
-    "arguments",
-    "params",
-    "parameters",
-    "options",
-    "request",
-    "payload",
-    "data",
-];
-
-/// Arguments that a call has beside a file only if it writes: the content, or the file's new name.
-const WRITTEN: [&str; 25] = [
-    "content",
-    "contents",
-    "filecontent",
-    "filecontents",
-    "newcontent",
-    "newcontents",
-    "filetext",
-    "text",
-    "newtext",
-    "oldtext",
-    "newstring",
-    "oldstring",
-    "newstr",
-    "oldstr",
-    "newsource",
-    "inserttext",
-    "replacement",
-    "codeedit",
-    "data",
-    "destination",
-    "destinationpath",
-    "newpath",
-    "topath",
-    "movepath",
-    "newuri",
-];
-
-/// Where they put patterns that may lead anywhere.
-const PATTERNS: [&str; 2] = ["glob", "include"];
 
 /// Files of one call that are looked at. A rule for all of them could not be sure of more.
 const MOST_PATHS: usize = 4096;
@@ -110,11 +18,28 @@ const MOST_PATHS: usize = 4096;
 /// How deep in lists and objects a path may stand: `{"files": [{"file": {"path": …}}]}`.
 const DEEPEST: usize = 8;
 
-impl Deed {
-    /// True if it is about more files than are looked at. Then nobody can be sure of it, and any of them may be meant.
-    pub(super) fn has_unseen_paths(&self) -> bool {
-        self.paths.len() > MOST_PATHS
-    }
+/// A longer text is no name of a file.
+const LONGEST_NAME: usize = 1024;
+
+/// Directories that a command line changes to, from which its files are looked for.
+const MOST_DIRECTORIES: usize = 8;
+
+/// Words of a title that may name files.
+const MOST_TITLE_WORDS: usize = 64;
+
+/// The files of a call.
+#[derive(Debug, Default)]
+pub(super) struct CallPaths {
+    /// Those that it names as such.
+    pub(super) named: Vec<PathBuf>,
+    /// Those that it may be about.
+    pub(super) possible: Vec<PathBuf>,
+    /// Those that its command reads.
+    pub(super) read: Vec<PathBuf>,
+    /// There are more than are looked at.
+    pub(super) has_unseen: bool,
+    /// Files are changed, by any sign.
+    pub(super) is_edit: bool,
 }
 
 /// Collects paths, absolute and each once.
@@ -122,11 +47,15 @@ pub(super) struct Paths<'a> {
     dir: &'a Path,
     found: Vec<PathBuf>,
     seen: HashSet<PathBuf>,
+    possible: Vec<PathBuf>,
+    read: Vec<PathBuf>,
     /// There are more than are looked at.
     is_full: bool,
+    /// Some stand deeper than is looked.
+    is_deep: bool,
     /// What is called `from` or `to` is a file.
     has_ends: bool,
-    /// There is a diff, or a patch.
+    /// There is a diff, a patch, or a list of changes.
     is_shown: bool,
     /// There is something that is written to a file, if one is named.
     is_written: bool,
@@ -138,24 +67,29 @@ impl<'a> Paths<'a> {
             dir,
             found: Vec::new(),
             seen: HashSet::new(),
+            possible: Vec::new(),
+            read: Vec::new(),
             is_full: false,
+            is_deep: false,
             has_ends: false,
             is_shown: false,
             is_written: false,
         }
     }
 
-    /// Whether files are changed, by any sign.
-    pub(super) fn is_edit(&self) -> bool {
-        self.is_shown || (self.is_written && !self.found.is_empty())
-    }
-
     /// All that were found. Where there were more, the last is the root: they may lie anywhere.
-    pub(super) fn all(mut self) -> Vec<PathBuf> {
-        if self.is_full {
+    pub(super) fn all(mut self) -> CallPaths {
+        let is_edit = self.is_shown || (self.is_written && !self.found.is_empty());
+        if self.is_full || self.is_deep {
             self.found.push(PathBuf::from("/"));
         }
-        self.found
+        CallPaths {
+            has_unseen: self.is_full || self.is_deep,
+            is_edit,
+            named: self.found,
+            possible: self.possible,
+            read: self.read,
+        }
     }
 
     pub(super) fn of_input(&mut self, input: Token<'_>, tool: &str, kind: &ToolKind) {
@@ -167,11 +101,9 @@ impl<'a> Paths<'a> {
             self.add(&path);
         }
         if *kind == ToolKind::Search {
-            let pattern = tool
-                .to_ascii_lowercase()
-                .contains("glob")
-                .then_some("pattern");
-            for name in PATTERNS.into_iter().chain(pattern) {
+            let is_glob = tool.to_ascii_lowercase().contains("glob");
+            let pattern = is_glob.then_some("pattern");
+            for name in ["glob", "include"].into_iter().chain(pattern) {
                 self.of_pattern(input.get(name).and_then(Token::string).as_deref());
             }
         }
@@ -179,35 +111,87 @@ impl<'a> Paths<'a> {
 
     fn of_members(&mut self, object: Token<'_>, depth: usize) {
         for (name, value) in object.members() {
-            let name = word(name);
-            let is_one_of = |names: &[&str]| names.contains(&name.as_str());
-            self.is_written |= is_one_of(&WRITTEN) && !value.is_null();
-            if is_one_of(&PATHS) || is_one_of(&DOCUMENTS) || (self.has_ends && is_one_of(&ENDS)) {
-                self.of_value(value, depth);
-            } else if is_one_of(&CHANGES) {
-                self.is_written |= matches!(value.kind(), Kind::Array | Kind::Object);
-                self.of_steps(value, depth);
-                self.of_changes(value, depth);
-            } else if is_one_of(&STEPS) {
-                self.of_steps(value, depth);
-            } else if is_one_of(&ADDRESSES) {
-                self.of_addresses(value);
-            } else if is_one_of(&WRAPPERS) {
-                self.of_wrapped(value, depth);
+            let word = word(name);
+            self.is_written |= shapes::is_written(&word) && !value.is_null();
+            match shapes::role(&word) {
+                Role::File => self.of_value(value, depth),
+                Role::End if self.has_ends => self.of_value(value, depth),
+                Role::Changes => {
+                    self.is_written |= matches!(value.kind(), Kind::Array | Kind::Object);
+                    self.is_shown |= inside(value).next().is_some();
+                    self.of_steps(value, depth);
+                    self.of_changes(value, depth);
+                }
+                Role::Steps => self.of_steps(value, depth),
+                Role::Address => self.of_addresses(value),
+                Role::Content => self.of_inner(value, depth, false),
+                Role::Wrapper | Role::End | Role::Pattern => self.of_inner(value, depth, true),
+                Role::Other => {
+                    self.of_key(name);
+                    self.of_inner(value, depth, true);
+                }
             }
         }
     }
 
-    fn of_wrapped(&mut self, value: Token<'_>, depth: usize) {
+    /// A value whose name does not say that it is a file. What stands in it may be one.
+    fn of_inner(&mut self, value: Token<'_>, depth: usize, may_be_file: bool) {
         match (value.kind(), depth.checked_sub(1)) {
             _ if self.is_full => {}
+            (Kind::String, _) if may_be_file => self.of_text(value),
             (Kind::Object, Some(depth)) => self.of_members(value, depth),
             (Kind::Array, Some(depth)) => {
                 let items = value.elements();
-                items.for_each(|item| self.of_wrapped(item, depth));
+                items.for_each(|item| self.of_inner(item, depth, may_be_file));
             }
-            (Kind::Object | Kind::Array, None) => self.add("/"), // as below
+            (Kind::Object | Kind::Array, None) => self.is_deep = true,
             _ => {}
+        }
+    }
+
+    /// A name of an argument that looks like that of a file: `{"src/a.rs": "…"}`.
+    fn of_key(&mut self, name: Token<'_>) {
+        let text = name.string().unwrap_or_default();
+        if text.contains(['.', '/']) {
+            self.of_text(name);
+        }
+    }
+
+    fn of_text(&mut self, text: Token<'_>) {
+        if text.as_str().len() <= LONGEST_NAME {
+            self.add_possible(&text.string().unwrap_or_default());
+        }
+    }
+
+    /// Words of the title that look like files.
+    pub(super) fn of_title(&mut self, title: &str) {
+        let words = title.split_whitespace().take(MOST_TITLE_WORDS);
+        for word in words.filter(|word| word.contains(['.', '/'])) {
+            let is_around = |letter: char| "`'\"()[]<>,:;!?".contains(letter);
+            let word = word.trim_matches(is_around);
+            self.add_possible(word);
+            self.add_possible(word.trim_end_matches('.'));
+        }
+    }
+
+    /// The files that a command line names.
+    pub(super) fn of_command(&mut self, line: &str) {
+        let files = NamedFiles::of(line);
+        let directories = files.directories.iter().take(MOST_DIRECTORIES);
+        let mut all = vec![String::new()];
+        all.extend(directories.map(|directory| format!("{directory}/")));
+        let (mut read, mut any) = (Vec::new(), Vec::new());
+        for directory in &all {
+            let is_here = |file: &&String| directory.is_empty() || !file.starts_with(['/', '~']);
+            let from_here = |file: &String| format!("{directory}{file}");
+            read.extend(files.read.iter().filter(is_here).map(from_here));
+            any.extend(files.any.iter().filter(is_here).map(from_here));
+        }
+        for file in &any {
+            self.add_possible(file);
+        }
+        for file in read.iter().take(MOST_PATHS) {
+            self.read.extend(possible(file, self.dir));
         }
     }
 
@@ -216,7 +200,7 @@ impl<'a> Paths<'a> {
             match depth.checked_sub(1) {
                 _ if self.is_full => return,
                 Some(depth) => self.of_members(step, depth),
-                None => self.add("/"), // as below
+                None => self.is_deep = true,
             }
         }
     }
@@ -257,8 +241,7 @@ impl<'a> Paths<'a> {
                     self.of_value(item, depth);
                 }
             }
-            // What stands deeper than that may be anywhere.
-            (Kind::Object | Kind::Array, None) => self.add("/"),
+            (Kind::Object | Kind::Array, None) => self.is_deep = true,
             _ => {}
         }
     }
@@ -307,15 +290,21 @@ impl<'a> Paths<'a> {
         }
     }
 
+    /// A text that may be the name of a file.
+    fn add_possible(&mut self, text: &str) {
+        for path in possible(text, self.dir) {
+            self.is_full |= self.possible.len() >= MOST_PATHS;
+            if !self.is_full && self.seen.insert(path.clone()) {
+                self.possible.push(path);
+            }
+        }
+    }
+
     fn add_path(&mut self, path: &str) {
         if path.is_empty() || self.is_full {
             return;
         }
-        // A home that is not known lies outside of everything.
-        let path = match path.strip_prefix('~') {
-            Some(_) => Path::new("/").join(path),
-            None => self.dir.join(path),
-        };
+        let path = absolute(path, self.dir);
         if self.seen.contains(&path) {
             return;
         }
@@ -325,6 +314,32 @@ impl<'a> Paths<'a> {
         }
         self.seen.insert(path.clone());
         self.found.push(path);
+    }
+}
+
+fn inside(value: Token<'_>) -> impl Iterator<Item = Token<'_>> {
+    let members = value.members().map(|(_, inner)| inner);
+    value.elements().chain(members)
+}
+
+/// The path from a directory.
+fn absolute(path: &str, dir: &Path) -> PathBuf {
+    match path.strip_prefix('~') {
+        Some(_) => Path::new("/").join(path), // a home that is not known lies outside of everything
+        None => dir.join(path),
+    }
+}
+
+/// The files that a text may name.
+fn possible(text: &str, dir: &Path) -> Vec<PathBuf> {
+    let is_file = !text.is_empty() && text.len() <= LONGEST_NAME && !text.contains(['\n', '\0']);
+    match file_of(text) {
+        _ if !is_file => Vec::new(),
+        Some(named) => [unescaped(named), named.to_owned()]
+            .map(|path| absolute(&path, dir))
+            .to_vec(),
+        None if text.contains("://") => Vec::new(),
+        None => vec![absolute(text, dir)],
     }
 }
 
@@ -350,6 +365,11 @@ pub(super) fn add_before(paths: &mut Vec<PathBuf>, before: &[PathBuf]) {
         paths.truncate(MOST_PATHS);
         paths.push(PathBuf::from("/")); // as in `all`
     }
+}
+
+/// Whether so many files are more than are looked at.
+pub(super) fn is_too_many(paths: &[PathBuf]) -> bool {
+    paths.len() > MOST_PATHS
 }
 
 fn bytes(path: &Path) -> &[u8] {

@@ -1,5 +1,8 @@
 //! Rules: what somebody wrote down about what an agent may do.
 
+use std::fmt;
+use std::path::{Path, PathBuf};
+
 use lapidary_vocab::event::ToolKind;
 
 use super::glob::{self, PathGlob};
@@ -111,28 +114,197 @@ pub(super) struct Step<'a> {
     pub(super) command: Option<(&'a CommandLine, &'a Part)>,
 }
 
-impl Rule {
-    /// Whether the rule is about this. A rule that allows must be sure of all of it; for one that refuses or asks, any part is
-    /// enough.
-    pub(super) fn matches(&self, step: Step<'_>) -> bool {
-        let about = &self.about;
-        let is_sure = self.then == Effect::Allow;
-        (about.kinds.is_empty() || kinds_match(&about.kinds, step.deed, is_sure))
-            && (about.tools.is_empty() || tool_matches(&about.tools, step.deed))
-            && (about.servers.is_empty() || server_matches(&about.servers, step.deed, is_sure))
-            && (about.commands.is_empty() || command_matches(&about.commands, step, is_sure))
-            && (about.paths.is_empty() || paths_match(&about.paths, step.deed, is_sure))
+/// How a rule is about a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Match<'a> {
+    /// It says so.
+    Certain,
+    /// It cannot be told, and the rule refuses or asks: it counts as matched.
+    Presumed(Presumption<'a>),
+    /// The rule is about commands, and only a running shell knows the command: somebody has to be asked.
+    Unreadable,
+}
+
+/// Why a rule counts as matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presumption<'a> {
+    /// The call names no file.
+    NoFile,
+    /// It is about more files than are looked at.
+    TooManyFiles,
+    /// A file of the rule stands where no file is expected.
+    PossibleFile(&'a Path),
+    /// A file of the rule is named, and not what is done to it.
+    UnknownKind(&'a Path),
+    /// A directory is deleted or moved in which such a file may lie.
+    Directory(&'a Path),
+}
+
+impl fmt::Display for Presumption<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoFile => f.write_str("the call does not say which file it is about"),
+            Self::TooManyFiles => f.write_str("the call is about more files than are looked at"),
+            Self::PossibleFile(path) => write!(f, "the call may be about `{}`", path.display()),
+            Self::UnknownKind(path) => {
+                write!(
+                    f,
+                    "the call does not say what it does to `{}`",
+                    path.display()
+                )
+            }
+            Self::Directory(path) => {
+                write!(f, "such a file may lie in `{}`", path.display())
+            }
+        }
     }
 }
 
-/// What runs a command is an `execute`, what shows a diff an `edit`, and what belongs to a server is an `mcp`, whatever else the agent calls it.
-fn kinds_match(kinds: &[ToolKind], deed: &Deed, is_sure: bool) -> bool {
+impl Rule {
+    /// Whether the rule is about this, and how. A rule that allows must be sure of all of it; for one that refuses or asks, any part
+    /// is enough, and what it cannot see is presumed.
+    pub(super) fn matching<'a>(&self, step: Step<'a>) -> Option<Match<'a>> {
+        let about = &self.about;
+        let is_sure = self.then == Effect::Allow;
+        let is_of_kind = about.kinds.is_empty() || kinds_match(&about.kinds, step.deed, is_sure);
+        let is_of_tool = (about.tools.is_empty() || tool_matches(&about.tools, step.deed, is_sure))
+            && (about.servers.is_empty() || server_matches(&about.servers, step.deed, is_sure));
+        if !is_of_tool || (!is_of_kind && (is_sure || !self.is_about_files())) {
+            return None;
+        }
+        let command = if about.commands.is_empty() {
+            Match::Certain
+        } else {
+            command_matches(&about.commands, step, is_sure)?
+        };
+        let file = match about.paths.as_slice() {
+            [] => Match::Certain,
+            globs if is_sure => covered(globs, step.deed).then_some(Match::Certain)?,
+            globs => Match::of_files(globs, &about.kinds, is_of_kind, step.deed)?,
+        };
+        Some(if command == Match::Certain {
+            file
+        } else {
+            command
+        })
+    }
+
+    /// Whether it names files, and what is done to them.
+    pub(super) fn is_about_files(&self) -> bool {
+        let about = &self.about;
+        !about.paths.is_empty() && about.kinds.iter().any(is_file_kind)
+    }
+}
+
+fn is_file_kind(kind: &ToolKind) -> bool {
+    use ToolKind::{Delete, Edit, Move, Read};
+    matches!(kind, Read | Edit | Delete | Move)
+}
+
+impl<'a> Match<'a> {
+    /// How a rule that refuses is about the files of a call. `is_of_kind` says whether it is about its kind.
+    fn of_files(
+        globs: &[PathGlob],
+        kinds: &[ToolKind],
+        is_of_kind: bool,
+        deed: &'a Deed,
+    ) -> Option<Self> {
+        let touched = |paths: &'a [PathBuf]| {
+            let mut paths = paths.iter();
+            let path = paths.find(|path| globs.iter().any(|glob| glob.touches(path)))?;
+            Some(path.as_path())
+        };
+        // A command may do anything to files that it names, and a tool of no known kind to those that it is given.
+        let is_command = deed.command.is_some();
+        if !is_of_kind && !is_command && !is_of_unknown_kind(deed) {
+            return None;
+        }
+        if deed.has_unseen_paths {
+            return Some(Self::Presumed(Presumption::TooManyFiles));
+        }
+        if let Some(path) = touched(&deed.paths) {
+            return Some(if is_of_kind {
+                Self::Certain
+            } else {
+                Self::Presumed(Presumption::UnknownKind(path))
+            });
+        }
+        let reads = kinds.is_empty() || kinds.contains(&ToolKind::Read);
+        let read = || touched(&deed.read_paths).filter(|_| reads);
+        if let Some(path) = touched(&deed.possible_paths).or_else(read) {
+            return Some(Self::Presumed(Presumption::PossibleFile(path)));
+        }
+        if let Some(path) = emptied(globs, deed).filter(|_| is_of_kind) {
+            return Some(Self::Presumed(Presumption::Directory(path)));
+        }
+        let is_unnamed = deed.paths.is_empty() && !is_command;
+        let is_about_files = (is_of_kind && works_on_files(deed)) || says_nothing(deed);
+        (is_unnamed && is_about_files).then_some(Self::Presumed(Presumption::NoFile))
+    }
+}
+
+/// The directory that a call deletes or moves, in which a file of these may lie.
+fn emptied<'a>(globs: &[PathGlob], deed: &'a Deed) -> Option<&'a Path> {
+    let takes_away = [ToolKind::Delete, ToolKind::Move];
+    let mut paths = deed
+        .paths
+        .iter()
+        .filter(|_| takes_away.contains(&deed.kind));
+    let path = paths.find(|path| globs.iter().any(|glob| glob.may_lie_in(path)))?;
+    Some(path.as_path())
+}
+
+fn works_on_files(deed: &Deed) -> bool {
+    kinds_of(deed).any(is_file_kind)
+}
+
+fn is_of_unknown_kind(deed: &Deed) -> bool {
+    let is_unknown = matches!(
+        deed.kind,
+        ToolKind::Unclassified | ToolKind::Other(_) | ToolKind::Mcp | ToolKind::Execute
+    );
+    is_unknown && !kinds_of(deed).any(is_file_kind)
+}
+
+/// Whether nothing is known of a call: neither its kind, nor its tool, nor any text in it.
+fn says_nothing(deed: &Deed) -> bool {
+    let tool = deed.tool.as_deref().unwrap_or_default();
+    let is_nameless = matches!(tool, "" | "tool" | "other") || tool == deed.kind.as_str();
+    is_of_unknown_kind(deed)
+        && is_nameless
+        && deed.mcp_server.is_none()
+        && deed.possible_paths.is_empty()
+}
+
+/// Whether rules that allow cover each file of a call.
+fn covered(globs: &[PathGlob], deed: &Deed) -> bool {
+    let covers = |path: &PathBuf| globs.iter().any(|glob| glob.covers(path));
+    !deed.has_unseen_paths && !deed.paths.is_empty() && deed.paths.iter().all(covers)
+}
+
+/// What runs a command is an `execute`, what shows a diff an `edit`, and what belongs to a server is an `mcp`, whatever else the agent
+/// calls it. Tools that are known to change something by their name do so under every kind.
+fn kinds_of(deed: &Deed) -> impl Iterator<Item = &ToolKind> {
     let also = [
         deed.command.as_ref().map(|_| &ToolKind::Execute),
         deed.shows_diff.then_some(&ToolKind::Edit),
         deed.mcp_server.as_ref().map(|_| &ToolKind::Mcp),
+        kind_by_name(deed),
     ];
-    let mut all = also.into_iter().flatten().chain([&deed.kind]);
+    also.into_iter().flatten().chain([&deed.kind])
+}
+
+fn kind_by_name(deed: &Deed) -> Option<&'static ToolKind> {
+    let tool = deed.tool.as_deref()?;
+    match lapidary_normalize::tools::kind_of_any_agent(tool) {
+        ToolKind::Execute => Some(&ToolKind::Execute),
+        ToolKind::Edit => Some(&ToolKind::Edit),
+        _ => None,
+    }
+}
+
+fn kinds_match(kinds: &[ToolKind], deed: &Deed, is_sure: bool) -> bool {
+    let mut all = kinds_of(deed);
     if is_sure {
         all.all(|kind| kinds.contains(kind))
     } else {
@@ -140,9 +312,11 @@ fn kinds_match(kinds: &[ToolKind], deed: &Deed, is_sure: bool) -> bool {
     }
 }
 
-fn tool_matches(tools: &[String], deed: &Deed) -> bool {
-    let tool = deed.tool.as_deref();
-    tool.is_some_and(|tool| tools.iter().any(|pattern| glob::matches(pattern, tool)))
+/// A rule that refuses also looks at the title: agents without names for tools have theirs there.
+fn tool_matches(tools: &[String], deed: &Deed, is_sure: bool) -> bool {
+    let matches = |name: &str| tools.iter().any(|pattern| glob::matches(pattern, name));
+    let title = deed.title.as_deref().filter(|_| !is_sure);
+    deed.tool.as_deref().is_some_and(matches) || title.is_some_and(matches)
 }
 
 /// `mcp_my_server_my_tool` does not say where the server's name ends. A rule that refuses tries every place, one that allows
@@ -150,7 +324,7 @@ fn tool_matches(tools: &[String], deed: &Deed) -> bool {
 fn server_matches(servers: &[String], deed: &Deed, is_sure: bool) -> bool {
     let matches = |name: &str| servers.iter().any(|pattern| glob::matches(pattern, name));
     let tool = deed.tool.as_deref().unwrap_or_default();
-    let ambiguous = super::deed::ambiguous_server(tool);
+    let ambiguous = super::servers::ambiguous_server(tool);
     match ambiguous {
         Some(rest) if is_sure => {
             rest.matches('_').count() == 1 && deed.mcp_server.as_deref().is_some_and(matches)
@@ -162,23 +336,26 @@ fn server_matches(servers: &[String], deed: &Deed, is_sure: bool) -> bool {
     }
 }
 
-fn command_matches(patterns: &[String], step: Step<'_>, is_sure: bool) -> bool {
-    let Some((line, part)) = step.command else {
-        return false;
-    };
+fn command_matches<'a>(patterns: &[String], step: Step<'a>, is_sure: bool) -> Option<Match<'a>> {
+    let (line, part) = step.command?;
     if is_sure {
-        return !step.deed.is_unclear
-            && patterns.iter().any(|pattern| {
-                // Who writes a line out knows what is in it.
-                (!pattern.contains('*') && *pattern == line.whole)
-                    || (part.is_plain && says(pattern, &part.text))
-            });
+        let is_allowed = |pattern: &String| {
+            // Who writes a line out knows what is in it.
+            (!pattern.contains('*') && *pattern == line.whole)
+                || (part.is_plain && says(pattern, &part.text))
+        };
+        let is_allowed = !step.deed.is_unclear && patterns.iter().any(is_allowed);
+        return is_allowed.then_some(Match::Certain);
     }
-    let suspects = shell::suspects(&part.text);
-    patterns.iter().any(|pattern| {
+    let suspects = part.suspects();
+    let is_said = patterns.iter().any(|pattern| {
         (shell::has_operators(pattern) && says(pattern, &line.whole))
             || suspects.iter().any(|suspect| says(pattern, suspect))
-    })
+    });
+    if is_said {
+        return Some(Match::Certain);
+    }
+    line.is_unreadable().then_some(Match::Unreadable)
 }
 
 /// `git diff *` is `git diff` with or without arguments, and not `git difftool`.
@@ -187,16 +364,4 @@ fn says(pattern: &str, command: &str) -> bool {
         || pattern
             .strip_suffix(" *")
             .is_some_and(|program| glob::command_matches(program, command))
-}
-
-fn paths_match(globs: &[PathGlob], deed: &Deed, is_sure: bool) -> bool {
-    let mut paths = deed.paths.iter();
-    if deed.has_unseen_paths() {
-        return !is_sure;
-    }
-    if is_sure {
-        !deed.paths.is_empty() && paths.all(|path| globs.iter().any(|glob| glob.covers(path)))
-    } else {
-        paths.any(|path| globs.iter().any(|glob| glob.touches(path)))
-    }
 }

@@ -26,7 +26,7 @@ impl StandingAnswer {
     /// The answer that allows this again. None if nothing certain is known about it: a command in an unknown shape, more files than
     /// are looked at, or no tool's name.
     pub fn of(deed: &Deed) -> Option<Self> {
-        let is_certain = !deed.is_unclear && !deed.has_unseen_paths();
+        let is_certain = !deed.is_unclear && !deed.has_unseen_paths;
         let is_named = deed.command.is_some() || !deed.paths.is_empty() || deed.tool.is_some();
         (is_certain && is_named).then(|| Self(deed.clone()))
     }
@@ -37,11 +37,17 @@ impl StandingAnswer {
         let is_same_tool = allowed.kind == wanted.kind
             && allowed.tool == wanted.tool
             && allowed.mcp_server == wanted.mcp_server;
+        // Beside files, another argument may name one more.
+        let is_no_more_possible = wanted
+            .possible_paths
+            .iter()
+            .all(|path| allowed.possible_paths.contains(path) || allowed.paths.contains(path));
         let is_no_more = (allowed.shows_diff || !wanted.shows_diff)
             && !wanted.is_unclear
-            && !wanted.has_unseen_paths()
+            && !wanted.has_unseen_paths
             && wanted.paths.is_empty() == allowed.paths.is_empty()
-            && wanted.paths.iter().all(|path| allowed.paths.contains(path));
+            && wanted.paths.iter().all(|path| allowed.paths.contains(path))
+            && (wanted.paths.is_empty() || is_no_more_possible);
         is_same_tool && is_no_more && allowed.command == wanted.command
     }
 
@@ -98,14 +104,10 @@ mod tests {
 
     fn deed(kind: ToolKind, tool: &str, command: Option<&str>, paths: &[&str]) -> Deed {
         Deed {
-            kind,
             tool: Some(tool.to_owned()),
-            title: None,
             command: command.map(str::to_owned),
-            is_unclear: false,
             paths: paths.iter().map(Into::into).collect(),
-            shows_diff: false,
-            mcp_server: None,
+            ..Deed::new(kind)
         }
     }
 

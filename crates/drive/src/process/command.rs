@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Handle, NULL};
+use super::{Confinement, Handle, LandlockAbi, NULL};
 
 /// A program to start. It inherits nothing: its environment is exactly what is said here.
 #[derive(Debug, Clone)]
@@ -150,6 +150,13 @@ impl Stdio {
 pub struct Supervisor {
     pub(super) program: PathBuf,
     pub(super) patience: Duration,
+    #[cfg_attr(
+        not(unix),
+        expect(dead_code, reason = "only a supervisor confines, and there is none")
+    )]
+    pub(super) confinement: Option<Confinement>,
+    /// The kernel is taken for one that has no newer Landlock than this.
+    newest_landlock: LandlockAbi,
 }
 
 /// A program that cannot be started in this time lies on a disk that does not answer, or has stopped its supervisor.
@@ -161,7 +168,26 @@ impl Supervisor {
         Self {
             program: program.into(),
             patience: PATIENCE,
+            confinement: None,
+            newest_landlock: LandlockAbi::SCOPES,
         }
+    }
+
+    /// Confines what it starts. What the kernel cannot hold of it is not held: see [`LandlockAbi::missing`].
+    pub fn confined(mut self, confinement: Confinement) -> Self {
+        self.confinement = Some(confinement);
+        self
+    }
+
+    /// Takes the kernel for an older one, to see what becomes of a confinement there.
+    pub fn with_landlock_up_to(mut self, newest: LandlockAbi) -> Self {
+        self.newest_landlock = newest;
+        self
+    }
+
+    /// The version of Landlock that it confines with.
+    pub fn landlock(&self) -> LandlockAbi {
+        LandlockAbi::of_kernel().min(self.newest_landlock)
     }
 
     /// Gives up what has not started in this time, if that is less than it would wait anyway.

@@ -41,6 +41,14 @@ pub enum StartError {
         /// The program that is no supervisor.
         program: PathBuf,
     },
+    /// The kernel has Landlock, and yet the supervisor could not confine itself with it. Nothing runs unconfined by accident.
+    #[error("cannot confine `{program}`: {reason}")]
+    Confinement {
+        /// What was to be started.
+        program: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
     /// The supervisor cannot be started, or died.
     #[error("cannot start the supervisor `{program}`")]
     Supervisor {

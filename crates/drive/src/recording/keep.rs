@@ -1,5 +1,6 @@
 //! Keeping recordings within bounds: the oldest go first, one that is being made never. Of runs that are not recorded, nothing stays.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,7 @@ pub fn prune(root: &Path, limits: Limits, now: SystemTime) -> io::Result<usize> 
         return Ok(0);
     }
     private_file(&mark)?.set_modified(now)?;
+    finish_removals(root)?;
     let plan = RetentionPlan::of(root, limits, now)?;
     let removed = plan.going.iter().filter(|run| run.remove().is_ok());
     Ok(removed.count())
@@ -121,7 +123,7 @@ impl ExpiredRun {
             lock.try_lock()
                 .map_err(|_| io::Error::new(io::ErrorKind::ResourceBusy, "the run is going on"))?;
         }
-        match fs::remove_dir_all(&self.directory) {
+        match remove_whole(&self.directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             removed => removed?,
         }
@@ -139,6 +141,33 @@ impl ExpiredRun {
             let _ = fs::remove_dir_all(prompt); // it goes by its age otherwise
         }
     }
+}
+
+/// How the names of recordings begin that are being deleted.
+const REMOVED: &str = ".removed-";
+
+/// Deletes a recording. It gets another name first: a reader finds it whole or not at all, also if we are killed meanwhile.
+fn remove_whole(directory: &Path) -> io::Result<()> {
+    let id = directory.file_name().unwrap_or_default();
+    let mut name = OsString::from(REMOVED);
+    name.push(id);
+    let removed = directory.with_file_name(name);
+    fs::rename(directory, &removed)?;
+    fs::remove_dir_all(removed)
+}
+
+fn is_removed(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(REMOVED.as_bytes())
+}
+
+/// Deletes what processes that were killed have left of recordings that they deleted.
+fn finish_removals(root: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(root)?.flatten() {
+        if is_removed(&entry.file_name()) {
+            let _ = fs::remove_dir_all(entry.path()); // the next time, if not now
+        }
+    }
+    Ok(())
 }
 
 /// A directory without a lock may be about to get one, but not for that long.
@@ -196,7 +225,8 @@ fn newest_first(root: &Path) -> io::Result<Vec<Old>> {
         let Ok(timing) = fs::symlink_metadata(directory.join(TIMING)) else {
             continue;
         };
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) && timing.is_file() {
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_directory && timing.is_file() && !is_removed(&entry.file_name()) {
             let modified = timing.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             let size = size(&directory);
             all.push(Old {

@@ -14,6 +14,7 @@ use lapidary_vocab::runs::{RunInfo, RunState};
 use super::keep::is_running;
 use super::listing_cache::{ListingCache, Stamp};
 use super::manifest_facts::ManifestFacts;
+use super::policy_file::POLICY_ENDING;
 use super::{MANIFEST, TIMING, is_name};
 use crate::system::open_regular;
 
@@ -123,10 +124,11 @@ fn described(directory: &Path, id: &str, text: &str, metadata: &Metadata) -> Lis
 }
 
 /// A directory without a manifest is a recording if it has the file that [`super::Recorder::begin`] makes first. A prompt that was
-/// too long for stdin lies in a directory of its own, which is no run.
+/// too long for stdin lies in a directory of its own, which is no run, and so does a policy for the agent.
 fn without_manifest(directory: &Path, id: &str) -> Option<ListedRun> {
     let timing = fs::symlink_metadata(directory.join(TIMING)).ok()?;
-    if !timing.is_file() || directory.join(super::PROMPT).is_file() {
+    let is_beside = id.ends_with(POLICY_ENDING) || directory.join(super::PROMPT).is_file();
+    if !timing.is_file() || is_beside {
         return None;
     }
     let problem = format!("there is no `{MANIFEST}`: the run ended before it began");

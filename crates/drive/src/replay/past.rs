@@ -22,6 +22,7 @@ use crate::recording::{
 };
 use crate::run::ending::cancelled;
 use crate::run::stderr_tail;
+use crate::violations::stopped_for;
 
 /// A recording that was found to be in order.
 #[derive(Debug)]
@@ -183,9 +184,14 @@ impl Past {
         ending.exit_code = end.agent_exit_code;
         ending.signal.clone_from(&end.signal);
         ending.duration = Some(duration);
+        ending.violations.clone_from(&end.violations);
         ending.at = self.time(duration);
         if let Some(cause) = &end.cause {
             ending.stopped = stopped(cause, &judge(&ending).cause);
+            let is_refused = *cause == Cause::PermissionDenied;
+            if let Some(violation) = end.violations.first().filter(|_| is_refused) {
+                ending.stopped = Some(stopped_for(violation));
+            }
         }
         ending
     }

@@ -24,6 +24,7 @@ use crate::follow::Grown;
 use crate::process::Stdio;
 use crate::recording::{Manifest, RecordError, Recorder, STDERR, STDOUT};
 use crate::system::is_full;
+use crate::violations::Violations;
 
 /// One start of the agent.
 pub(super) struct Attempt<'a> {
@@ -94,7 +95,7 @@ impl Attempt<'_> {
     ) -> (Ending, Option<PathBuf>, bool) {
         let request = self.request;
         let mut manifest = manifest(request, request.speech.as_str());
-        let tally = RunTally::new(request.prices.as_ref());
+        let tally = RunTally::new(request);
         let supervised = self.supervise(&mut recorder, &manifest, normalizer, &tally);
         let ending = match supervised.await {
             Ok(ending) => ending,
@@ -125,6 +126,7 @@ impl Attempt<'_> {
         let request = self.request;
         let waiting = Waiting::default();
         let spent = Spent::new(request.budget, request.prices.as_ref());
+        let violations = Violations::new(request.watch.on_violation);
         let rest = RestLimit::default();
         recorder.describe(manifest)?;
         let input = recorder.input(&request.input)?;
@@ -138,6 +140,7 @@ impl Attempt<'_> {
             &directory,
             normalizer,
             (&waiting, &spent, tally),
+            &violations,
             self.batches,
             &rest,
         )?;
@@ -145,7 +148,7 @@ impl Attempt<'_> {
             let (stops, must_end) = (self.stops, self.must_end);
             let overseer = Overseer::new(
                 request,
-                (&waiting, &spent),
+                (&waiting, &spent, &violations),
                 recorder,
                 running,
                 sender,
@@ -173,6 +176,7 @@ impl Attempt<'_> {
         let (watched, translated) = tokio::join!(watching, translator.follow(grown));
         translated?;
         let mut ending = watched?;
+        violations.judge(&mut ending);
         ending.stderr = stderr_tail(&directory);
         if ending.stopped.is_none() && !normalizer.has_result() && is_full(&directory) {
             ending.stopped = Some(disk_full(&directory));

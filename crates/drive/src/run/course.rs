@@ -107,9 +107,26 @@ impl Effort for Headless<'_> {
     }
 }
 
+/// Tries until it works, and adds what has to be said about the run as a whole.
+pub(crate) async fn attempts(
+    request: &Request,
+    effort: &mut impl Effort,
+    stops: &watch::Receiver<Urgency>,
+    batches: &mpsc::Sender<Batch>,
+    began: Instant,
+) -> (Ending, Option<PathBuf>) {
+    let (mut ending, recording) = tries(request, effort, stops, batches, began).await;
+    ending.warnings.extend(request.warnings.iter().cloned());
+    if let Some(confined) = &request.confined {
+        let stderr = ending.stderr.clone();
+        ending.warnings.extend(confined.end(&stderr));
+    }
+    (ending, recording)
+}
+
 /// Tries until it works, or until there is no point in trying again. Sessions are looked after before and after each attempt: what
 /// one leaves behind may make the next one delete a conversation.
-pub(crate) async fn attempts(
+async fn tries(
     request: &Request,
     effort: &mut impl Effort,
     stops: &watch::Receiver<Urgency>,

@@ -72,6 +72,7 @@ pub(crate) fn start_cause(error: &StartError) -> Cause {
         StartError::Missing { .. } => Cause::AgentMissing,
         StartError::Directory { .. } => Cause::BadInput,
         StartError::Spawn { .. } => Cause::SpawnFailed,
+        StartError::Confinement { .. } => Cause::Sandbox,
         // It was waited for no longer than the agent's start may take.
         StartError::Supervisor { source, .. } if source.kind() == io::ErrorKind::TimedOut => {
             Cause::TimeoutStart
@@ -152,6 +153,7 @@ pub(crate) fn recorded_end(
         signal: ending.signal.clone(),
         outcome: judged.map(|end| end.outcome.clone()),
         cause: judged.map(|end| end.cause.clone()),
+        violations: ending.violations.clone(),
         ..RecordedEnd::default()
     }
 }

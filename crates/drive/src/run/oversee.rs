@@ -18,6 +18,7 @@ use crate::patience::Patience;
 use crate::process::{Ended, Running};
 use crate::recording::{Channel, Recorder, STDOUT};
 use crate::system::{is_full, read_at};
+use crate::violations::Violations;
 
 /// A first line is looked for in pieces of this size.
 const PIECE: usize = 16 * 1024;
@@ -35,6 +36,7 @@ pub(super) struct Overseer<'a> {
     request: &'a Request,
     waiting: &'a Waiting,
     spent: &'a Spent,
+    violations: &'a Violations,
     recorder: &'a mut Recorder,
     running: Running,
     follower: Follower,
@@ -57,7 +59,7 @@ pub(super) struct Overseer<'a> {
 impl<'a> Overseer<'a> {
     pub(super) fn new(
         request: &'a Request,
-        (waiting, spent): (&'a Waiting, &'a Spent),
+        (waiting, spent, violations): (&'a Waiting, &'a Spent, &'a Violations),
         recorder: &'a mut Recorder,
         running: Running,
         grown: watch::Sender<Grown>,
@@ -71,6 +73,7 @@ impl<'a> Overseer<'a> {
             request,
             waiting,
             spent,
+            violations,
             recorder,
             running,
             searched: Some(0),
@@ -98,6 +101,9 @@ impl<'a> Overseer<'a> {
                 urgency = wanted(&mut self.stops, self.asked) => self.end_as_asked(urgency).await,
                 exceeded = self.spent.exceeded(), if self.stopped.is_none() => {
                     self.stop(exceeded.cause(), exceeded.to_string(), exceeded.hint()).await;
+                }
+                stopped = self.violations.stop(), if self.stopped.is_none() => {
+                    self.stop(stopped.cause, stopped.message, stopped.hint.as_deref()).await;
                 }
                 late = late(deadline) => match late {
                     Late::GiveUp => break self.running.abandon().await,

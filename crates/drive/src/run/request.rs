@@ -1,15 +1,19 @@
 //! What is to be run, and within which bounds.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary_home::sessions::Prices;
 use lapidary_normalize::{AgentSetup, Options};
 
+use crate::Watch;
 use crate::agents::gemini::LogPlace;
 use crate::budget::{Budget, BudgetUnknown};
+use crate::confine::ConfinedRun;
+use crate::policy::Policy;
 use crate::process::{Command, Supervisor};
-use crate::recording::{Limits, PromptDirectory};
+use crate::recording::{Limits, PolicyFile, PromptDirectory};
 use crate::safekeeping::Safekeeping;
 
 /// A run to be made.
@@ -45,6 +49,10 @@ pub struct Request {
     pub options: Options,
     /// What the reader should know from the start: each becomes a diagnostic.
     pub notices: Vec<String>,
+    /// What the result warns of, however the run ends.
+    pub warnings: Vec<String>,
+    /// What has to be looked after if the agent is confined. The confining itself is the supervisor's.
+    pub confined: Option<Arc<ConfinedRun>>,
     /// Whether batches carry the agent's bytes too.
     pub with_bytes: bool,
     /// The longest line that is translated whole. Of a longer one a diagnostic keeps the beginning, and the recording all.
@@ -57,6 +65,12 @@ pub struct Request {
     pub session_logs: Option<LogPlace>,
     /// How the agent is set up, for what is said about its end.
     pub setup: AgentSetup,
+    /// How calls without permission are found, and what becomes of the run.
+    pub watch: Watch,
+    /// What the agent may do, if it is not spoken to. None leaves that to it.
+    pub policy: Option<Policy>,
+    /// A policy for the agent to read.
+    pub policy_file: Option<PolicyFile>,
 }
 
 /// What an agent writes to stdout.

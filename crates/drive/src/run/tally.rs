@@ -2,13 +2,15 @@
 //!
 //! `runs list` reads it there, so that it need not translate what thousands of agents wrote.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lapidary_home::sessions::Prices;
 use lapidary_vocab::event::UserInput;
 use lapidary_vocab::{Body, Event, Text};
 
+use super::request::Request;
 use crate::budget::Meter;
+use crate::confine::ConfinedRun;
 use crate::recording::{CostBasis, RecordedEnd};
 
 /// Of the first prompt so many characters are kept.
@@ -19,6 +21,8 @@ const LONGEST_PROMPT: usize = 200;
 pub(crate) struct RunTally {
     /// Prices of the user's own.
     prices: Option<Prices>,
+    /// What also wants to see the events.
+    confined: Option<Arc<ConfinedRun>>,
     counts: Mutex<Counts>,
 }
 
@@ -32,15 +36,19 @@ struct Counts {
 }
 
 impl RunTally {
-    pub(crate) fn new(prices: Option<&Prices>) -> Self {
+    pub(crate) fn new(request: &Request) -> Self {
         Self {
-            prices: prices.cloned(),
+            prices: request.prices.clone(),
+            confined: request.confined.clone(),
             counts: Mutex::default(),
         }
     }
 
     /// Takes in events. Chunks of text, which are nearly all of them, cost one comparison each.
     pub(crate) fn note(&self, events: &[Event]) {
+        if let Some(confined) = &self.confined {
+            confined.note(events);
+        }
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let tells = |event: &&Event| {
             !matches!(

@@ -23,11 +23,16 @@ pub(crate) fn request() -> Request {
         records: Records::below("/"),
         options: Options::new("r"),
         notices: Vec::new(),
+        warnings: Vec::new(),
+        confined: None,
         with_bytes: false,
         max_line: 1024,
         prompt_directory: None,
         safekeeping: None,
         session_logs: None,
         setup: AgentSetup::default(),
+        watch: crate::Watch::default(),
+        policy: None,
+        policy_file: None,
     }
 }

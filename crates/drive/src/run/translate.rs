@@ -10,6 +10,7 @@ use lapidary_vocab::event::DiagnosticKind;
 use lapidary_wire::lines::{Line, LineBuffer};
 use tokio::sync::{mpsc, watch};
 
+use super::call_watch::CallWatch;
 use super::completion::Completion;
 use super::request::{Request, Speech};
 use super::rest::{RestLimit, Skipped};
@@ -17,6 +18,7 @@ use super::tally::RunTally;
 use super::waiting::{Spent, Waiting};
 use crate::follow::{CHUNK, Followed, Grown};
 use crate::recording::{STDERR, STDOUT};
+use crate::violations::Violations;
 
 /// How much of the end of stderr is kept for whoever asks why.
 const TAIL: u64 = 16 * 1024;
@@ -57,6 +59,7 @@ pub(super) struct Translator<'a> {
     /// All of it, for an agent that writes one document.
     document: Vec<u8>,
     completion: Option<Completion>,
+    call_watch: Option<CallWatch<'a>>,
     rest: &'a RestLimit,
     /// What comes on stdout is not translated any more.
     is_skipping: bool,
@@ -69,6 +72,7 @@ impl<'a> Translator<'a> {
         directory: &Path,
         normalizer: &'a mut StreamNormalizer,
         (waiting, spent, tally): (&'a Waiting, &'a Spent, &'a RunTally),
+        violations: &'a Violations,
         batches: &'a mpsc::Sender<Batch>,
         rest: &'a RestLimit,
     ) -> io::Result<Self> {
@@ -87,6 +91,7 @@ impl<'a> Translator<'a> {
                 .session_logs
                 .clone()
                 .map(|place| Completion::new(place, directory)),
+            call_watch: CallWatch::new(request, violations),
             rest,
             is_skipping: false,
             skipped: Skipped::default(),
@@ -175,7 +180,14 @@ impl<'a> Translator<'a> {
                     safekeeping.claim_new(session);
                 }
             }
+            let before = events.len();
             self.normalizer.push(line, Some(&now), events);
+            let watch = self.call_watch.as_mut();
+            let remarks = watch.map(|watch| watch.note(&events[before..]));
+            for remark in remarks.into_iter().flatten() {
+                let kind = DiagnosticKind::PermissionViolation;
+                self.normalizer.note(kind, remark, &now, events);
+            }
         }
     }
 

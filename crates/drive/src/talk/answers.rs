@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lapidary_json::Token;
+use lapidary_normalize::Stopped;
 use lapidary_vocab::event::{DecidedBy, PermissionRequest, ToolKind};
-use lapidary_vocab::{Body, Json, Text};
+use lapidary_vocab::{Body, Cause, Json, Text};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -17,11 +18,15 @@ use super::marks::{mark, marked, out_of_reach, refusal};
 use super::stage::{Stage, session_of};
 use crate::acp::{Incoming, Refusal, Requests};
 use crate::hooks::Wanted;
-use crate::policy::{Decision, Deed, Effect, choose};
+use crate::policy::{Decision, Deed, Effect, choose, only_always};
+use crate::violations::named;
 use crate::workspace;
 
 const PERMISSION: &str = "session/request_permission";
 const ELICITATION: &str = "elicitation/create";
+
+/// Why a yes is not said for a caller.
+const ONLY_ALWAYS: &str = "the agent offers only `allow_always`, and would not ask again";
 
 /// What we answer. Anything else is refused by the connection.
 pub(super) fn methods() -> impl Iterator<Item = &'static str> {
@@ -120,8 +125,13 @@ impl Asked<'_> {
             match &answered {
                 Ok(Decided::Allowed(_)) => watcher.is_allowed(&self.session, &call),
                 Ok(Decided::GivenUp) => watcher.is_held_back(&self.session, &call, None),
-                Ok(Decided::Denied(_)) | Err(_) => {
-                    watcher.is_held_back(&self.session, &call, Some(&deed));
+                Ok(Decided::Denied(_, decision)) => {
+                    let denied = Some((deed, decision.clone()));
+                    watcher.is_held_back(&self.session, &call, denied);
+                }
+                Err(_) => {
+                    let denied = Some((deed, given_no_answer()));
+                    watcher.is_held_back(&self.session, &call, denied);
                 }
             }
         }
@@ -134,8 +144,9 @@ impl Asked<'_> {
         deed: &Deed,
         verdict: Verdict,
     ) -> Result<Decided, Refusal> {
-        let decision = verdict.over(|| self.stage.decide(deed));
         let options = self.options();
+        let decision = verdict.over(|| self.stage.decide(deed));
+        let decision = self.narrowed(decision, options.as_ref());
         let mut asked = None;
         let (mut decision, option) = match decision.effect {
             Effect::Ask => match self.ask(request, deed, &decision, None).await {
@@ -150,23 +161,50 @@ impl Asked<'_> {
             }
             Effect::Allow | Effect::Deny => (decision, None),
         };
-        let Some(chosen) = pick(options.as_ref(), option, &mut decision) else {
-            // None of the options says so.
-            if decision.effect == Effect::Allow {
-                decision.effect = Effect::Deny;
-                decision.reason =
-                    format!("{}, but the agent offers no way to say so", decision.reason);
-            } else {
-                self.stage.cancel(&self.session); // it may take an error for a yes
-            }
+        let mut chosen = pick(options.as_ref(), option, &mut decision);
+        if chosen.is_none() && decision.effect == Effect::Allow {
+            decision = unsayable(decision, options.as_ref());
+            chosen = pick(options.as_ref(), None, &mut decision);
+        }
+        let Some(chosen) = chosen else {
+            self.cannot_be_told(deed, &decision);
             return Err(refusal(&decision));
         };
         let answer = selected(&chosen, &decision);
         if decision.effect != Effect::Allow {
-            return Ok(Decided::Denied(answer));
+            return Ok(Decided::Denied(answer, decision));
         }
         self.stage.grant(&self.session, deed, &decision, asked);
         Ok(Decided::Allowed(answer))
+    }
+
+    /// The agent offers no way to deny, and may take an error for a yes: its turn ends.
+    fn cannot_be_told(&self, deed: &Deed, decision: &Decision) {
+        let what = named(deed);
+        let why = &decision.reason;
+        self.stage.stop(
+            &self.session,
+            Stopped {
+                cause: Cause::PermissionDenied,
+                message: format!("{what} was denied, and the agent offers no way to say so: {why}"),
+                hint: None,
+            },
+        );
+    }
+
+    /// What was decided, unless the agent offers only a yes that lasts: then a person is asked, or it is denied.
+    fn narrowed(&self, decision: Decision, options: Option<&Json>) -> Decision {
+        if decision.effect != Effect::Allow || options.and_then(only_always).is_none() {
+            return decision;
+        }
+        match self.stage.asks {
+            Some(_) => Decision {
+                effect: Effect::Ask,
+                reason: format!("{}, but {ONLY_ALWAYS}", decision.reason),
+                ..decision
+            },
+            None => unsayable(decision, options),
+        }
     }
 
     /// What hooks say. None if nobody wants to know any more.
@@ -213,6 +251,9 @@ impl Asked<'_> {
         let decision = self.decide(method, &deed).await?;
         if decision.effect != Effect::Allow {
             return Err(refusal(&decision));
+        }
+        if let Some(confined) = &self.stage.confined {
+            confined.note_deed(&deed);
         }
         let answer = self.serve(method, Some(&deed)).await?;
         Ok(marked(&answer, &decision))
@@ -374,7 +415,7 @@ enum Decided {
     /// It may.
     Allowed(Json),
     /// It may not.
-    Denied(Json),
+    Denied(Json, Decision),
     /// Nobody wants to know any more.
     GivenUp,
 }
@@ -382,7 +423,7 @@ enum Decided {
 impl Decided {
     fn into_json(self) -> Json {
         match self {
-            Self::Allowed(answer) | Self::Denied(answer) => answer,
+            Self::Allowed(answer) | Self::Denied(answer, _) => answer,
             Self::GivenUp => cancelled(),
         }
     }
@@ -401,11 +442,31 @@ fn pick(options: Option<&Json>, named: Option<String>, decision: &mut Decision) 
     if let Some(named) = named.filter(|id| is_offered(options, id, decision.effect)) {
         return Some(named);
     }
+    // The prompt tells a person at the terminal that this is the only yes.
+    let is_persons_yes = decision.effect == Effect::Allow && decision.by == DecidedBy::User;
+    if is_persons_yes && let Some(always) = only_always(options?) {
+        decision.reason = format!("{}; {ONLY_ALWAYS}", decision.reason);
+        return Some(always.to_string());
+    }
     let choice = choose(options?, decision.effect)?;
     if let Some(note) = choice.note {
         decision.reason = format!("{}; {note}", decision.reason);
     }
     Some(choice.option_id.to_string())
+}
+
+/// The denial of what was allowed, and what the agent has no option for.
+fn unsayable(decision: Decision, options: Option<&Json>) -> Decision {
+    let why = match options.and_then(only_always) {
+        Some(_) => ONLY_ALWAYS,
+        None => "the agent offers no way to say so",
+    };
+    Decision {
+        effect: Effect::Deny,
+        reason: format!("{}, but {why}", decision.reason),
+        is_for_run: false,
+        ..decision
+    }
 }
 
 /// Whether there is such an option, and it does not say the opposite.
@@ -435,6 +496,12 @@ fn selected(option: &str, decision: &Decision) -> Json {
 fn cancelled() -> Json {
     let outcome = Json::object([("outcome", Json::from_value(&"cancelled"))]);
     Json::object([("outcome", outcome)])
+}
+
+/// The decision about a call that was answered with an error.
+fn given_no_answer() -> Decision {
+    let reason = "the agent offers no way to allow or deny it";
+    Decision::new(Effect::Deny, DecidedBy::Default, reason)
 }
 
 fn given_up() -> Refusal {

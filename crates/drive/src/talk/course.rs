@@ -67,7 +67,7 @@ pub(super) async fn run(
     stops: watch::Receiver<Urgency>,
     batches: mpsc::Sender<Batch>,
 ) {
-    talk(request, Script::Errand(errand), stops, batches).await;
+    Box::pin(talk(request, Script::Errand(errand), stops, batches)).await;
 }
 
 /// Keeps an agent for whoever gives orders.
@@ -77,7 +77,7 @@ pub(super) async fn keep(
     stops: watch::Receiver<Urgency>,
     batches: mpsc::Sender<Batch>,
 ) {
-    talk(request, Script::Orders(orders), stops, batches).await;
+    Box::pin(talk(request, Script::Orders(orders), stops, batches)).await;
 }
 
 async fn talk(
@@ -174,7 +174,7 @@ impl Talking<'_> {
         let mut manifest = manifest(&self.request.run, "acp");
         let _ = recorder.describe(&manifest);
         let started = Instant::now();
-        let tally = RunTally::new(self.request.run.prices.as_ref());
+        let tally = RunTally::new(&self.request.run);
         let (mut ending, has_spoken) = self.speak(recorder, &manifest, must_end, &tally).await;
         ending.duration = Some(self.began.elapsed());
         ending.stderr = stderr_tail(&directory);
@@ -236,6 +236,7 @@ impl Talking<'_> {
         stage.firing = firing;
         stage.elicitations = elicitations;
         stage.safekeeping.clone_from(&request.run.safekeeping);
+        stage.confined.clone_from(&request.run.confined);
         let stage = Arc::new(stage);
         let course = Course {
             request,
@@ -270,11 +271,12 @@ impl Talking<'_> {
             let _ = over.send(());
             ending
         };
-        let (ending, (), ()) = tokio::join!(
+        let (mut ending, (), ()) = tokio::join!(
             talking,
             answer_all(agent.requests, stage),
             translation.follow(self.normalizer, self.batches, is_over),
         );
+        watcher.violations.judge(&mut ending);
         (ending, watcher.has_spoken())
     }
 
@@ -478,7 +480,8 @@ impl Course<'_> {
     /// How long it has once its stdin is closed.
     fn time_by_itself(&self) -> Duration {
         let grace = &self.halts.grace;
-        if self.is_deaf {
+        let is_violated = self.stage.watcher.violations.stopped().is_some();
+        if self.is_deaf || is_violated {
             Duration::ZERO
         } else if grace.is_running() && !self.is_ready {
             NEVER_READY.min(grace.share())

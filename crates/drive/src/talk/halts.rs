@@ -88,6 +88,9 @@ impl Halts {
                 exceeded = stage.watcher.exceeded(), if phase == Phase::Turn => {
                     return calmly(exceeded.cause(), exceeded.to_string(), exceeded.hint());
                 }
+                stopped = stage.watcher.violations.stop() => {
+                    return Halt { stopped, is_urgent: true };
+                }
                 () = at(deadline.as_ref()) => {
                     if let Some(late) = self.late(phase, stage) {
                         return late;

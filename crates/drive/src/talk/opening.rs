@@ -187,6 +187,7 @@ impl Course<'_> {
                 Vec::new()
             },
             mcp_servers: self.request.mcp_servers.clone(),
+            meta: self.request.session_meta.clone(),
         })
     }
 
@@ -249,6 +250,7 @@ pub(super) struct OwnedSetting {
     pub(super) cwd: PathBuf,
     pub(super) additional: Vec<PathBuf>,
     pub(super) mcp_servers: Vec<Json>,
+    pub(super) meta: Option<Json>,
 }
 
 impl OwnedSetting {
@@ -257,6 +259,7 @@ impl OwnedSetting {
             cwd: &self.cwd,
             additional: &self.additional,
             mcp_servers: &self.mcp_servers,
+            meta: self.meta.as_ref(),
         }
     }
 }

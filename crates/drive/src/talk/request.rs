@@ -24,6 +24,8 @@ pub struct Request {
     pub environment: Vec<(OsString, OsString)>,
     /// MCP servers that it is to use, each as the protocol's schema has it.
     pub mcp_servers: Vec<Json>,
+    /// What it is told when a session is opened, as its own extension of the protocol (`_meta`).
+    pub session_meta: Option<Json>,
     /// What it may do.
     pub policy: Policy,
     /// Who is asked where the policy says so.

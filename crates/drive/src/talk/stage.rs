@@ -20,6 +20,7 @@ use super::sessions::Sessions;
 use super::translation::Say;
 use super::watcher::Watcher;
 use crate::acp::{Client, OpenedSession, RequestError, Setting};
+use crate::confine::ConfinedRun;
 use crate::policy::{Decision, Deed, Policy, StandingAnswer};
 use crate::safekeeping::Safekeeping;
 use crate::workspace::Workspace;
@@ -49,10 +50,12 @@ pub(super) struct Stage {
     pub(super) elicitations: Option<Arc<Elicitations>>,
     /// What claims sessions, where sessions are kept safe.
     pub(super) safekeeping: Option<Safekeeping>,
+    /// What has to know of permitted edits, if the agent is confined.
+    pub(super) confined: Option<Arc<ConfinedRun>>,
     pub(super) sessions: Mutex<Sessions>,
     grants: Mutex<Vec<Grant>>,
     /// What the user has allowed for the rest of the run.
-    standing: Mutex<Vec<StandingAnswer>>,
+    standing: Arc<Mutex<Vec<StandingAnswer>>>,
     /// How many questions wait for an answer.
     asked: AtomicUsize,
     answered: Notify,
@@ -108,6 +111,8 @@ impl Stage {
         asks: Option<mpsc::UnboundedSender<Question>>,
         policy: Arc<Mutex<Policy>>,
     ) -> Self {
+        let standing = Arc::default();
+        watcher.share_standing(&standing);
         Self {
             client,
             workspace,
@@ -118,9 +123,10 @@ impl Stage {
             firing: None,
             elicitations: None,
             safekeeping: None,
+            confined: None,
             sessions: Mutex::default(),
             grants: Mutex::default(),
-            standing: Mutex::default(),
+            standing,
             asked: AtomicUsize::new(0),
             answered: Notify::new(),
             unanswered: Mutex::default(),
@@ -246,7 +252,7 @@ impl Stage {
 
     /// The user has allowed this for the rest of the run.
     pub(super) fn allow_for_run(&self, answer: StandingAnswer) {
-        self.standing().push(answer); // as many as somebody typed
+        self.standing().push(answer); // one for each answer of the user or of the client
     }
 
     /// The decision by which the user has allowed this for the rest of the run.

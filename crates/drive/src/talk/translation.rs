@@ -220,7 +220,7 @@ impl<'a> Translation<'a> {
         self.say_what_is_due(false, &mut into);
         let left_out = self.said.notes.left_out.load(Ordering::Relaxed);
         if left_out > 0 {
-            let message = format!("{left_out} more notes of this kind were left out");
+            let message = format!("{left_out} more notes of this kind were skipped");
             into.note(DiagnosticKind::Notice, message, &now());
         }
         if !self.skipped.is_empty() {

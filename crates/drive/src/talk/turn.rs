@@ -121,6 +121,16 @@ impl Stage {
             message: said.unwrap_or_else(|| "a hook stopped the agent".to_owned()),
             hint: None,
         };
+        self.has_to_stop(session, stopped);
+    }
+
+    /// The turn cannot go on: it is cancelled, for this reason.
+    pub(super) fn stop(&self, session: &str, stopped: Stopped) {
+        self.has_to_stop(session, stopped);
+        self.cancel(session);
+    }
+
+    fn has_to_stop(&self, session: &str, stopped: Stopped) {
         if let Some(known) = self.sessions().get_mut(session) {
             known.stopped.get_or_insert(stopped);
         }

@@ -1,13 +1,16 @@
 //! Sees each line as it comes, and knows what the agent is doing: for who has to decide, and for who waits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::{Events, Options};
-use lapidary_vocab::event::{DiagnosticKind, PermissionRequest, TextKind, ToolCallStatus};
-use lapidary_vocab::{Body, Event, Text};
+use lapidary_vocab::event::{
+    DiagnosticKind, PermissionRequest, PermissionViolation, TextKind, ToolCallStatus,
+    ToolCompletion, ToolInvocation,
+};
+use lapidary_vocab::{Body, Event, Json, Text};
 use lapidary_wire::acp::update::{PlainChunk, plain_chunk};
 use lapidary_wire::lines::Line;
 use tokio::sync::Notify;
@@ -19,14 +22,15 @@ use super::request::Request;
 use super::translation::Say;
 use crate::acp::{Tap, Traffic, What};
 use crate::budget::{Exceeded, Meter};
-use crate::policy::{Deed, Deeds, Effect, Policy, arguments};
+use crate::policy::{Decision, Deed, Deeds, Effect, Policy, StandingAnswer, arguments};
 use crate::run::waiting::Waiting;
+use crate::violations::{CallEnd, UnaskedCalls, Violations, violation};
 
 /// So many requests for permission are remembered until somebody handles them.
 const MOST_ASKED: usize = 2048;
 
-/// So many calls that the agent did not ask about are remembered until they are done.
-const MOST_UNASKED: usize = 1024;
+/// So many calls that were not allowed are remembered until they are done.
+const MOST_HELD_BACK: usize = 1024;
 
 /// What is seen.
 #[derive(Debug)]
@@ -34,6 +38,8 @@ pub(super) struct Watcher {
     state: Mutex<State>,
     news: Notify,
     pub(super) waiting: Waiting,
+    /// Calls that the agent made without permission.
+    pub(super) violations: Arc<Violations>,
     /// What is asked of the user, if anybody can answer.
     pub(super) elicitations: Option<Arc<Elicitations>>,
 }
@@ -51,12 +57,13 @@ struct State {
     deeds: Deeds,
     /// Where sessions work that work nowhere else.
     root: PathBuf,
-    /// Calls that nobody was asked about, though somebody should have been, and what to say once they are done.
-    unasked: BTreeMap<String, String>,
-    /// Calls that somebody was asked about.
-    decided: BTreeSet<String>,
-    /// Calls that were not allowed: what they are, where they were denied and not only given up.
-    held_back: BTreeMap<String, Option<String>>,
+    /// What the user has allowed for the rest of the run.
+    standing: Arc<Mutex<Vec<StandingAnswer>>>,
+    /// Calls that the agent did not ask about.
+    unasked: UnaskedCalls,
+    violations: Arc<Violations>,
+    /// Calls that were not allowed: what they are and why, where they were denied and not only given up.
+    held_back: BTreeMap<String, Option<(Deed, Decision)>>,
     /// What hooks have to know, if there are any.
     calls: Option<Calls>,
     say: Say,
@@ -84,6 +91,8 @@ impl Watcher {
         say: Say,
         calls: Option<Calls>,
     ) -> Self {
+        let watch = request.run.watch.clone();
+        let violations = Arc::new(Violations::new(watch.on_violation));
         let options = Options {
             keep_raw: false,
             ..Options::new("watched")
@@ -98,8 +107,9 @@ impl Watcher {
                 request_ids: BTreeMap::new(),
                 deeds: Deeds::new(&request.roots[0]),
                 root: request.roots[0].clone(),
-                unasked: BTreeMap::new(),
-                decided: BTreeSet::new(),
+                standing: Arc::default(),
+                unasked: UnaskedCalls::new(watch),
+                violations: Arc::clone(&violations),
                 held_back: BTreeMap::new(),
                 calls,
                 say,
@@ -109,6 +119,7 @@ impl Watcher {
             }),
             news: Notify::new(),
             waiting: Waiting::default(),
+            violations,
             elicitations: None,
         }
     }
@@ -192,17 +203,30 @@ impl Watcher {
 
     /// A call may go on. It may have been held back before.
     pub(super) fn is_allowed(&self, session: &str, call: &Text) {
-        self.state().held_back.remove(&format!("{session} {call}"));
+        let key = format!("{session} {call}");
+        let mut state = self.state();
+        state.held_back.remove(&key);
+        state.unasked.allowed(key);
     }
 
     /// A call may not go on: it was denied, or nobody wanted to know any more.
-    pub(super) fn is_held_back(&self, session: &str, call: &Text, denied: Option<&Deed>) {
+    pub(super) fn is_held_back(
+        &self,
+        session: &str,
+        call: &Text,
+        denied: Option<(Deed, Decision)>,
+    ) {
         let mut state = self.state();
-        if state.held_back.len() >= MOST_UNASKED {
+        if state.held_back.len() >= MOST_HELD_BACK {
             state.held_back.pop_first();
         }
         let key = format!("{session} {call}");
-        state.held_back.insert(key, denied.map(named));
+        state.held_back.insert(key, denied);
+    }
+
+    /// What the user allows for the rest of the run counts for calls that the agent does not ask about, too.
+    pub(super) fn share_standing(&self, standing: &Arc<Mutex<Vec<StandingAnswer>>>) {
+        self.state().standing = Arc::clone(standing);
     }
 
     /// Whether a request of this id has been seen that is neither a question nor decided yet: hooks may be heard first, for as long as
@@ -299,12 +323,7 @@ impl State {
         match (&event.body, deed) {
             (Body::PermissionRequest(request), Some(deed)) => {
                 if let Some(call) = &request.tool_use_id {
-                    let call = key(event, call);
-                    self.unasked.remove(&call);
-                    if self.decided.len() >= MOST_UNASKED {
-                        self.decided.pop_first();
-                    }
-                    self.decided.insert(call);
+                    self.unasked.asked(key(event, call));
                 }
                 let mut request = (**request).clone();
                 request.tool_input = arguments(event).unwrap_or(request.tool_input);
@@ -321,16 +340,14 @@ impl State {
             }
             (Body::ToolInvocation(call), Some(deed)) => {
                 self.has_spoken = true;
-                self.judge(key(event, &call.call_id), &deed);
+                self.announced(number, event, call, &deed);
             }
             (Body::StreamDelta(_), _) => self.has_spoken = true,
             (Body::Text(text), _) => self.has_spoken |= text.kind != TextKind::Error,
-            (Body::ToolCompletion(done), _) => {
-                let call = key(event, &done.call_id);
-                self.decided.remove(&call); // if it comes again, it is another
-                let remark = self.unasked.remove(&call);
-                if let Some(remark) = remark.filter(|_| done.status == ToolCallStatus::Completed) {
-                    self.say.note(Some(number), DiagnosticKind::Notice, remark);
+            (Body::ToolCompletion(done), _) => self.completed(number, event, done),
+            (Body::TurnComplete(_), _) => {
+                for violation in self.unasked.turn_is_over() {
+                    self.violated(number, violation);
                 }
             }
             _ => {}
@@ -362,41 +379,56 @@ impl State {
         if done.status != ToolCallStatus::Completed {
             return true;
         }
-        if let Some(what) = denied {
-            let message = format!("the agent went on with a call that was denied: `{what}`");
-            let kind = DiagnosticKind::ProtocolViolation;
-            self.say.note(Some(number), kind, message);
+        if let Some((deed, decision)) = denied {
+            let happened = "ran although it was denied";
+            let violation = violation(&deed, Some(&done.call_id), &decision, happened);
+            self.violated(number, violation);
         }
         false
     }
 
-    /// Would somebody have had to be asked?
-    fn judge(&mut self, call: String, deed: &Deed) {
+    /// The agent tells of a call. Does it need permission?
+    fn announced(&mut self, number: u64, event: &Event, call: &ToolInvocation, deed: &Deed) {
         let policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
-        let decision = policy.decide(deed);
+        let mut decision = policy.decide(deed);
         drop(policy);
-        if self.decided.contains(&call) {
-            return;
+        if decision.effect == Effect::Ask && self.is_allowed_for_run(deed) {
+            decision.effect = Effect::Allow;
         }
-        if self.unasked.len() >= MOST_UNASKED {
-            self.unasked.pop_first();
+        let status = event.base.extensions.get("acp.status").map(Json::token);
+        let is_running = status.is_some_and(|status| status.is("in_progress"));
+        let key = key(event, &call.call_id);
+        let id = &call.call_id;
+        let certain = self.unasked.announced(&key, id, deed, decision, is_running);
+        if let Some(violation) = certain {
+            self.violated(number, violation);
         }
-        if decision.effect == Effect::Allow {
-            self.unasked.remove(&call);
-            return;
-        }
-        let what = named(deed);
-        let remark = format!("the agent did `{what}` without asking: {}", decision.reason);
-        self.unasked.insert(call, remark);
     }
-}
 
-/// What the agent wants to do, in few words. A tool that has no name goes by its kind, and the title says more than that.
-fn named(deed: &Deed) -> String {
-    let tool = deed.tool.as_deref();
-    let name = tool.filter(|tool| *tool != deed.kind.as_str());
-    let what = name.or(deed.title.as_deref()).or(tool);
-    what.unwrap_or("something").chars().take(80).collect()
+    fn is_allowed_for_run(&self, deed: &Deed) -> bool {
+        let standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        standing.iter().any(|answer| answer.covers(deed))
+    }
+
+    fn completed(&mut self, number: u64, event: &Event, done: &ToolCompletion) {
+        let key = key(event, &done.call_id);
+        match self.unasked.ended(&key, &done.call_id, &done.status) {
+            CallEnd::Fine => {}
+            CallEnd::Violation(violation) => self.violated(number, *violation),
+            CallEnd::Unknown(remark) => {
+                self.say.note(Some(number), DiagnosticKind::Notice, remark);
+            }
+        }
+    }
+
+    fn violated(&self, number: u64, violation: PermissionViolation) {
+        let (kind, message) = (
+            DiagnosticKind::PermissionViolation,
+            violation.message.to_string(),
+        );
+        self.say.note(Some(number), kind, message);
+        self.violations.note(violation);
+    }
 }
 
 /// A call, and whose it is.

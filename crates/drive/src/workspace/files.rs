@@ -144,14 +144,9 @@ fn file_in(inner: &Inner, params: &Params<'_>) -> Result<Place, Refusal> {
 
 fn deed(kind: ToolKind, tool: &str, place: &Place) -> Deed {
     Deed {
-        kind,
         tool: Some(tool.to_owned()),
-        title: None,
-        command: None,
         paths: vec![place.path.clone()],
-        is_unclear: false,
-        shows_diff: false,
-        mcp_server: None,
+        ..Deed::new(kind)
     }
 }
 

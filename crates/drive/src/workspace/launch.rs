@@ -66,16 +66,13 @@ impl Launch {
     }
 
     pub(super) fn deed(&self) -> Deed {
-        Deed {
-            kind: ToolKind::Execute,
+        let deed = Deed {
             tool: Some(CREATE.to_owned()),
-            title: None,
             command: Some(self.shown.clone()),
             paths: vec![self.directory.clone()],
-            is_unclear: false,
-            shows_diff: false,
-            mcp_server: None,
-        }
+            ..Deed::new(ToolKind::Execute)
+        };
+        deed.with_files_of_command(&self.directory)
     }
 }
 

@@ -58,6 +58,7 @@ fn what_is_installed_is_described_by_its_version() {
         "supportsPlanMode": false,
         "supportsAcp": true,
         "permissionModes": ["default", "acceptEdits", "bypassPermissions"],
+        "rules": { "acp": "watched", "streamJson": "watched" },
         "install": "npm install -g @google/gemini-cli",
         "metadata": serde_json::to_value(metadata()).unwrap(),
     });

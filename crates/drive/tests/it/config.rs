@@ -11,6 +11,7 @@ use lapidary_drive::config::{
     ApprovalMode, Config, DEFAULT_TIMEOUT, KEYS, PROVIDER_KEYS, PermissionMode, TransportChoice,
     Value,
 };
+use lapidary_drive::confine::{ConfineMode, ConfinementNeed};
 use lapidary_drive::talk::ModeWords;
 use lapidary_normalize::OnDenied;
 use lapidary_vocab::event::Provider;
@@ -82,6 +83,11 @@ fn every_key_of_a_full_configuration_is_kept() {
         max_turns = 7
         budget_unknown = "warn"
         on_denied = "fail"
+        on_violation = "report"
+        confine = "read-only"
+        confinement = "required"
+        confine_write = ["cache"]
+        confine_connect = [443, 8080]
 
         [[rule]]
         then = "deny"
@@ -133,12 +139,17 @@ fn every_key_of_a_full_configuration_is_kept() {
         max_turns: Some(7),
         budget_unknown: Some(BudgetUnknown::Warn),
         on_denied: Some(OnDenied::Fail),
+        on_violation: Some(lapidary_drive::OnViolation::Report),
+        confine: Some(ConfineMode::ReadOnly),
+        confinement: Some(ConfinementNeed::Required),
+        confine_write: Some(vec![PathBuf::from("/etc/cache")]),
+        confine_connect: Some(vec![443, 8080]),
         rules: config.rules.clone(),
         prices: None,
         agents: BTreeMap::from([("mine".to_owned(), mine)]),
     };
     let names: Vec<_> = config.rules.iter().map(|rule| &rule.name).collect();
-    assert_eq!(names, [&format!("{FILE}:26")]);
+    assert_eq!(names, [&format!("{FILE}:31")]);
     assert_eq!(config, expected);
     assert_eq!(
         read("permission_mode = 'plan'").permission_mode,

@@ -2,8 +2,10 @@
 
 mod deeds;
 mod files;
+mod generated;
 mod properties;
 mod rules;
+mod shapes;
 
 use std::path::{Path, PathBuf};
 
@@ -15,23 +17,15 @@ use lapidary_vocab::event::ToolKind;
 const ROOT: &str = "/nowhere/project";
 
 fn deed(kind: ToolKind) -> Deed {
-    Deed {
-        kind,
-        tool: None,
-        title: None,
-        command: None,
-        paths: Vec::new(),
-        is_unclear: false,
-        shows_diff: false,
-        mcp_server: None,
-    }
+    Deed::new(kind)
 }
 
 fn run(command: &str) -> Deed {
-    Deed {
+    let run = Deed {
         command: Some(command.to_owned()),
         ..deed(ToolKind::Execute)
-    }
+    };
+    run.with_files_of_command(Path::new(ROOT))
 }
 
 fn on(kind: ToolKind, paths: &[&str]) -> Deed {

@@ -226,7 +226,7 @@ impl Report<'_> {
         }
         let why = match &self.setup.trust {
             Trust::Unknown(doubt) => {
-                format!("it cannot be told whether this folder is trusted ({doubt})")
+                format!("it is unknown whether this folder is trusted ({doubt})")
             }
             Trust::Trusted(reason) | Trust::Untrusted(reason) => {
                 format!("this folder is not trusted ({reason})")

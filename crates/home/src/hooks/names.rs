@@ -72,8 +72,12 @@ pub(super) const CLAUDE_TOOLS: [(&str, &str); 14] = [
     ("AskUserQuestion", "ask_user"),
 ];
 
-/// Names that Gemini's tools had, or never had but are written all the same.
-const OTHER_TOOLS: [(&str, &str); 8] = [
+/// Names that Gemini's tools had, show on the screen, or never had but are written all the same.
+const OTHER_TOOLS: [(&str, &str); 12] = [
+    ("WriteFile", "write_file"),
+    ("ReadFile", "read_file"),
+    ("ReadFolder", "list_directory"),
+    ("Shell", "run_shell_command"),
     ("shell_execute", "run_shell_command"),
     ("shell", "run_shell_command"),
     ("bash", "run_shell_command"),

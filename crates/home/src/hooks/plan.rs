@@ -50,7 +50,7 @@ pub(super) fn passed_over<'a>(
                 .disabled_by
                 .iter()
                 .map(|path| path.display().to_string());
-            format!("switched off by {}", files.collect::<Vec<_>>().join(", "))
+            format!("disabled by {}", files.collect::<Vec<_>>().join(", "))
         } else if !matcher::judge(hook, context).matches {
             let matcher = hook.matcher.as_deref().unwrap_or_default();
             let verb = match event.matching() {

@@ -225,7 +225,7 @@ impl Registry {
         self.left_out.append(&mut all.left_out);
         let why = match &setup.trust {
             Trust::Unknown(doubt) => {
-                format!("it cannot be told whether the folder is trusted: {doubt}")
+                format!("it is unknown whether the folder is trusted: {doubt}")
             }
             Trust::Trusted(reason) | Trust::Untrusted(reason) => {
                 format!("the folder is not trusted: {reason}")

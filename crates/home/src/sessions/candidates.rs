@@ -215,7 +215,7 @@ impl Sightings {
         let odd = std::mem::take(&mut self.odd);
         let mut plain = std::mem::take(&mut self.plain);
         // Before they are candidates, which are large to move.
-        plain.sort_unstable_by(|one, other| self.name(one).cmp(self.name(other)));
+        plain.sort_by_cached_key(|file| (name_start(self.name(file)), self.name(file)));
         let mut all: Vec<_> = plain.iter().map(|file| self.candidate(file)).collect();
         if !odd.is_empty() {
             all.extend(odd);
@@ -223,6 +223,22 @@ impl Sightings {
         }
         all
     }
+}
+
+/// The first bytes of a name as numbers, in the same order as names: two names of sessions seldom agree in their date and time, and
+/// numbers are compared faster than texts.
+fn name_start(name: &str) -> (u64, u128) {
+    let mut start = [0; 24];
+    let length = name.len().min(start.len());
+    start[..length].copy_from_slice(&name.as_bytes()[..length]);
+    let (word, rest) = start.split_at(8);
+    let number = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(0, |sum, byte| sum << 8 | u128::from(*byte))
+    };
+    let word = word.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    (word, number(rest))
 }
 
 /// True for names with the ending of a session's file.

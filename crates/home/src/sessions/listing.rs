@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -33,8 +33,8 @@ pub struct Listing {
 /// A session in the list.
 #[derive(Debug, Clone)]
 pub struct Listed {
-    /// What a list says about it.
-    pub info: SessionInfo,
+    /// What a list says about it. In a box: a list of tens of thousands is sorted, and this is large to move.
+    pub info: Box<SessionInfo>,
     /// Where its file is.
     pub path: PathBuf,
     /// Which of the projects that were asked about it belongs to.
@@ -292,7 +292,7 @@ fn duplicate(older: &Listed, newer: &Listed, projects: &[Project]) -> HiddenFile
     }
 }
 
-fn listed(file: Candidate, summary: Summary, project: &Project, now: &str) -> Listed {
+fn listed(file: Candidate, mut summary: Summary, project: &Project, now: &str) -> Listed {
     let said = summary.first_user_message.as_deref();
     let first = said.map_or_else(|| "Empty conversation".to_owned(), speech::title);
     let display_name = match (&summary.summary, said) {
@@ -301,14 +301,7 @@ fn listed(file: Candidate, summary: Summary, project: &Project, now: &str) -> Li
         (None, Some(said)) if !said.is_ascii() => speech::one_line(said),
         (None, _) => first.clone(),
     };
-    let given = |time: &Option<String>, other: &Option<String>| {
-        let time = time
-            .as_ref()
-            .or(other.as_ref().filter(|_| summary.project_hash.is_none()));
-        time.cloned().unwrap_or_else(|| now.to_owned())
-    };
-    let start_time = given(&summary.start_time, &summary.last_updated);
-    let last_updated = given(&summary.last_updated, &summary.start_time);
+    let (start_time, last_updated) = times(&mut summary, now);
     let stem = file
         .file_name
         .trim_end_matches('l')
@@ -316,9 +309,9 @@ fn listed(file: Candidate, summary: Summary, project: &Project, now: &str) -> Li
     Listed {
         started_ms: epoch_ms(&start_time),
         updated_ms: epoch_ms(&last_updated),
-        info: SessionInfo {
+        info: Box::new(SessionInfo {
             file: stem.to_owned(),
-            path: file.path.to_string_lossy().into_owned(),
+            path: path_text(&file.path),
             start_time,
             last_updated,
             message_count: summary.message_count,
@@ -329,20 +322,38 @@ fn listed(file: Candidate, summary: Summary, project: &Project, now: &str) -> Li
             index: 0,
             unlisted: is_older(&file, project).then_some(UnlistedPlace::OlderDirectory),
             summary: summary.summary,
-            project: project
-                .root
-                .as_ref()
-                .map(|root| root.to_string_lossy().into_owned()),
+            project: project.root.as_deref().map(path_text),
             project_id: project.id.clone(),
             size: file.size,
             endangered_by: None,
             id: summary.id,
             file_name: file.file_name,
-        },
+        }),
         path: file.path,
         project: file.project,
         modified: file.modified,
     }
+}
+
+/// When a session began and when something was last added. Older files have one of both, and no hash of their project; what has neither
+/// began now. The texts are taken and not copied: a list has tens of thousands of them.
+fn times(summary: &mut Summary, now: &str) -> (String, String) {
+    let (start, last) = (summary.start_time.take(), summary.last_updated.take());
+    let has_one = summary.project_hash.is_none();
+    match (start, last) {
+        (Some(start), Some(last)) => (start, last),
+        (Some(only), None) | (None, Some(only)) if has_one => (only.clone(), only),
+        (start, last) => {
+            let or_now = |time: Option<String>| time.unwrap_or_else(|| now.to_owned());
+            (or_now(start), or_now(last))
+        }
+    }
+}
+
+/// A path as text. Nearly every path is text, which is found out faster than it is read lossily.
+fn path_text(path: &Path) -> String {
+    let text = path.to_str().map(str::to_owned);
+    text.unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
 /// True for a file in a directory of the project that the CLI does not use, beside the one that it does: it copies older ones only

@@ -54,7 +54,7 @@ impl Reading {
             if is_left_out {
                 notices.push(about(
                     file,
-                    "is left out: others than root can write it, or a directory on the way to it",
+                    "is skipped: a user other than root can write it, or a directory on the way to it",
                 ));
             } else if let Err(error) = &file.content {
                 // The place is told already.

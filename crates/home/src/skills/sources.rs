@@ -110,7 +110,7 @@ impl SkillPlace {
 fn why(trust: &Trust) -> String {
     match trust {
         Trust::Trusted(reason) | Trust::Untrusted(reason) => reason.to_string(),
-        Trust::Unknown(doubt) => format!("it cannot be told from here, because {doubt}"),
+        Trust::Unknown(doubt) => format!("it is unknown here, because {doubt}"),
     }
 }
 

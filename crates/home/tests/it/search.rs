@@ -55,6 +55,17 @@ fn three() -> Home {
 }
 
 #[test]
+fn the_context_that_gemini_cli_adds_is_not_searched() {
+    let home = Home::new();
+    home.session("one", "2026-01-01T10:00:00.000Z", &[
+        r#"{"id":"1","type":"user","content":[{"text":"<session_context>\nThe project has the file okapi.py."}]}"#,
+        r#"{"id":"2","type":"user","content":"what about the zebra?"}"#,
+    ]);
+    assert_eq!(ids(&run(&home, &search("okapi"))), [""; 0]);
+    assert_eq!(ids(&run(&home, &search("zebra"))), ["one"]);
+}
+
+#[test]
 fn titles_come_first_then_how_often_then_how_recently() {
     let home = three();
     let is = |query: &str, expected: &[&str]| {

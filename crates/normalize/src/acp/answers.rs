@@ -32,7 +32,7 @@ impl AcpNormalizer {
             "initialize" => self.introduced(&Initialized::of(result)),
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
                 self.end_message(out);
-                self.opened(&SessionOpened::of(result), asked.detail, current, out);
+                self.opened(&SessionOpened::of(result), asked, current, out);
             }
             // The next protocol only acknowledges a prompt here, and says later that the turn is over.
             "session/prompt"
@@ -118,7 +118,10 @@ impl AcpNormalizer {
         let asked = self.errands.close(key);
         if asked.is_none() && self.sees_client {
             let id = id.shown();
-            let message = format!("an answer to `{}`, which nobody asked", shortened(&id));
+            let message = format!(
+                "an answer to `{}`, a request that was not sent",
+                shortened(&id)
+            );
             current.complain(DiagnosticKind::ProtocolViolation, message);
             return None;
         }
@@ -126,6 +129,7 @@ impl AcpNormalizer {
             method: guess.to_owned(),
             session: None,
             detail: None,
+            servers: Vec::new(),
             wish: None,
         }))
     }

@@ -15,6 +15,9 @@ use crate::completions::CallSummary;
 use crate::gemini::session_log::{self, LoggedCall};
 use crate::{Events, own, tools};
 
+/// Where agents put the file of a location: the protocol's name, then others.
+const PLACES: [&str; 5] = ["path", "uri", "filePath", "file_path", "file"];
+
 /// How many pieces of content that come one by one are kept until the call is over.
 const MOST_CHUNKS: usize = 1024;
 
@@ -25,6 +28,8 @@ pub(super) struct Call {
     session: Option<Text>,
     name: Option<Text>,
     pub(super) title: Option<Text>,
+    /// The first title, if it is the name of a tool.
+    first_title: Option<Text>,
     pub(super) kind: Option<Text>,
     input: Option<Json>,
     locations: Vec<Json>,
@@ -98,8 +103,17 @@ impl Call {
     fn patch(&mut self, patch: &ToolCall<'_>) {
         let name = own::string(patch.name).or_else(|| name_in(patch.meta?));
         let copy = |token| own::string(token).map(own::text);
-        update(&mut self.name, name.map(own::text));
+        // The first mention counts: later ones may be titles, or anything.
+        if self.name.is_none() {
+            self.name = name.map(own::text);
+        }
+        let is_first_title = self.title.is_none();
         update(&mut self.title, copy(patch.title));
+        let is_tool =
+            |title: &&Text| tools::kind_of_any_agent(&title.to_str()) != ToolKind::Unclassified;
+        if is_first_title {
+            self.first_title = self.title.as_ref().filter(is_tool).cloned();
+        }
         update(&mut self.kind, copy(patch.kind));
         update(&mut self.status, copy(patch.status));
         update(&mut self.output, patch.raw_output.map(own::json));
@@ -171,19 +185,17 @@ impl Call {
     }
 
     /// The tool's name: the agent's word for it, else what Gemini makes its ids of, else the sort of tool. A title is none, but for the
-    /// first one where it is (opencode), or says, the name of a tool.
+    /// first one where it is the name of a tool: always for opencode, for other agents if the tool is known.
     pub(super) fn tool_name(&self) -> Text {
         let id = self.id.to_str();
         let in_id = id
             .split_once("__")
             .filter(|(name, rest)| !name.is_empty() && rest.starts_with(name))
             .map(|(name, _)| Text::from(name.to_owned()));
-        let is_tool = |title: &&Text| tools::kind(&title.to_str()) != ToolKind::Unclassified;
-        let title = self.title.as_ref().filter(is_tool);
         let names = [
             self.name.as_ref(),
             in_id.as_ref(),
-            title,
+            self.first_title.as_ref(),
             self.kind.as_ref(),
         ];
         let known = names.into_iter().flatten().find(|name| !name.is_empty());
@@ -193,9 +205,11 @@ impl Call {
     /// The agent's own word decides; only where it is none the name may tell more.
     pub(super) fn tool_kind(&self) -> ToolKind {
         let word = self.kind.as_ref().map(Text::to_str).unwrap_or_default();
-        match ToolKind::from(word.as_ref()) {
+        match tools::kind_of_word(&word) {
             ToolKind::Other(word) if !word.is_empty() => ToolKind::Unclassified,
-            ToolKind::Other(_) | ToolKind::Unclassified => tools::kind(&self.tool_name().to_str()),
+            ToolKind::Other(_) | ToolKind::Unclassified => {
+                tools::kind_of_any_agent(&self.tool_name().to_str())
+            }
             known => known,
         }
     }
@@ -213,9 +227,12 @@ impl Call {
     }
 
     fn paths(&self) -> Vec<Text> {
-        let path = |place: &Json| match place.token().kind() {
-            Kind::String => Some(place.to_text()),
-            _ => own::string(place.token().get("path")).map(own::text),
+        let path = |place: &Json| {
+            if place.token().kind() == Kind::String {
+                return Some(place.to_text());
+            }
+            let mut names = PLACES.iter();
+            names.find_map(|name| own::string(place.token().get(name)).map(own::text))
         };
         self.locations.iter().filter_map(path).collect()
     }

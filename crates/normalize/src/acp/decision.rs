@@ -31,6 +31,10 @@ impl AcpNormalizer {
         let Some(decision) = marked(mark).or_else(on_the_wire) else {
             return;
         };
+        if is_permission && answer.is_err() && decision == PermissionOutcome::Denied {
+            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            session.denials.could_not_refuse(); // else an option would say so
+        }
         let said = |name| {
             let token = own::string(mark?.get(name))?;
             Some(current.text(token)).filter(|text| !text.is_empty())

@@ -8,6 +8,7 @@ use lapidary_wire::acp::results::{Initialized, SessionOpened};
 use super::AcpNormalizer;
 use super::family::family;
 use super::line::{Current, Extra};
+use super::peers::Asked;
 use crate::{Events, own};
 
 /// What the agent said about itself. It belongs to every session of the connection.
@@ -54,7 +55,7 @@ impl AcpNormalizer {
     pub(super) fn opened(
         &mut self,
         opened: &SessionOpened<'_>,
-        cwd: Option<Text>,
+        asked: Asked,
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
@@ -66,7 +67,8 @@ impl AcpNormalizer {
             reasoning_effort: option(opened, "thought_level")
                 .and_then(|option| own::string(option.get("currentValue")))
                 .map(|value| current.text(value)),
-            cwd,
+            cwd: asked.detail,
+            mcp_servers: asked.servers,
             ..SessionInit::default()
         };
         let extra = self.handshake.said.clone();

@@ -23,6 +23,9 @@ use crate::{Denials, Events, Verdict, own};
 /// How many sessions are told apart. Real connections have one.
 const MOST_SESSIONS: usize = 256;
 
+/// So many MCP servers of a session are named.
+const MOST_SERVERS: usize = 256;
+
 /// A request that waits for its answer.
 #[derive(Debug)]
 pub(super) struct Asked {
@@ -30,6 +33,8 @@ pub(super) struct Asked {
     pub(super) session: Option<Text>,
     /// What its answer does not repeat: the folder of a session, the mode that was asked for, the terminal, the file.
     pub(super) detail: Option<Text>,
+    /// The names of the MCP servers that the client passes to a session.
+    pub(super) servers: Vec<Json>,
     /// What the agent wants to do, if it is the one who asks.
     pub(super) wish: Option<Wish>,
 }
@@ -142,6 +147,16 @@ impl Sessions {
     }
 }
 
+/// The names of MCP servers. All else is not repeated: there are keys and headers in it.
+fn names_of(servers: Option<Token<'_>>) -> Vec<Json> {
+    let servers = servers.into_iter().flat_map(Token::elements);
+    let names = servers.filter_map(|server| own::string(server.get("name")));
+    let names = names.take(MOST_SERVERS);
+    names
+        .map(|name| Json::object([("name", own::json(name))]))
+        .collect()
+}
+
 /// Either side counts its own ids, so the direction belongs to them.
 pub(super) fn key(asking: Direction, id: Id<'_>) -> String {
     let side = match asking {
@@ -216,6 +231,7 @@ impl AcpNormalizer {
             method: name,
             session: own::string(session_of(params)).map(own::text),
             detail: own::string(detail).map(own::text),
+            servers: Vec::new(),
             wish: Some(wish),
         };
         self.remember(Direction::FromAgent, id, asked);
@@ -240,6 +256,7 @@ impl AcpNormalizer {
             method: shown(method),
             session: own::string(session_of(params)).map(own::text),
             detail: own::string(detail).map(own::text),
+            servers: names_of(field("mcpServers")),
             wish: None,
         };
         self.remember(Direction::FromClient, id, asked);

@@ -186,6 +186,7 @@ impl Session<'_> {
         if let Some(tokens) = message.tokens.and_then(|tokens| tokens.of(Kind::Object)) {
             self.emit(
                 Body::UsageUpdate(UsageUpdate {
+                    model,
                     step_usage: step_usage(tokens, current),
                 }),
                 current,

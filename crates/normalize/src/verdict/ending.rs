@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lapidary_vocab::event::PermissionViolation;
 use lapidary_vocab::{Cause, Text};
 
 use super::hints::{AgentSetup, TurnLimit};
@@ -20,6 +21,8 @@ pub struct Ending {
     pub remarks: Vec<String>,
     /// What the caller could not do for the run, such as keeping earlier sessions safe.
     pub warnings: Vec<String>,
+    /// Calls that the agent made without permission.
+    pub violations: Vec<PermissionViolation>,
     /// When that was, for a run that is live.
     pub at: Option<String>,
     /// How long the run took, if it was live.
@@ -39,6 +42,20 @@ impl Ending {
     pub(super) fn is_crash(&self) -> bool {
         let has_failed = self.signal.is_some() || self.exit_code.is_some_and(|code| code != 0);
         self.departure == Departure::OwnAccord && has_failed
+    }
+
+    /// What the agent did without permission in a run that went on all the same. Of a run that was stopped for it, the message tells.
+    pub(super) fn violation_warning(&self) -> Option<String> {
+        let first = self.violations.first()?;
+        let is_told = |stopped: &Stopped| stopped.cause == Cause::PermissionDenied;
+        if self.stopped.as_ref().is_some_and(is_told) {
+            return None;
+        }
+        Some(match self.violations.len() - 1 {
+            0 => first.message.to_string(),
+            1 => format!("{} (and 1 more call)", first.message),
+            more => format!("{} (and {more} more calls)", first.message),
+        })
     }
 
     /// How the process ended, in words.

@@ -120,6 +120,8 @@ impl ResultFold {
                 hint: end.hint.clone(),
             })
         });
+        let violations = self.end.as_ref().map(|end| end.violations.clone());
+        let violations = violations.unwrap_or_default();
         let mut warnings = self.warnings;
         if let Some(end) = &self.end {
             warnings.extend(end.warnings.iter().cloned().map(Text::from));
@@ -140,6 +142,7 @@ impl ResultFold {
             response: self.texts.last().cloned().unwrap_or_default(),
             texts: self.texts,
             permission_denials: self.denials.listed().to_vec(),
+            violations,
             files: Files(self.files),
             usage: self.turn.usage,
             error,

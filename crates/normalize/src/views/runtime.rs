@@ -290,7 +290,10 @@ fn has_diffs(stream: &OutputStream) -> bool {
 fn is_unread(kind: &DiagnosticKind) -> bool {
     !matches!(
         kind,
-        DiagnosticKind::Protocol | DiagnosticKind::Notice | DiagnosticKind::Retry
+        DiagnosticKind::Protocol
+            | DiagnosticKind::Notice
+            | DiagnosticKind::PermissionViolation
+            | DiagnosticKind::Retry
     )
 }
 

@@ -156,6 +156,21 @@ fn kinds_are_the_agents_own_and_only_a_missing_one_is_told_by_the_name() {
             json!("dance"),
         ),
         (
+            json!({"toolCallId": "c", "kind": "EDIT"}),
+            "edit",
+            json!("EDIT"),
+        ),
+        (
+            json!({"toolCallId": "c", "kind": "write"}),
+            "edit",
+            json!("write"),
+        ),
+        (
+            json!({"toolCallId": "c", "title": "apply_patch"}),
+            "edit",
+            Value::Null,
+        ),
+        (
             json!({"toolCallId": "c", "kind": "think", "name": "Bash"}),
             "think",
             Value::Null,
@@ -293,4 +308,45 @@ fn however_an_id_is_spelled_it_is_the_same_call() {
         r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}"#,
     ]);
     assert_eq!(names(&told), ["tool_invocation", "tool_completion"]);
+}
+
+#[test]
+fn a_tool_keeps_the_name_of_its_first_mention() {
+    let name_of = |told: &[Value]| -> Vec<Value> {
+        let calls = told
+            .iter()
+            .filter(|event| event["event"] == "tool_invocation");
+        calls.map(|event| event["toolName"].clone()).collect()
+    };
+    for (first, later) in [
+        (json!({"title": "bash"}), json!({"title": "touch made.txt"})),
+        (
+            json!({"title": "x", "name": "bash"}),
+            json!({"name": "read"}),
+        ),
+        (
+            json!({"title": "x", "_meta": {"toolName": "bash"}}),
+            json!({"title": "y", "_meta": {"toolName": "read"}}),
+        ),
+    ] {
+        let update = |kind: &str, more: &Value| {
+            let mut update = json!({"sessionUpdate": kind, "toolCallId": "c", "kind": "execute"});
+            for (key, value) in more.as_object().unwrap() {
+                update[key] = value.clone();
+            }
+            update.to_string()
+        };
+        let told = acp_turn(&[
+            &update("tool_call", &first),
+            &update("tool_call_update", &later),
+        ]);
+        assert!(name_of(&told).iter().all(|name| name == "bash"), "{told:?}");
+    }
+}
+
+#[test]
+fn a_location_is_known_by_its_address_too() {
+    let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "kind": "edit", "locations": [{"uri": "file:///a"}, {"filePath": "/b"}, {"path": "/c", "uri": "x"}]});
+    let told = acp_turn(&[&call.to_string()]);
+    assert_eq!(told[0]["locations"], json!(["file:///a", "/b", "/c"]));
 }

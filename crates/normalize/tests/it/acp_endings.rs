@@ -392,7 +392,10 @@ fn a_cancellation_that_nobody_asked_for_is_told_as_the_agents() {
     let alone = judged(Provider::Acp, &[ACP_PROMPT, cancelled], &exited(0));
     assert_eq!(alone.cause, Cause::CancelledByClient);
     let words = alone.message.unwrap();
-    assert!(words.to_str().contains("nobody had asked"), "{words}");
+    assert!(
+        words.to_str().contains("without a request to cancel"),
+        "{words}"
+    );
     let asked = judged(Provider::Acp, &[ACP_PROMPT, cancel, cancelled], &exited(0));
     assert_eq!(asked.message.unwrap().to_str(), "the run was cancelled");
 }

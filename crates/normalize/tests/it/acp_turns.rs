@@ -106,10 +106,10 @@ fn ids_are_typed_and_either_side_counts_its_own() {
         [
             "user_input",
             "the agent asks `fs/read_text_file`",
-            "an answer to `3`, which nobody asked",
+            "an answer to `3`, a request that was not sent",
             "turn_complete",
             "the client answers `fs/read_text_file`",
-            "an answer to `3`, which nobody asked",
+            "an answer to `3`, a request that was not sent",
             "run_end",
         ]
     );

@@ -161,7 +161,7 @@ fn a_refused_run_says_what_was_denied_and_how_to_allow_it() {
     ];
     let events = stream(&calls, &options());
     let end = end(&events);
-    let what = "2 calls were denied, because nobody was there to be asked: `write_file a.txt`, `run_shell_command npm test`";
+    let what = "2 calls were denied because no person could be asked: `write_file a.txt`, `run_shell_command npm test`";
     assert_eq!(end.message.as_ref().unwrap().to_str(), what);
     assert_eq!(
         end.hint.as_deref(),
@@ -251,7 +251,7 @@ fn a_tool_without_name_and_arguments_is_denied_by_its_title() {
     assert_eq!(denials(&events)[0]["title"], "src/main.rs");
     assert_eq!(
         end(&events).message.as_ref().unwrap().to_str(),
-        "1 call was denied, because nobody was there to be asked: `edit src/main.rs`"
+        "1 call was denied because no person could be asked: `edit src/main.rs`"
     );
 }
 

@@ -209,7 +209,7 @@ fn tokens_are_an_update_of_usage_under_its_own_names() {
         [
             json!({"event": "text", "kind": "text", "text": "c", "model": "m"}),
             json!({
-                "event": "usage_update",
+                "event": "usage_update", "model": "m",
                 "stepUsage": {
                     "input_tokens": 7, "output_tokens": 5, "cache_read_input_tokens": 2,
                     "thoughts_tokens": 1, "tool_tokens": 3, "total_tokens": 9_007_199_254_740_993_u64,

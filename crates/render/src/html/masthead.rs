@@ -57,7 +57,12 @@ fn facts(transcript: &Transcript) -> String {
             "Tool calls",
             calls.map(|calls| with_aside(&words::number(calls), &failures(transcript))),
         ),
-        ("Cost", totals.cost()),
+        (
+            "Cost",
+            totals
+                .cost()
+                .map(|cost| with_aside(&cost, totals.cost_basis().unwrap_or_default())),
+        ),
         ("Errors", errors(transcript)),
     ];
     let rows = rows

@@ -73,6 +73,12 @@ pub fn text_rows(text: &str, options: Options) -> Vec<Row> {
     lines.flat_map(|line| barred(&line, &page)).collect()
 }
 
+/// A sentence of ours with words of the agent in it. Where it goes on it stands further in than any line of ours begins.
+pub fn sentence_rows(mark: &str, sentence: &str, options: Options) -> Vec<Row> {
+    let marks = [(Ink::Plain, mark), (Ink::Plain, "    ")];
+    page(options).hanging(marks, Ink::Plain, sentence, usize::MAX)
+}
+
 fn page(options: Options) -> Page {
     Page::new(options.size, options.colour, options.marks)
 }

@@ -29,15 +29,25 @@ const BAR: (Ink, &str) = (Ink::Faint, "│ ");
 /// What stands between the parts of a row.
 const GAP: &str = "  ";
 
-const LIMITS: Limits = Limits {
+/// While a run goes on.
+const LIVE: Limits = Limits {
     change: 12,
     output: 4,
     failure: 6,
 };
 
+/// When a run is over and read again.
+pub(super) const READING: Limits = Limits {
+    change: 12,
+    output: 8,
+    failure: 20,
+};
+
 /// The calls of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Calls {
+    /// How much of a call is shown.
+    pub(super) limits: Limits,
     open: Vec<Call>,
     /// Files that were written, in order.
     pub(super) files: Vec<String>,
@@ -48,6 +58,16 @@ struct Call {
     id: Text,
     tool: Tool,
     since: Duration,
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self {
+            limits: LIVE,
+            open: Vec::new(),
+            files: Vec::new(),
+        }
+    }
 }
 
 impl Calls {
@@ -85,14 +105,14 @@ impl Calls {
             .unwrap_or_default();
         tool.complete(done, event);
         self.note_file(&tool);
-        told(&tool, page)
+        told(&tool, self.limits, page)
     }
 
     /// Calls that will not be answered any more.
     pub(super) fn give_up(&mut self, page: &Page) -> Vec<Row> {
         let open = std::mem::take(&mut self.open);
         open.iter()
-            .flat_map(|call| told(&call.tool, page))
+            .flat_map(|call| told(&call.tool, self.limits, page))
             .collect()
     }
 
@@ -138,7 +158,7 @@ impl Calls {
 }
 
 /// A call that is over.
-fn told(tool: &Tool, page: &Page) -> Vec<Row> {
+fn told(tool: &Tool, limits: Limits, page: &Page) -> Vec<Row> {
     let parts = parts(tool);
     let (mark, ink) = match tool.state() {
         State::Done => ("✔", Ink::Good),
@@ -146,7 +166,7 @@ fn told(tool: &Tool, page: &Page) -> Vec<Row> {
         State::Cancelled => ("⊘", Ink::Warning),
         State::Denied | State::Unanswered => ("✘", Ink::Warning),
     };
-    let mut glance = preview::lines(tool, &parts, LIMITS);
+    let mut glance = preview::lines(tool, &parts, limits);
     glance.retain(|_| is_worth_a_glance(tool, &parts));
     let facts = facts(tool, &parts);
     let mut rows = Vec::new();

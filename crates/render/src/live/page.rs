@@ -111,7 +111,8 @@ impl Page {
         most: usize,
     ) -> Vec<Row> {
         let [first, next] = marks;
-        let room = self.room().saturating_sub(self.measure(first.1)).max(1);
+        let mark = self.measure(first.1).max(self.measure(next.1));
+        let room = self.room().saturating_sub(mark).max(1);
         let mut rows = Vec::new();
         let mut more = 0;
         for line in text.trim_end().lines() {
@@ -120,7 +121,7 @@ impl Page {
                 more += 1;
                 continue;
             }
-            let (start, rest) = split(line, room * (most + 2));
+            let (start, rest) = split(line, room.saturating_mul(most.saturating_add(2)));
             more += rest.chars().count().div_ceil(room);
             for words in self.wrapped(ink, start, room) {
                 let mark = if rows.is_empty() { first } else { next };
@@ -128,7 +129,7 @@ impl Page {
             }
         }
         // A note about a single row would be as long as the row.
-        if rows.len() + more > most + 1 {
+        if rows.len() + more > most.saturating_add(1) {
             more += rows.split_off(most.min(rows.len())).len();
             let more = words::count(more as u64, "more line");
             rows.push(self.row(&[next, (Ink::Faint, &format!("… {more}"))]));

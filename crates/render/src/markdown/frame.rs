@@ -28,7 +28,7 @@ pub(super) fn header(transcript: &Transcript) -> String {
                 .started()
                 .map(|time| escape(&words::moment(time))),
         ),
-        ("Cost", transcript.totals.cost()),
+        ("Cost", transcript.totals.cost_and_basis()),
         (
             "Outcome",
             transcript

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::capabilities::RuleKeeping;
 use crate::open_enum::open_enum;
 
 /// An agent's card. What is missing was not seen: the check of that name says why.
@@ -26,6 +27,9 @@ pub struct Card {
     /// What it says it can do. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abilities: Option<CardAbilities>,
+    /// How rules are kept with it: as it was started here. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<RuleKeeping>,
     /// The ways to log in, by their ids. Upstream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub auth_methods: Vec<String>,
@@ -38,7 +42,7 @@ pub struct Card {
     /// What came of cancelling a turn. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<CardCancel>,
-    /// What came of a method that nobody knows. Derived.
+    /// The agent's answer to an unknown method. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown_method: Option<CardUnknownMethod>,
     /// How it ended. Derived.
@@ -114,7 +118,10 @@ pub struct CardTurn {
     /// Whether a permission was asked for before a shell command, if the model could call for one. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks_before_shell: Option<bool>,
-    /// Where it told how many tokens were used: `usage_update`, `usage`, `_meta.quota` or `chunk._meta.usage`. Derived.
+    /// The same for a shell command that only reads. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks_before_read_only_shell: Option<bool>,
+    /// Where it reported how many tokens were used: `usage_update`, `usage`, `_meta.quota` or `chunk._meta.usage`. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub usage_in: Vec<String>,
 }
@@ -130,7 +137,7 @@ pub struct CardCancel {
     pub stop_reason: Option<String>,
 }
 
-/// What came of a method that nobody knows.
+/// The agent's answer to an unknown method.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CardUnknownMethod {

@@ -13,7 +13,7 @@ use crate::tagged::read_by_tag;
 use crate::usage::{ModelTokenUsage, TokenUsage};
 use crate::{Json, Number, Text};
 
-/// What happened, told apart by `event`.
+/// What happened; `event` is the discriminator.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -92,7 +92,7 @@ pub struct SessionInit {
     /// Names of the tools the model may call. Upstream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub available_tools: Vec<Text>,
-    /// MCP servers: `name`, `status`, `serverInfo`. Upstream.
+    /// MCP servers: `name`, `status`, `serverInfo`. Upstream; over ACP the names of those that the client passed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<Json>,
     /// The permission mode in force. Upstream; `plan` of Gemini's stream is derived from how the CLI was started.
@@ -399,10 +399,37 @@ pub struct PermissionDenial {
     /// The rule that denied it, named by where it stands. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Text>,
-    /// Why, in the words that the agent was told. Derived, or the agent's own.
+    /// The reason, as the agent got it. Derived, or the agent's own.
     pub reason: Text,
-    /// True if nobody was there to be asked. Derived; over Gemini's stream from a tool that the CLI leaves out where it cannot ask.
+    /// True if no person could be asked. Derived; over Gemini's stream from a tool that the CLI removes where it cannot ask.
     pub unattended: bool,
+}
+
+/// A call that the agent made without permission: it did not ask, or went on after a denial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionViolation {
+    /// The tool's name. Upstream.
+    pub tool_name: Text,
+    /// The id of the call. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<Text>,
+    /// The call's title for people. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Text>,
+    /// The command line of the call, cut after 500 characters. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Text>,
+    /// The files of the call, the first few of them. Upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Text>,
+    /// The rule that denies it or requires a question, named by where it stands. Absent if the permission mode does. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Text>,
+    /// Why it needed permission. Derived.
+    pub reason: Text,
+    /// What happened, in one sentence. Derived.
+    pub message: Text,
 }
 
 /// A chunk of something longer.
@@ -432,6 +459,9 @@ pub struct StreamDelta {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageUpdate {
+    /// The model that was used, where the agent names it: in session files. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Text>,
     /// The counts, in snake case: `input_tokens`, `output_tokens`, `total_tokens` and what else the agent counts. Upstream.
     pub step_usage: Json,
 }
@@ -485,6 +515,9 @@ pub struct RunEnd {
     /// What the outcome alone does not tell, such as a turn that ended well without a last word. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Calls that the agent made without permission, in order. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<PermissionViolation>,
 }
 
 /// Something we could not translate, or that someone who integrates the agent should know. It carries its line in `raw`.
@@ -511,7 +544,7 @@ pub struct HookRun {
     /// Its exit code. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The signal that ended it, such as `SIGKILL`: somebody's, or ours if it took too long or the run ended. Upstream.
+    /// The signal that ended it, such as `SIGKILL`: from elsewhere, or ours if it took too long or the run ended. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
     /// How long it took, in milliseconds. Derived.
@@ -523,7 +556,7 @@ pub struct HookRun {
     /// Why. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text>,
-    /// What it wants the user to be told. Upstream.
+    /// Its message for the user. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Text>,
     /// True if it was stopped because it took too long. Derived.
@@ -570,10 +603,10 @@ pub struct PermissionDecision {
     /// The rule that decided, named by where it stands. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<Text>,
-    /// Why, in the words that the agent was told. Derived.
+    /// The reason, as the agent got it. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text>,
-    /// True if somebody would have been asked, had anybody been there. Derived.
+    /// True if a person would have been asked, but none could be. Derived.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unattended: bool,
     /// True if the answer holds for the rest of the run: the same action is allowed without a question, by the rule of a later
@@ -623,7 +656,7 @@ pub struct ElicitationResult {
     /// Who answered: `peer`, or `default` where no program and no person could. Derived; absent where a transcript does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<DecidedBy>,
-    /// Why, in the words that the agent was told. Derived.
+    /// The reason, as the agent got it. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text>,
 }
@@ -675,7 +708,7 @@ open_enum! {
         Allowed = "allowed",
         /// The agent may not.
         Denied = "denied",
-        /// The turn was cancelled before anybody decided.
+        /// The turn was cancelled before a decision.
         Cancelled = "cancelled",
     }
 }
@@ -823,6 +856,8 @@ open_enum! {
         DuplicateKey = "duplicate_key",
         /// Lines in an order that makes no sense, such as a result without its call.
         ProtocolViolation = "protocol_violation",
+        /// A call that the agent made without permission.
+        PermissionViolation = "permission_violation",
         /// The agent was started again.
         Retry = "retry",
         /// Something that we decided and that makes a difference, such as handing a large prompt over as a file.

@@ -1,6 +1,9 @@
-//! The lane of its own that a plain chunk has when it is written: the same bytes as serde's, whatever else is or is not set.
+//! What is written by hand: the same bytes as serde's, with every combination of fields.
 
 use lapidary_vocab::event::{Provider, StreamDelta, StreamDeltaKind};
+use lapidary_vocab::session::{
+    HiddenFile, HiddenReason, LIST_SCHEMA, SessionInfo, SessionList, UnlistedPlace,
+};
 use lapidary_vocab::{Base, Body, Event, Json, RuntimeEvent, SharedToken, Text, line};
 use proptest::prelude::*;
 
@@ -113,4 +116,76 @@ fn an_event_of_a_newer_version_is_written_whole_by_serde_too() {
     let line = r#"{"event":"invented_later","seq":1,"provider":"gemini","turnId":"t","x":1e400}"#;
     let event = RuntimeEvent::from_json(line).unwrap();
     assert_eq!(serde_json::to_string(&event).unwrap(), line);
+}
+
+fn session() -> impl Strategy<Value = SessionInfo> {
+    let text = any::<String>;
+    let texts = (text(), text(), text(), text(), text(), text());
+    let named = (text(), text(), text());
+    let odd = (
+        proptest::option::of(text()),
+        proptest::option::of(text()),
+        proptest::option::of(text()),
+        proptest::option::of(prop_oneof![
+            Just("vault"),
+            Just("older_directory"),
+            Just("x\"y")
+        ]),
+    );
+    let counts = (
+        any::<u64>(),
+        any::<u64>(),
+        any::<u64>(),
+        any::<u64>(),
+        any::<bool>(),
+    );
+    (texts, named, odd, counts).prop_map(|(texts, named, odd, counts)| SessionInfo {
+        id: texts.0,
+        file: texts.1,
+        file_name: texts.2,
+        path: texts.3,
+        start_time: texts.4,
+        last_updated: texts.5,
+        display_name: named.0,
+        first_user_message: named.1,
+        project_id: named.2,
+        summary: odd.0,
+        project: odd.1,
+        endangered_by: odd.2,
+        unlisted: odd.3.map(UnlistedPlace::from),
+        message_count: counts.0,
+        user_message_count: counts.1,
+        index: counts.2,
+        size: counts.3,
+        is_current_session: counts.4,
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_list_of_sessions_is_written_as_serde_writes_it(
+        sessions in proptest::collection::vec(session(), 0..4),
+        warnings in proptest::collection::vec(any::<String>(), 0..2),
+        is_hidden in any::<bool>(),
+    ) {
+        let hidden = HiddenFile {
+            path: "/a\n".to_owned(),
+            project_id: "p".to_owned(),
+            reason: HiddenReason::Empty,
+            explanation: "it is empty".to_owned(),
+            session_id: None,
+            size: 0,
+        };
+        let list = SessionList {
+            schema: LIST_SCHEMA.to_owned(),
+            sessions: sessions.clone(),
+            hidden_count: 1,
+            hidden: is_hidden.then_some(hidden).into_iter().collect(),
+            warnings,
+        };
+        let (mut ours, mut serdes) = (Vec::new(), Vec::new());
+        line::write_sessions(&mut ours, &list, sessions.iter()).unwrap();
+        line::write(&mut serdes, &list).unwrap();
+        prop_assert_eq!(String::from_utf8(ours).unwrap(), String::from_utf8(serdes).unwrap());
+    }
 }

@@ -193,6 +193,7 @@ fn a_checkup_is_valid_and_survives_reading_and_writing() {
 #[test]
 fn a_report_about_rules_is_valid_and_survives_reading_and_writing() {
     check_plain("policy", &[samples::policy_report()]);
+    check_plain("compiled-policy", &[samples::compiled_policy()]);
     check_plain("config", &[samples::config_shown()]);
     check_plain("config-check", &[samples::config_check()]);
 }

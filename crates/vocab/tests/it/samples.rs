@@ -6,7 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use lapidary_vocab::capabilities::{Capabilities, FoundBy, Model, ProviderMetadata, TriedPlace};
+use lapidary_vocab::capabilities::{
+    AgentConfinement, Capabilities, FoundBy, Model, ProviderMetadata, RuleKeeping, RuleSupport,
+    TriedPlace,
+};
 use lapidary_vocab::command::{self, Command};
 use lapidary_vocab::config_report::{
     self, ConfigCheck, ConfigFile, ConfigFinding, ConfigOwner, ConfigRule, ConfigSetting,
@@ -24,7 +27,8 @@ use lapidary_vocab::hook_test::{
 };
 use lapidary_vocab::message::*;
 use lapidary_vocab::policy_report::{
-    self, Happened, JudgedCall, PolicyEffect, PolicyReport, RecordedAnswer, RuleUse,
+    self, CompiledPolicy, Happened, JudgedCall, PolicyEffect, PolicyReport, RecordedAnswer,
+    RuleUse, StoppedBy,
 };
 use lapidary_vocab::result::{self, Files, LineSample, ResultError};
 use lapidary_vocab::runtime::{self, *};
@@ -265,6 +269,7 @@ pub(crate) fn events() -> Vec<Event> {
             parent_call_id: some("call-0"),
         }),
         Body::UsageUpdate(UsageUpdate {
+            model: some("gemini-2.5-flash"),
             step_usage: json(r#"{"input_tokens":100,"output_tokens":10,"total_tokens":110}"#),
         }),
         Body::RateLimitUpdate(RateLimitUpdate {
@@ -284,6 +289,7 @@ pub(crate) fn events() -> Vec<Event> {
             evidence: vec!["exit status 137".to_owned()],
             hint: Some("give it more memory".to_owned()),
             warnings: vec!["the turn ended with a tool call".to_owned()],
+            violations: vec![violation()],
         }),
         Body::Diagnostic(Diagnostic {
             kind: DiagnosticKind::MalformedLine,
@@ -365,6 +371,19 @@ fn option() -> PermissionOption {
         id: text("reject"),
         name: text("No"),
         kind: text("reject_once"),
+    }
+}
+
+fn violation() -> PermissionViolation {
+    PermissionViolation {
+        tool_name: text("Bash"),
+        tool_use_id: some("call-2"),
+        title: some("rm -rf build"),
+        command: some("rm -rf build"),
+        paths: vec![text("/work/build")],
+        rule: some("--deny 'execute'"),
+        reason: text("denied by --deny 'execute'"),
+        message: text("`rm -rf build` ran before it could be denied: denied by --deny 'execute'"),
     }
 }
 
@@ -521,6 +540,7 @@ pub(crate) fn result() -> RunResult {
         data: Some(json(r#"{"n":1}"#)),
         texts: vec![text("Let me see."), text("```json\n{\"n\":1}\n```")],
         permission_denials: vec![denial()],
+        violations: vec![violation()],
         files: Files(vec!["b.txt".to_owned(), "a.txt".to_owned()]),
         usage: Some(token_usage()),
         error: Some(ResultError {
@@ -548,6 +568,7 @@ pub(crate) fn commands() -> Vec<Command> {
         Command::PermissionResponse(command::PermissionResponse {
             request_id: text("request-1"),
             allowed: true,
+            for_run: Some(true),
             message: some("go on"),
             updated_input: Some(json(r#"{"optionId":"allow"}"#)),
             updated_permissions: vec![json(r#"{"toolName":"read_file"}"#)],
@@ -640,7 +661,16 @@ pub(crate) fn capabilities() -> Capabilities {
         supports_plan_mode: true,
         supports_acp: true,
         permission_modes: vec!["default".to_owned()],
+        rules: RuleSupport {
+            acp: Some(RuleKeeping::Asked),
+            stream_json: Some(RuleKeeping::Enforced),
+        },
         install: Some("npm install -g @google/gemini-cli".to_owned()),
+        confinement: Some(AgentConfinement {
+            default: "workspace".to_owned(),
+            landlock_abi: 6,
+            state: vec!["/home/me/.gemini".to_owned()],
+        }),
         metadata: ProviderMetadata {
             name: "gemini-cli".to_owned(),
             description: "Gemini CLI".to_owned(),
@@ -682,6 +712,7 @@ fn card() -> Card {
             load: true,
             ..CardAbilities::default()
         }),
+        rules: Some(RuleKeeping::Watched),
         auth_methods: vec!["oauth-personal".to_owned()],
         session: Some(CardSession {
             opened: true,
@@ -696,6 +727,7 @@ fn card() -> Card {
             model_asked: true,
             text_arrived: true,
             asks_before_shell: Some(true),
+            asks_before_read_only_shell: Some(false),
             usage_in: vec!["usage_update".to_owned()],
         }),
         cancel: Some(CardCancel {
@@ -761,6 +793,19 @@ pub(crate) fn hook_test() -> HookTest {
     }
 }
 
+pub(crate) fn compiled_policy() -> CompiledPolicy {
+    CompiledPolicy {
+        schema: policy_report::COMPILED_SCHEMA.into(),
+        agent: "claude".to_owned(),
+        keeping: RuleKeeping::Asked,
+        args: vec!["--admin-policy".to_owned(), "rules.toml".to_owned()],
+        env: [("X".to_owned(), "y".to_owned())].into(),
+        file: Some("[[rule]]".to_owned()),
+        session_meta: Some(json(r#"{"a":1}"#)),
+        notices: vec!["a note".to_owned()],
+    }
+}
+
 pub(crate) fn policy_report() -> PolicyReport {
     PolicyReport {
         schema: policy_report::SCHEMA.into(),
@@ -778,6 +823,7 @@ pub(crate) fn policy_report() -> PolicyReport {
             decided_by: DecidedBy::Rule,
             rule: Some("lapidary.toml:12".to_owned()),
             reason: "denied by lapidary.toml:12".to_owned(),
+            stopped_by: vec![StoppedBy::Asked, StoppedBy::Confinement],
             happened: Happened::Completed,
             answer: Some(RecordedAnswer {
                 decision: PermissionOutcome::Allowed,

@@ -34,7 +34,7 @@ const fn users(key: &'static str, value: &'static str, about: &'static str) -> K
 }
 
 /// Every key except `approval_mode`, which is `permission_mode` in Gemini's words.
-const EXAMPLES: [KeyExample; 23] = [
+const EXAMPLES: [KeyExample; 28] = [
     users(
         "agent",
         "\"gemini\"",
@@ -69,6 +69,31 @@ const EXAMPLES: [KeyExample; 23] = [
         "on_denied",
         "\"fail\"",
         "Outcome of a run in which a call was denied: auto, warn or fail.",
+    ),
+    example(
+        "on_violation",
+        "\"stop\"",
+        "What to do if the agent makes a call without permission: stop or report.",
+    ),
+    example(
+        "confine",
+        "\"workspace\"",
+        "What the kernel lets the agent write: workspace, read-only or, in your own file, off.",
+    ),
+    example(
+        "confinement",
+        "\"required\"",
+        "A run that the kernel cannot confine fails (required), or is only warned of (wanted).",
+    ),
+    users(
+        "confine_write",
+        "[\"/var/cache/mine\"]",
+        "More files and directories that a confined agent can write.",
+    ),
+    example(
+        "confine_connect",
+        "[443]",
+        "The TCP ports that a confined agent can connect to. All of them if not set.",
     ),
     example(
         "timeout",

@@ -6,6 +6,7 @@
 mod model;
 mod offer;
 mod outcome;
+mod rules;
 mod spoken;
 mod turn;
 
@@ -18,6 +19,7 @@ use lapidary::drive::acp::{Initialized, OpenedSession};
 use lapidary::drive::agents::{AcpAgent, model_variables};
 use lapidary::drive::detect::Environment;
 use lapidary::drive::process::{Command, Supervisor};
+use lapidary::vocab::Json;
 use lapidary::vocab::doctor::{Card, Check, CheckName, CheckState};
 use lapidary_standin::api::FakeApi;
 use tokio::time::Instant;
@@ -25,6 +27,7 @@ use tokio::time::Instant;
 use super::report::Report;
 use super::world::World;
 use crate::failure::Failure;
+use rules::ToldRules;
 use spoken::Spoken;
 use turn::Cancel;
 
@@ -70,7 +73,11 @@ pub(super) async fn prove(
     let mut command = Command::new(&program, world.project());
     command.args(agent.args.iter().cloned());
     command.envs(variables(&world, agent, &api.base_url()));
-    let card = speak(command, around, (&api, &world), report).await;
+    let told = rules::tell(agent, &program, &world, &mut command);
+    let told = told
+        .context("cannot write the agent's policy")
+        .map_err(Failure::internal)?;
+    let card = speak(command, around, (&api, &world), told, report).await;
     report.card(card);
     api.stop().await;
     Ok(())
@@ -80,10 +87,12 @@ async fn speak(
     command: Command,
     around: &Surroundings<'_>,
     (api, world): (&FakeApi, &World<'_>),
+    told: ToldRules,
     report: &mut Report<'_>,
 ) -> Card {
     let mut card = Card {
         command: command.argv(),
+        rules: Some(told.keeping),
         ..Card::default()
     };
     let started = Instant::now();
@@ -94,6 +103,7 @@ async fn speak(
                 spoken,
                 api,
                 project: world.project(),
+                session_meta: told.session_meta,
                 patience: around.patience,
                 last: started + around.patience * STEPS,
                 card: &mut card,
@@ -137,6 +147,7 @@ struct Proof<'a, 'r> {
     spoken: Spoken,
     api: &'a FakeApi,
     project: std::path::PathBuf,
+    session_meta: Option<Json>,
     patience: Duration,
     /// When all steps have to be over.
     last: Instant,
@@ -183,7 +194,8 @@ impl Proof<'_, '_> {
     async fn session(&mut self, theirs: &Initialized) -> Option<OpenedSession> {
         let began = Instant::now();
         let time = self.within(self.patience);
-        let answer = self.spoken.new_session(&self.project, time).await;
+        let meta = self.session_meta.as_ref();
+        let answer = self.spoken.new_session(&self.project, meta, time).await;
         let (check, session) = outcome::session(self.card, theirs, answer);
         self.report.tell(check.took(began.elapsed()));
         if session.is_some() {

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Switch a hook off
+/// Disable a hook
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

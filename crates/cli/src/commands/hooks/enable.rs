@@ -10,14 +10,14 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
-/// Switch a hook on, wherever it is switched off
+/// Enable a hook, in every settings file that disables it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   lapidary hooks enable security-check
   lapidary hooks enable 'python ~/.gemini/hooks/security.py'
 
-The name is taken out of `hooksConfig.disabled` in the workspace's settings and in yours. Comments \
+The name is removed from `hooksConfig.disabled` in the workspace's settings and in yours. Comments \
 stay. A list in the system's settings, or `hooksConfig.enabled` set to false, is named but not changed.")]
 pub(crate) struct Args {
     /// The hook: its name, or its command if it has none

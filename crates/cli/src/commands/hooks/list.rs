@@ -23,7 +23,7 @@ Examples:
   lapidary hooks list --format json | jq -r '.hooks[] | select(.enabled | not) | .name'
 
 Hooks of an event are in the order in which they run: those of system defaults, the user's, the \
-workspace's, the system's, and those of extensions. Nothing is left out without a reason.")]
+workspace's, the system's, and those of extensions. Every hook that is skipped has a reason.")]
 pub(crate) struct Args {
     #[command(flatten)]
     workspace: Workspace,
@@ -224,7 +224,7 @@ fn hook(entry: &Entry, out: &mut Printer) -> io::Result<()> {
     for path in &entry.disabled_by {
         writeln!(
             out,
-            "      switched off by {}",
+            "      disabled by {}",
             plain(&path.display().to_string())
         )?;
     }

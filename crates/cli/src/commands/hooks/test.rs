@@ -25,7 +25,7 @@ use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use crate::system::Interruptions;
 
-/// Run the hooks of an event, and show what each was told, what it said and what that comes to
+/// Run the hooks of an event, and show the input, the output and the effect of each
 ///
 /// Hooks are run for real, as an agent would have them run: with the same input, in the same order, within the same time. What they
 /// decide is only shown.
@@ -45,7 +45,7 @@ Examples:
 A hook that exits with 2 blocks, even if it says nothing: Gemini CLI (0.61) lets it pass.
 
 Exit codes:
-  0   tested, whatever came of it
+  0   tested, with any result
   13  the input, the recording or a file that may hold hooks cannot be read
   130 interrupted: what still ran was ended, with everything that it had started")]
 pub(crate) struct Args {
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// The tool that is called, for `BeforeTool` and `AfterTool`
     #[arg(long, value_name = "NAME", conflicts_with = "recording")]
     tool: Option<String>,
-    /// With --tool its arguments; else what hooks of the event are told besides the usual. A JSON object, `@FILE` or `-` for stdin
+    /// With --tool its arguments; else what hooks of the event get besides the usual fields. A JSON object, `@FILE` or `-` for stdin
     #[arg(long, value_name = "JSON", conflicts_with = "recording")]
     input: Option<String>,
     /// Take every such moment from a recording of a run, a capture, a transcript of ACP or a session file

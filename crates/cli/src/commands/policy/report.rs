@@ -8,9 +8,10 @@ use lapidary::render::plain::sanitize;
 use lapidary::vocab::event::{DecidedBy, PermissionOutcome};
 use lapidary::vocab::line;
 use lapidary::vocab::policy_report::{
-    JudgedCall, PolicyEffect, PolicyReport, RecordedAnswer, RuleUse, SCHEMA,
+    JudgedCall, PolicyEffect, PolicyReport, RecordedAnswer, RuleUse, SCHEMA, StoppedBy,
 };
 
+use super::layers::layers;
 use super::past::{Call, Recorded};
 use crate::printer::Printer;
 
@@ -22,18 +23,31 @@ pub(super) enum Format {
     Json,
 }
 
+impl Format {
+    /// The one that was asked for, else text on a terminal and JSON when piped.
+    pub(super) fn or_usual(asked: Option<Self>, out: &Printer) -> Self {
+        asked.unwrap_or(if out.is_terminal {
+            Self::Text
+        } else {
+            Self::Json
+        })
+    }
+}
+
 /// How much of a command or of a list of files is shown.
 const LONGEST: usize = 100;
 
 pub(super) struct Report {
     format: Format,
+    /// The agent whose layers are shown.
+    agent: Option<String>,
     whole: PolicyReport,
     /// For each rule the rules that decided what it is about.
     others: Vec<Vec<usize>>,
 }
 
 impl Report {
-    pub(super) fn new(format: Format, policy: &Policy) -> Self {
+    pub(super) fn new(format: Format, agent: Option<String>, policy: &Policy) -> Self {
         let rules = policy.rules().iter().map(|rule| RuleUse {
             rule: rule.name.clone(),
             effect: effect(rule.then),
@@ -43,6 +57,7 @@ impl Report {
         });
         Self {
             format,
+            agent,
             whole: PolicyReport {
                 schema: SCHEMA.into(),
                 permission_mode: policy.mode().as_str().to_owned(),
@@ -65,7 +80,10 @@ impl Report {
             let policy = policy.clone().with_roots([call.dir.clone()]);
             let judgement = policy.judge(&call.deed);
             self.count(&judgement);
-            let judged = judged(&past.name, call, judgement);
+            let agent = self.agent.as_deref();
+            let stopped_by = agent.map(|agent| layers(agent, &policy, &call, &judgement));
+            let mut judged = judged(&past.name, call, judgement);
+            judged.stopped_by = stopped_by.unwrap_or_default();
             self.whole.calls.push(judged);
         }
         if self.format == Format::Text {
@@ -124,6 +142,7 @@ fn judged(recording: &str, call: Call, judgement: Judgement) -> JudgedCall {
         decided_by: decision.by,
         rule: decision.rule,
         reason: decision.reason,
+        stopped_by: Vec::new(),
         happened: call.happened,
         answer: call.answer,
     }
@@ -148,13 +167,30 @@ fn show_calls(name: &str, calls: &[JudgedCall], out: &mut Printer) -> io::Result
         let effect = call.effect.as_str();
         writeln!(
             out,
-            "  {style}{effect:5}{style:#}  {:by$}  was {:was$}  {kind:8}  {}",
+            "  {style}{effect:5}{style:#}  {:by$}  was {:was$}  {kind:8}  {}{}",
             decider(call),
             then(call),
             about(call),
+            stopped(call),
         )?;
     }
     Ok(())
+}
+
+/// What would stop it.
+fn stopped(call: &JudgedCall) -> String {
+    let layers = call.stopped_by.iter().map(|layer| match layer {
+        StoppedBy::AgentPolicy => "its own policy",
+        StoppedBy::Asked => "asking us",
+        StoppedBy::Watched => "being watched (the run stops)",
+        StoppedBy::Confinement => "the kernel, if confined",
+        other => other.as_str(),
+    });
+    let layers: Vec<_> = layers.collect();
+    match layers.as_slice() {
+        [] => String::new(),
+        layers => format!("  [stopped by {}]", layers.join(", then ")),
+    }
 }
 
 /// The rule that decided, or what decided in its place.

@@ -31,8 +31,12 @@ pub(super) fn read(given: &Path, here: &Path, out: &mut Printer) -> Result<Writt
         rule.name = rule.name.replace(&whole, &short);
         rule
     });
+    let rules = Rules::new(rules);
+    for remark in rules.remarks() {
+        out.note(&remark.to_string())?;
+    }
     Ok(Written {
-        rules: Rules::new(rules),
+        rules,
         mode: loaded.config.permission_mode_or_default(),
     })
 }

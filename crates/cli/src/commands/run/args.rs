@@ -63,7 +63,7 @@ pub(in crate::commands) struct With {
     pub(super) attach: Vec<PathBuf>,
     #[command(flatten)]
     pub(in crate::commands) common: Common,
-    /// Start again after a failed start or a rate limit, if nothing was done yet [default: 0]
+    /// Start again after a failed start or a rate limit [default: 0]
     #[arg(long, value_name = "N", help_heading = LIMITS)]
     pub(super) retries: Option<u32>,
     /// events, messages, runtime, result, text, markdown, html or raw [default: text on a terminal, else events]

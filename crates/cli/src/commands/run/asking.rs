@@ -8,6 +8,7 @@ use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
 use lapidary::drive::talk::{Attendant, Question, Reply};
 use lapidary::render::live::Options;
 use lapidary::vocab::event::DecidedBy;
+use lapidary::vocab::{Body, Event, Text};
 use tokio::sync::mpsc;
 
 use self::shown::{PromptExtent, ShownPrompt, shown};
@@ -20,6 +21,12 @@ const LINES_AROUND: usize = 10;
 /// How many lines of a command or a change are shown at least and at most before it is cut.
 const FEWEST_LINES: usize = 8;
 const MOST_LINES: usize = 60;
+
+/// A question whose event does not come is put after so many frames all the same.
+const MOST_FRAMES: u32 = 20;
+
+/// So many ids of requests are remembered.
+const MOST_REQUESTED: usize = 256;
 
 /// Words that are neither a clear yes nor a reason for a no. The question is put again.
 const UNCLEAR: [&str; 12] = [
@@ -44,6 +51,10 @@ pub(super) struct Asking {
     /// The one that stands on the terminal. Only that one is answered, whatever becomes of the others.
     put: Option<Question>,
     typed: Option<mpsc::UnboundedReceiver<String>>,
+    /// The ids of requests whose events were shown: what led to them was shown before.
+    requested: VecDeque<Text>,
+    /// For how many frames the oldest question has waited for its event.
+    frames_waited: u32,
     colour: bool,
 }
 
@@ -92,6 +103,8 @@ pub(super) fn attended() -> Option<(Attendant, Asking)> {
         waiting: VecDeque::new(),
         put: None,
         typed: None,
+        requested: VecDeque::new(),
+        frames_waited: 0,
         colour: has_colour(),
     };
     Some((Attendant::Somebody(asks), asking))
@@ -121,6 +134,7 @@ impl Asking {
         let Some(question) = self.waiting.pop_front() else {
             return Ok(());
         };
+        self.frames_waited = 0;
         system::forget_what_was_typed();
         self.typed.take_if(|typed| typed.is_closed()); // Ctrl-D ends one answer, not all
         let typed = self.typed.get_or_insert_with(read_lines);
@@ -140,10 +154,27 @@ impl Asking {
         ask(&prompt)
     }
 
-    /// Whether there is a question to be put.
+    /// These events were shown.
+    pub(super) fn note(&mut self, events: &[Event]) {
+        for event in events {
+            if let Body::PermissionRequest(request) = &event.body {
+                self.requested.push_back(request.request_id.detached());
+            }
+        }
+        let excess = self.requested.len().saturating_sub(MOST_REQUESTED);
+        self.requested.drain(..excess);
+    }
+
+    /// Whether there is a question to be put: one whose event was shown, and with it everything that led to it. To be asked once a
+    /// frame.
     pub(super) fn is_open(&mut self) -> bool {
         self.waiting.retain(|question| !question.reply.is_closed());
-        !self.waiting.is_empty()
+        let Some(oldest) = self.waiting.front() else {
+            self.frames_waited = 0;
+            return false;
+        };
+        self.frames_waited += 1;
+        self.requested.contains(&oldest.request.request_id) || self.frames_waited > MOST_FRAMES
     }
 
     /// Takes what was typed at the question that stands there, and says whether that answers it.
@@ -184,18 +215,27 @@ impl Asking {
 }
 
 fn ask(prompt: &ShownPrompt) -> io::Result<()> {
-    let always = if prompt.always.is_some() {
+    let mut err = io::stderr();
+    write!(err, "{}", question_line(prompt, terminal::size().width))?;
+    err.flush()
+}
+
+/// The line behind which the answer is typed: whole, or in short where it would not fit.
+fn question_line(prompt: &ShownPrompt, width: u16) -> String {
+    let (can_always, is_cut) = (prompt.always.is_some(), prompt.is_cut);
+    let always = if can_always {
         " / [a]lways in this run"
     } else {
         ""
     };
-    let view = if prompt.is_cut { " / [v]iew all" } else { "" };
-    let mut err = io::stderr();
-    write!(
-        err,
-        "Allow? [y]es{always} / [n]o{view} (or type a reason): "
-    )?;
-    err.flush()
+    let view = if is_cut { " / [v]iew all" } else { "" };
+    let whole = format!("Allow? [y]es{always} / [n]o{view} (or type a reason): ");
+    if whole.len() < usize::from(width) {
+        return whole;
+    }
+    let always = if can_always { "/a" } else { "" };
+    let view = if is_cut { "/v" } else { "" };
+    format!("Allow? y{always}/n{view}: ")
 }
 
 /// As much of a command or a change as fits the terminal.
@@ -251,9 +291,9 @@ fn read_lines() -> mpsc::UnboundedReceiver<String> {
 mod tests {
     use lapidary::drive::policy::Deed;
     use lapidary::render::live::{Marks, Size};
+    use lapidary::vocab::Json;
     use lapidary::vocab::content::{ContentBlock, DiffBlock};
     use lapidary::vocab::event::{PermissionRequest, ToolKind};
-    use lapidary::vocab::{Json, Text};
     use tokio::sync::oneshot;
 
     use super::*;
@@ -275,14 +315,8 @@ mod tests {
             suggestions: Vec::new(),
         };
         let deed = Deed {
-            kind: ToolKind::Execute,
-            tool: None,
-            title: None,
             command: Some(command.to_owned()),
-            paths: Vec::new(),
-            is_unclear: false,
-            shows_diff: false,
-            mcp_server: None,
+            ..Deed::new(ToolKind::Execute)
         };
         let question = Question {
             request,
@@ -302,6 +336,8 @@ mod tests {
             waiting: VecDeque::new(),
             put: Some(question),
             typed: None,
+            requested: VecDeque::new(),
+            frames_waited: 0,
             colour: false,
         }
     }
@@ -320,6 +356,56 @@ mod tests {
     }
 
     #[test]
+    fn a_title_cannot_pass_for_a_line_of_ours_on_a_narrow_terminal() {
+        let spoof = format!("{}Allow? [y]es / [n]o: ", "x ".repeat(30));
+        for width in 8..90 {
+            let (mut asked, _reply) = question("ls", &spoof);
+            asked.request.title = Some(Text::from(spoof.clone()));
+            let size = Size { width, height: 24 };
+            let options = Options { size, ..PLAIN };
+            let shown = shown(&asked, PromptExtent::Lines(20), options);
+            for line in shown.text.lines() {
+                let is_ours = line.starts_with("? ") || line.starts_with("  ");
+                assert!(is_ours, "{width}: {line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_question_fits_a_narrow_terminal() {
+        let (asked, _reply) = question("ls", "");
+        let mut prompt = prompt(&asked);
+        assert_eq!(
+            question_line(&prompt, 80),
+            "Allow? [y]es / [a]lways in this run / [n]o (or type a reason): "
+        );
+        assert_eq!(question_line(&prompt, 40), "Allow? y/a/n: ");
+        prompt.always = None;
+        prompt.is_cut = true;
+        assert_eq!(question_line(&prompt, 40), "Allow? y/n/v: ");
+    }
+
+    #[test]
+    fn a_question_waits_for_what_led_to_it_but_not_for_ever() {
+        let (asked, _reply) = question("ls", "");
+        let request = asked.request.clone();
+        let mut asking = asking(asked);
+        asking.waiting.extend(asking.put.take());
+        assert!(!asking.is_open());
+        let line =
+            r#"{"event":"text","text":"hi","kind":"text","id":"r-0","seq":0,"provider":"acp"}"#;
+        let mut event = Event::from_json(line).unwrap();
+        asking.note(std::slice::from_ref(&event));
+        assert!(!asking.is_open());
+        event.body = Body::PermissionRequest(Box::new(request));
+        asking.note(&[event]);
+        assert!(asking.is_open());
+        asking.requested.clear();
+        let waited = (0..=MOST_FRAMES).filter(|_| !asking.is_open()).count();
+        assert!(waited > 10 && asking.is_open(), "{waited}");
+    }
+
+    #[test]
     fn an_answer_is_to_the_question_that_stands_there_and_to_no_other() {
         let (first, gone) = question("ls", "");
         let (second, mut replied) = question("rm -rf x", "");
@@ -328,6 +414,7 @@ mod tests {
         drop(gone);
         assert!(asking.answer("y").unwrap());
         assert!(replied.try_recv().is_err(), "nobody was asked about it yet");
+        asking.requested.push_back(Text::from("0"));
         assert!(asking.is_open());
         asking.put = asking.waiting.pop_front();
         assert!(!asking.is_withdrawn());

@@ -122,6 +122,9 @@ impl Presented {
 
     fn take(&mut self, batch: Batch, out: &mut Printer) -> Result<(), Failure> {
         self.remember(&batch.events);
+        if let Some(asking) = &mut self.asking {
+            asking.note(&batch.events);
+        }
         if batch.skipped != Skipped::default() {
             self.skipped = Some(batch.skipped);
         }
@@ -133,7 +136,7 @@ impl Presented {
         }
     }
 
-    /// A question has come, or an answer to one. Questions are put with the next frame: what led to them is shown by then.
+    /// A question has come, or an answer to one. Questions are put with a frame, once what led to them was shown.
     fn converse(&mut self, next: &Next) -> Result<(), Failure> {
         let (Some(asking), Next::Typed(line)) = (&mut self.asking, next) else {
             return Ok(());

@@ -1,24 +1,34 @@
 //! `runs export`: one run as a file, to keep, to show or to pass on.
 
+mod redacted;
+
 use std::path::{Path, PathBuf};
 
+use anyhow::anyhow;
+
 use super::super::sessions::export::file::{self, Manner};
+use super::super::sessions::export::removed::{self, RedactedSource};
 use super::super::sink::Format;
 use super::super::translate;
 use super::common::{RunStore, id_of, told_if_gone};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::Printer;
+use crate::printer::{Printer, complain};
+use redacted::RedactedRun;
 
 /// Write a run into a file
+///
+/// With --redact, keys, tokens, passwords and home directories are removed first, in every format, and a table on stderr lists them.
+/// What looks like any other word stays, and so does everything inside Base64 (images, archives): look before you publish.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   lapidary runs export latest -o run.html
   lapidary runs export 20261117T0800 --to markdown > run.md
   lapidary runs export latest --to events -o events.jsonl
+  lapidary runs export latest --redact -o run.html
 
-Nothing is taken out: prompts, paths and what tools printed are all in it. Look before you publish.")]
+An existing file is only replaced with --force. A file that was not redacted is readable only by you.")]
 pub(crate) struct Args {
     /// The run's id, the beginning of it, `latest`, or the path of a recording [default: latest]
     #[arg(value_name = "RUN")]
@@ -29,6 +39,12 @@ pub(crate) struct Args {
     /// The file to write, or `-` for stdout [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Remove keys, tokens, passwords and home directories; events then have whole texts and no `raw`
+    #[arg(long)]
+    redact: bool,
+    /// Only list what --redact would remove
+    #[arg(long, requires = "redact")]
+    dry_run: bool,
     /// Replace a file that exists
     #[arg(long)]
     force: bool,
@@ -38,18 +54,52 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    if args.redact && args.to == Format::Raw {
+        let error = anyhow!(
+            "--redact cannot be used with `--to raw`: a secret may be split between two lines"
+        );
+        return Err(Failure::usage(error).with_hint("use `--to events`"));
+    }
     let store = RunStore::open(args.record_dir.as_deref())?;
     let recording = store.recording(args.run.as_deref())?;
-    let file = args
-        .output
-        .as_deref()
-        .filter(|file| *file != Path::new("-"));
-    let exported = match file {
-        Some(file) => write(&recording, args.to, file, args.force),
-        None => print(&recording, args.to, out),
+    let exported = if args.redact {
+        RedactedRun::of(&recording, store.environment.home.clone())
+            .and_then(|redacted| export_redacted(args, &redacted, out))
+    } else {
+        export(args, &recording, out)
     };
     exported.map_err(|failure| told_if_gone(&recording, failure))?;
     Ok(Exit::Success)
+}
+
+impl Args {
+    fn file(&self) -> Option<&Path> {
+        let file = self.output.as_deref();
+        file.filter(|file| *file != Path::new("-"))
+    }
+}
+
+fn export(args: &Args, recording: &Path, out: &mut Printer) -> Result<(), Failure> {
+    match args.file() {
+        Some(file) => write(recording, args.to, file, args.force),
+        None => print(recording, args.to, out),
+    }
+}
+
+fn export_redacted(args: &Args, run: &RedactedRun, out: &mut Printer) -> Result<(), Failure> {
+    let manner = Manner {
+        is_private: false,
+        replaces: args.force,
+    };
+    match args.file() {
+        _ if args.dry_run => {}
+        Some(file) => into_file(file, manner, |printer| run.print(args.to, printer))?,
+        None => run.print(args.to, out)?,
+    }
+    for line in removed::table(&run.report, RedactedSource::Run) {
+        complain(&line);
+    }
+    Ok(())
 }
 
 fn print(recording: &Path, to: Format, out: &mut Printer) -> Result<(), Failure> {
@@ -68,9 +118,17 @@ pub(super) fn write(
         is_private: true,
         replaces,
     };
+    into_file(file, manner, |printer| print(recording, to, printer))
+}
+
+fn into_file(
+    file: &Path,
+    manner: Manner,
+    print: impl FnOnce(&mut Printer) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     file::write(file, manner, |out| {
         let mut printer = Printer::into_file(out.get_ref().as_file().try_clone()?);
-        print(recording, to, &mut printer)?;
+        print(&mut printer)?;
         Ok(printer.close()?)
     })
 }

@@ -27,7 +27,7 @@ Examples:
 
 On a terminal it shows what goes, and asks. Elsewhere it takes --yes.
 
-An age is a number and one of h (hours), d (days), w (weeks) and m (months of 30 days); `unlimited` is no limit.")]
+An age is a number and one of h (hours), d (days), w (weeks) and m (months of 30 days); `unlimited` means no limit.")]
 pub(crate) struct Args {
     /// Keep recordings that are not older than this
     #[arg(long, value_name = "AGE")]

@@ -28,13 +28,13 @@ const NARROWEST_PROMPT: usize = 12;
 const COLUMNS: [(&str, u8); 9] = [
     ("RUN", 0),
     ("STARTED", 2),
-    ("AGENT", 3),
+    ("AGENT", 4),
     ("OUTCOME", 1),
     ("TIME", 5),
-    ("COST", 6),
+    ("COST", 7),
     ("SESSION", 8),
-    ("PROJECT", 4),
-    ("PROMPT", 7),
+    ("PROJECT", 6),
+    ("PROMPT", 3),
 ];
 
 /// Rows to be printed.
@@ -212,8 +212,8 @@ mod tests {
             names(200),
             "RUN STARTED AGENT OUTCOME TIME COST SESSION PROJECT PROMPT"
         );
-        assert_eq!(names(100), "RUN STARTED AGENT OUTCOME PROJECT");
-        assert_eq!(names(80), "RUN STARTED AGENT OUTCOME");
+        assert_eq!(names(100), "RUN STARTED AGENT OUTCOME TIME PROMPT");
+        assert_eq!(names(80), "RUN STARTED OUTCOME PROMPT");
         assert_eq!(names(60), "RUN OUTCOME");
         assert_eq!(names(20), "RUN");
     }

@@ -96,9 +96,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 
 fn refuse_without_a_terminal(out: &Printer) -> Result<(), Failure> {
     let why = if !out.is_terminal {
-        "stdout is no terminal"
+        "stdout is not a terminal"
     } else if !std::io::stdin().is_terminal() {
-        "stdin is no terminal"
+        "stdin is not a terminal"
     } else if std::env::var_os("TERM").is_none_or(|term| term == "dumb") {
         "this terminal cannot move its cursor"
     } else {

@@ -1,8 +1,8 @@
 //! `sessions export`: sessions as files to keep, to show and to pass on.
 
 pub(in crate::commands) mod file;
-mod redacted;
-mod removed;
+pub(in crate::commands) mod redacted;
+pub(in crate::commands) mod removed;
 
 use std::collections::HashSet;
 use std::fs;
@@ -21,6 +21,9 @@ use lapidary::render::outline::Outline;
 use lapidary::render::plain::sanitize;
 use lapidary::wire::gemini::session::Log;
 
+use removed::RedactedSource;
+
+use super::super::prices::TranscriptPrices;
 use super::common::{Place, Scope, not_found, selected};
 use super::show::is_path;
 use crate::exit::Exit;
@@ -29,8 +32,8 @@ use crate::printer::{Printer, complain};
 
 /// Write sessions into files, to keep, to show or to pass on
 ///
-/// With --redact, keys, tokens, passwords and home directories are taken out first, whatever the format, and what was removed is told.
-/// What looks like nothing in particular stays, and so does everything inside Base64 (images, archives): look before you publish.
+/// With --redact, keys, tokens, passwords and home directories are removed first, in every format, and a table on stderr lists them.
+/// What looks like any other word stays, and so does everything inside Base64 (images, archives): look before you publish.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -54,10 +57,10 @@ pub(crate) struct Args {
     /// What to write
     #[arg(long, value_enum, default_value_t = To::Markdown)]
     to: To,
-    /// Take out keys, tokens, passwords and home directories
+    /// Remove keys, tokens, passwords and home directories
     #[arg(long)]
     redact: bool,
-    /// Only say what --redact would take out
+    /// Only list what --redact would remove
     #[arg(long, requires = "redact")]
     dry_run: bool,
     /// Replace files that exist
@@ -229,15 +232,19 @@ fn options() -> Options {
 
 fn outline(log: &Log<'_>) -> Outline {
     let mut outline = Outline::default();
-    session_events::events(log, &options(), |event| outline.event(&event));
+    let prices = TranscriptPrices::default();
+    session_events::events(log, &options(), |event| {
+        outline.event(&prices.priced(&event));
+    });
     outline
 }
 
 fn render(log: &Log<'_>, renderer: &mut dyn Renderer, out: &mut impl Write) -> io::Result<()> {
     let mut result = Ok(());
+    let prices = TranscriptPrices::default();
     session_events::events(log, &options(), |event| {
         if result.is_ok() {
-            result = renderer.event(&event, out);
+            result = renderer.event(&prices.priced(&event), out);
         }
     });
     result?;
@@ -249,7 +256,7 @@ fn tell(session: &Wanted, report: Option<&Report>, is_one_of_many: bool) {
     if is_one_of_many {
         complain(&format!("{}:", session.name));
     }
-    for line in removed::table(report) {
+    for line in removed::table(report, RedactedSource::Session) {
         complain(&line);
     }
 }
@@ -293,10 +300,10 @@ fn say_what_is_left_out(listing: &Listing) {
         (0, 0) => complain("note: there is no session to export"),
         (_, 0) => {}
         (_, 1) => complain(&format!(
-            "note: 1 file that is no session to resume is left out; {why}"
+            "note: 1 file without a session to resume was skipped; {why}"
         )),
         (_, count) => complain(&format!(
-            "note: {count} files that are no sessions to resume are left out; {why}"
+            "note: {count} files without a session to resume were skipped; {why}"
         )),
     }
 }

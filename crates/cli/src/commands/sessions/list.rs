@@ -145,11 +145,7 @@ fn json(args: &Args, listing: Listing, out: &mut Printer) -> io::Result<()> {
     let hidden_count = listing.hidden.len() as u64;
     let list = SessionList {
         schema: LIST_SCHEMA.to_owned(),
-        sessions: listing
-            .sessions
-            .into_iter()
-            .map(|listed| listed.info)
-            .collect(),
+        sessions: Vec::new(),
         hidden_count,
         hidden: if args.hidden {
             listing.hidden
@@ -158,9 +154,10 @@ fn json(args: &Args, listing: Listing, out: &mut Printer) -> io::Result<()> {
         },
         warnings: listing.warnings,
     };
-    let written = line::write(out, &list);
+    let infos = listing.sessions.iter().map(|listed| &*listed.info);
+    let written = line::write_sessions(out, &list, infos);
     // Giving the memory of tens of thousands of sessions back piece by piece takes a tenth of the time, and the process ends here.
-    std::mem::forget(list);
+    std::mem::forget(listing.sessions);
     written
 }
 
@@ -252,43 +249,57 @@ fn tell_unlisted(listing: &Listing) {
     }
 }
 
-/// How many columns a session's id takes.
-const ID_WIDTH: usize = 36;
+/// What a terminal has room for before the title. The title matters most, and numbers select.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// Number, age, messages and whole ids: also where there is no terminal.
+    Wide,
+    /// The same with the beginnings of ids.
+    Usual,
+    /// Number and the beginning of an id.
+    Narrow,
+    /// Numbers only.
+    Narrowest,
+}
 
-/// How many of them are printed where there is little room.
-const SHORT_ID_WIDTH: usize = 8;
+impl Layout {
+    fn of(out: &Printer) -> Self {
+        match terminal::size().width {
+            _ if !out.is_terminal => Self::Wide,
+            120.. => Self::Wide,
+            60.. => Self::Usual,
+            36.. => Self::Narrow,
+            _ => Self::Narrowest,
+        }
+    }
 
-fn has_room_for_ids(out: &Printer) -> bool {
-    !out.is_terminal || usize::from(terminal::size().width) >= 120
+    /// The columns before the title.
+    fn start(self, [number, age, messages, id]: [&str; 4]) -> String {
+        let short = || id.chars().take(8).collect::<String>();
+        match self {
+            Self::Wide => format!("{number:>5} {age:<15} {messages:>4}  {id}  "),
+            Self::Usual => format!("{number:>5} {age:<15} {messages:>4}  {}  ", short()),
+            Self::Narrow => format!("{number:>5} {}  ", short()),
+            Self::Narrowest => format!("{number:>5} "),
+        }
+    }
 }
 
 fn header(out: &mut Printer) -> io::Result<()> {
-    let id_width = if has_room_for_ids(out) {
-        ID_WIDTH
-    } else {
-        SHORT_ID_WIDTH
-    };
-    let (no, updated, messages, id) = ("No", "Updated", "Msgs", "Id");
-    let line = format!("{no:>4}  {updated:<15} {messages:>4}  {id:<id_width$}  Title");
+    let id = format!("{:<36}", "Id"); // as wide as a UUID
+    let start = Layout::of(out).start(["No ", "Updated", "Msgs", &id]);
     let width = usize::from(terminal::size().width);
     let style = if out.colour {
         Style::new().dimmed()
     } else {
         Style::new()
     };
-    writeln!(out, "{style}{}{style:#}", shortened(&line, width))
+    let line = shortened(&format!("{start}Title"), width);
+    writeln!(out, "{style}{line}{style:#}")
 }
 
-/// The columns before the title: number, age, messages, id.
 fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()> {
     let info = &session.info;
-    let width = usize::from(terminal::size().width);
-    let id = if has_room_for_ids(out) {
-        info.id.as_str()
-    } else {
-        info.id.get(..SHORT_ID_WIDTH).unwrap_or(&info.id)
-    };
-    let age = age(session.updated_ms, place.now);
     let mark = match (&info.endangered_by, &info.unlisted) {
         (Some(_), _) => '!',
         (None, Some(UnlistedPlace::Vault)) => 'v',
@@ -297,27 +308,19 @@ fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()>
         (None, None) => ' ',
     };
     let number = match info.index {
-        0 => "-".to_owned(),
-        number => number.to_string(),
+        0 => format!("-{mark}"),
+        number => format!("{number}{mark}"),
     };
-    let start = format!(
-        "{number:>4}{mark} {age:<15} {:>4}  {}  ",
-        info.message_count,
-        sanitize(id)
-    );
+    let age = age(session.updated_ms, place.now);
+    let messages = info.message_count.to_string();
+    let start = Layout::of(out).start([&number, &age, &messages, &sanitize(&info.id)]);
     let room = if out.is_terminal {
-        width.saturating_sub(start.chars().count())
+        usize::from(terminal::size().width).saturating_sub(start.chars().count())
     } else {
         100
     };
-    writeln!(
-        out,
-        "{start}{}",
-        shortened(
-            &sanitize(&info.display_name).replace('\n', " "),
-            room.min(100)
-        )
-    )
+    let title = sanitize(&info.display_name).replace('\n', " ");
+    writeln!(out, "{start}{}", shortened(&title, room.min(100)))
 }
 
 /// A text that fits into so many columns, with a sign that it goes on. What is read as one character is not cut.
@@ -325,6 +328,7 @@ pub(in crate::commands) fn shortened(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();
     }
+    let sign = &"..."[..room.min(3)];
     let mut left = room.saturating_sub(3);
     let mut kept = String::new();
     for letter in text.graphemes(true) {
@@ -334,7 +338,7 @@ pub(in crate::commands) fn shortened(text: &str, room: usize) -> String {
         left = rest;
         kept.push_str(letter);
     }
-    format!("{kept}...")
+    format!("{kept}{sign}")
 }
 
 fn hidden(files: &[HiddenFile], out: &mut Printer) -> io::Result<()> {
@@ -367,6 +371,7 @@ mod tests {
             format!("ab{family}...")
         );
         assert_eq!(shortened(&format!("abc{family}def"), 7), "abc...");
-        assert_eq!(shortened("abcd", 0), "...");
+        assert_eq!(shortened("abcd", 2), "..");
+        assert_eq!(shortened("abcd", 0), "");
     }
 }

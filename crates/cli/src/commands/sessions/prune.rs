@@ -20,7 +20,7 @@ use crate::printer::{Printer, complain};
 
 /// Remove sessions that are too old or too many, and files without any session in them
 ///
-/// Goes by Gemini CLI's own settings (`general.sessionRetention`: `maxAge`, 30d by default, `maxCount`, `minRetention`, 1d by default), or by what is said here: then only that counts. Shows what would go, and removes it only with --apply. Nothing goes that was written within `minRetention`, be it empty or broken; a session goes with all its files or with none; whole ids are compared.
+/// Goes by Gemini CLI's own settings (`general.sessionRetention`: `maxAge`, 30d by default, `maxCount`, `minRetention`, 1d by default), or by the options given here: then only these count. Shows what would go, and removes it only with --apply. Nothing goes that was written within `minRetention`, be it empty or broken; a session goes with all its files or with none; whole ids are compared.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Keep the N most recently updated sessions of a project
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_count: Option<i64>,
-    /// Keep whatever was written within this period
+    /// Keep everything that was written within this period
     #[arg(long, value_name = "PERIOD")]
     min_retention: Option<String>,
     /// Really remove it

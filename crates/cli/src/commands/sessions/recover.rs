@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// A file, `latest`, a number of the list, an id or the beginning of one [default: every file of the project]
     #[arg(value_name = "SESSION|FILE", conflicts_with = "all")]
     what: Option<String>,
-    /// Also what was left out on purpose: by compression, or by a rewind
+    /// Also what compression or a rewind removed on purpose
     #[arg(long)]
     everything: bool,
     /// Write it
@@ -147,7 +147,7 @@ fn only_in_vault(args: &Args, place: &Place) -> Result<Vec<VaultSession>, Failur
     }
     let kept = kept.without(&place.listing(&args.scope)?);
     let kept = kept.listed(&projects, place.now);
-    Ok(kept.into_iter().map(|it| vault_session(it.info)).collect())
+    Ok(kept.into_iter().map(|it| vault_session(*it.info)).collect())
 }
 
 /// Each on its own: one that cannot be written is no reason to leave the others.

@@ -33,9 +33,9 @@ Examples:
   lapidary sessions search migration --since 7d --model flash
   lapidary sessions search todo --format json | jq -r '.hits[].id'
 
-A session is found if all words are in it: in its title, in what the user, the model or a tool said, in what a tool was told. \
-Sessions with everything in the title come first, then those with the most places, then the newest. That nothing is found is no \
-error: the exit code is 0, and a note says so.
+A session is found if all words are in it: in its title, in what the user, the model or a tool said, in the input of a tool. \
+Sessions with everything in the title come first, then those with the most places, then the newest. If nothing is found, \
+the exit code is 0, and a note says so.
 
 Words are compared whole, in any case and without accents: `cafe` finds `Café`, `strasse` finds `Straße`. In quotes accents count: \
 `\"cafe\"` does not find `Café`. Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese are found inside of longer texts: `本語` finds \
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     /// Sessions that began until then
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
-    /// Look only in what this tool was told and answered
+    /// Look only in the input and output of this tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
     /// Look only in what models did that have this in their name
@@ -81,7 +81,7 @@ enum Side {
     User,
     /// The model, thoughts included
     Assistant,
-    /// Tools: what they were told, what they answered
+    /// Tools: their input and output
     Tool,
     /// Gemini CLI itself: errors, warnings
     Notice,

@@ -3,17 +3,15 @@
 mod chart;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
-use lapidary::drive::config::FILE_NAME;
 use lapidary::home::sessions::{Prices, StatsRequest, stats};
 use lapidary::render::live::Marks;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::stats::Stats;
 
-use super::super::directories;
+use super::super::prices;
 use super::super::time::{self, DayEnd};
 use super::common::{Format, Place, Scope};
 use crate::exit::Exit;
@@ -74,25 +72,13 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The program's prices, the user's over them, and what was named over both.
+/// The known prices, and those of the file that was named over them.
 fn prices(args: &Args, place: &Place) -> Result<Prices, Failure> {
-    let mut prices = Prices::shipped();
-    let own = directories::config(&place.environment).map(|folder| folder.join(FILE_NAME));
-    if let Some(own) = own.filter(|path| path.is_file()) {
-        prices = read(&own)?.over(prices);
-    }
+    let known = prices::known(&place.environment)?;
     match &args.prices {
-        Some(named) => Ok(read(named)?.over(prices)),
-        None => Ok(prices),
+        Some(named) => Ok(prices::read(named)?.over(known)),
+        None => Ok(known),
     }
-}
-
-fn read(path: &Path) -> Result<Prices, Failure> {
-    let named = || format!("the prices in `{}` cannot be used", path.display());
-    let text = std::fs::read_to_string(path).with_context(named);
-    let text = text.map_err(Failure::bad_config)?;
-    let prices = Prices::from_toml(&text).with_context(named);
-    prices.map_err(Failure::bad_config)
 }
 
 fn text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {

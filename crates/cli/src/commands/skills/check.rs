@@ -26,8 +26,7 @@ Examples:
   lapidary skills check --format json | jq '.candidates[] | select(.fate != \"loaded\")'
 
 It is an error if something should be a skill and is none, or if a file of settings cannot be used; \
-a warning if a candidate is left out, overridden or not looked for, or if settings have a key that \
-nobody knows.
+a warning if a candidate is skipped, overridden or not looked for, or if settings have an unknown key.
 
 Exit codes:
   0   no errors; with --strict no warnings either
@@ -196,7 +195,10 @@ fn text(check: &Check, out: &mut Printer) -> io::Result<()> {
 fn one(found: &Candidate, out: &mut Printer) -> io::Result<()> {
     let path = found.path.display().to_string();
     let name = found.name.as_deref().unwrap_or(&path);
-    let word = fate(&found.fate).as_str().replace('_', " ");
+    let word = match fate(&found.fate) {
+        SkillFate::LeftOut => "skipped".to_owned(),
+        other => other.as_str().replace('_', " "),
+    };
     let colour = match found.severity {
         Some(Severity::Error) if out.colour => AnsiColor::Red.on_default(),
         Some(Severity::Warning) if out.colour => AnsiColor::Yellow.on_default(),

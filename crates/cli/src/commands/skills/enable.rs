@@ -15,7 +15,7 @@ use crate::printer::{Printer, complain};
 
 /// Enable a skill that was disabled
 ///
-/// Takes it off the lists in the settings of the workspace and of the user, in whatever capitals it stands there.
+/// Removes its name from the lists of disabled skills in the settings of the workspace and of the user. Case does not matter.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -31,7 +31,7 @@ impl Missing {
     /// As a remark on something that was done all the same.
     pub(super) fn remark(&self, name: &str) -> String {
         match self {
-            Self::LeftOut(why) => format!("skill `{name}` is left out here: {why}"),
+            Self::LeftOut(why) => format!("skill `{name}` is skipped here: {why}"),
             Self::Unknown(None) => format!("there is no skill `{name}` here"),
             Self::Unknown(Some(meant)) => {
                 format!("there is no skill `{name}` here; did you mean `{meant}`?")

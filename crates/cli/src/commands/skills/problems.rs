@@ -85,6 +85,6 @@ pub(super) fn left_out(skills: &SkillManager) -> Option<String> {
         _ => "skills",
     };
     Some(format!(
-        "{count} {word} of the workspace left out: it is not trusted; see `lapidary skills check`"
+        "{count} {word} of the workspace skipped: it is not trusted; see `lapidary skills check`"
     ))
 }

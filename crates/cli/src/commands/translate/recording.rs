@@ -17,7 +17,7 @@ use lapidary::vocab::{Body, Event};
 
 use super::input::{Input, shown};
 use super::progress::Progress;
-use super::{Args, Format, From, Sink, Source};
+use super::{Args, Format, From, Source};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -104,7 +104,7 @@ pub(super) fn translate(
         max_line: args.max_line,
         exit_code: args.exit_code,
     };
-    let mut sink = Sink::new(format, args.run_id(), args.extract_data, out);
+    let mut sink = args.sink(format, out);
     each_event(past, &how, &mut |events| {
         // A run that is still recorded has no `run_end` yet, even if its last line looks like one.
         events.retain(|event| !(is_running && matches!(event.body, Body::RunEnd(_))));

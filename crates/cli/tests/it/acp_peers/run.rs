@@ -65,7 +65,9 @@ fn the_example_agent_is_denied_what_no_rule_allows() {
         (&["go"][..], "denied", ("permission_denied", Some(18))),
         (&["--allow", "edit", "go"], "allowed", ("end_turn", Some(0))),
     ] {
-        let told = run(Peer::SdkExample, &world, Script::new(), args);
+        // It reads a file that is nowhere, without asking.
+        let args = [&["--on-violation", "report"], args].concat();
+        let told = run(Peer::SdkExample, &world, Script::new(), &args);
         assert_eq!(told.verdict(), verdict, "{told:?}");
         assert_prompted(&told, "go");
         let decided = named(&told, "permission_decision");

@@ -35,6 +35,53 @@ fn what_is_allowed_is_allowed_once() {
 }
 
 #[test]
+fn an_answer_for_the_run_allows_the_same_action_and_no_other() {
+    let mut peer = Peer::new();
+    let steps = "ask execute ls; ask execute ls; ask execute pwd";
+    let prompt = peer.prompt(steps);
+    let request = peer.event("permission_request");
+    let id = &request["requestId"];
+    let denial = json!({"requestId": id, "allowed": false, "forRun": true});
+    assert_eq!(
+        peer.cannot("permission_response", denial),
+        "`forRun` needs `allowed`: a denial is for one request"
+    );
+    let answer = json!({"requestId": id, "allowed": true, "forRun": true});
+    peer.does("permission_response", answer);
+    // The second `ls` needs no answer.
+    let again = peer.event("permission_request");
+    assert_eq!(again["command"], request["command"]);
+    let other = peer.event("permission_request");
+    let answer = json!({"requestId": other["requestId"], "allowed": false});
+    peer.does("permission_response", answer);
+    peer.done(&prompt);
+    let over = peer.finish();
+    let decisions: Vec<_> = over
+        .events
+        .iter()
+        .filter(|event| event["event"] == "permission_decision")
+        .map(|event| {
+            let field = |name: &str| event[name].as_str().unwrap_or_default();
+            let by_answer = field("rule").starts_with("answer `always`: ");
+            (
+                field("decision"),
+                field("decidedBy"),
+                event["forRun"] == true,
+                by_answer,
+            )
+        })
+        .collect();
+    assert_eq!(
+        decisions,
+        [
+            ("allowed", "peer", true, false),
+            ("allowed", "rule", false, true),
+            ("denied", "peer", false, false),
+        ]
+    );
+}
+
+#[test]
 fn what_is_denied_is_denied_with_a_word() {
     let over = asked(json!({"allowed": false, "message": "not on a Friday"}));
     assert_eq!(over.words(), "[no: not on a Friday]");

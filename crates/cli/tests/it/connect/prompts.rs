@@ -128,7 +128,7 @@ fn two_sessions_have_turns_at_the_same_time() {
 fn nothing_to_say_is_an_error_and_blocks_are_something() {
     let mut peer = Peer::new();
     let empty = peer.cannot("send_message", json!({"text": ""}));
-    assert_eq!(empty, "there is nothing to be said");
+    assert_eq!(empty, "the prompt is empty");
     let block = json!({"type": "text", "text": "say from a block"});
     peer.does("send_message", json!({"text": "", "content": [block]}));
     assert_eq!(peer.finish().words(), "from a block");

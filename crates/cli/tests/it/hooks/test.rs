@@ -142,7 +142,14 @@ fn a_recording_has_a_moment_for_each_call() {
     let hooks = json!({"BeforeTool": commands(&["cat"]), "AfterTool": commands(&["true"]), "BeforeAgent": commands(&["true"])});
     let world = project(&hooks);
     world.agent("init; user; call c1 write_file; answer c1 ok; call c2 read_file; answer c2 text; say hi; success");
-    let run = world.run(&["--transport", "stream-json", "--format", "events", "go"]);
+    let run = world.run(&[
+        "--yolo",
+        "--transport",
+        "stream-json",
+        "--format",
+        "events",
+        "go",
+    ]);
     assert_eq!(run.verdict(), ("end_turn", Some(0)), "{}", run.stderr);
     let recording = world.recording();
     let recording = recording.to_str().unwrap();
@@ -193,9 +200,13 @@ fn wrong_usage_is_told_apart_from_bad_input() {
     check(
         &["BeforeAgent", "--input", r#"{"prompt":7}"#],
         13,
-        "another type",
+        "a field of a type that",
     );
-    check(&["BeforeModel", "--recording", "x"], 2, "does not tell");
+    check(
+        &["BeforeModel", "--recording", "x"],
+        2,
+        "does not have the input",
+    );
     check(
         &["BeforeTool", "--recording", "nowhere.jsonl"],
         13,
@@ -341,7 +352,7 @@ fn a_hook_that_does_not_run_is_told_of_with_its_reason() {
     let reasons: Vec<_> = reasons
         .map(|it| (it["hook"].as_str().unwrap(), it["reason"].as_str().unwrap()))
         .collect();
-    let off = format!("switched off by {}", user.display());
+    let off = format!("disabled by {}", user.display());
     assert_eq!(
         reasons,
         [

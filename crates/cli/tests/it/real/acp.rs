@@ -321,11 +321,17 @@ fn a_hook_that_denies_is_bypassed_over_acp_unless_we_fire_it() {
         "matcher": "write_file",
         "hooks": [{"type": "command", "command": "cat >> seen; echo 'not here' >&2; exit 2"}],
     }]}});
-    for (args, is_written) in [(&["--yolo"][..], true), (&["--yolo", "--hooks"], false)] {
+    let cases = [
+        (&["--transport", "acp", "--yolo"][..], true),
+        (&["--transport", "acp", "--yolo", "--hooks"], false),
+        // ACP was not the user's choice.
+        (&["--allow", "edit"], false),
+    ];
+    for (args, is_written) in cases {
         let call = Turn::call("write_file", json!({"file_path": "x.txt", "content": "x"}));
         let script = Script::new().stream(call).stream("So be it.");
         let real = Real::with_settings(V0_61_0, script, &deny);
-        let told = spoken(&real, &[args, &["go"]].concat());
+        let told = real.run(&[args, &["go"]].concat());
         let file = real.world.project().join("x.txt");
         assert_eq!(file.exists(), is_written, "{args:?}");
         let by = fields(&told, "permission_decision", "decidedBy");

@@ -50,7 +50,7 @@ fn a_run_whose_every_write_is_denied_is_refused_over_both_transports() {
         assert!(!real.world.project().join("new.txt").exists());
         assert!(
             told.stderr
-                .contains("2 calls were denied, because nobody was there to be asked"),
+                .contains("2 calls were denied because no person could be asked"),
             "{}",
             told.stderr
         );
@@ -84,7 +84,7 @@ fn what_was_done_besides_keeps_the_outcome_and_the_denial_is_told() {
         let told = real.run(&flags);
         assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
         assert_eq!(denials(&told).len(), 1);
-        let warning = "warning: 1 call was denied, because nobody was there to be asked: `run_shell_command node test.js`; `--allow 'execute:node test.js'` would allow it";
+        let warning = "warning: 1 call was denied because no person could be asked: `run_shell_command node test.js`; `--allow 'execute:node test.js'` would allow it";
         assert!(told.stderr.contains(warning), "{}", told.stderr);
         let told = self::real(&calls).run(&[&["--on-denied", "fail"], &flags[..]].concat());
         assert_eq!(told.verdict(), ("permission_denied", Some(18)), "{told:?}");

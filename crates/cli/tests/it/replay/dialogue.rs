@@ -120,10 +120,7 @@ fn a_question_that_was_answered_right_away_can_be_left_out() {
     client.hears(r#"{"method":"session/update","params":"one"}"#);
     client.hears(r#"{"id":5,"result":"done"}"#);
     let said = client.ended_well();
-    assert_eq!(
-        said,
-        "note: the client leaves out the request `authenticate`\n"
-    );
+    assert_eq!(said, "note: the client skips the request `authenticate`\n");
 }
 
 #[test]
@@ -134,10 +131,7 @@ fn a_notification_that_nobody_reacted_to_can_be_left_out() {
     client.ask("4", "initialize");
     client.hears(r#"{ "result" : {"id":0,"n":1.10}, "id" : 4 }"#);
     let said = client.ended_well();
-    assert_eq!(
-        said,
-        "note: the client leaves out the notification `_told`\n"
-    );
+    assert_eq!(said, "note: the client skips the notification `_told`\n");
 }
 
 #[test]
@@ -312,7 +306,7 @@ fn who_has_hung_up_has_left_out_what_is_missing() {
     assert_eq!(
         notes,
         [
-            "note: the client leaves out the request `authenticate`",
+            "note: the client skips the request `authenticate`",
             "note: `initialize` is out of turn: the recording has the request `session/prompt` before it",
             "note: the client hung up where the recording has the request `session/prompt`",
         ]

@@ -305,7 +305,8 @@ fn a_run_of_a_replay_replays_as_the_same_run() {
         let replay = [env!("CARGO_BIN_EXE_lapidary"), "replay", "--fast"].join(" ");
         let agent = format!("{replay} {}", played.display());
         let mut run = world.lapidary(&["run", "--record-dir", "../runs", "--run-id", name]);
-        run.args(["--format", "result", "--agent", &agent, "do it"]);
+        run.args(["--on-violation", "report", "--format", "result"]);
+        run.args(["--agent", &agent, "do it"]);
         let ran = output(run, b"");
         assert_eq!(ran.status.code(), Some(0), "{ran:?}");
         let result: Value = serde_json::from_slice(&ran.stdout).unwrap();

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::world::{Told, World};
 
-use crate::support::program;
+use crate::support::{program, with_a_read_only, with_a_small_disk};
 
 const FINE: &str = "cat > ../got; init; say a; success";
 
@@ -334,31 +334,39 @@ fn a_full_disk_ends_the_run() {
     let world = World::with_agent(
         "init; i=0; while [ $i -lt 40000 ]; do say aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa || exit 1; i=$((i+1)); done; success",
     );
-    fs::create_dir(world.path("small")).unwrap();
     let small = world.path("small");
-    let script = format!(
-        "mount -t tmpfs -o size=1m none '{0}' && exec '{1}' run --record-dir '{0}/runs' --no-raw go",
-        small.display(),
-        env!("CARGO_BIN_EXE_lapidary")
-    );
-    let mut command = world.lapidary(&[]);
-    let environment: Vec<_> = command
-        .get_envs()
-        .map(|(k, v)| (k.to_owned(), v.map(ToOwned::to_owned)))
-        .collect();
-    command = program("unshare");
-    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
-    command.current_dir(world.path("project"));
-    for (name, value) in environment {
-        if let Some(value) = value {
-            command.env(name, value);
-        }
-    }
+    let runs = small.join("runs");
+    let args = [
+        "run",
+        "--record-dir",
+        runs.to_str().unwrap(),
+        "--no-raw",
+        "go",
+    ];
+    let command = with_a_small_disk(&world.lapidary(&args), &small, "1m");
     let told = Told::by(command);
     check(&told, "internal", 1, "no space is left");
     world.assert_nothing_is_left();
     let mode = fs::metadata(&small).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o755, "the mount went with its namespace");
+}
+
+#[test]
+fn a_state_directory_that_is_read_only_ends_a_run_unless_nothing_is_recorded() {
+    let world = World::with_agent(FINE);
+    fs::create_dir(world.path("state")).unwrap();
+    let read_only = |args: &[&str]| {
+        let usual = world.lapidary(&[&["run"], args].concat());
+        Told::by(with_a_read_only(&usual, &world.path("state")))
+    };
+    check(
+        &read_only(&["go"]),
+        "bad_input",
+        13,
+        "Read-only file system",
+    );
+    let unrecorded = read_only(&["--no-record", "go"]);
+    assert_eq!(unrecorded.code, Some(0), "{unrecorded:?}");
 }
 
 /// Gemini CLI reads its stdin to the end before it starts a sandbox: over ACP it would wait for ever.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lapidary::drive::OnViolation;
 use lapidary::drive::agents::gemini::Prompt;
 use lapidary::drive::chat::{Chat, ChatError, Turn};
 use lapidary::drive::config::{Config, PermissionMode};
@@ -29,8 +30,14 @@ const NOTES: &str = r#"
     echo "{\"type\":\"tool_use\",$t,\"tool_name\":\"write_file\",\"tool_id\":\"w\",\"parameters\":{\"file_path\":\"a.txt\"}}"
     answer w ok; success"#;
 
+/// Agents of these tests write without a word.
 fn provider(world: &World, config: Config) -> Provider {
-    Provider::new(config, world.host())
+    Provider::new(unwatched(config.over(world.config())), world.host())
+}
+
+fn unwatched(mut config: Config) -> Config {
+    config.on_violation = Some(OnViolation::Report);
+    config
 }
 
 #[test] // P50
@@ -40,7 +47,7 @@ fn two_tools_write_files_and_no_other() {
         use() { echo "{\"type\":\"tool_use\",$t,\"tool_name\":\"$1\",\"tool_id\":\"$2\",\"parameters\":{\"file_path\":\"$2\"}}"; answer $2 ok; }
         init; use write_file a; use replace b; use read_file c; use write_todos d; say x; success"#,
     );
-    let generated = provider(&world, Config::default()).generate("go", &Context::default());
+    let generated = provider(&world, world.config()).generate("go", &Context::default());
     let files = serde_json::to_value(generated.unwrap().files).unwrap();
     assert_eq!(files, serde_json::json!({"a": null, "b": null}));
 }
@@ -52,7 +59,7 @@ fn written(world: &World, name: &str) -> String {
 #[test] // P31 (by stdin), P34, P35
 fn a_provider_returns_the_response_and_the_files() {
     let world = World::with_agent(NOTES);
-    let provider = provider(&world, Config::default());
+    let provider = provider(&world, world.config());
     provider.validate().unwrap();
     let generated = provider
         .generate("the question", &Context::default())
@@ -78,7 +85,7 @@ fn a_file_is_used_instead_of_the_text_and_the_system_prompt_comes_first() {
         system_prompt: Some("Be brief.".to_owned()),
         ..Context::default()
     };
-    provider(&world, Config::default())
+    provider(&world, world.config())
         .generate("ignored", &context)
         .unwrap();
     let args = written(&world, "args");
@@ -95,7 +102,7 @@ fn a_file_is_used_instead_of_the_text_and_the_system_prompt_comes_first() {
         system_prompt: Some("Be brief.".to_owned()),
         ..Context::default()
     };
-    provider(&world, Config::default())
+    provider(&world, world.config())
         .generate("the question", &context)
         .unwrap();
     assert_eq!(written(&world, "stdin"), "Be brief.\n\nthe question");
@@ -111,7 +118,7 @@ fn the_configured_directory_comes_before_the_projects() {
         project_root: Some(world.path("one")),
         ..Context::default()
     };
-    provider(&world, Config::default())
+    provider(&world, world.config())
         .generate("x", &context)
         .unwrap();
     assert!(written(&world, "pwd").ends_with("/one\n"));
@@ -168,7 +175,7 @@ fn a_provider_fails_in_the_words_of_its_specification() {
     ];
     for (script, words) in cases {
         let world = World::with_agent(script);
-        let error = provider(&world, Config::default())
+        let error = provider(&world, world.config())
             .generate("x", &Context::default())
             .unwrap_err();
         assert_eq!(error.to_string(), words);
@@ -179,7 +186,7 @@ fn a_provider_fails_in_the_words_of_its_specification() {
     host.environment.path.clear();
     host.environment.root = world.path("nowhere");
     host.environment.home = None;
-    let provider = Provider::new(Config::default(), host);
+    let provider = Provider::new(world.config(), host);
     let words = "Gemini CLI not found. Install from: https://github.com/google-gemini/gemini-cli";
     assert_eq!(provider.validate().unwrap_err().to_string(), words);
     assert_eq!(
@@ -194,7 +201,7 @@ fn a_provider_fails_in_the_words_of_its_specification() {
 fn job(world: &World, prompt: &str) -> Job {
     Job::gemini(
         &world.host(),
-        Config::default(),
+        unwatched(world.config()),
         Prompt::Text(prompt.to_owned()),
         "run-1",
     )
@@ -248,7 +255,7 @@ fn dropping_a_run_ends_the_agent() {
 #[test] // O33
 fn a_second_prompt_during_a_turn_is_refused() {
     let world = World::with_agent("init; touch ../ready; exec sleep 600");
-    let mut chat = Chat::new(world.host(), Config::default());
+    let mut chat = Chat::new(world.host(), world.config());
     let turn = chat.send("one").unwrap();
     world.wait_for("ready");
     assert_eq!(chat.send("two").unwrap_err(), ChatError::Busy);
@@ -308,7 +315,7 @@ const STUBBORN: &str =
 #[test]
 fn a_chat_is_busy_until_the_agent_of_a_dropped_turn_is_gone() {
     let world = World::with_agent(STUBBORN);
-    let mut chat = Chat::new(world.host(), Config::default());
+    let mut chat = Chat::new(world.host(), world.config());
     let turn = chat.send("one").unwrap();
     world.wait_for("ready");
     world.agent(NOTES);
@@ -323,7 +330,7 @@ fn a_chat_is_busy_until_the_agent_of_a_dropped_turn_is_gone() {
 #[test]
 fn a_turn_that_is_over_does_not_end_the_next_one() {
     let world = World::with_agent(NOTES);
-    let mut chat = Chat::new(world.host(), Config::default());
+    let mut chat = Chat::new(world.host(), world.config());
     let mut over = chat.send("one").unwrap();
     while over.blocking_next().is_some() {}
     world.agent(STUBBORN);
@@ -355,6 +362,7 @@ fn a_conversation_nowhere_is_refused() {
         roots: Vec::new(),
         environment: Vec::new(),
         mcp_servers: Vec::new(),
+        session_meta: None,
         policy: Policy::new(Rules::default(), PermissionMode::Default),
         attendant: talk::Attendant::Nobody,
         hooks: None,

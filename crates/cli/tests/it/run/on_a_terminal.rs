@@ -31,7 +31,7 @@ fn the_demo_is_shown_as_it_goes_and_stands_there_when_it_is_over() {
         "✔ run_shell_command  python3 -m unittest",
         "— completed · 2,418 tokens (2,190 in, 228 out)",
         "· 1 file written: greet.py",
-        ": lapidary runs show 20",
+        "show it again: lapidary runs show 20",
     ] {
         assert!(screen.contains(line), "{line}: {screen}");
     }
@@ -136,7 +136,12 @@ fn a_character_that_comes_in_two_pieces_is_shown_as_one() {
         python
             .args(["-c", SEEN])
             .arg(world.path("seen"))
-            .args([env!("CARGO_BIN_EXE_lapidary"), "run"])
+            .args([
+                env!("CARGO_BIN_EXE_lapidary"),
+                "run",
+                "--transport",
+                "stream-json",
+            ])
             .args(args)
             .arg("go")
             .current_dir(world.path("project"))

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary::drive::Host;
+use lapidary::drive::config::Config;
 use lapidary::drive::process::Supervisor;
 use lapidary::drive::run::Records;
 use lapidary_testkit::patience::wait_until;
@@ -71,8 +72,23 @@ impl World {
         self.directory.path().join(name)
     }
 
-    /// The command, in the project of this world.
+    /// The command, in the project of this world. Agents may write beside the project too: so they tell the test how far they are.
     pub(crate) fn lapidary(&self, args: &[&str]) -> Command {
+        let (name, rest) = match args {
+            [name @ ("run" | "exec"), rest @ ..] => (vec![*name], rest),
+            ["sessions", "resume", rest @ ..] => (vec!["sessions", "resume"], rest),
+            _ => return self.confining(args),
+        };
+        let mut command = self.confining(&name);
+        if !rest.contains(&"--confine") {
+            command.arg("--confine-write").arg(self.directory.path());
+        }
+        command.args(rest);
+        command
+    }
+
+    /// The same, with nothing but the project to write in.
+    pub(crate) fn confining(&self, args: &[&str]) -> Command {
         let mut command = lapidary(args);
         command
             .current_dir(self.path("project"))
@@ -100,6 +116,15 @@ impl World {
             supervisor,
             records,
         )
+    }
+
+    /// A configuration with which the agent may write beside the project, too.
+    pub(crate) fn config(&self) -> Config {
+        let everything = self.directory.path().to_owned();
+        Config {
+            confine_write: Some(vec![everything]),
+            ..Config::default()
+        }
     }
 
     /// Runs the agent.

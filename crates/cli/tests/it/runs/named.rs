@@ -65,29 +65,87 @@ fn a_file_of_that_name_wins_over_a_run() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "no run"));
 }
 
+/// Runs a shell that has read its completion script; None, which is printed, if the shell is not installed.
+#[expect(clippy::print_stderr, reason = "a test that was skipped says so")]
+fn in_shell(runs: &Shelf, shell: &str, args: &[&str], words: &str) -> Option<String> {
+    let script = runs.run(&["completions", shell]).stdout;
+    let lapidary = runs.world.lapidary(&[]);
+    let path = std::env::var_os("PATH").unwrap();
+    if !std::env::split_paths(&path).any(|place| place.join(shell).is_file()) {
+        eprintln!("skipped: `{shell}` is not installed, so its completion script was not run");
+        return None;
+    }
+    let mut command = std::process::Command::new(shell);
+    command.args(args).arg(lapidary.get_program()).arg(words);
+    for (name, value) in lapidary.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    let ran = crate::support::output(command, script.as_bytes());
+    assert!(ran.status.success(), "{ran:?}");
+    Some(String::from_utf8(ran.stdout).unwrap())
+}
+
 #[test]
 fn bash_completes_the_ids_of_runs() {
     let shelf = shelf();
-    let script = shelf.run(&["completions", "bash"]).stdout;
     let ask = r#"
         eval "$(cat)"
         COMP_WORDS=("$0" $1); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
         _lapidary_ids "$0" "${COMP_WORDS[COMP_CWORD]}" ""
         printf '%s\n' "${COMPREPLY[@]}""#;
-    let typed = |words: &str| {
-        let lapidary = shelf.world.lapidary(&[]);
-        let mut bash = std::process::Command::new("bash");
-        bash.args(["--norc", "-c", ask]);
-        bash.arg(lapidary.get_program()).arg(words);
-        for (name, value) in lapidary.get_envs() {
-            bash.env(name, value.unwrap_or_default());
-        }
-        let ran = crate::support::output(bash, script.as_bytes());
-        assert!(ran.status.success(), "{ran:?}");
-        String::from_utf8(ran.stdout).unwrap()
-    };
+    let typed = |words: &str| in_shell(&shelf, "bash", &["--norc", "-c", ask], words).unwrap();
     assert_eq!(typed("runs show 2026"), format!("{SECOND}\n{FIRST}\n"));
     assert_eq!(typed("replay 20261117T080000"), format!("{FIRST}\n"));
+    assert_eq!(
+        typed("runs show --format text 2026"),
+        format!("{SECOND}\n{FIRST}\n")
+    );
     assert!(typed("runs show --fo").contains("--format"));
     assert!(typed("runs sh").contains("show"));
+}
+
+#[test]
+fn zsh_completes_the_ids_of_runs() {
+    let shelf = shelf();
+    // The functions of the completion system print what they are given.
+    let ask = r#"
+        compdef() { : }
+        _describe() { print -rl -- "${(@P)argv[-1]}" }
+        _arguments() { return 1 }
+        eval "$(cat)"
+        words=("$0" ${(s: :)1} ""); CURRENT=$#words; _lapidary; true"#;
+    let Some(typed) = in_shell(&shelf, "zsh", &["-f", "-c", ask], "runs show") else {
+        return;
+    };
+    let ids: Vec<_> = typed
+        .lines()
+        .filter_map(|line| line.split(':').next())
+        .collect();
+    assert_eq!(ids, [SECOND, FIRST], "{typed}");
+}
+
+#[test]
+fn fish_completes_the_ids_of_runs() {
+    let shelf = shelf();
+    let ask = r#"set -x PATH (dirname $argv[1]) $PATH
+        cat | source
+        complete -C "lapidary $argv[2] ""#;
+    let Some(typed) = in_shell(&shelf, "fish", &["--no-config", "-c", ask], "runs show") else {
+        return;
+    };
+    // Files are offered as well: a recording can be named by its path.
+    let described = typed.lines().filter_map(|line| line.split_once('\t'));
+    let ids: Vec<_> = described.map(|(id, _)| id).collect();
+    assert_eq!(ids, [SECOND, FIRST], "{typed}");
+}
+
+#[test]
+fn the_scripts_of_zsh_and_fish_ask_for_ids() {
+    let shelf = shelf();
+    let zsh = shelf.run(&["completions", "zsh"]).stdout;
+    let body = zsh.split("_lapidary() {\n").nth(1).unwrap();
+    let asks = body.find("complete-ids -- ").unwrap();
+    assert!(asks < body.find("_arguments").unwrap(), "{body}");
+    let fish = shelf.run(&["completions", "fish"]).stdout;
+    assert!(fish.ends_with("complete -c lapidary -k -a '(__lapidary_ids)'\n"));
 }

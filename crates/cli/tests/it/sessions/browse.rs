@@ -299,8 +299,13 @@ fn resuming_leaves_and_runs_the_agent_on_that_session() {
     shell.args(["-c", write, "sh"]).arg(home.path("gemini"));
     let script = "#!/bin/sh\nprintf '%s\\n' \"$@\" > ../../asked\ncat >> ../../asked\nexit 3\n";
     assert!(output(shell, script.as_bytes()).status.success());
+    // The script speaks no ACP.
+    fs::create_dir_all(home.path("config/lapidary")).unwrap();
+    let config = home.path("config/lapidary/lapidary.toml");
+    fs::write(config, "transport = \"stream-json\"\n").unwrap();
     let mut command = home.command(&[]);
     command
+        .env("XDG_CONFIG_HOME", home.path("config"))
         .env("GEMINI_CLI_PATH", home.path("gemini"))
         .env("GEMINI_CLI_TRUST_WORKSPACE", "true");
     let mut pty = Pty::spawn(&command, (80, 24));
@@ -452,7 +457,7 @@ fn without_a_terminal_it_says_what_to_do_instead() {
     let said = String::from_utf8(ran.stderr).unwrap();
     assert_eq!(
         said,
-        "error: there is nothing to browse on: stdout is no terminal\nhint: `lapidary sessions list` prints them\n"
+        "error: there is nothing to browse on: stdout is not a terminal\nhint: `lapidary sessions list` prints them\n"
     );
     let mut command = home.command(&[]);
     command.env("TERM", "dumb");

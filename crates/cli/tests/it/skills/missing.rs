@@ -104,14 +104,14 @@ fn a_skill_that_is_left_out_is_no_skill_that_is_not_there() {
         "{here}"
     );
     let user = stage.run(&["disable", "shipit", "--scope", "user"]).stderr;
-    let words = format!("warning: skill `shipit` is left out here: {why}\n");
+    let words = format!("warning: skill `shipit` is skipped here: {why}\n");
     assert!(user.ends_with(&words), "{user}");
     assert_eq!(stage.run(&["enable", "shipit"]).code, Some(0));
     let again = stage.run(&["enable", "shipit"]);
     let expected = format!("Skill \"shipit\" is already enabled.\n{words}");
     assert_eq!((again.code, again.stderr), (Some(0), expected));
 
-    let note = "1 skill of the workspace left out: it is not trusted; see `lapidary skills check`";
+    let note = "1 skill of the workspace skipped: it is not trusted; see `lapidary skills check`";
     fs::remove_file(stage.path("project/.gemini/settings.json")).unwrap();
     let list = stage.run(&["list", "--format", "text"]);
     assert_eq!(

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::scene::{Played, Row, ends, play, row};
 
 const DONE: (&str, i32) = ("end_turn", 0);
+const REFUSED: (&str, i32) = ("permission_denied", 18);
 const YOLO: &[&str] = &["--permission-mode", "bypassPermissions"];
 
 fn selected(played: &Played, id: impl Into<Value>) -> String {
@@ -42,40 +43,40 @@ const ROWS: &[Row] = &[
         DONE,
         |played| assert_eq!(selected(played, 2), "no"),
     ),
-    row("no options", r"p = prompted(); permission(0, options=[]); reply(0); done(p)", DONE, |played| {
+    row("no options", r"p = prompted(); permission(0, options=[]); reply(0); done(p)", REFUSED, |played| {
         assert!(played.answer(0)["code"].is_i64());
         assert_eq!(played.times("session/cancel"), 1, "an error may be taken for a yes");
     }),
     row(
         "no list of options",
         r#"p = prompted(); permission(0, options="yes"); reply(0); permission(1, options=None); reply(1); done(p)"#,
-        DONE,
+        REFUSED,
         |played| assert!(played.answer(0)["code"].is_i64() && played.answer(1)["code"].is_i64() || played.answer(1)["outcome"]["outcome"] == "cancelled"),
     ),
     row(
         "options of unknown kinds only",
         r#"p = prompted(); permission(0, options=[{"optionId": "x", "name": "X", "kind": "allow_for_a_while"}]); reply(0); done(p)"#,
-        DONE,
+        REFUSED,
         |played| assert!(played.answer(0)["code"].is_i64()),
     )
     .with(YOLO),
     row(
         "nothing but yes",
         r#"p = prompted(); permission(0, options=[{"optionId": "x", "name": "X", "kind": "allow_once"}]); reply(0); done(p)"#,
-        DONE,
+        REFUSED,
         |played| assert!(played.answer(0)["code"].is_i64(), "a no is never a yes"),
     ),
     row(
         "options that are no options",
         r#"p = prompted(); permission(0, options=[7, None, {"kind": "allow_once"}, {"kind": "allow_once", "optionId": 7}]); reply(0); done(p)"#,
-        DONE,
+        REFUSED,
         |played| assert!(played.answer(0)["code"].is_i64()),
     )
     .with(YOLO),
     row(
         "about nothing",
         r#"p = prompted(); send(id=0, method="session/request_permission"); send(id=1, method="session/request_permission", params=[]); send(id=2, method="session/request_permission", params={"sessionId": "s"}); reply(2); done(p)"#,
-        DONE,
+        REFUSED,
         |played| {
             for id in 0..3 {
                 assert!(played.answer(id)["code"].is_i64());

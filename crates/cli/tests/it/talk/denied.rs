@@ -19,7 +19,7 @@ const ROWS: &[Row] = &[
             let denials = &turn.next().unwrap()["permissionDenials"];
             assert_eq!(denials[0]["toolUseId"], "c1", "{denials}");
             assert_eq!(denials[0]["unattended"], true);
-            let said = "error: 1 call was denied, because nobody was there to be asked";
+            let said = "error: 1 call was denied because no person could be asked";
             assert!(played.told.stderr.contains(said), "{}", played.told.stderr);
             assert!(played.told.stderr.contains("hint: `--allow '"), "{}", played.told.stderr);
             assert_eq!(played.text(), "I could not.");
@@ -70,11 +70,42 @@ const ROWS: &[Row] = &[
         |played| {
             let end = played.told.end();
             assert_eq!(end["exitCode"], json!(0));
-            let said = "warning: 1 call was denied, because nobody was there to be asked";
+            let said = "warning: 1 call was denied because no person could be asked";
             assert!(played.told.stderr.contains(said), "{}", played.told.stderr);
         },
     )
     .with(&["--on-denied", "warn"]),
+    row(
+        "no way to refuse but to cancel",
+        r#"p = prompted(); permission(0, "c1", options=[{"optionId": "x", "name": "X", "kind": "allow_once"}]); hear("session/cancel"); done(p, "cancelled")"#,
+        REFUSED,
+        |played| {
+            let end = played.told.end();
+            let evidence = end["evidence"].to_string();
+            assert!(evidence.contains("1 call was denied"), "{end}");
+            let said = "the agent offers no way to";
+            assert!(played.told.stderr.contains(said), "{}", played.told.stderr);
+        },
+    )
+    .with(&["--yolo", "--deny", "*"]),
+    row(
+        "a yes that would last is no yes",
+        r#"p = prompted(); permission(0, "c1", options=[{"optionId": "always", "name": "Always", "kind": "allow_always"}, {"optionId": "no", "name": "No", "kind": "reject_once"}]); reply(0); say("no"); done(p)"#,
+        DONE,
+        |played| {
+            assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
+            let said = "but the agent offers only `allow_always`";
+            assert!(played.told.stderr.contains(said), "{}", played.told.stderr);
+        },
+    )
+    .with(&["--yolo"]),
+    row(
+        "nothing but a yes that would last",
+        r#"p = prompted(); permission(0, "c1", options=[{"optionId": "always", "name": "Always", "kind": "allow_always"}]); hear("session/cancel"); done(p, "cancelled")"#,
+        REFUSED,
+        |played| assert!(played.answer(0)["code"].is_i64()),
+    )
+    .with(&["--yolo"]),
 ];
 
 #[test]

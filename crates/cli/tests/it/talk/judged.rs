@@ -2,25 +2,12 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::scene::{Played, Row, command, play, row, staged};
 use crate::run::world::Told;
 
 const DONE: (&str, i32) = ("end_turn", 0);
-
-fn events<'a>(played: &'a Played, name: &str) -> Vec<&'a Value> {
-    let events = played.told.events.iter();
-    events.filter(|event| event["event"] == name).collect()
-}
-
-fn notices(played: &Played) -> Vec<&str> {
-    let notices = events(played, "diagnostic").into_iter();
-    let notices = notices.filter(|event| event["kind"] == "notice");
-    notices
-        .filter_map(|event| event["message"].as_str())
-        .collect()
-}
 
 const ROWS: &[Row] = &[
     row(
@@ -77,9 +64,8 @@ done(p)
 "#,
         DONE,
         |played| {
-            let notices = notices(played);
-            assert_eq!(notices.len(), 1, "{notices:?}");
-            assert!(notices[0].contains("without asking"), "{notices:?}");
+            let told = "`rm -rf x` ran before it could be denied: running a command needs permission";
+            assert_eq!(played.diagnostics("permission_violation"), [told]);
         },
     )
     .with(&["--allow", "execute:ls"]),

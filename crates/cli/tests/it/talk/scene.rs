@@ -148,12 +148,16 @@ pub(super) fn staged(scene: &str) -> World {
     world
 }
 
-/// The command that plays it. Most scenes are about something else than what a denial makes of a run: see `denied`.
+/// The command that plays it. Most scenes are about something else than what a denial or a violation makes of a run: see `denied` and
+/// `violations`.
 pub(super) fn command(world: &World, args: &[&str]) -> Command {
     let agent = "python3 -I -S ../agent.py ../scene.py";
     let mut all = vec!["run", "--agent", agent];
     if !args.contains(&"--on-denied") {
         all.extend(["--on-denied", "warn"]);
+    }
+    if !args.contains(&"--on-violation") {
+        all.extend(["--on-violation", "report"]);
     }
     all.extend(args);
     all.push("go");

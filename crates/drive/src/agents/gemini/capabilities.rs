@@ -1,11 +1,12 @@
 //! What Gemini CLI can do, for programs.
 
 use lapidary_vocab::capabilities::{
-    Capabilities, FoundBy, Model, ProviderMetadata, SCHEMA, TriedPlace,
+    Capabilities, FoundBy, Model, ProviderMetadata, RuleKeeping, RuleSupport, SCHEMA, TriedPlace,
 };
 
 use super::{INSTALL, NAME, PLAN, RESUME, STREAM_JSON, has};
 use crate::agents::Version;
+use crate::agents::own_policy::rule_keeping;
 use crate::config::{DEFAULT_TIMEOUT, PROVIDER_KEYS, PermissionMode};
 use crate::detect::{Found, How, NotFound, Tried};
 
@@ -38,7 +39,9 @@ pub fn capabilities(detected: &Result<Found, NotFound>) -> Capabilities {
         supports_plan_mode: has(version, PLAN),
         supports_acp: true,
         permission_modes: permission_modes(version),
+        rules: rules(version),
         install: Some(INSTALL.to_owned()),
+        confinement: None, // the registry knows
         metadata: metadata(),
     }
 }
@@ -52,6 +55,19 @@ pub fn metadata() -> ProviderMetadata {
         config_keys: PROVIDER_KEYS.map(str::to_owned).to_vec(),
         default_response_timeout: DEFAULT_TIMEOUT.as_secs(),
         fs_ability: "local-write".to_owned(),
+    }
+}
+
+/// Without ACP it cannot ask, and denies by itself.
+fn rules(version: Option<&Version>) -> RuleSupport {
+    let acp = rule_keeping(NAME, version);
+    let stream_json = match acp {
+        RuleKeeping::Asked => RuleKeeping::Enforced,
+        _ => RuleKeeping::Watched,
+    };
+    RuleSupport {
+        acp: Some(acp),
+        stream_json: has(version, STREAM_JSON).then_some(stream_json),
     }
 }
 

@@ -15,7 +15,7 @@ const RESERVED: &[(&str, &[&str], &str)] = &[
     (
         "-i",
         &["--prompt-interactive"],
-        "nobody is there to interact with",
+        "no person can type into this run",
     ),
     ("-r", &["--resume"], "sessions are resumed with `--resume`"),
     (
@@ -77,6 +77,28 @@ pub(crate) fn asks_for_sandbox(args: &[OsString]) -> bool {
         let arg = arg.to_string_lossy();
         let (name, value) = arg.split_once('=').unwrap_or((&arg, "true"));
         is(&kebab(name), "-s", &["--sandbox"]) && value != "false"
+    })
+}
+
+/// The beginning of the commands that an entry of `allowed_tools` allows, such as `run_shell_command(git status)`.
+pub(crate) fn allowed_command(tool: &str) -> Option<&str> {
+    let inner = tool.strip_prefix("run_shell_command(")?;
+    inner.strip_suffix(')').filter(|inner| !inner.is_empty())
+}
+
+/// Whether the user's own arguments choose the approval mode, or allow tools.
+pub(crate) fn sets_permissions(args: &[OsString]) -> bool {
+    args.iter().any(|arg| {
+        let arg = arg.to_string_lossy();
+        let (name, _) = arg.split_once('=').unwrap_or((&arg, ""));
+        let long = [
+            "--yolo",
+            "--approval-mode",
+            "--allowed-tools",
+            "--policy",
+            "--admin-policy",
+        ];
+        is(&kebab(name), "-y", &long)
     })
 }
 

@@ -88,14 +88,9 @@ mod tests {
 
     fn deed(command: Option<&str>, paths: &[&str]) -> Deed {
         Deed {
-            kind: ToolKind::Unclassified,
-            tool: None,
-            title: None,
             command: command.map(str::to_owned),
             paths: paths.iter().map(Into::into).collect(),
-            is_unclear: false,
-            shows_diff: false,
-            mcp_server: None,
+            ..Deed::new(ToolKind::Unclassified)
         }
     }
 

@@ -99,14 +99,9 @@ mod tests {
 
     fn deed(kind: ToolKind, tool: &str) -> Deed {
         Deed {
-            kind,
             tool: Some(tool.to_owned()),
             title: Some("Title".to_owned()),
-            command: None,
-            paths: Vec::new(),
-            is_unclear: false,
-            shows_diff: false,
-            mcp_server: None,
+            ..Deed::new(kind)
         }
     }
 

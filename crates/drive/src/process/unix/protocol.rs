@@ -13,7 +13,7 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::process::{Exit, Stdio};
+use crate::process::{Confinement, Exit, LandlockAbi, Stdio};
 
 /// How many descriptors go with the first line.
 const DESCRIPTORS: usize = 3;
@@ -26,6 +26,34 @@ pub(super) struct Start {
     pub(super) directory: OsString,
     /// The process group that has the terminal, which the agent joins. None for a group of its own.
     pub(super) group: Option<i32>,
+    /// What it is confined to, if it is.
+    pub(super) confinement: Option<Confines>,
+}
+
+/// A [`Confinement`] that can be written whatever the paths are, and the version of Landlock to use.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Confines {
+    write: Vec<OsString>,
+    connect: Option<Vec<u16>>,
+    pub(super) abi: LandlockAbi,
+}
+
+impl Confines {
+    pub(super) fn new(confinement: &Confinement, abi: LandlockAbi) -> Self {
+        let write = confinement.write.iter();
+        Self {
+            write: write.map(|path| path.clone().into()).collect(),
+            connect: confinement.connect.clone(),
+            abi,
+        }
+    }
+
+    pub(super) fn into_confinement(self) -> Confinement {
+        Confinement {
+            write: self.write.into_iter().map(Into::into).collect(),
+            connect: self.connect,
+        }
+    }
 }
 
 /// The lines after it: what to do. The end of the socket means [`Order::Kill`].
@@ -46,6 +74,8 @@ pub(super) enum Report {
     Started { pid: i32 },
     /// The agent could not be started: the number of the error.
     Refused { errno: i32 },
+    /// The agent was not started, because it could not be confined.
+    NotConfined { reason: String },
     /// The agent was stopped, by Ctrl-Z or its like. Only where it has the terminal.
     Stopped,
     /// The agent ended. Processes that it started may still run.

@@ -13,10 +13,10 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
-use super::protocol::{Order, Report, Start, line, read, send_start};
+use super::protocol::{Confines, Order, Report, Start, line, read, send_start};
 use super::supervisor::{ARGUMENT, FOREGROUND, VARIABLE};
 use super::tree;
-use crate::process::{Command, Ended, Exit, StartError, Stdio, Supervisor};
+use crate::process::{Command, Ended, Exit, LandlockAbi, StartError, Stdio, Supervisor};
 
 /// How often, and how far apart, what lost its supervisor is looked for.
 const HUNTS: u32 = 100;
@@ -87,6 +87,7 @@ impl Supervisor {
             args: command.args.clone(),
             directory: command.directory.clone().into(),
             group,
+            confinement: self.confines(),
         };
         send_start(&ours, &start, &stdio).map_err(failed)?;
         drop(stdio);
@@ -111,6 +112,10 @@ impl Supervisor {
                 let source = io::Error::from_raw_os_error(errno);
                 return Err(StartError::refused(&command, source));
             }
+            Ok(Some(Report::NotConfined { reason })) => {
+                let program = command.program.clone();
+                return Err(StartError::Confinement { program, reason });
+            }
             Ok(Some(Report::Stopped | Report::Exited(_) | Report::Gone { .. }) | None) => {
                 io::ErrorKind::UnexpectedEof
             }
@@ -119,6 +124,13 @@ impl Supervisor {
         // It may have started the agent before it was lost.
         running.abandon().await;
         Err(failed(lost.into()))
+    }
+
+    /// What the kernel can hold of the confinement. Without Landlock that is nothing.
+    fn confines(&self) -> Option<Confines> {
+        let confinement = self.confinement.as_ref()?;
+        let abi = self.landlock();
+        (abi > LandlockAbi::NONE).then(|| Confines::new(confinement, abi))
     }
 
     fn command(&self, environment: &[(OsString, OsString)]) -> tokio::process::Command {
@@ -154,7 +166,9 @@ impl Running {
                 Some(Report::Stopped) => self.stop_with_agent(),
                 Some(Report::Exited(exit)) => self.exit = Some(exit),
                 Some(Report::Gone { leftover, immortal }) => self.gone = Some((leftover, immortal)),
-                Some(Report::Started { .. } | Report::Refused { .. }) => {}
+                Some(
+                    Report::Started { .. } | Report::Refused { .. } | Report::NotConfined { .. },
+                ) => {}
                 None => self.gone = Some((0, self.hunt().await)),
             }
         }

@@ -31,7 +31,7 @@ use signal_hook::low_level::pipe;
 use super::protocol::{Order, Report, Start, line, read, receive_start};
 use super::saved_terminal::{self, SavedTerminal};
 use super::tree;
-use crate::process::{Exit, Stdio};
+use crate::process::{Exit, Stdio, landlock};
 
 /// The argument that makes a program a supervisor.
 pub const ARGUMENT: &str = "__supervise";
@@ -83,7 +83,7 @@ fn run(has_terminal: bool) -> io::Result<()> {
     // Elsewhere nobody can be one: what has lost its parent before we look is not found.
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(getpid()))?;
-    let (start, stdio) = receive_start(&control)?;
+    let (mut start, stdio) = receive_start(&control)?;
     control.set_nonblocking(true)?;
     let terminal = start.group.and_then(|group| {
         let terminal = saved_terminal::of(&stdio.stdin, &stdio.stdout);
@@ -100,6 +100,11 @@ fn run(has_terminal: bool) -> io::Result<()> {
         has_terminal,
         terminal,
     };
+    if let Err(error) = confine(&mut start, &stdio) {
+        let reason = error.to_string();
+        watch.report(&Report::NotConfined { reason });
+        return Ok(());
+    }
     match spawn(start, stdio) {
         Ok(agent) => watch.supervise(agent),
         Err(error) => watch.report(&Report::Refused {
@@ -107,6 +112,16 @@ fn run(has_terminal: bool) -> io::Result<()> {
         }),
     }
     Ok(())
+}
+
+/// Confines this process, so that the agent inherits it: between `fork` and `execve` we run no code. What the supervisor does from here
+/// on, it can do confined: read `/proc`, signal its descendants, write to its socket.
+fn confine(start: &mut Start, stdio: &Stdio) -> io::Result<()> {
+    let Some(confines) = start.confinement.take() else {
+        return Ok(());
+    };
+    let abi = confines.abi;
+    landlock::restrict(&confines.into_confinement(), abi, stdio)
 }
 
 /// The agent, in a group of its own or in the one that has the terminal. Our copies of its files are closed with this.

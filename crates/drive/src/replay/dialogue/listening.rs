@@ -123,7 +123,7 @@ impl Player<'_> {
             (self.stage.note)(text);
         }
         if self.notes == NOTES {
-            (self.stage.note)("whatever else the client does differently is not noted any more");
+            (self.stage.note)("further differences of the client are not listed");
         }
     }
 }

@@ -237,7 +237,7 @@ impl<'a> Player<'a> {
             }
             self.waiting.passed(said);
             let expected = described(said);
-            self.note(&format!("the client leaves out {expected}"));
+            self.note(&format!("the client skips {expected}"));
         }
         Ok(can)
     }

@@ -13,7 +13,8 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
     let request = testing::request();
     let mut normalizer = StreamNormalizer::new(&Options::new("r"));
     let (waiting, spent) = (Waiting::default(), Spent::new(Budget::default(), None));
-    let tally = RunTally::new(None);
+    let tally = RunTally::new(&request);
+    let violations = Violations::default();
     let (batches, mut told) = mpsc::channel(1);
     let (_grows, grown) = watch::channel(Grown {
         stdout: stdout.len() as u64,
@@ -26,6 +27,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
             directory.path(),
             &mut normalizer,
             (&waiting, &spent, &tally),
+            &violations,
             &batches,
             rest,
         );

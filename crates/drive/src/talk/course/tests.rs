@@ -19,6 +19,7 @@ fn request(grace: Duration) -> Request {
         roots: vec![PathBuf::from("/")],
         environment: Vec::new(),
         mcp_servers: Vec::new(),
+        session_meta: None,
         policy: Policy::new(Rules::default(), PermissionMode::Default),
         attendant: Attendant::Nobody,
         hooks: None,

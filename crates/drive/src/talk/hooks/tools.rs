@@ -199,7 +199,7 @@ impl Firing {
         let count = wanted.files_left_out();
         if count > 0 {
             let message = format!(
-                "a call is about more than {MOST_FILES} files: hooks were not told of {count} of them"
+                "a call has more than {MOST_FILES} files: hooks did not get {count} of them"
             );
             self.note(place.after, message);
         }
@@ -264,7 +264,7 @@ fn joined(mut one: String, other: &str) -> String {
 /// Nobody knows what hooks would say about the rest.
 fn too_many() -> Decision {
     refused(format!(
-        "hooks are told of {MOST_FILES} files at most, and there are more"
+        "hooks get at most {MOST_FILES} files, and there are more"
     ))
 }
 

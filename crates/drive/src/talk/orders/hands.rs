@@ -107,7 +107,7 @@ impl Hands {
     /// A prompt. Without a session it goes to the only one, and if there is none, to a new one.
     async fn send(&self, message: SendMessage, came: Moment) -> Outcome {
         if message.text.is_empty() && message.content.is_empty() {
-            return Err("there is nothing to be said".into());
+            return Err("the prompt is empty".into());
         }
         let session = match &message.session_id {
             None => self.session_or_new().await?,

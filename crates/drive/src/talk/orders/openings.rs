@@ -24,6 +24,7 @@ pub(super) struct Terms {
     pub(super) provider: Provider,
     pub(super) roots: Vec<PathBuf>,
     mcp_servers: Vec<Json>,
+    session_meta: Option<Json>,
     auth_method: Option<String>,
     modes: ModeWords,
     model: Option<String>,
@@ -49,6 +50,7 @@ impl Course<'_> {
             provider: request.provider.clone(),
             roots: request.roots.clone(),
             mcp_servers: request.mcp_servers.clone(),
+            session_meta: request.session_meta.clone(),
             auth_method: request.auth_method.clone(),
             modes: request.modes.clone(),
             model: request.model.clone(),
@@ -205,6 +207,7 @@ impl Hands {
             agent,
             roots,
             mcp_servers,
+            session_meta,
             ..
         } = &*self.terms;
         if let Some(what) = unusable(mcp_servers, agent.offered) {
@@ -219,6 +222,7 @@ impl Hands {
             cwd: inside(roots, cwd)?,
             additional: additional.to_vec(),
             mcp_servers: mcp_servers.clone(),
+            meta: session_meta.clone(),
         })
     }
 }

@@ -12,6 +12,7 @@ use lapidary_vocab::event::DecidedBy;
 
 use super::results::{Done, Failed, Label, Outcome};
 use super::{Desk, MOST};
+use crate::policy::StandingAnswer;
 use crate::talk::asking::{Question, Reply};
 use crate::talk::elicitations::ElicitationReply;
 
@@ -113,13 +114,14 @@ impl Desk {
                 chosen.as_deref(),
                 response.allowed,
             )?;
+            can_hold(question, response)?;
         }
         let late = || Failed::from("the agent has withdrawn the request");
         let question = self.questions.remove(place).ok_or_else(late)?;
         let reply = Reply {
             allowed: response.allowed,
             option_id: chosen,
-            is_for_run: false,
+            is_for_run: response.for_run == Some(true),
             reason: response.message.as_ref().map(ToString::to_string),
             by: DecidedBy::Peer,
         };
@@ -149,6 +151,23 @@ impl Desk {
             elicitations.close();
         }
     }
+}
+
+/// An answer for the rest of the run has to say what it allows. One that cannot is an error: the client would wait in vain for later
+/// requests to be allowed.
+fn can_hold(question: &Question, response: &PermissionResponse) -> Result<(), Failed> {
+    if response.for_run != Some(true) {
+        return Ok(());
+    }
+    if !response.allowed {
+        return Err("`forRun` needs `allowed`: a denial is for one request".into());
+    }
+    if StandingAnswer::of(&question.deed).is_none() {
+        return Err(
+            "`forRun` cannot be used here: what the agent wants to do is not exactly known".into(),
+        );
+    }
+    Ok(())
 }
 
 /// An option that is named has to be one of the request's, and says itself whether it allows: one that says the opposite of the answer

@@ -120,7 +120,7 @@ fn paths_are_found_where_agents_put_them() {
         ),
         (
             json!({"path": [[[[[[[[["/too/deep"]]]]]]]]], "dir": "/d"}),
-            vec!["/", "/d"],
+            vec!["/d", "/"],
         ),
         (json!({"path": "file:///x"}), vec!["/x"]),
         (json!({"path": "~/.ssh/id"}), vec!["/~/.ssh/id"]),

@@ -367,13 +367,13 @@ fn what_nobody_can_answer_is_refused_with_advice() {
     assert_eq!((decision.effect, decision.by), (Deny, DecidedBy::Default));
     assert_eq!(
         decision.reason,
-        "running a command needs permission, and nobody can be asked; `--allow 'execute:COMMAND'` or a rule in \
+        "running a command needs permission, and no person can be asked; `--allow 'execute:COMMAND'` or a rule in \
          lapidary.toml would allow it"
     );
     let decision = policy.decide(&on(ToolKind::Delete, &["a"])).unattended();
     assert_eq!(
         decision.reason,
-        "deleting a file needs permission, and nobody can be asked; `--allow` or a rule in lapidary.toml would \
+        "deleting a file needs permission, and no person can be asked; `--allow` or a rule in lapidary.toml would \
          allow it"
     );
     let allowed = policy.decide(&on(ToolKind::Read, &["a"]));

@@ -26,14 +26,9 @@ fn files_are_named_by_where_they_are() {
     ];
     for (method, kind) in cases {
         let expected = Deed {
-            kind,
             tool: Some(method.to_owned()),
-            title: None,
-            command: None,
             paths: vec![desk.path("root/folder/new")],
-            is_unclear: false,
-            shows_diff: false,
-            mcp_server: None,
+            ..Deed::new(kind)
         };
         assert_eq!(deed(&desk, method, &params).unwrap(), Some(expected));
     }

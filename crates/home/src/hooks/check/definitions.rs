@@ -40,7 +40,7 @@ fn unusable(report: &mut Report<'_>, left: &LeftOut) {
                 error.place(),
                 format!("{}, so {} do not run", error.problem(), left.what),
             ),
-            Ok(_) => (None, format!("is left out: {}", left.why)),
+            Ok(_) => (None, format!("is skipped: {}", left.why)),
         },
     };
     let found = Found {
@@ -63,7 +63,7 @@ fn about<'a>(
         severity,
         code,
         subject: &left.what,
-        sentence: format!("{} is left out: {}", named(left), left.why),
+        sentence: format!("{} is skipped: {}", named(left), left.why),
         hint,
     }
 }

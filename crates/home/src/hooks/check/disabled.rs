@@ -81,11 +81,7 @@ fn names(report: &mut Report<'_>, registry: &Registry, path: &Path, list: Option
         let is_known = known.contains(name);
         let (code, sentence, hint) = if is_known {
             let hint = format!("`lapidary hooks enable '{name}'` switches it on");
-            (
-                "disabled",
-                format!("hook `{name}` is switched off"),
-                Some(hint),
-            )
+            ("disabled", format!("hook `{name}` is disabled"), Some(hint))
         } else {
             let sentence = format!("no hook here is called `{name}`");
             ("disabled_unknown", sentence, None)

@@ -75,7 +75,7 @@ fn found(unknown: &Unknown) -> Found<'_> {
     let Unknown { key, within, .. } = unknown;
     let is_switch = *within == Within::Hook && matches!(key.as_str(), "enabled" | "disabled");
     let hint = if is_switch {
-        Some("`hooksConfig.disabled` has the names of hooks that are switched off".to_owned())
+        Some("`hooksConfig.disabled` has the names of disabled hooks".to_owned())
     } else {
         let meant = nearest(key, within.known().iter().copied());
         meant.map(|meant| format!("did you mean `{meant}`?"))

@@ -10,11 +10,14 @@ use super::{Found, Report, Severity};
 /// So many letters of a matcher are repeated.
 const SHOWN: usize = 80;
 
+/// So many words of one matcher are reported.
+const MOST_WORDS: usize = 20;
+
 /// The words that are in Gemini CLI's source but that nothing sends.
 const NEVER_SENT: [&str; 3] = ["logout", "prompt_input_exit", "other"];
 
 pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
-    if let Some((severity, code, sentence, hint)) = about(&entry.hook) {
+    for (severity, code, sentence, hint) in about(&entry.hook) {
         let subject = entry.hook.display_name();
         report.add_to(
             entry,
@@ -34,22 +37,22 @@ type About = (Severity, &'static str, String, Option<String>);
 
 /// Why a hook's matcher can never match, if that is certain.
 pub(in crate::hooks) fn never_matches(hook: &Hook) -> Option<String> {
-    let (severity, code, sentence, _) = about(hook)?;
+    let (severity, code, sentence, _) = about(hook).into_iter().next()?;
     let is_dead = code == "bad_matcher" || code == "dead_matcher";
     let is_all_of_it =
         severity == Severity::Error || matches!(hook.event.matching(), Matching::Exact(_));
     (is_dead && is_all_of_it).then_some(sentence)
 }
 
-fn about(hook: &Hook) -> Option<About> {
-    let pattern = hook.matcher.as_deref().map(matcher::trimmed)?;
-    if pattern.is_empty() || pattern == "*" {
-        return None;
-    }
+fn about(hook: &Hook) -> Vec<About> {
+    let pattern = hook.matcher.as_deref().map(matcher::trimmed);
+    let Some(pattern) = pattern.filter(|it| !it.is_empty() && *it != "*") else {
+        return Vec::new();
+    };
     match hook.event.matching() {
         Matching::ToolName => tool(pattern),
-        Matching::Exact(words) => word(hook.event, pattern, words),
-        Matching::Ignored => Some(ignored(hook.event)),
+        Matching::Exact(words) => word(hook.event, pattern, words).into_iter().collect(),
+        Matching::Ignored => vec![ignored(hook.event)],
     }
 }
 
@@ -101,12 +104,18 @@ fn word(event: Event, pattern: &str, words: &[&'static str]) -> Option<About> {
 }
 
 /// Tools are matched by a regular expression, and their names are known but for those of servers and agents.
-fn tool(pattern: &str) -> Option<About> {
-    if let Some(words) = matcher::plain_words(pattern) {
-        let mut seen = HashSet::new();
-        let mut words = words.into_iter().filter(|word| seen.insert(*word));
-        return words.find_map(|word| tool_word(pattern, word));
-    }
+fn tool(pattern: &str) -> Vec<About> {
+    let Some(words) = matcher::plain_words(pattern) else {
+        return expression(pattern).into_iter().collect();
+    };
+    let mut seen = HashSet::new();
+    let words = words.into_iter().filter(|word| seen.insert(*word));
+    let about = words.filter_map(|word| tool_word(pattern, word));
+    about.take(MOST_WORDS).collect()
+}
+
+/// A matcher that is more than words.
+fn expression(pattern: &str) -> Option<About> {
     let found: Vec<Match> = TOOLS
         .iter()
         .map(|tool| matcher::search(pattern, tool))

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{IndexError, PATIENCE};
 
 /// Changes whenever the tables do, or what is put into them: what a word is, what a summary says.
-pub(super) const VERSION: i64 = 3;
+pub(super) const VERSION: i64 = 4;
 
 /// Says that a database is one of ours.
 const APPLICATION: i64 = 0x6c61_7069;

@@ -132,7 +132,8 @@ fn of_message<'a>(number: u64, message: &MessageRecord<'a>) -> Vec<Entry<'a>> {
     for part in message.parts() {
         match part {
             Part::Text(text) | Part::Thought(text) => {
-                entries.extend(text.string().map(|text| entry(role, None, text)));
+                let text = text.string().filter(|text| !is_context(role, text));
+                entries.extend(text.map(|text| entry(role, None, text)));
             }
             Part::FunctionCall(_)
             | Part::FunctionResponse
@@ -152,6 +153,12 @@ fn of_message<'a>(number: u64, message: &MessageRecord<'a>) -> Vec<Entry<'a>> {
         entries.push(entry(Role::Tool, tool, output(&call)));
     }
     entries
+}
+
+/// True for what Gemini CLI says in the user's name when a session begins. It lists the files of the project: the name of each would be
+/// found in every session.
+fn is_context(role: Role, text: &str) -> bool {
+    role == Role::User && text.trim_start().starts_with("<session_context>")
 }
 
 /// What a tool answered: to the model, and to the user where that is something else.

@@ -76,7 +76,6 @@ fn matchers_that_never_match_are_found_with_what_was_meant() {
     for matcher in [
         "shell_execute",
         "Bash",
-        "Edit|Write",
         "WRITE_FILE",
         "ls",
         "search_file_content",
@@ -84,6 +83,12 @@ fn matchers_that_never_match_are_found_with_what_was_meant() {
         // `ls` is in `tracker_list_tasks`' neighbour `tools`, but in no name.
         found("BeforeTool", &hook(matcher, "true"), &[error]);
     }
+    // Each of its words is reported.
+    found(
+        "BeforeTool",
+        &hook("WriteFile|Edit", "true"),
+        &[error, error],
+    );
     found(
         "BeforeTool",
         &hook("write_file|Bash", "true"),
@@ -566,7 +571,7 @@ fn keys_that_nobody_knows_are_found_with_what_was_meant() {
         (
             "6:40",
             "enabled",
-            "`hooksConfig.disabled` has the names of hooks that are switched off",
+            "`hooksConfig.disabled` has the names of disabled hooks",
         ),
         ("7:48", "if", ""),
     ];

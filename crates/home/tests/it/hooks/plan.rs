@@ -188,7 +188,7 @@ fn hooks_that_do_not_run_have_a_reason() {
     assert_eq!(
         whys(Event::BeforeTool, "write_file"),
         [
-            format!("off: switched off by {}", file.display()),
+            format!("off: disabled by {}", file.display()),
             "runs: the same hook runs already".to_owned(),
             "other: matcher \"glob\" does not match \"write_file\"".to_owned(),
         ]

@@ -366,7 +366,7 @@ fn settings_that_cannot_be_read_are_named_and_nothing_runs() {
         "{left_out:?}"
     );
     assert!(
-        left_out[1].contains("it cannot be told whether the folder is trusted"),
+        left_out[1].contains("it is unknown whether the folder is trusted"),
         "{left_out:?}"
     );
     // What only we do not read is not called a mistake.

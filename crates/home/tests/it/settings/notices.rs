@@ -209,7 +209,7 @@ fn settings_of_the_system_that_others_can_write_are_left_out() {
     assert_eq!(
         told(&machine),
         [
-            "etc/settings.json: is left out: others than root can write it, or a directory on the way to it"
+            "etc/settings.json: is skipped: a user other than root can write it, or a directory on the way to it"
         ]
     );
     let setup = machine.setup();

@@ -10,8 +10,11 @@ pub(super) const SAID: &str = "The proof is 42.";
 /// The file that the command makes, in the project.
 pub(super) const MADE: &str = "lapidary-proof.txt";
 
-/// Whether something is about the command: it is in no other text.
+/// Whether something is about one of the commands: it is in no other text.
 pub(super) const MARK: &str = "lapidary-proof";
+
+/// Whether something is about the command that only reads.
+pub(super) const LOOK: &str = "lapidary-proof-look";
 
 pub(super) const CALL_PROMPT: &str = "Show that you work (lapidary-call).";
 pub(super) const WAIT_PROMPT: &str = "Think for long (lapidary-wait).";
@@ -26,12 +29,14 @@ pub(super) fn script() -> Script {
     let waits = Rule::new(Turn::text("Wait").hang());
     let waits = waits.kind(Kind::Stream).body(WAIT);
     let calls = SHELLS.map(|shell| {
-        // It writes: commands that only look may be run without a permission.
         let args = json!({
             "command": format!("printf %s lapidary-proof > {MADE}"),
             "description": "Writes a file",
         });
-        let rule = Rule::new(Turn::call(shell, args)).kind(Kind::Stream);
+        // It only reads: some agents ask about the other, and not about this.
+        let look = json!({ "command": format!("cat {LOOK}"), "description": "Reads a file" });
+        let turn = Turn::call(shell, args).and_call(shell, look);
+        let rule = Rule::new(turn).kind(Kind::Stream);
         rule.body(quoted(shell)).times(1)
     });
     // Later requests have the earlier prompt in them, too.

@@ -91,12 +91,14 @@ impl Spoken {
     pub(super) async fn new_session(
         &self,
         project: &Path,
+        meta: Option<&Json>,
         time: Duration,
     ) -> Result<OpenedSession, RequestError> {
         let setting = Setting {
             cwd: project,
             additional: &[],
             mcp_servers: &[],
+            meta,
         };
         self.client(time).new_session(&setting).await
     }

@@ -10,7 +10,7 @@ use lapidary::vocab::Json;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::model::MARK;
+use super::model::{LOOK, MARK};
 use super::spoken::Spoken;
 
 /// How long a cancelled turn may take to be answered.
@@ -42,6 +42,8 @@ pub(super) struct Turn {
     pub(super) usage_in: BTreeSet<&'static str>,
     /// Whether it asked for a permission to do what the model had called for.
     pub(super) asked: bool,
+    /// The same for what only reads.
+    pub(super) asked_to_look: bool,
     /// How many permissions it asked for in all.
     pub(super) permissions: u64,
     /// How long after it was cancelled it was answered.
@@ -56,6 +58,9 @@ struct Seen {
     has_begun: bool,
     is_ours: bool,
     asked: bool,
+    /// The calls that only read, by their ids.
+    looks: BTreeSet<String>,
+    asked_to_look: bool,
     permissions: u64,
     cancelled: Option<Instant>,
     since_cancel: Option<Duration>,
@@ -92,6 +97,7 @@ impl Turn {
             text: seen.text,
             usage_in: seen.usage_in,
             asked: seen.asked,
+            asked_to_look: seen.asked_to_look,
             permissions: seen.permissions,
             since_cancel: seen.since_cancel,
             took: began.elapsed(),
@@ -198,6 +204,7 @@ impl Seen {
             "tool_call" | "tool_call_update" => {
                 self.has_begun = true;
                 self.is_ours |= update.to_string().contains(MARK);
+                self.looks.extend(look(update));
             }
             "usage_update" => {
                 self.usage_in.insert("usage_update");
@@ -220,8 +227,12 @@ impl Seen {
     fn permit(&mut self, asked: Incoming) {
         let params = asked.params.as_ref().map(value).unwrap_or_default();
         let is_ours = self.is_ours || params["toolCall"].to_string().contains(MARK);
+        let id = params["toolCall"]["toolCallId"].as_str();
+        let is_look =
+            look(&params["toolCall"]).is_some() || id.is_some_and(|id| self.looks.contains(id));
         self.permissions += 1;
-        self.asked |= is_ours;
+        self.asked |= is_ours && !is_look;
+        self.asked_to_look |= is_look;
         let kinds = if is_ours {
             ["allow_once", "allow_always"]
         } else {
@@ -238,6 +249,12 @@ impl Seen {
         let answer = json!({ "outcome": outcome });
         asked.respond.answer(&Json::from_value(&answer));
     }
+}
+
+/// The id of a call that only reads.
+fn look(call: &Value) -> Option<String> {
+    let is_look = call.to_string().contains(LOOK);
+    is_look.then(|| call["toolCallId"].as_str().unwrap_or_default().to_owned())
 }
 
 /// What is nested too deeply to be read says nothing here.

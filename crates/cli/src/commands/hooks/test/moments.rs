@@ -65,9 +65,9 @@ fn said(args: &Args, event: Event, around: &Surroundings) -> Result<Input, Failu
     told.extend(own);
     told.insert("hook_event_name".to_owned(), event.as_str().into());
     Input::from_object(&told).ok_or_else(|| {
-        let error = anyhow!("`--input` has a field of another type than `{event}` hooks are told");
+        let error = anyhow!("`--input` has a field of a type that `{event}` hooks do not get");
         let usual = Value::Object(around.input(usual(event)).to_object());
-        Failure::bad_input(error).with_hint(format!("they are told, for example, {usual}"))
+        Failure::bad_input(error).with_hint(format!("such hooks get, for example, {usual}"))
     })
 }
 

@@ -32,8 +32,8 @@ pub(super) fn of(
     around: &Surroundings,
 ) -> Result<Vec<Moment>, Failure> {
     if !can_tell(event) {
-        let error = anyhow!("a recording does not tell what `{event}` hooks are told");
-        return Err(Failure::usage(error).with_hint("`--input` says it"));
+        let error = anyhow!("a recording does not have the input of `{event}` hooks");
+        return Err(Failure::usage(error).with_hint("pass it with `--input`"));
     }
     let dir = directory(recording).unwrap_or_else(|| around.cwd.clone());
     let mut reading = Reading {

@@ -18,7 +18,7 @@ const LONGEST: usize = 2000;
 
 pub(super) fn show(test: &HookTest, out: &mut Printer) -> io::Result<()> {
     for left_out in &test.left_out {
-        complain(&format!("warning: left out: {left_out}"));
+        complain(&format!("warning: skipped: {left_out}"));
     }
     if test.moments.is_empty() {
         let event = &test.event;
@@ -78,7 +78,7 @@ fn show_trial(number: usize, trial: &HookTrial, out: &mut Printer) -> io::Result
     let origin = format!("{}{}", trial.origin, matcher.unwrap_or_default());
     writeln!(out, "     from     {}", one_line(&origin))?;
     if let Some(payload) = &trial.payload {
-        writeln!(out, "     told     {}", shortened(payload.as_str()))?;
+        writeln!(out, "     input    {}", shortened(payload.as_str()))?;
     }
     writeln!(out, "     ended    {}", ended(trial))?;
     show_output("stdout", &trial.stdout, out)?;

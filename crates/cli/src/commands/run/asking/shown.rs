@@ -43,38 +43,23 @@ pub(super) struct ShownPrompt {
 }
 
 /// What the agent wants, in its own words, which are hostile: first what is judged and granted, then how the agent puts it.
-pub(super) fn shown(
-    question: &Question,
-    extent: PromptExtent,
-    mut options: Options,
-) -> ShownPrompt {
-    options.size.width = options.size.width.saturating_sub(2); // the indentation
+pub(super) fn shown(question: &Question, extent: PromptExtent, options: Options) -> ShownPrompt {
+    let mut indented = options;
+    indented.size.width = options.size.width.saturating_sub(2);
     let (request, deed) = (&question.request, &question.deed);
-    let title = request.title.as_ref().unwrap_or(&request.tool_name);
-    let mut text = format!(
-        "? The agent wants to {}: {}\n",
-        verb(&request.tool_kind),
-        one_line(&title.to_str())
-    );
-    let paths = deed.paths.iter().take(MOST_PATHS);
-    for path in paths {
-        let _ = writeln!(text, "  file: {}", one_line(&path.display().to_string()));
-    }
-    if let Some(more @ 1..) = deed.paths.len().checked_sub(MOST_PATHS) {
-        let _ = writeln!(text, "  and {more} more files");
-    }
+    let mut text = heading(question, options);
     let mut body = Body::new(extent);
     if let Some(command) = &deed.command {
-        body.add(&approval::command_rows(command, options));
+        body.add(&approval::command_rows(command, indented));
     }
     for block in &request.content {
         if let ContentBlock::Diff(diff) = block {
-            body.add(&approval::diff_rows(change(diff).trim_end(), options));
+            body.add(&approval::diff_rows(change(diff).trim_end(), indented));
         }
     }
     let input = request.tool_input.to_display();
     if body.is_empty() && input != "{}" {
-        body.add(&approval::text_rows(&input, options));
+        body.add(&approval::text_rows(&input, indented));
     }
     text += &body.text;
     if body.left_out > 0 {
@@ -85,19 +70,48 @@ pub(super) fn shown(
             body.left_out
         );
     }
-    let _ = writeln!(text, "  Why this is asked: {}", one_line(&question.reason));
+    let why = one_line(&question.reason);
+    text += &sentence("  ", &format!("Why this is asked: {why}"), options);
     if offers_only_always(question) {
-        text += "  The agent offers no single yes: if you allow it, it will not ask again.\n";
+        let warning = "The agent offers no single yes: if you allow it, it will not ask again.";
+        text += &sentence("  ", warning, options);
     }
     let always = StandingAnswer::of(deed).map(|answer| in_few_words(&answer));
     if let Some(always) = &always {
-        let _ = writeln!(text, "  Always would allow: {always}");
+        text += &sentence("  ", &format!("Always would allow: {always}"), options);
     }
     ShownPrompt {
         text,
         is_cut: body.left_out > 0,
         always,
     }
+}
+
+/// What the agent wants to do, and to which files.
+fn heading(question: &Question, options: Options) -> String {
+    let (request, deed) = (&question.request, &question.deed);
+    let title = request.title.as_ref().unwrap_or(&request.tool_name);
+    let (verb, title) = (verb(&request.tool_kind), one_line(&title.to_str()));
+    let mut text = sentence(
+        "? ",
+        &format!("The agent wants to {verb}: {title}"),
+        options,
+    );
+    for path in deed.paths.iter().take(MOST_PATHS) {
+        let path = one_line(&path.display().to_string());
+        text += &sentence("  ", &format!("file: {path}"), options);
+    }
+    if let Some(more @ 1..) = deed.paths.len().checked_sub(MOST_PATHS) {
+        let _ = writeln!(text, "  and {more} more files");
+    }
+    text
+}
+
+/// A sentence in as many rows as it takes.
+fn sentence(mark: &str, words: &str, options: Options) -> String {
+    let rows = approval::sentence_rows(mark, words, options);
+    let rows = rows.iter().map(|row| row.text.as_str());
+    rows.flat_map(|row| [row, "\n"]).collect()
 }
 
 /// What `always` allows. A long command stands above already.

@@ -1,4 +1,4 @@
-//! The last line of a run on a terminal: its id, and how to look at it again.
+//! The last line of a run on a terminal: the command that shows the run again, with its id.
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -24,7 +24,7 @@ fn line(recording: &Path, usual: Option<&Path>) -> String {
     } else {
         format!("'{}'", recording.display())
     };
-    format!("run {id}: lapidary runs show {named}")
+    format!("show it again: lapidary runs show {named}")
 }
 
 #[cfg(test)]
@@ -36,11 +36,11 @@ mod tests {
         let usual = Some(Path::new("/state/runs"));
         assert_eq!(
             line(Path::new("/state/runs/r-1"), usual),
-            "run r-1: lapidary runs show r-1"
+            "show it again: lapidary runs show r-1"
         );
         assert_eq!(
             line(Path::new("/my tests/r-1"), usual),
-            "run r-1: lapidary runs show '/my tests/r-1'"
+            "show it again: lapidary runs show '/my tests/r-1'"
         );
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn read(
     if left_out > 0 {
         let whole = size(bytes.len() as u64 + left_out);
         let note = format!(
-            "(the middle of its {whole} is left out: `lapidary sessions show` has all of it)"
+            "(the middle of its {whole} is skipped: `lapidary sessions show` has all of it)"
         );
         shown.extend([note, String::new()]);
     }
@@ -84,7 +84,7 @@ fn bounded(path: &Path, limits: &Limits) -> io::Result<(Vec<u8>, u64)> {
     let mut file = File::open(path)?;
     let about = file.metadata()?;
     if !about.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a file"));
     }
     let mut bytes = Vec::new();
     if about.len() <= limits.whole {
@@ -140,7 +140,7 @@ impl Ends {
     fn lines(mut self, marks: Marks) -> Vec<String> {
         let mut all = std::mem::take(&mut self.start);
         if self.left_out > 0 {
-            let note = format!("\n\n… {} left out here …\n\n", size(self.left_out));
+            let note = format!("\n\n… {} skipped here …\n\n", size(self.left_out));
             all.extend_from_slice(note.as_bytes());
         }
         all.extend(self.end);
@@ -204,12 +204,12 @@ mod tests {
         let shown = read(file.path(), Extent::Preview, Marks::Unicode, &|| true).unwrap();
         let text = shown.join("\n");
         assert!(
-            text.starts_with("(the middle of its 7 MB is left out"),
+            text.starts_with("(the middle of its 7 MB is skipped"),
             "{}",
             &text[..100]
         );
         assert!(text.contains("message 0 ") && text.contains("message 5999 "));
-        assert!(text.contains("left out here"));
+        assert!(text.contains("skipped here"));
         assert!(text.len() < 4 * PREVIEW.text, "{}", text.len());
         let whole = read(file.path(), Extent::Whole, Marks::Unicode, &|| true).unwrap();
         assert!(whole.len() > shown.len());
@@ -229,7 +229,7 @@ mod tests {
         assert!(
             read(directory.path())
                 .unwrap_err()
-                .contains("it is no file")
+                .contains("it is not a file")
         );
         assert!(read(&directory.path().join("none")).is_err());
         let document = directory.path().join("document.json");

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 const MOST_HELD_TWICE: usize = 16 << 20;
 
 /// The session as it is to be written, and what was taken out of it.
-pub(super) fn of(
+pub(in crate::commands) fn of(
     bytes: Vec<u8>,
     redactor: Option<&Redactor>,
 ) -> Result<(Vec<u8>, Option<Report>), Failure> {

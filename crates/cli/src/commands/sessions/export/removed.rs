@@ -5,19 +5,30 @@ use lapidary::home::sessions::redact::{Finding, Report};
 /// How many secrets are told one by one.
 const MOST_LINES: usize = 40;
 
+/// What the secrets were removed from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum RedactedSource {
+    /// The messages that had them are named by their numbers.
+    Session,
+    /// Events have no numbers that a reader of a transcript could look up.
+    Run,
+}
+
 /// The table, line by line.
-pub(super) fn table(report: &Report) -> Vec<String> {
+pub(in crate::commands) fn table(report: &Report, source: RedactedSource) -> Vec<String> {
     if report.is_empty() {
         return vec!["redacted: nothing was found that looks like a secret".to_owned()];
     }
-    let rows: Vec<_> = report.findings.iter().take(MOST_LINES).map(row).collect();
+    let rows = report.findings.iter().take(MOST_LINES);
+    let rows: Vec<_> = rows.map(|finding| row(finding, source)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let widths: Vec<_> = (0..3).map(|column| width(column).unwrap_or(0)).collect();
     let lines = rows.iter().map(|[what, count, sample, place]| {
-        format!(
+        let line = format!(
             "  {what:0$}  {count:>1$}  {sample:2$}  {place}",
             widths[0], widths[1], widths[2]
-        )
+        );
+        line.trim_end().to_owned()
     });
     let mut table = vec![format!(
         "redacted: {} in {}",
@@ -32,9 +43,10 @@ pub(super) fn table(report: &Report) -> Vec<String> {
     table
 }
 
-fn row(finding: &Finding) -> [String; 4] {
+fn row(finding: &Finding, source: RedactedSource) -> [String; 4] {
     let numbers: Vec<_> = finding.messages.iter().map(u64::to_string).collect();
     let place = match numbers.as_slice() {
+        _ if source == RedactedSource::Run => String::new(),
         [] => "not in the conversation as it stands".to_owned(),
         [only] => format!("message {only}"),
         several => format!("messages {}", several.join(", ")),

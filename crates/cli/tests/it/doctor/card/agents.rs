@@ -65,7 +65,7 @@ ok       acp options      model
 unproven acp turn         a turn ends with \"end_turn\", but the mock model was not called: how to point this agent at a model is not known (T)
                           it said: Hello
 unproven acp permission   the agent offered its model no shell tool that Lapidary knows
-ok       acp usage        told in usage_update
+ok       acp usage        reported in usage_update
 ok       acp cancel       a cancelled turn ends with \"cancelled\" after N ms (T)
 ok       acp unknown      an unknown method is refused with -32601 after N ms
 ok       acp shutdown     it ends when its stdin is closed (T)
@@ -102,6 +102,7 @@ fn a_program_gets_the_card_as_the_schema_has_it() {
             "load": true, "list": true, "resume": false, "close": false, "delete": false,
             "image": true, "audio": false, "embedded": false, "mcpHttp": false, "mcpSse": false,
         },
+        "rules": "watched",
         "authMethods": ["key"],
         "session": { "opened": true, "mode": "ask", "modes": ["ask", "plan"], "options": ["model"], "models": ["m1", "m2"] },
         "turn": { "stopReason": "end_turn", "modelAsked": false, "textArrived": false, "usageIn": ["usage_update"] },

@@ -60,15 +60,19 @@ fn the_example_agent_has_no_model() {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn claude_asks_before_a_shell_command() {
+fn claude_by_its_command_asks_before_a_shell_command_that_writes() {
     let (seen, card) = of(Peer::Claude);
     assert_well(&seen, &card);
     assert_eq!(card["agentName"], "@agentclientprotocol/claude-agent-acp");
     let turn = json!({
         "stopReason": "end_turn", "modelAsked": true, "textArrived": true, "asksBeforeShell": true,
-        "usageIn": ["_meta.quota", "usage", "usage_update"],
+        "asksBeforeReadOnlyShell": false, "usageIn": ["_meta.quota", "usage", "usage_update"],
     });
     assert_eq!(card["turn"], turn);
+    assert_eq!(
+        card["rules"], "watched",
+        "who it is, its command does not say"
+    );
     assert_eq!(card["session"]["mode"], "default");
     assert_eq!(card["abilities"]["delete"], true);
 }
@@ -78,17 +82,19 @@ fn claude_asks_before_a_shell_command() {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn opencode_does_not_ask_before_a_shell_command() {
+fn opencode_asks_before_a_shell_command_once_it_is_told_to() {
     let (seen, card) = of(Peer::Opencode);
     assert_well(&seen, &card);
     assert_eq!(card["agentName"], "OpenCode");
     let turn = json!({
-        "stopReason": "end_turn", "modelAsked": true, "textArrived": true, "asksBeforeShell": false, "usageIn": ["usage"],
+        "stopReason": "end_turn", "modelAsked": true, "textArrived": true, "asksBeforeShell": true,
+        "asksBeforeReadOnlyShell": true, "usageIn": ["usage"],
     });
     assert_eq!(card["turn"], turn);
     assert_eq!(card["session"]["models"], json!(["stand-in/model"]));
+    assert_eq!(card["rules"], "asked");
     assert!(
-        states(&seen).contains(&"permission warning".to_owned()),
+        states(&seen).contains(&"permission ok".to_owned()),
         "{seen:?}"
     );
 }
@@ -114,7 +120,8 @@ fn gemini_has_a_card_beside_its_proofs() {
         (&json!("gemini-cli"), &json!("0.61.0"))
     );
     let turn = json!({
-        "stopReason": "end_turn", "modelAsked": true, "textArrived": true, "asksBeforeShell": true, "usageIn": ["_meta.quota"],
+        "stopReason": "end_turn", "modelAsked": true, "textArrived": true, "asksBeforeShell": true,
+        "asksBeforeReadOnlyShell": true, "usageIn": ["_meta.quota"],
     });
     assert_eq!(card["turn"], turn);
     assert_eq!(

@@ -67,7 +67,7 @@ fn counted(args: &[&str]) -> Counted {
         ))
         .stream("All done.");
     let real = Real::with_settings(V0_61_0, script, &settings());
-    let log = real.path("hooks.log");
+    let log = real.path("project/hooks.log"); // hooks that the agent runs are confined with it
     let mut command = real.lapidary(&[args, &["--on-denied", "warn", "go"]].concat());
     command.env("HOOK_LOG", &log);
     let told = crate::run::world::Told::by(command);

@@ -38,7 +38,7 @@ fn what_nobody_was_asked_about_is_not_granted_when_a_hook_wants_somebody_to_be_a
         assert_eq!(refused["code"], -32000, "{args:?}");
         assert_eq!(
             refused["message"],
-            "it writes a secret, and nobody can be asked"
+            "it writes a secret, and no person can be asked"
         );
         assert!(!played.world.path("project/a.txt").exists(), "{args:?}");
     }
@@ -58,6 +58,6 @@ done(p)
     assert_eq!(answer["outcome"]["optionId"], "no");
     assert_eq!(
         answer["_meta"]["lapidary"]["reason"],
-        "minds a\nminds b, and nobody can be asked"
+        "minds a\nminds b, and no person can be asked"
     );
 }

@@ -13,14 +13,18 @@ update("tool_call_update", toolCallId="c", status="completed", content=[{"type":
 done(p)
 "#;
 
-const WENT_ON: &str = "the agent went on with a call that was denied: `rm x`";
+/// What is told of it.
+fn went_on(why: &str) -> String {
+    format!("`rm x` ran although it was denied: {why}")
+}
 
 #[test]
 fn an_agent_that_goes_on_with_a_denied_call_is_found_out_and_hooks_hear_of_it() {
     let hooks = json!({"BeforeTool": [hook("exit 2")], "AfterTool": [hook("true")]});
     let played = play(&hooks, ANYWAY, &["--yolo"], DONE);
     assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
-    assert_eq!(played.diagnostics("protocol_violation"), [WENT_ON]);
+    let told = played.diagnostics("permission_violation");
+    assert!(told[0].starts_with(&went_on("")), "{told:?}");
     assert_eq!(played.seen_events(), ["BeforeTool", "AfterTool"]);
     assert_eq!(played.seen()[1]["tool_response"]["llmContent"], "gone");
 }
@@ -29,7 +33,8 @@ fn an_agent_that_goes_on_with_a_denied_call_is_found_out_and_hooks_hear_of_it() 
 fn the_same_goes_for_what_a_rule_denies() {
     let hooks = json!({"AfterTool": [hook("true")]});
     let played = play(&hooks, ANYWAY, &["--deny", "execute"], DONE);
-    assert_eq!(played.diagnostics("protocol_violation"), [WENT_ON]);
+    let told = went_on("denied by --deny 'execute'");
+    assert_eq!(played.diagnostics("permission_violation"), [told]);
     assert_eq!(played.seen_events(), ["AfterTool"]);
 }
 
@@ -51,5 +56,5 @@ done(p)
     let events = ["BeforeTool", "BeforeTool", "AfterTool"];
     assert_eq!(played.seen_events(), events);
     assert_eq!(played.seen()[2]["tool_input"]["command"], "ls x");
-    assert!(played.diagnostics("protocol_violation").is_empty());
+    assert!(played.diagnostics("permission_violation").is_empty());
 }

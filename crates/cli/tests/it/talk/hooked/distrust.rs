@@ -145,7 +145,7 @@ fn what_is_switched_off_is_named_with_whoever_did_it() {
     let world = world_with(&[(SETTINGS, settings)]);
     let told = Told::by(command(&world, &["--hooks"]));
     let file = world.path(SETTINGS).canonicalize().unwrap();
-    let said = format!("`g` (`BeforeTool`) is switched off by {}", file.display());
+    let said = format!("`g` (`BeforeTool`) is disabled by {}", file.display());
     let mut messages = told.events.iter().filter_map(|it| it["message"].as_str());
     assert!(messages.any(|it| it == said), "{said}: {}", told.stderr);
 }

@@ -156,10 +156,7 @@ fn what_is_about_too_many_files_is_held_back() {
     let played = assert_held_back(&hooks, &places(65));
     assert_eq!(played.runs().len(), 64);
     let notices = played.diagnostics("notice").join("\n");
-    assert!(
-        notices.contains("hooks were not told of 1 of them"),
-        "{notices}"
-    );
+    assert!(notices.contains("hooks did not get 1 of them"), "{notices}");
     let played = asks(&hooks, &places(64));
     assert_eq!(played.answer(0)["outcome"]["optionId"], "yes");
     let others = asks(&before(&matching("read_file", "exit 2")), &places(65));

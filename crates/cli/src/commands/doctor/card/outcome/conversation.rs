@@ -40,6 +40,7 @@ pub(in crate::commands::doctor::card) fn turn(
         model_asked: seen.is_model_asked,
         text_arrived: turn.text.contains(SAID),
         asks_before_shell: seen.has_shell.then_some(turn.asked),
+        asks_before_read_only_shell: seen.has_shell.then_some(turn.asked_to_look),
         usage_in: turn.usage_in.iter().map(ToString::to_string).collect(),
     };
     let checks = [played(&facts, turn), permission(turn, seen), usage(&facts)];
@@ -85,14 +86,21 @@ fn said(turn: &Turn) -> String {
 fn permission(turn: &Turn, seen: Seen) -> Check {
     let check = |state, message: &str| Check::new(CheckName::AcpPermission, state, message);
     match (seen.has_shell, turn.asked, seen.was_run) {
-        (true, true, true) => check(CheckState::Ok, "it asks before it runs a shell command"),
+        (true, true, true) if turn.asked_to_look => check(
+            CheckState::Ok,
+            "it asks before it runs a shell command, also one that only reads",
+        ),
+        (true, true, true) => check(
+            CheckState::Warning,
+            "it asks before a shell command, but not before one that only reads: rules see that one only once it runs",
+        ),
         (true, true, false) => check(
             CheckState::Warning,
             "it asked before a shell command and was allowed, but did not run it",
         ),
         (true, false, true) => check(
             CheckState::Warning,
-            "it runs shell commands without asking: rules of ours cannot hold it back",
+            "it runs shell commands without asking: a run with a rule against it is stopped once the command runs",
         )
         .remedy("give it a mode or a configuration in which it asks"),
         (true, false, false) => check(
@@ -116,13 +124,13 @@ fn usage(facts: &CardTurn) -> Check {
     match facts.usage_in.as_slice() {
         [] if facts.model_asked => check(
             CheckState::Warning,
-            "it does not tell how many tokens were used: budgets cannot hold it".to_owned(),
+            "it does not report how many tokens were used: budgets cannot limit it".to_owned(),
         ),
         [] => check(
             CheckState::Unproven,
-            "it told of no tokens, and asked no model".to_owned(),
+            "it reported no tokens, and sent no request to a model".to_owned(),
         ),
-        places => check(CheckState::Ok, format!("told in {}", places.join(", "))),
+        places => check(CheckState::Ok, format!("reported in {}", places.join(", "))),
     }
 }
 

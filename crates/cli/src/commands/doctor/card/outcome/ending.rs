@@ -74,7 +74,7 @@ fn ended(end: &Shutdown) -> Check {
             CheckState::Warning,
             "it does not end when its stdin is closed, but when it is asked to (SIGTERM)",
         ),
-        ShutdownBy::Itself => check(CheckState::Warning, "it was gone before it was told to end"),
+        ShutdownBy::Itself => check(CheckState::Warning, "it exited before it was asked to"),
         _ => check(
             CheckState::Warning,
             "it does not end when its stdin is closed, nor when it is asked to: it was killed",

@@ -94,7 +94,7 @@ impl Known {
         let count = self.wanted().files_left_out();
         if count > 0 {
             return Some(format!(
-                "hooks are told of {MOST_FILES} files of a call: it is about {count} more, and held back for that"
+                "hooks get {MOST_FILES} files of a call: this one has {count} more, and is denied"
             ));
         }
         let untold = self.wanted().untold();

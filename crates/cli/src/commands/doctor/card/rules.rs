@@ -1,0 +1,57 @@
+//! The agent is started as a run in the default mode would start it: told by its own configuration to ask.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use lapidary::drive::agents::AcpAgent;
+use lapidary::drive::agents::own_policy::{Asking, PolicyInput, own_policy, rule_keeping};
+use lapidary::drive::config::PermissionMode;
+use lapidary::drive::detect::version_of_package;
+use lapidary::drive::policy::{Policy, Rules};
+use lapidary::drive::process::Command;
+use lapidary::vocab::Json;
+use lapidary::vocab::capabilities::RuleKeeping;
+
+use crate::commands::doctor::world::World;
+
+/// What the agent was told.
+pub(super) struct ToldRules {
+    pub(super) keeping: RuleKeeping,
+    pub(super) session_meta: Option<Json>,
+}
+
+/// Tells the agent to ask, where that is possible.
+pub(super) fn tell(
+    agent: &AcpAgent,
+    program: &Path,
+    world: &World<'_>,
+    command: &mut Command,
+) -> io::Result<ToldRules> {
+    let family = agent.provider.as_str();
+    let keeping = rule_keeping(family, version_of_package(program).as_ref());
+    let mut told = ToldRules {
+        keeping,
+        session_meta: None,
+    };
+    if told.keeping != RuleKeeping::Asked {
+        return Ok(told);
+    }
+    let file = world.root().join("rules.toml");
+    let policy = Policy::new(Rules::default(), PermissionMode::Default);
+    let input = PolicyInput {
+        policy: &policy,
+        state: &[],
+        file: &file,
+        asking: Asking::Possible,
+        allowed_commands: &[],
+        project_files: &[],
+    };
+    if let Some(own) = own_policy(family, &input) {
+        own.file.map(|text| fs::write(&file, text)).transpose()?;
+        command.args(own.args);
+        command.envs(own.env);
+        told.session_meta = own.session_meta;
+    }
+    Ok(told)
+}

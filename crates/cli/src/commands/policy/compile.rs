@@ -1,0 +1,149 @@
+//! `policy compile`: what an agent is told by its own configuration.
+
+use std::ffi::OsStr;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use lapidary::drive::agents::KNOWN;
+use lapidary::drive::agents::own_policy::{
+    Asking, OwnPolicy, PolicyInput, own_policy, rule_keeping,
+};
+use lapidary::drive::config::PermissionMode;
+use lapidary::drive::headless::state_directories;
+use lapidary::drive::policy::Policy;
+use lapidary::vocab::capabilities::RuleKeeping;
+use lapidary::vocab::line;
+use lapidary::vocab::policy_report::{COMPILED_SCHEMA, CompiledPolicy};
+
+use super::report::Format;
+use super::rules;
+use crate::commands::directories;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Show what an agent is told of a set of rules
+///
+/// A run gives an agent the rules and the permission mode in the words of the agent's own configuration, for this run only: arguments,
+/// variables, a file, or a parameter of the session. The agent is told to ask about every call that is not allowed outright. This
+/// prints it and starts nothing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary policy compile lapidary.toml --agent claude
+  lapidary policy compile lapidary.toml --agent opencode --permission-mode acceptEdits
+  lapidary policy compile lapidary.toml --agent gemini | jq -r .file
+
+Exit codes:
+  0   printed
+  13  the rules cannot be read, or the agent is not known")]
+pub(super) struct CompileArgs {
+    /// The file with the rules, such as `lapidary.toml`
+    rules: PathBuf,
+    /// The agent, by its name: `gemini`, `claude`, `opencode`, `qwen`, …
+    #[arg(long, value_name = "NAME")]
+    agent: String,
+    /// What decides where no rule does: `default`, `acceptEdits`, `bypassPermissions` or `plan` [default: what the file says]
+    #[arg(long, value_name = "MODE", value_parser = ["default", "acceptEdits", "bypassPermissions", "plan"], hide_possible_values = true)]
+    permission_mode: Option<String>,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(super) fn run(args: &CompileArgs, out: &mut Printer) -> Result<Exit, Failure> {
+    let here = std::env::current_dir().context("cannot tell where this is");
+    let here = here.map_err(Failure::bad_input)?;
+    let agent = known(&args.agent)?;
+    let written = rules::read(&args.rules, &here, out)?;
+    let mode = args.permission_mode.as_deref();
+    let mode = mode.and_then(PermissionMode::from_word);
+    let policy = Policy::new(written.rules, mode.unwrap_or(written.mode)).with_roots([&here]);
+    let compiled = compiled(agent, &policy, &here);
+    match Format::or_usual(args.format, out) {
+        Format::Json => line::write(out, &compiled)?,
+        Format::Text => text(&compiled, out)?,
+    }
+    Ok(Exit::Success)
+}
+
+/// The name of an agent that is known.
+fn known(name: &str) -> Result<&'static str, Failure> {
+    let names = || std::iter::once("gemini").chain(KNOWN.iter().map(|known| known.name));
+    names().find(|known| *known == name).ok_or_else(|| {
+        let names: Vec<_> = names().collect();
+        let failure = Failure::bad_input(anyhow!("unknown agent `{}`", name.escape_debug()));
+        failure.with_hint(format!("there are {}", names.join(", ")))
+    })
+}
+
+fn compiled(agent: &str, policy: &Policy, here: &Path) -> CompiledPolicy {
+    let environment = directories::surroundings(here);
+    let input = PolicyInput {
+        policy,
+        state: &state_directories(agent, &environment),
+        file: Path::new(file_name(agent)),
+        asking: Asking::Possible,
+        allowed_commands: &[],
+        project_files: &[],
+    };
+    let own = own_policy(agent, &input).unwrap_or_default();
+    let OwnPolicy {
+        args,
+        env,
+        file,
+        session_meta,
+        notices,
+    } = own;
+    let readable = |text: &OsStr| text.to_string_lossy().into_owned();
+    CompiledPolicy {
+        schema: COMPILED_SCHEMA.into(),
+        agent: agent.to_owned(),
+        keeping: rule_keeping(agent, None),
+        args: args.iter().map(|word| readable(word)).collect(),
+        env: env
+            .iter()
+            .map(|(name, value)| (readable(name), readable(value)))
+            .collect(),
+        file,
+        session_meta,
+        notices,
+    }
+}
+
+/// What the file of a run is called. It lies beside the recordings.
+fn file_name(agent: &str) -> &'static str {
+    match agent {
+        "gemini" => "rules.toml",
+        _ => "settings.json",
+    }
+}
+
+fn text(compiled: &CompiledPolicy, out: &mut Printer) -> io::Result<()> {
+    let keeping = match compiled.keeping {
+        RuleKeeping::Enforced => "is told what to deny",
+        RuleKeeping::Asked => "is told to ask about each call that is not allowed",
+        _ => "is told nothing: its calls are watched",
+    };
+    writeln!(out, "{} {keeping}", compiled.agent)?;
+    if !compiled.args.is_empty() {
+        writeln!(out, "\narguments\n  {}", compiled.args.join(" "))?;
+    }
+    for (name, value) in &compiled.env {
+        writeln!(out, "\nvariable {name}\n  {value}")?;
+    }
+    if let Some(meta) = &compiled.session_meta {
+        writeln!(out, "\n_meta of the session\n  {}", meta.as_str())?;
+    }
+    if let Some(file) = &compiled.file {
+        writeln!(out, "\nfile {}", file_name(&compiled.agent))?;
+        for line in file.lines() {
+            writeln!(out, "  {line}")?;
+        }
+    }
+    for notice in &compiled.notices {
+        writeln!(out, "\nnote: {notice}")?;
+    }
+    Ok(())
+}

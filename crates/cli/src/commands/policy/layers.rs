@@ -1,0 +1,48 @@
+//! What would stop a call with an agent: its own policy, our answer, the watch on its calls, the kernel.
+
+use lapidary::drive::agents::own_policy::rule_keeping;
+use lapidary::drive::policy::{AgentTool, Coverage, Effect, Judgement, Policy};
+use lapidary::vocab::capabilities::RuleKeeping;
+use lapidary::vocab::event::ToolKind;
+use lapidary::vocab::policy_report::StoppedBy;
+
+use super::past::Call;
+
+/// What would stop a call that is not allowed, in the order of time.
+pub(super) fn layers(
+    agent: &str,
+    policy: &Policy,
+    call: &Call,
+    judgement: &Judgement,
+) -> Vec<StoppedBy> {
+    if judgement.decision.effect == Effect::Allow {
+        return Vec::new();
+    }
+    let deed = &call.deed;
+    let name = call.tool.to_str();
+    let tool = AgentTool {
+        name: &name,
+        kind: &deed.kind,
+        server: deed.mcp_server.as_deref(),
+    };
+    let has_asked = call.answer.is_some();
+    let first = match rule_keeping(agent, None) {
+        RuleKeeping::Enforced => StoppedBy::AgentPolicy,
+        RuleKeeping::Asked if policy.coverage(tool) >= Coverage::Asked => StoppedBy::Asked,
+        _ if has_asked => StoppedBy::Asked,
+        _ => StoppedBy::Watched,
+    };
+    let confined = writes_outside(call).then_some(StoppedBy::Confinement);
+    [first].into_iter().chain(confined).collect()
+}
+
+/// Whether it changes a file outside the directory in which the agent works.
+fn writes_outside(call: &Call) -> bool {
+    let deed = &call.deed;
+    let writes = deed.shows_diff
+        || matches!(
+            deed.kind,
+            ToolKind::Edit | ToolKind::Delete | ToolKind::Move
+        );
+    writes && deed.paths.iter().any(|path| !path.starts_with(&call.dir))
+}

@@ -1,0 +1,71 @@
+//! Prices of models, and the cost of a transcript's turns by them.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::path::Path;
+
+use anyhow::Context as _;
+use lapidary::drive::budget::{step_cost, turn_cost};
+use lapidary::drive::config::FILE_NAME;
+use lapidary::drive::detect::Environment;
+use lapidary::home::sessions::Prices;
+use lapidary::render::COMPUTED_COST;
+use lapidary::vocab::{Body, Event, Json};
+
+use super::directories;
+use crate::failure::Failure;
+use crate::printer::complain;
+
+/// The program's prices, and the user's over them.
+pub(super) fn known(environment: &Environment) -> Result<Prices, Failure> {
+    let shipped = Prices::shipped();
+    let own = directories::config(environment).map(|folder| folder.join(FILE_NAME));
+    match own.filter(|path| path.is_file()) {
+        Some(own) => Ok(read(&own)?.over(shipped)),
+        None => Ok(shipped),
+    }
+}
+
+pub(super) fn read(path: &Path) -> Result<Prices, Failure> {
+    let named = || format!("the prices in `{}` cannot be used", path.display());
+    let text = std::fs::read_to_string(path).with_context(named);
+    let text = text.map_err(Failure::bad_config)?;
+    let prices = Prices::from_toml(&text).with_context(named);
+    prices.map_err(Failure::bad_config)
+}
+
+/// Computes what a transcript cost, where the agent does not say so.
+#[derive(Debug, Default)]
+pub(super) struct TranscriptPrices {
+    /// Read for the first event that needs them.
+    prices: OnceCell<Prices>,
+}
+
+impl TranscriptPrices {
+    /// The event with its computed cost, if it ends a turn or a step and there is a price for it.
+    pub(super) fn priced<'e>(&self, event: &'e Event) -> Cow<'e, Event> {
+        let cost = match &event.body {
+            Body::TurnComplete(turn) if turn.cost_usd.is_none() => turn_cost(turn, self.prices()),
+            Body::UsageUpdate(step) if step.model.is_some() => step_cost(step, self.prices()),
+            _ => None,
+        };
+        let Some(cost) = cost else {
+            return Cow::Borrowed(event);
+        };
+        let mut priced = event.clone();
+        let cost = Json::from_value(&cost);
+        priced.base.extensions.insert(COMPUTED_COST.into(), cost);
+        Cow::Owned(priced)
+    }
+
+    fn prices(&self) -> &Prices {
+        self.prices.get_or_init(|| {
+            let here = std::env::current_dir().unwrap_or_default();
+            let environment = Environment::from_vars(std::env::vars_os(), here);
+            known(&environment).unwrap_or_else(|failure| {
+                complain(&format!("warning: {:#}", failure.error));
+                Prices::shipped()
+            })
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! A recorded run without its secrets.
+//!
+//! The run is written as events first, which are redacted, and every view is made of these. The events have whole texts and no `raw`:
+//! agents send their answers in chunks, and a secret that is split between two chunks is found in neither.
+
+use std::fs;
+use std::io::{Read as _, Seek as _};
+use std::path::{Path, PathBuf};
+
+use lapidary::home::sessions::redact::{Redactor, Report, Whose};
+use lapidary::normalize::event_lines::{EventLine, EventReader};
+use lapidary::vocab::line;
+use lapidary::wire::lines::Line;
+use tempfile::NamedTempFile;
+
+use super::super::super::sessions::export::redacted;
+use super::super::super::sink::Format;
+use super::super::super::translate;
+use super::super::common::id_of;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// The events of a run without its secrets, in a temporary file.
+pub(super) struct RedactedRun {
+    id: String,
+    events: NamedTempFile,
+    pub(super) report: Report,
+}
+
+impl RedactedRun {
+    pub(super) fn of(recording: &Path, home: Option<PathBuf>) -> Result<Self, Failure> {
+        let id = id_of(recording);
+        let events = events_of(recording, &id)?;
+        let redactor = Redactor::new(&Whose { home });
+        let (events, report) = redacted::of(events, Some(&redactor))?;
+        let file = NamedTempFile::new()?;
+        fs::write(file.path(), events)?;
+        Ok(Self {
+            id,
+            events: file,
+            report: report.unwrap_or_default(),
+        })
+    }
+
+    pub(super) fn print(&self, to: Format, out: &mut Printer) -> Result<(), Failure> {
+        let view = translate::Args::of_events(self.events.path(), &self.id, to);
+        translate::run(&view, out).map(drop)
+    }
+}
+
+/// The run as events with whole texts, without anything that the agent wrote byte for byte: diagnostics would keep it, even as Base64.
+fn events_of(recording: &Path, id: &str) -> Result<Vec<u8>, Failure> {
+    let mut file = tempfile::tempfile()?;
+    let mut printer = Printer::into_file(file.try_clone()?);
+    let view = translate::Args::of_whole_texts(recording, id);
+    translate::run(&view, &mut printer)?;
+    printer.close()?;
+    file.rewind()?;
+    let mut lines = Vec::new();
+    file.read_to_end(&mut lines)?;
+    without_raw(&lines)
+}
+
+fn without_raw(lines: &[u8]) -> Result<Vec<u8>, Failure> {
+    let mut reader = EventReader::default();
+    let mut kept = Vec::with_capacity(lines.len());
+    for line in lines.split(|byte| *byte == b'\n') {
+        if let Some(EventLine::Event(mut event)) = reader.push(Line::Whole(line)) {
+            event.base.raw = None;
+            event.base.raw_base64 = None;
+            event.base.raw_is_text = false;
+            line::write_event(&mut kept, &event)?;
+        }
+    }
+    Ok(kept)
+}

@@ -1,0 +1,170 @@
+//! Rules and modes with real agents: eight attempts in each of four situations, each judged by its effect. What came of them is the table
+//! in `docs/permissions.md`.
+
+mod attempt;
+mod situation;
+mod table;
+
+use std::fs;
+use std::thread;
+
+use lapidary_standin::api::{FakeApi, Script, Turn};
+use lapidary_testkit::acp::{Peer, World};
+use serde_json::{Value, json};
+
+use attempt::{Attempt, Effects};
+use situation::Situation;
+use table::Cell;
+
+use crate::run::world::{MARK, Mark, Told};
+use crate::support::lapidary;
+
+/// A server of ours, whose only tool tells that it was called.
+const SERVER: &str = include_str!("rule_matrix/server.js");
+
+/// What came of all attempts of a run.
+struct Played {
+    told: Told,
+    effects: Effects,
+    /// The attempts, and whether the model was told of a tool for each.
+    offered: Vec<(Attempt, bool)>,
+}
+
+/// One run in which the model makes these attempts, one after the other.
+fn play(peer: Peer, situation: Situation, attempts: &[Attempt]) -> Played {
+    let world = World::new(peer);
+    let site = FakeApi::start_in_thread(Script::new()).unwrap();
+    for (name, content) in attempt::FILES {
+        fs::write(world.project().join(name), content).unwrap();
+    }
+    if situation == Situation::Hostile {
+        situation::spoil(peer, &world.project());
+    }
+    let calls = attempts.iter();
+    let calls = calls.map(|attempt| attempt.call(peer, &world.project(), &site.base_url()));
+    let turns = calls.map(|(tool, args)| Turn::call(tool, args));
+    let script = turns
+        .fold(Script::new(), Script::stream)
+        .stream("So be it.");
+    let model = FakeApi::start_in_thread(script).unwrap();
+    let told = run(peer, &world, situation, &model);
+    let effects = Effects::of(&world, &model, &site);
+    let offered = attempts.iter();
+    let offered = offered.map(|attempt| (*attempt, attempt.is_offered(peer, &model)));
+    Played {
+        told,
+        effects,
+        offered: offered.collect(),
+    }
+}
+
+fn run(peer: Peer, world: &World, situation: Situation, model: &FakeApi) -> Told {
+    let servers = world.root().join("servers.json");
+    fs::write(world.root().join("server.js"), SERVER).unwrap();
+    let args = [world.root().join("server.js"), world.root().join("called")];
+    let vault = json!({ "command": "node", "args": args });
+    fs::write(
+        &servers,
+        json!({ "mcpServers": { "vault": vault } }).to_string(),
+    )
+    .unwrap();
+    let mark = Mark::fresh();
+    let mut command = lapidary(["run", "--no-config", "--format", "events", "--agent"]);
+    command.arg(peer.name()).arg("--mcp-config").arg(servers);
+    command
+        .args(situation.args(peer))
+        .arg("go")
+        .current_dir(world.project())
+        .env_clear()
+        .envs(world.named_environment(&model.base_url()))
+        .env("LAPIDARY_STATE_DIR", world.root().join("state"))
+        .env(MARK, mark.value());
+    let told = Told::by(command);
+    mark.assert_nothing_is_left();
+    told
+}
+
+impl Played {
+    /// What became of each attempt. A call that ran without permission and without a violation is a fault of ours.
+    fn cells(&self, peer: Peer, situation: Situation) -> Vec<Cell> {
+        let attempts = self.offered.iter();
+        attempts
+            .map(|(attempt, is_offered)| {
+                let attempt = *attempt;
+                let decision = self.decision(attempt);
+                let is_allowed = situation.allows(attempt) || decision == Some("allowed");
+                let is_violated = self.has_violation(attempt);
+                assert!(
+                    is_allowed || is_violated || !self.effects.has(attempt),
+                    "{peer:?}, {situation:?}: {attempt:?} was done in silence: {:?}",
+                    self.told
+                );
+                match (decision, is_violated) {
+                    (_, true) => Cell::Stopped,
+                    (Some("denied"), _) => Cell::Denied,
+                    _ if is_allowed => Cell::Allowed,
+                    _ if !is_offered => Cell::NoTool,
+                    _ => Cell::Nothing,
+                }
+            })
+            .collect()
+    }
+
+    fn decision(&self, attempt: Attempt) -> Option<&str> {
+        let events = self.told.events.iter();
+        let decisions = events.filter(|event| event["event"] == "permission_decision");
+        let about = decisions.filter(|event| attempt.is_about(event));
+        let words = about.filter_map(|event| event["decision"].as_str());
+        words.max() // a file that may be read may not be written: `denied` counts
+    }
+
+    fn has_violation(&self, attempt: Attempt) -> bool {
+        let violations = self.told.end()["violations"].as_array();
+        let mut violations = violations.into_iter().flatten();
+        violations.any(|violation: &Value| attempt.is_about(violation))
+    }
+}
+
+/// All situations with these agents, two runs at a time.
+fn rows(peers: &[Peer]) -> Vec<table::Row> {
+    let cases: Vec<_> = peers
+        .iter()
+        .flat_map(|peer| Situation::ALL.map(|situation| (*peer, situation)))
+        .collect();
+    let halves = cases.chunks(cases.len().div_ceil(2));
+    thread::scope(|scope| {
+        let threads: Vec<_> = halves
+            .map(|half| scope.spawn(|| half.iter().map(|case| row(*case)).collect::<Vec<_>>()))
+            .collect();
+        let done = threads.into_iter().map(|thread| thread.join().unwrap());
+        done.flatten().collect()
+    })
+}
+
+fn row((peer, situation): (Peer, Situation)) -> table::Row {
+    let all = Attempt::all();
+    let runs = match peer {
+        Peer::Qwen => all.chunks(1), // a denial ends its turn
+        _ => all.chunks(all.len()),
+    };
+    let cells = runs.flat_map(|attempts| play(peer, situation, attempts).cells(peer, situation));
+    table::Row::new(peer, situation, cells.collect())
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn no_agent_does_in_silence_what_is_not_allowed() {
+    table::check(&rows(&[Peer::Gemini061, Peer::Claude, Peer::Opencode]));
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "full"),
+    ignore = "takes long: run `cargo xtask test --full`"
+)]
+fn qwen_does_nothing_in_silence_that_is_not_allowed() {
+    table::check(&rows(&[Peer::Qwen]));
+}

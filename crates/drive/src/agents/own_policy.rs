@@ -1,0 +1,149 @@
+//! Rules and mode in the words of an agent's own configuration, for one run: so that the agent asks for everything that is not allowed.
+//!
+//! Pure: nothing is read or written here. The user's and the project's files are never touched. What an agent denies by itself would be
+//! told by no event, so it is asked to ask; Gemini CLI without ACP cannot ask, and denies.
+
+mod claude;
+mod gemini;
+mod opencode;
+mod qwen;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use lapidary_vocab::Json;
+use lapidary_vocab::capabilities::RuleKeeping;
+use lapidary_vocab::event::ToolKind;
+
+use super::Version;
+use crate::policy::{AgentTool, Coverage, Policy};
+
+/// What an agent's own policy is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct PolicyInput<'a> {
+    /// Our rules and mode.
+    pub policy: &'a Policy,
+    /// Directories of the agent's own state, which it may read.
+    pub state: &'a [PathBuf],
+    /// Where a file of ours would be, for agents that need one.
+    pub file: &'a Path,
+    /// Whether the agent can ask.
+    pub asking: Asking,
+    /// Beginnings of commands that Gemini CLI's own list of tools allows.
+    pub allowed_commands: &'a [String],
+    /// Configuration files of the project that the agent would read.
+    pub project_files: &'a [String],
+}
+
+/// Whether an agent can ask for permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asking {
+    /// It can, over ACP.
+    Possible,
+    /// It cannot: what would be asked is denied.
+    Impossible,
+}
+
+/// How an agent is told, for one run only.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OwnPolicy {
+    /// Arguments.
+    pub args: Vec<OsString>,
+    /// Variables.
+    pub env: Vec<(OsString, OsString)>,
+    /// The content of the file of ours.
+    pub file: Option<String>,
+    /// `_meta` of the request that opens a session.
+    pub session_meta: Option<Json>,
+    /// What the user should know.
+    pub notices: Vec<String>,
+}
+
+/// How rules are kept with the agent of this name, over ACP. An older Gemini CLI cannot be told.
+pub fn rule_keeping(agent: &str, version: Option<&Version>) -> RuleKeeping {
+    match agent {
+        "gemini" if !super::gemini::has(version, super::gemini::OWN_POLICY) => RuleKeeping::Watched,
+        "gemini" | "claude" | "opencode" | "qwen" => RuleKeeping::Asked,
+        _ => RuleKeeping::Watched,
+    }
+}
+
+/// The policy of the agent of this name. None for an agent that is not known, or that need not be told anything.
+pub fn own_policy(agent: &str, input: &PolicyInput<'_>) -> Option<OwnPolicy> {
+    match agent {
+        "gemini" => gemini::own_policy(input),
+        "claude" => claude::own_policy(input),
+        "opencode" => opencode::own_policy(input),
+        "qwen" => qwen::own_policy(input),
+        _ => None,
+    }
+}
+
+/// A tool of an agent, and what sort of tool it is.
+type ToolRow = (&'static str, ToolKind);
+
+impl PolicyInput<'_> {
+    fn coverage(&self, name: &str, kind: &ToolKind, server: Option<&str>) -> Coverage {
+        self.policy.coverage(AgentTool { name, kind, server })
+    }
+
+    /// The tools that have to be asked about, in the order of the table.
+    fn asked<'a>(&self, rows: &'a [ToolRow]) -> Vec<&'a str> {
+        let rows = rows.iter();
+        let asked = rows.filter(|(name, kind)| self.coverage(name, kind, None) >= Coverage::Asked);
+        asked.map(|(name, _)| *name).collect()
+    }
+
+    /// Whether tools of MCP servers have to be asked about. A rule about one server or one tool is enough: only we know which server a
+    /// tool belongs to.
+    fn asks_about_servers(&self) -> bool {
+        let some = self.coverage("mcp__some__tool", &ToolKind::Mcp, Some("some"));
+        some >= Coverage::Asked || self.policy.narrows_servers()
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use crate::config::PermissionMode;
+    use crate::policy::{Effect, Rule, Rules};
+
+    /// The policy that an agent gets in a mode, with rules that deny, in a project with files.
+    pub(super) fn given(
+        agent: &str,
+        mode: PermissionMode,
+        deny: &[&str],
+        (asking, project_files): (Asking, &[String]),
+    ) -> Option<OwnPolicy> {
+        let rules = deny.iter();
+        let rules =
+            rules.map(|spec| Rule::parse_flag(Effect::Deny, spec, Path::new("/w")).unwrap());
+        let policy = Policy::new(Rules::new(rules), mode);
+        own_policy(
+            agent,
+            &PolicyInput {
+                policy: &policy,
+                state: &[PathBuf::from("/home/me/.state")],
+                file: Path::new("/rules"),
+                asking,
+                allowed_commands: &["git status".to_owned()],
+                project_files,
+            },
+        )
+    }
+
+    /// The same over ACP, where the project has none.
+    pub(super) fn asked(agent: &str, mode: PermissionMode, deny: &[&str]) -> Option<OwnPolicy> {
+        given(agent, mode, deny, (Asking::Possible, &[]))
+    }
+
+    #[test]
+    fn an_agent_that_may_do_everything_is_told_nothing() {
+        for agent in ["gemini", "claude", "opencode", "qwen"] {
+            let all = PermissionMode::BypassPermissions;
+            assert_eq!(asked(agent, all, &[]), None, "{agent}");
+            assert!(asked(agent, all, &["tool=x"]).is_some(), "{agent}");
+        }
+        assert_eq!(asked("unknown", PermissionMode::Default, &["*"]), None);
+    }
+}

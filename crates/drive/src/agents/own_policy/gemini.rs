@@ -1,0 +1,148 @@
+//! Gemini CLI (0.61): a policy file of the highest tier, which no settings of the project outweigh.
+
+use std::fmt::Write as _;
+
+use lapidary_vocab::event::ToolKind;
+
+use super::{Asking, OwnPolicy, PolicyInput, ToolRow};
+use crate::config::PermissionMode;
+use crate::policy::SENSITIVE_NAMES;
+
+const SHELL: &str = "run_shell_command";
+
+const TOOLS: &[ToolRow] = &[
+    ("read_file", ToolKind::Read),
+    ("read_many_files", ToolKind::Read),
+    ("list_directory", ToolKind::Search),
+    ("glob", ToolKind::Search),
+    ("grep_search", ToolKind::Search),
+    ("write_file", ToolKind::Edit),
+    ("replace", ToolKind::Edit),
+    (SHELL, ToolKind::Execute),
+    ("web_fetch", ToolKind::Fetch),
+    ("google_web_search", ToolKind::Browse),
+    ("save_memory", ToolKind::Memory),
+    ("activate_skill", ToolKind::Read),
+];
+
+const EDITORS: [&str; 2] = ["write_file", "replace"];
+
+/// Within the tier.
+const PRIORITY: u32 = 900;
+const ABOVE: u32 = 950;
+
+pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
+    let mut file = String::new();
+    for tool in input.asked(TOOLS) {
+        let pattern = match (tool, input.asking) {
+            // Without a pattern, its heuristics make an `allow` of it for commands that only read, such as `cat`.
+            (SHELL, Asking::Possible) => Some(".".to_owned()),
+            // Where it cannot ask, only files that decide what is run or allowed are denied.
+            (tool, Asking::Impossible) if EDITORS.contains(&tool) && accepts_edits(input) => {
+                Some(sensitive_files())
+            }
+            _ => None,
+        };
+        let condition = format!("toolName = {}", quoted(tool));
+        rule(&mut file, input.asking, &condition, pattern.as_deref());
+    }
+    if input.asking == Asking::Impossible {
+        allow_commands(&mut file, input.allowed_commands);
+    }
+    if input.asks_about_servers() {
+        rule(&mut file, input.asking, "toolName = \"mcp_*\"", None);
+        let found = "toolName = \"discovered_tool_*\"";
+        rule(&mut file, input.asking, found, None);
+    }
+    (!file.is_empty()).then(|| OwnPolicy {
+        args: vec!["--admin-policy".into(), input.file.into()],
+        file: Some(file),
+        ..OwnPolicy::default()
+    })
+}
+
+/// Where it can ask, we know these commands, too.
+fn allow_commands(file: &mut String, beginnings: &[String]) {
+    for beginning in beginnings {
+        let beginning = quoted(beginning);
+        let _ = write!(
+            file,
+            "[[rule]]\ntoolName = \"{SHELL}\"\ncommandPrefix = {beginning}\ndecision = \"allow\"\npriority = {ABOVE}\n\n"
+        );
+    }
+}
+
+fn accepts_edits(input: &PolicyInput<'_>) -> bool {
+    input.policy.mode() == PermissionMode::AcceptEdits
+}
+
+/// Arguments that name a file with a sensitive name in its path.
+fn sensitive_files() -> String {
+    let names = SENSITIVE_NAMES.map(|name| name.replace('.', "\\."));
+    format!("\"file_path\":\"([^\"]*/)?({})[/\"]", names.join("|"))
+}
+
+fn rule(file: &mut String, asking: Asking, condition: &str, pattern: Option<&str>) {
+    let decision = match asking {
+        Asking::Possible => "ask_user",
+        Asking::Impossible => "deny",
+    };
+    let pattern = pattern.map(|pattern| format!("argsPattern = {}\n", quoted(pattern)));
+    let pattern = pattern.unwrap_or_default();
+    let _ = write!(
+        file,
+        "[[rule]]\n{condition}\n{pattern}decision = \"{decision}\"\npriority = {PRIORITY}\n\n"
+    );
+}
+
+/// A string of TOML, whose escapes are those of JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::own_policy::testing::given;
+
+    /// The file that the agent gets.
+    fn file(mode: PermissionMode, deny: &[&str], asking: Asking) -> Option<String> {
+        given("gemini", mode, deny, (asking, &[]))?.file
+    }
+
+    #[test]
+    fn it_asks_about_what_is_not_allowed_and_about_every_command() {
+        let asked = file(PermissionMode::Default, &[], Asking::Possible).unwrap();
+        let shell =
+            "toolName = \"run_shell_command\"\nargsPattern = \".\"\ndecision = \"ask_user\"";
+        assert!(asked.contains(shell), "{asked}");
+        assert!(
+            !asked.contains("read_file") && !asked.contains("git"),
+            "{asked}"
+        );
+        let narrowed = file(PermissionMode::Default, &["read:x"], Asking::Possible).unwrap();
+        assert!(narrowed.contains("\"read_file\""), "{narrowed}");
+        let all = PermissionMode::BypassPermissions;
+        let some = file(all, &["mcp:vault"], Asking::Possible).unwrap();
+        assert!(
+            some.contains("mcp_*") && !some.contains("write_file"),
+            "{some}"
+        );
+    }
+
+    #[test]
+    fn it_denies_where_it_cannot_ask() {
+        let denied = file(PermissionMode::Default, &[], Asking::Impossible).unwrap();
+        assert!(
+            !denied.contains("ask_user") && !denied.contains("argsPattern"),
+            "{denied}"
+        );
+        let edits = file(PermissionMode::AcceptEdits, &[], Asking::Impossible).unwrap();
+        let pattern = r#"argsPattern = "\"file_path\":\"([^\"]*/)?(\\.git|\\.gitmodules|"#;
+        assert!(edits.contains(pattern), "{edits}");
+        assert!(
+            edits.contains("\"web_fetch\"\ndecision = \"deny\""),
+            "{edits}"
+        );
+    }
+}

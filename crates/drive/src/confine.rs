@@ -1,0 +1,78 @@
+//! Confinement of an agent by the kernel: which directories it and everything that it starts can write.
+//!
+//! `place` says where agents and build tools keep what they write, `writable` makes a list of directories for one run of it, and
+//! [`ConfinedRun`] is what has to be looked after while the run lasts: its temporary directory, the files that Landlock cannot
+//! protect because they lie in a directory that can be written, and the writes that were denied. The supervisor does the confining:
+//! see [`Confinement`](crate::process::Confinement). `docs/confinement.md` is this for users.
+
+mod caches;
+mod denied;
+mod place;
+mod protected;
+mod run;
+mod temporary;
+mod worktree;
+pub(crate) mod writable;
+
+pub use place::StatePlace;
+pub use protected::{FileChange, ProtectedChange, ProtectedFiles};
+pub use run::ConfinedRun;
+pub use writable::ConfineError;
+
+/// What an agent can write, from most to least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ConfineMode {
+    /// Everything that the user can.
+    Off,
+    /// The workspace, a temporary directory of its own, its state, and the caches of build tools.
+    Workspace,
+    /// A temporary directory of its own, and its state.
+    ReadOnly,
+}
+
+impl ConfineMode {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 3] = [Self::Workspace, Self::ReadOnly, Self::Off];
+
+    /// The word for it in `confine` and `--confine`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Workspace => "workspace",
+            Self::ReadOnly => "read-only",
+        }
+    }
+
+    /// The mode that `word` stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
+    }
+}
+
+/// What becomes of a run that the kernel cannot confine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ConfinementNeed {
+    /// It runs, with a warning.
+    #[default]
+    Wanted,
+    /// It fails before anything is started.
+    Required,
+}
+
+impl ConfinementNeed {
+    /// Both, in the order of the documentation.
+    pub const ALL: [Self; 2] = [Self::Wanted, Self::Required];
+
+    /// The word for it in `confinement`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Wanted => "wanted",
+            Self::Required => "required",
+        }
+    }
+
+    /// The need that `word` stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|need| need.as_str() == word)
+    }
+}

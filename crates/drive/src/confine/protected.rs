@@ -1,0 +1,352 @@
+//! Files in a workspace, and settings of the agent's, that decide what is run or allowed later. Landlock cannot withdraw rights below a directory that can be
+//! written, so these files are compared before and after a run.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::worktree;
+use crate::policy::SENSITIVE_NAMES;
+use crate::system::open_regular;
+
+/// More files than that are not compared. A `.vscode` or `.github` has dozens.
+const MOST_FILES: usize = 2000;
+
+/// Of a longer file, only this much and its length are compared.
+const LONGEST: u64 = 256 * 1024;
+
+/// Once so many bytes were read, files are compared by length, mode and time only.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Directories deeper than that are not looked into.
+const DEEPEST: usize = 8;
+
+/// A directory, or in a linked worktree a file that says where git finds its own.
+const GIT: &str = ".git";
+
+/// What git runs, or where it finds what it runs. The rest of `.git` changes with every commit.
+const IN_GIT: [&str; 3] = ["hooks", "config", "config.worktree"];
+
+/// What agents read from their state directory to know what to run or allow: settings, hooks, and what adds tools and prompts. Not
+/// `settings.json`: Gemini CLI (0.61) writes its own anew at every start.
+const IN_STATE: [&str; 15] = [
+    "settings.local.json",
+    "trustedFolders.json",
+    "config.toml",
+    "config.json",
+    "opencode.json",
+    "opencode.jsonc",
+    "policies",
+    "extensions",
+    "hooks",
+    "commands",
+    "command",
+    "agents",
+    "agent",
+    "skills",
+    "plugin",
+];
+
+/// Hooks of this name are examples, which git does not run. `git init` makes them.
+const SAMPLE: &str = ".sample";
+
+/// The protected files of a workspace, as they were at some time.
+#[derive(Debug)]
+pub struct ProtectedFiles {
+    /// Where they are looked for.
+    places: Vec<PathBuf>,
+    /// Directories of the agent's own, in which it may change anything but its settings.
+    own: Vec<PathBuf>,
+    settings: Vec<PathBuf>,
+    files: BTreeMap<PathBuf, FileState>,
+    hashing: RandomState,
+}
+
+/// What a run did to a protected file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtectedChange {
+    /// The file.
+    pub path: PathBuf,
+    /// What was done to it.
+    pub change: FileChange,
+}
+
+/// What was done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileChange {
+    /// It was not there before.
+    Created,
+    /// It has another content, kind or mode.
+    Changed,
+    /// It is gone.
+    Removed,
+}
+
+impl FileChange {
+    /// The word for it in messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FileState {
+    /// Whether it can be executed, and what it is: the mode, where there is one.
+    mode: u32,
+    length: u64,
+    /// When it was last changed. The same time and length is the same content: nothing is read again.
+    changed: Option<SystemTime>,
+    content: u64,
+}
+
+/// What a walk has found so far, and what it may still read.
+struct FoundFiles {
+    files: BTreeMap<PathBuf, FileState>,
+    bytes_left: u64,
+}
+
+impl ProtectedFiles {
+    /// The protected files of these workspace roots, and the settings in directories of the agent's own.
+    pub fn of(roots: &[PathBuf], own: &[PathBuf]) -> Self {
+        let settings = own
+            .iter()
+            .flat_map(|own| IN_STATE.map(|name| own.join(name)));
+        let settings: Vec<_> = settings.collect();
+        let places = roots.iter().flat_map(|root| places(root));
+        let mut protected = Self {
+            places: places.chain(settings.iter().cloned()).collect(),
+            own: own.to_vec(),
+            settings,
+            files: BTreeMap::new(),
+            hashing: RandomState::new(),
+        };
+        protected.files = protected.read();
+        protected
+    }
+
+    /// What has changed since.
+    pub fn changes(&self) -> Vec<ProtectedChange> {
+        let now = self.read();
+        let removed = self.files.keys().filter(|path| !now.contains_key(*path));
+        let removed = removed.map(|path| (path, FileChange::Removed));
+        let others = now.iter().filter_map(|(path, state)| {
+            let change = match self.files.get(path) {
+                None => FileChange::Created,
+                Some(before) if !before.is_same(state) => FileChange::Changed,
+                Some(_) => return None,
+            };
+            Some((path, change))
+        });
+        let all = removed.chain(others).map(|(path, change)| ProtectedChange {
+            path: path.clone(),
+            change,
+        });
+        all.collect()
+    }
+
+    fn read(&self) -> BTreeMap<PathBuf, FileState> {
+        let mut found = FoundFiles {
+            files: BTreeMap::new(),
+            bytes_left: MOST_BYTES,
+        };
+        for place in &self.places {
+            self.walk(place, DEEPEST, &mut found);
+        }
+        found.files
+    }
+
+    fn walk(&self, path: &Path, depth: usize, found: &mut FoundFiles) {
+        let is_in = |places: &[PathBuf]| places.iter().any(|place| path.starts_with(place));
+        let is_own = is_in(&self.own) && !is_in(&self.settings);
+        let Ok(about) = fs::symlink_metadata(path) else {
+            return;
+        };
+        if is_own || found.files.len() >= MOST_FILES {
+            return;
+        }
+        if about.is_dir() && path.ends_with(GIT) {
+            for name in IN_GIT {
+                self.walk(&path.join(name), depth, found);
+            }
+            return;
+        }
+        if !about.is_dir() {
+            let state = self.state(path, &about, &mut found.bytes_left);
+            found.files.insert(path.to_owned(), state);
+            return;
+        }
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        for entry in entries.filter(|_| depth > 0).take(MOST_FILES) {
+            let name = entry.file_name();
+            if !name.to_string_lossy().ends_with(SAMPLE) {
+                self.walk(&entry.path(), depth - 1, found);
+            }
+        }
+    }
+
+    fn state(&self, path: &Path, about: &Metadata, bytes_left: &mut u64) -> FileState {
+        let (mode, changed) = mode_and_time(about);
+        let length = about.len();
+        let known = self.files.get(path).filter(|known| {
+            known.length == length && known.changed == changed && known.mode == mode
+        });
+        let content = match known {
+            Some(known) => known.content,
+            None if *bytes_left == 0 => self.hashing.hash_one(changed),
+            None => self.content(path, about, bytes_left),
+        };
+        FileState {
+            mode,
+            length,
+            changed,
+            content,
+        }
+    }
+
+    /// A number that no agent can foresee, and that another content almost certainly does not have.
+    fn content(&self, path: &Path, about: &Metadata, bytes_left: &mut u64) -> u64 {
+        if about.is_symlink() {
+            return self.hashing.hash_one(fs::read_link(path).ok());
+        }
+        let mut content = Vec::new();
+        let read = open_regular(path).map(|file| file.take(LONGEST).read_to_end(&mut content));
+        *bytes_left = bytes_left.saturating_sub(content.len() as u64);
+        self.hashing.hash_one((read.is_ok(), content))
+    }
+}
+
+impl FileState {
+    fn is_same(&self, other: &Self) -> bool {
+        (self.mode, self.length, self.content) == (other.mode, other.length, other.content)
+    }
+}
+
+/// Where the protected files of a workspace are, if there are any.
+fn places(root: &Path) -> Vec<PathBuf> {
+    let names = SENSITIVE_NAMES.into_iter().filter(|name| *name != GIT);
+    let mut places: Vec<_> = names.map(|name| root.join(name)).collect();
+    places.push(root.join(GIT));
+    places.extend(worktree::powerful_files(root));
+    places
+}
+
+/// The time of the last change is the system's, which an agent cannot set back.
+#[cfg(unix)]
+fn mode_and_time(about: &Metadata) -> (u32, Option<SystemTime>) {
+    use std::os::unix::fs::MetadataExt as _;
+    let since = std::time::Duration::new(
+        about.ctime().unsigned_abs(),
+        u32::try_from(about.ctime_nsec()).unwrap_or_default(),
+    );
+    (about.mode(), SystemTime::UNIX_EPOCH.checked_add(since))
+}
+
+#[cfg(not(unix))]
+fn mode_and_time(about: &Metadata) -> (u32, Option<SystemTime>) {
+    (u32::from(about.permissions().readonly()), None)
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    fn workspace() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for directory in [".git/hooks", ".git/objects", ".github/workflows", ".gemini"] {
+            fs::create_dir_all(root.join(directory)).unwrap();
+        }
+        for file in [
+            ".git/config",
+            ".git/hooks/pre-push",
+            ".github/workflows/ci.yml",
+            ".envrc",
+        ] {
+            fs::write(root.join(file), "as it was").unwrap();
+        }
+        (folder, root)
+    }
+
+    fn changes(protected: &ProtectedFiles, root: &Path) -> Vec<String> {
+        let changes = protected.changes().into_iter();
+        let told = changes.map(|it| {
+            let path = it.path.strip_prefix(root).unwrap().display().to_string();
+            format!("{} {path}", it.change.as_str())
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn every_change_of_a_protected_file_is_found_and_no_other() {
+        let (_folder, root) = workspace();
+        let protected = ProtectedFiles::of(std::slice::from_ref(&root), &[]);
+        assert_eq!(changes(&protected, &root), Vec::<String>::new());
+        fs::write(root.join(".git/hooks/pre-commit"), "#!/bin/sh\n").unwrap();
+        fs::write(root.join(".git/config"), "as it is!").unwrap();
+        fs::write(root.join(".git/objects/x"), "an object").unwrap();
+        fs::write(root.join("main.rs"), "fn main() {}").unwrap();
+        fs::remove_file(root.join(".envrc")).unwrap();
+        let hook = root.join(".git/hooks/pre-push");
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+        symlink("/etc/passwd", root.join(".mcp.json")).unwrap();
+        let mut found = changes(&protected, &root);
+        found.sort();
+        let expected = [
+            "changed .git/config",
+            "changed .git/hooks/pre-push",
+            "created .git/hooks/pre-commit",
+            "created .mcp.json",
+            "removed .envrc",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_repository_that_is_new_is_compared_like_one_that_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let protected = ProtectedFiles::of(std::slice::from_ref(&root), &[]);
+        fs::create_dir_all(root.join(".git/hooks")).unwrap();
+        for file in [
+            "HEAD",
+            "index",
+            "config",
+            "hooks/a.sample",
+            "hooks/pre-push",
+        ] {
+            fs::write(root.join(".git").join(file), "new").unwrap();
+        }
+        let expected = ["created .git/config", "created .git/hooks/pre-push"];
+        assert_eq!(changes(&protected, &root), expected);
+    }
+
+    #[test]
+    fn a_file_that_was_written_again_with_the_same_content_has_not_changed() {
+        let (_folder, root) = workspace();
+        let protected = ProtectedFiles::of(std::slice::from_ref(&root), &[]);
+        fs::write(root.join(".git/config"), "as it was").unwrap();
+        assert_eq!(changes(&protected, &root), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_state_directory_in_the_workspace_is_the_agents_own_except_for_its_settings() {
+        let (_folder, root) = workspace();
+        let own = [root.join(".gemini")];
+        let protected = ProtectedFiles::of(std::slice::from_ref(&root), &own);
+        fs::write(root.join(".gemini/state.json"), "{}").unwrap();
+        assert_eq!(changes(&protected, &root), Vec::<String>::new());
+        fs::create_dir(root.join(".gemini/commands")).unwrap();
+        fs::write(root.join(".gemini/commands/x.toml"), "").unwrap();
+        let expected = ["created .gemini/commands/x.toml"];
+        assert_eq!(changes(&protected, &root), expected);
+    }
+}

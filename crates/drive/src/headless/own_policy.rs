@@ -1,0 +1,208 @@
+//! The agent's own policy for a run: the rules and the mode of the job in the agent's words.
+
+use std::path::{Path, PathBuf};
+
+use lapidary_vocab::capabilities::RuleKeeping;
+
+use super::spoken::ModeChange;
+use super::{Job, JobError};
+use crate::OnViolation;
+use crate::agents::own_policy::{Asking, OwnPolicy, PolicyInput, own_policy, rule_keeping};
+use crate::agents::{Version, gemini};
+use crate::config::PermissionMode;
+use crate::policy::{Effect, Policy};
+use crate::process::Command;
+use crate::recording::PolicyFile;
+use crate::run::Request;
+
+/// Gemini CLI ignores a policy that it is given by an argument if the system has one of its own.
+const SYSTEM_POLICIES: &str = "/etc/gemini-cli/policies";
+
+/// What opencode reads of a project, in its directory and those above, up to the root of the repository.
+const OPENCODE_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", ".opencode"];
+
+/// An agent's own policy, whose file is written.
+#[derive(Debug, Default)]
+pub(super) struct GivenPolicy {
+    pub(super) is_told: bool,
+    pub(super) own: OwnPolicy,
+    pub(super) file: Option<PolicyFile>,
+}
+
+impl GivenPolicy {
+    /// Adds what the agent is started with.
+    pub(super) fn tell(&self, command: &mut Command) {
+        command.args(self.own.args.clone());
+        command.envs(self.own.env.clone());
+    }
+}
+
+impl Job {
+    /// Tells the agent of a family by its own configuration to ask. The version is that of Gemini CLI, where it is known.
+    pub(super) fn give_policy(
+        &self,
+        policy: &Policy,
+        asking: Asking,
+        version: Option<&Version>,
+    ) -> Result<GivenPolicy, JobError> {
+        let provider = self.agent.provider();
+        let family = provider.as_str();
+        if let Some(obstacle) = obstacle(family, version) {
+            return self.untold(policy, family, &obstacle);
+        }
+        let root = &self.records.root;
+        let name = if family == gemini::NAME {
+            "rules.toml"
+        } else {
+            "settings.json"
+        };
+        let file = PolicyFile::path(root, &self.options.run, name);
+        let directory = self.config.working_dir_in(&self.environment.dir);
+        let state = self.watch().state;
+        let input = PolicyInput {
+            policy,
+            state: &state,
+            file: &file,
+            asking,
+            allowed_commands: &self.allowed_commands(),
+            project_files: &self.project_files(family, &directory),
+        };
+        let Some(own) = own_policy(family, &input) else {
+            return Ok(GivenPolicy::default());
+        };
+        let written = own
+            .file
+            .as_deref()
+            .map(|text| PolicyFile::write(&file, text));
+        let written = written.transpose();
+        let file = written.map_err(|source| JobError::PolicyFile { path: file, source })?;
+        Ok(GivenPolicy {
+            is_told: true,
+            own,
+            file,
+        })
+    }
+
+    /// Gives Gemini CLI without ACP its policy: it cannot ask, and denies what is not allowed.
+    pub(super) fn deny_by_policy(
+        &self,
+        request: &mut Request,
+        version: Option<&Version>,
+    ) -> Result<(), JobError> {
+        request.policy = self.headless_policy();
+        let Some(policy) = &request.policy else {
+            return Ok(());
+        };
+        let given = self.give_policy(policy, Asking::Impossible, version)?;
+        given.tell(&mut request.command);
+        request.notices.extend(given.own.notices);
+        request.policy_file = given.file;
+        request.watch.is_told = given.is_told;
+        Ok(())
+    }
+
+    /// The agent cannot be told. Rules that it could violate are a reason not to start one that never asks about some calls, unless
+    /// violations are only reported.
+    fn untold(
+        &self,
+        policy: &Policy,
+        family: &str,
+        obstacle: &Obstacle,
+    ) -> Result<GivenPolicy, JobError> {
+        let mut given = GivenPolicy::default();
+        if !policy.rules().iter().any(|rule| rule.then != Effect::Allow) {
+            return Ok(given);
+        }
+        let agent = family.to_owned();
+        match obstacle {
+            Obstacle::Known(why) if self.watch().on_violation == OnViolation::Stop => {
+                return Err(JobError::CannotAsk {
+                    agent,
+                    why: why.clone(),
+                });
+            }
+            Obstacle::Known(why) => given.own.notices.push(format!(
+                "`{agent}` cannot be told to ask ({why}): a call against a rule is seen only once it runs"
+            )),
+            Obstacle::Unknown => given.own.notices.push(
+                "this agent is not told of the rules: a call that it does not ask about is seen only once it runs, and stops the run"
+                    .to_owned(),
+            ),
+        }
+        Ok(given)
+    }
+
+    fn allowed_commands(&self) -> Vec<String> {
+        let tools = self.config.allowed_tools.iter().flatten();
+        let commands = tools.filter_map(|tool| gemini::allowed_command(tool));
+        commands.map(str::to_owned).collect()
+    }
+
+    /// Configuration of the project that could allow more than the rules do, and that the user does not vouch for.
+    fn project_files(&self, family: &str, directory: &Path) -> Vec<String> {
+        if family != "opencode" || self.config.trust_workspace == Some(true) {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for place in directory.ancestors() {
+            let files = OPENCODE_FILES.iter().map(|name| place.join(name));
+            let files = files.filter(|file| file.exists());
+            found.extend(files.map(|file| shown(&file, directory)));
+            if place.join(".git").exists() {
+                break;
+            }
+        }
+        found
+    }
+}
+
+/// The policy by which an agent is told. A program that gives orders may change the mode later.
+pub(super) fn told_policy(policy: &Policy, mode: ModeChange) -> Policy {
+    let mut told = policy.clone();
+    let is_open = told.mode() == PermissionMode::BypassPermissions;
+    if mode == ModeChange::Possible && is_open {
+        told.set_mode(PermissionMode::Default);
+    }
+    told
+}
+
+/// Why an agent cannot be told.
+enum Obstacle {
+    /// It is known, and has no way.
+    Known(String),
+    /// It is not known.
+    Unknown,
+}
+
+fn obstacle(family: &str, version: Option<&Version>) -> Option<Obstacle> {
+    if rule_keeping(family, None) == RuleKeeping::Watched {
+        return Some(Obstacle::Unknown);
+    }
+    if family != gemini::NAME {
+        return None;
+    }
+    match version {
+        None => Some(Obstacle::Unknown),
+        Some(version) if !version.has(gemini::OWN_POLICY) => Some(Obstacle::Known(format!(
+            "version {version} has no `--admin-policy`"
+        ))),
+        Some(_) if has_system_policies() => {
+            Some(Obstacle::Known(format!("`{SYSTEM_POLICIES}` outweighs it")))
+        }
+        Some(_) => None,
+    }
+}
+
+fn has_system_policies() -> bool {
+    let entries = std::fs::read_dir(SYSTEM_POLICIES).into_iter().flatten();
+    let mut names = entries
+        .flatten()
+        .map(|entry| PathBuf::from(entry.file_name()));
+    names.any(|name| name.extension().is_some_and(|ending| ending == "toml"))
+}
+
+/// A file by its name in the directory, or by its whole path.
+fn shown(file: &Path, directory: &Path) -> String {
+    let name = file.strip_prefix(directory).unwrap_or(file);
+    format!("`{}`", name.display())
+}

@@ -1,0 +1,322 @@
+//! What rules and mode say about every call of a tool: whether the agent has to ask before it uses the tool.
+
+use lapidary_vocab::event::ToolKind;
+
+use super::rule::{Origin, Rule};
+use super::{Effect, Policy, glob};
+use crate::config::PermissionMode;
+
+/// A tool as an agent has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgentTool<'a> {
+    /// What the agent calls it.
+    pub name: &'a str,
+    /// What sort of tool.
+    pub kind: &'a ToolKind,
+    /// The MCP server that it belongs to.
+    pub server: Option<&'a str>,
+}
+
+/// What has to be asked about a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Coverage {
+    /// Every call is allowed.
+    Allowed,
+    /// No rule is about the tool, and the permission mode allows what the agent does by itself: read the workspace, plan, take notes.
+    Usual,
+    /// Some calls are not allowed, or nobody knows: each has to be asked about.
+    Asked,
+    /// Every call is denied.
+    Denied,
+}
+
+/// Whether a rule is about the calls of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    None,
+    Some,
+    All,
+}
+
+/// What can become of the calls of a tool.
+#[derive(Debug, Clone, Copy, Default)]
+struct Outcomes {
+    allow: bool,
+    ask: bool,
+    deny: bool,
+    usual: bool,
+    /// A rule is about all calls: later ones do not count.
+    is_decided: bool,
+}
+
+impl Policy {
+    /// What has to be asked about a tool.
+    pub fn coverage(&self, tool: AgentTool<'_>) -> Coverage {
+        let flags = self.outcomes(Origin::Flag, tool);
+        if flags.is_decided {
+            return flags.coverage();
+        }
+        let mut own = self.outcomes(Origin::User, tool);
+        if !own.is_decided {
+            own = own.and(of_mode(self.mode(), tool));
+        }
+        let project = self.outcomes(Origin::Project, tool);
+        flags.and(own.narrowed(project)).coverage()
+    }
+
+    /// Whether a rule that does not allow is about tools or MCP servers by their names.
+    pub(crate) fn narrows_servers(&self) -> bool {
+        let mut narrow = self
+            .rules()
+            .iter()
+            .filter(|rule| rule.then != Effect::Allow);
+        narrow.any(|rule| !rule.about.tools.is_empty() || !rule.about.servers.is_empty())
+    }
+
+    fn outcomes(&self, origin: Origin, tool: AgentTool<'_>) -> Outcomes {
+        let mut outcomes = Outcomes::default();
+        for rule in self.rules().iter().filter(|rule| rule.origin == origin) {
+            let reach = rule.reach(tool);
+            if reach != Reach::None {
+                outcomes.add(rule.then);
+            }
+            if reach == Reach::All {
+                outcomes.is_decided = true;
+                break;
+            }
+        }
+        outcomes
+    }
+}
+
+impl Outcomes {
+    fn add(&mut self, effect: Effect) {
+        match effect {
+            Effect::Allow => self.allow = true,
+            Effect::Ask => self.ask = true,
+            Effect::Deny => self.deny = true,
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            allow: self.allow || other.allow,
+            ask: self.ask || other.ask,
+            deny: self.deny || other.deny,
+            usual: self.usual || other.usual,
+            is_decided: self.is_decided || other.is_decided,
+        }
+    }
+
+    /// With rules of a project, which can only make an outcome stricter.
+    fn narrowed(self, project: Self) -> Self {
+        let stays = !project.is_decided;
+        let is_asked = project.ask && !self.is_only_denied();
+        Self {
+            allow: self.allow && stays,
+            usual: self.usual && stays,
+            ask: (self.ask && (stays || project.ask)) || is_asked,
+            deny: self.deny || project.deny,
+            is_decided: self.is_decided,
+        }
+    }
+
+    fn is_only_denied(self) -> bool {
+        self.deny && !self.allow && !self.ask && !self.usual
+    }
+
+    fn coverage(self) -> Coverage {
+        match (self.allow, self.usual, self.ask, self.deny) {
+            (_, false, false, false) => Coverage::Allowed,
+            (_, true, false, false) => Coverage::Usual,
+            (false, false, false, true) => Coverage::Denied,
+            _ => Coverage::Asked,
+        }
+    }
+}
+
+/// In plan mode the agent plans by itself: its own mode holds it back, and it writes its plans where it wants to.
+fn of_mode(mode: PermissionMode, tool: AgentTool<'_>) -> Outcomes {
+    let mut outcomes = Outcomes::default();
+    let is_usual = matches!(
+        tool.kind,
+        ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Ask
+    );
+    match mode {
+        PermissionMode::BypassPermissions => outcomes.allow = true,
+        PermissionMode::Plan => outcomes.usual = true,
+        PermissionMode::Default | PermissionMode::AcceptEdits => {
+            outcomes.usual = is_usual && tool.server.is_none();
+            outcomes.ask = !outcomes.usual;
+        }
+    }
+    outcomes
+}
+
+impl Rule {
+    fn reach(&self, tool: AgentTool<'_>) -> Reach {
+        let about = &self.about;
+        let is_named = |patterns: &[String], name: &str| {
+            patterns.iter().any(|pattern| glob::matches(pattern, name))
+        };
+        let is_out = !(self.is_of_kind(tool) || self.may_be_about_files(tool))
+            || !(about.tools.is_empty() || is_named(&about.tools, tool.name))
+            || !(about.servers.is_empty()
+                || tool
+                    .server
+                    .is_some_and(|server| is_named(&about.servers, server)))
+            || !(about.commands.is_empty() || *tool.kind == ToolKind::Execute);
+        if is_out {
+            Reach::None
+        } else if about.commands.is_empty() && about.paths.is_empty() {
+            Reach::All
+        } else {
+            Reach::Some
+        }
+    }
+
+    /// Whether a rule about files is about a tool of another kind: a command may do anything to files that it names, and a tool of no
+    /// known kind to those that it is given.
+    fn may_be_about_files(&self, tool: AgentTool<'_>) -> bool {
+        let is_open = tool.server.is_some()
+            || matches!(
+                tool.kind,
+                ToolKind::Execute | ToolKind::Mcp | ToolKind::Unclassified | ToolKind::Other(_)
+            );
+        self.then != Effect::Allow && self.is_about_files() && is_open
+    }
+
+    /// Whether the kinds of the rule fit. One that allows has to name all that a tool is.
+    fn is_of_kind(&self, tool: AgentTool<'_>) -> bool {
+        let kinds = &self.about.kinds;
+        let mcp = tool.server.map(|_| &ToolKind::Mcp);
+        let mut own = mcp.into_iter().chain([tool.kind]);
+        kinds.is_empty()
+            || match self.then {
+                Effect::Allow => own.all(|kind| kinds.contains(kind)),
+                Effect::Ask | Effect::Deny => own.any(|kind| kinds.contains(kind)),
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::policy::Rules;
+
+    const SHELL: AgentTool<'_> = AgentTool {
+        name: "run_shell_command",
+        kind: &ToolKind::Execute,
+        server: None,
+    };
+    const READ: AgentTool<'_> = AgentTool {
+        name: "read_file",
+        kind: &ToolKind::Read,
+        server: None,
+    };
+    const EDIT: AgentTool<'_> = AgentTool {
+        name: "write_file",
+        kind: &ToolKind::Edit,
+        server: None,
+    };
+    const LEAK: AgentTool<'_> = AgentTool {
+        name: "mcp_vault_leak",
+        kind: &ToolKind::Mcp,
+        server: Some("vault"),
+    };
+
+    #[track_caller]
+    fn check(mode: PermissionMode, rules: &[(Effect, &str)], expected: [Coverage; 4]) {
+        let rules = rules
+            .iter()
+            .map(|(effect, spec)| Rule::parse_flag(*effect, spec, Path::new("/work")).unwrap());
+        let policy = Policy::new(Rules::new(rules), mode);
+        let found = [SHELL, READ, EDIT, LEAK].map(|tool| policy.coverage(tool));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_mode_asks_about_what_can_do_harm() {
+        use Coverage::{Allowed, Asked, Usual};
+        check(PermissionMode::Default, &[], [Asked, Usual, Asked, Asked]);
+        check(
+            PermissionMode::AcceptEdits,
+            &[],
+            [Asked, Usual, Asked, Asked],
+        );
+        check(PermissionMode::BypassPermissions, &[], [Allowed; 4]);
+        check(PermissionMode::Plan, &[], [Usual; 4]);
+    }
+
+    #[test]
+    fn a_rule_about_all_calls_decides_and_one_about_some_is_asked() {
+        use Coverage::{Allowed, Asked, Denied, Usual};
+        use Effect::{Allow, Ask, Deny};
+        let yolo = PermissionMode::BypassPermissions;
+        check(
+            yolo,
+            &[(Deny, "execute")],
+            [Denied, Allowed, Allowed, Allowed],
+        );
+        check(
+            yolo,
+            &[(Deny, "execute:rm *")],
+            [Asked, Allowed, Allowed, Allowed],
+        );
+        check(
+            yolo,
+            &[(Deny, "read:secret.txt")],
+            [Asked, Asked, Allowed, Asked],
+        );
+        check(
+            yolo,
+            &[(Deny, "mcp:vault")],
+            [Allowed, Allowed, Allowed, Denied],
+        );
+        check(yolo, &[(Deny, "mcp:other")], [Allowed; 4]);
+        check(
+            yolo,
+            &[(Ask, "tool=write_*")],
+            [Allowed, Allowed, Asked, Allowed],
+        );
+        check(yolo, &[(Deny, "*")], [Denied; 4]);
+        let default = PermissionMode::Default;
+        check(
+            default,
+            &[(Allow, "execute:ls")],
+            [Asked, Usual, Asked, Asked],
+        );
+        check(
+            default,
+            &[(Allow, "execute")],
+            [Allowed, Usual, Asked, Asked],
+        );
+        check(
+            default,
+            &[(Deny, "edit"), (Allow, "*")],
+            [Allowed, Allowed, Denied, Allowed],
+        );
+    }
+
+    #[test]
+    fn a_rule_of_a_project_only_narrows() {
+        use Coverage::{Allowed, Asked, Denied, Usual};
+        let rule = |effect, spec| {
+            let mut rule = Rule::parse_flag(effect, spec, Path::new("/work")).unwrap();
+            rule.origin = Origin::Project;
+            Rules::new([rule])
+        };
+        let of = |mode, rules| {
+            let policy = Policy::new(rules, mode);
+            [SHELL, READ].map(|tool| policy.coverage(tool))
+        };
+        let yolo = PermissionMode::BypassPermissions;
+        assert_eq!(of(yolo, rule(Effect::Deny, "execute")), [Denied, Allowed]);
+        assert_eq!(of(yolo, rule(Effect::Ask, "execute")), [Asked, Allowed]);
+        let default = PermissionMode::Default;
+        assert_eq!(of(default, rule(Effect::Deny, "read:x")), [Asked, Asked]);
+        assert_eq!(of(default, rule(Effect::Deny, "execute")), [Denied, Usual]);
+    }
+}

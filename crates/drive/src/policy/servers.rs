@@ -1,0 +1,118 @@
+//! Which MCP server a tool belongs to.
+//!
+//! Some agents say it in the tool's name (`mcp__server__tool`), others only put the server's name before it (opencode: `server_tool`),
+//! which is understood for servers that the client passed.
+
+use lapidary_json::Token;
+use lapidary_vocab::Json;
+
+/// So many servers are remembered.
+const MOST_SERVERS: usize = 1024;
+
+/// Where agents put the server of a call among its arguments.
+const ARGUMENTS: [&str; 4] = ["server", "serverName", "server_name", "mcpServer"];
+
+/// The MCP servers that were passed to an agent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Servers(Vec<String>);
+
+impl Servers {
+    /// Takes in servers of a session: objects with a `name`.
+    pub(super) fn passed(&mut self, servers: &[Json]) {
+        for server in servers {
+            let name = server.token().get("name").and_then(Token::string);
+            let name = name.filter(|name| !name.is_empty() && self.0.len() < MOST_SERVERS);
+            if let Some(name) = name.filter(|name| !self.0.iter().any(|known| known == name)) {
+                self.0.push(name.into_owned());
+            }
+        }
+    }
+
+    /// The server of a call: as the tool's name says, else a server that was passed and whose name the tool or an argument begins with.
+    pub(super) fn of_call(&self, tool: &str, input: Token<'_>) -> Option<String> {
+        let named = || self.of_name(tool).or_else(|| self.of_input(input));
+        server_of(tool).or_else(|| named().cloned())
+    }
+
+    /// The longest name that fits: `my_server` rather than `my`.
+    fn of_name(&self, tool: &str) -> Option<&String> {
+        let tool = folded(tool);
+        let is_before = |server: &&String| {
+            let rest = tool.strip_prefix(&folded(server));
+            rest.is_some_and(|rest| rest.starts_with('_'))
+        };
+        self.0
+            .iter()
+            .filter(is_before)
+            .max_by_key(|name| name.len())
+    }
+
+    /// Codex has `{"server": …, "tool": …}`, or the same under `invocation`.
+    fn of_input(&self, input: Token<'_>) -> Option<&String> {
+        let inner = input.get("invocation");
+        let values = [Some(input), inner].into_iter().flatten();
+        let mut values = values.flat_map(|object| ARGUMENTS.map(|name| object.get(name)));
+        values.find_map(|value| {
+            let value = value?.string()?;
+            self.0.iter().find(|server| **server == *value)
+        })
+    }
+}
+
+/// A name as agents change it for models: only letters and digits are kept.
+fn folded(name: &str) -> String {
+    let fold = |letter: char| match letter {
+        letter if letter.is_ascii_alphanumeric() => letter.to_ascii_lowercase(),
+        _ => '_',
+    };
+    name.chars().map(fold).collect()
+}
+
+/// The server that a tool's name begins with, as `mcp__server__tool` or `mcp_server_tool`.
+fn server_of(tool: &str) -> Option<String> {
+    if let Some(rest) = tool.strip_prefix("mcp__") {
+        let server = rest.split_once("__").map_or(rest, |(server, _)| server);
+        return Some(server.to_owned());
+    }
+    let rest = ambiguous_server(tool)?;
+    let server = rest.split_once('_').map_or(rest, |(server, _)| server);
+    Some(server.to_owned())
+}
+
+/// What follows `mcp_` where nothing says how much of it is the server's name.
+pub(super) fn ambiguous_server(tool: &str) -> Option<&str> {
+    let rest = tool.strip_prefix("mcp_")?;
+    (!rest.starts_with('_')).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_was_passed_is_known_by_the_names_of_its_tools() {
+        let mut servers = Servers::default();
+        let passed = |name: &str| Json::object([("name", Json::from_value(&name))]);
+        servers.passed(&[passed("vault"), passed("my"), passed("my server")]);
+        for (tool, input, expected) in [
+            ("vault_leak", "{}", Some("vault")),
+            ("vault__leak", "{}", Some("vault")),
+            ("Vault/leak", "{}", Some("vault")),
+            ("my_server_leak", "{}", Some("my server")),
+            ("vaults_leak", "{}", None),
+            ("leak", "{}", None),
+            ("leak", r#"{"server":"vault"}"#, Some("vault")),
+            (
+                "leak",
+                r#"{"invocation":{"server":"vault","tool":"leak"}}"#,
+                Some("vault"),
+            ),
+            ("leak", r#"{"server":"prod"}"#, None),
+            ("mcp__vault__leak", "{}", Some("vault")),
+            ("mcp_vault_leak", "{}", Some("vault")),
+        ] {
+            let input = Token::parse(input).unwrap();
+            assert_eq!(servers.of_call(tool, input).as_deref(), expected, "{tool}");
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! A command line as a shell reads it: simple commands, their words without quotes, and what they redirect.
+//!
+//! For rules that refuse. Commands in substitutions are commands of the line too, wherever they stand. The lexer never fails and keeps
+//! no stack of calls: what it cannot read is marked as [unreadable](Lexed::is_unreadable). Compared with real shells in the tests;
+//! `docs/decisions/0004-dependencies.md` has the grammars that were tried instead.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// Substitutions in one another that are read. Deeper ones make a line unreadable.
+const DEEPEST: usize = 64;
+
+/// Simple commands of a line that are read. More of them make it unreadable.
+const MOST_COMMANDS: usize = 4096;
+
+/// What a line comes to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Lexed {
+    /// Its simple commands, those in substitutions included, each as soon as it ends.
+    pub(super) commands: Vec<SimpleCommand>,
+    /// A quote or a substitution does not end, or there is too much of it.
+    pub(super) is_unreadable: bool,
+}
+
+/// A program and its arguments.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct SimpleCommand {
+    pub(super) words: Vec<Word>,
+    /// The files of its redirections.
+    pub(super) redirections: Vec<Redirection>,
+    /// It reads what another command writes, or a text of the line.
+    pub(super) is_fed: bool,
+}
+
+/// A word without its quotes.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) text: String,
+    /// Only a running shell knows it: it has a variable or a substitution in it.
+    pub(super) is_expanded: bool,
+}
+
+/// A file that a command reads or writes without being told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Redirection {
+    pub(super) file: Word,
+    pub(super) is_written: bool,
+}
+
+/// Reads a line.
+pub(super) fn lex(line: &str) -> Lexed {
+    let mut lexer = Lexer::new(line);
+    lexer.read();
+    lexer.done
+}
+
+/// What a substitution stands in.
+#[derive(Debug)]
+struct Frame {
+    command: SimpleCommand,
+    word: Option<Word>,
+    awaits: Option<Awaited>,
+    is_quoted: bool,
+    /// The letter that ends it.
+    end: char,
+    /// A group: what follows it is another command, as in `f() { …`.
+    is_group: bool,
+}
+
+/// What the next word is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Awaited {
+    Read,
+    Written,
+    /// The text of a here-string, or the end of a here-document.
+    Text,
+}
+
+struct Lexer<'a> {
+    rest: Peekable<Chars<'a>>,
+    open: Vec<Frame>,
+    command: SimpleCommand,
+    word: Option<Word>,
+    awaits: Option<Awaited>,
+    /// Within double quotes.
+    is_quoted: bool,
+    done: Lexed,
+}
+
+impl<'a> Lexer<'a> {
+    fn new(line: &'a str) -> Self {
+        Self {
+            rest: line.chars().peekable(),
+            open: Vec::new(),
+            command: SimpleCommand::default(),
+            word: None,
+            awaits: None,
+            is_quoted: false,
+            done: Lexed::default(),
+        }
+    }
+
+    fn read(&mut self) {
+        while let Some(letter) = self.rest.next() {
+            if self.done.commands.len() >= MOST_COMMANDS {
+                self.done.is_unreadable = true;
+                return;
+            }
+            if self.is_quoted {
+                self.quoted(letter);
+            } else {
+                self.plain(letter);
+            }
+        }
+        self.done.is_unreadable |= self.is_quoted || !self.open.is_empty();
+        self.end_command();
+        while let Some(frame) = self.open.pop() {
+            self.resume(frame);
+            self.end_command();
+        }
+    }
+
+    fn plain(&mut self, letter: char) {
+        match letter {
+            ' ' | '\t' => self.end_word(),
+            '|' => self.pipe(),
+            '&' if self.takes('>') => self.redirect('>'),
+            '\n' | ';' | '&' => self.end_command(),
+            '\'' => self.single_quoted(),
+            '"' => {
+                self.word();
+                self.is_quoted = true;
+            }
+            '\\' => self.escaped(),
+            '$' => self.dollar(),
+            '`' => self.backtick(),
+            '<' | '>' if self.takes('(') => self.enter(')'),
+            '<' | '>' => self.redirect(letter),
+            '#' if self.word.is_none() => {
+                while self.rest.next_if(|next| *next != '\n').is_some() {}
+            }
+            '(' => {
+                self.enter(')');
+                self.mark_group();
+            }
+            ')' => self.leave(')'),
+            letter => self.push(letter),
+        }
+    }
+
+    /// In double quotes only these mean anything.
+    fn quoted(&mut self, letter: char) {
+        match letter {
+            '"' => self.is_quoted = false,
+            '$' => self.dollar(),
+            '`' => self.backtick(),
+            '\\' => match self.rest.next() {
+                Some('\n') | None => {}
+                Some(next @ ('$' | '`' | '"' | '\\')) => self.push(next),
+                Some(next) => {
+                    self.push('\\');
+                    self.push(next);
+                }
+            },
+            letter => self.push(letter),
+        }
+    }
+
+    fn takes(&mut self, letter: char) -> bool {
+        self.rest.next_if_eq(&letter).is_some()
+    }
+
+    fn word(&mut self) -> &mut Word {
+        self.word.get_or_insert_default()
+    }
+
+    fn push(&mut self, letter: char) {
+        self.word().text.push(letter);
+    }
+
+    fn escaped(&mut self) {
+        match self.rest.next() {
+            Some('\n') | None => {} // the line goes on
+            Some(letter) => self.push(letter),
+        }
+    }
+
+    fn single_quoted(&mut self) {
+        self.word();
+        loop {
+            match self.rest.next() {
+                Some('\'') => return,
+                Some(letter) => self.push(letter),
+                None => return self.done.is_unreadable = true,
+            }
+        }
+    }
+
+    fn dollar(&mut self) {
+        match self.rest.peek() {
+            Some('(') => {
+                self.rest.next();
+                self.word().is_expanded = true;
+                self.enter(')');
+            }
+            Some('\'') if !self.is_quoted => {
+                self.rest.next();
+                self.ansi_quoted();
+            }
+            Some('"') if !self.is_quoted => {} // translated, else as it stands
+            Some('{') => {
+                self.rest.next();
+                self.word().is_expanded = true;
+                self.parameter();
+            }
+            Some(next) if next.is_ascii_alphanumeric() || "_?!@*#$-".contains(*next) => {
+                self.word().is_expanded = true;
+                self.rest.next();
+                while self
+                    .rest
+                    .next_if(|next| next.is_ascii_alphanumeric() || *next == '_')
+                    .is_some()
+                {}
+            }
+            _ => self.push('$'),
+        }
+    }
+
+    /// `$'\x72m'`
+    fn ansi_quoted(&mut self) {
+        self.word();
+        loop {
+            match self.rest.next() {
+                Some('\'') => return,
+                Some('\\') => {
+                    let letter = self.ansi_escape();
+                    self.word().text.extend(letter);
+                }
+                Some(letter) => self.push(letter),
+                None => return self.done.is_unreadable = true,
+            }
+        }
+    }
+
+    fn ansi_escape(&mut self) -> Option<char> {
+        let (digits, radix) = match self.rest.next()? {
+            'x' => (2, 16),
+            'u' => (4, 16),
+            'U' => (8, 16),
+            first @ '0'..='7' => return self.number(first.to_digit(8)?, 2, 8),
+            'n' => return Some('\n'),
+            't' => return Some('\t'),
+            'r' => return Some('\r'),
+            'c' => return self.rest.next().map(|_| ' '),
+            'a' | 'b' | 'e' | 'E' | 'f' | 'v' => return Some(' '),
+            letter => return Some(letter),
+        };
+        self.number(0, digits, radix)
+    }
+
+    fn number(&mut self, first: u32, digits: u32, radix: u32) -> Option<char> {
+        let mut value = first;
+        for _ in 0..digits {
+            let Some(digit) = self.rest.peek().and_then(|next| next.to_digit(radix)) else {
+                break;
+            };
+            self.rest.next();
+            value = value.wrapping_mul(radix).wrapping_add(digit);
+        }
+        char::from_u32(value)
+    }
+
+    /// `${x:-$(rm y)}`: its default is a word, and commands stand in it.
+    fn parameter(&mut self) {
+        let mut depth = 1;
+        let mut inside = String::new();
+        for letter in self.rest.by_ref() {
+            match letter {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+            inside.push(letter);
+        }
+        self.done.is_unreadable |= depth > 0;
+        if inside.contains(['`', '(']) {
+            self.done.is_unreadable = true; // rare, and the pieces are looked at anyway
+        }
+    }
+
+    fn backtick(&mut self) {
+        if self.open.iter().any(|frame| frame.end == '`') {
+            return self.leave('`');
+        }
+        self.word().is_expanded = true;
+        self.enter('`');
+    }
+
+    /// A substitution or a group begins.
+    fn enter(&mut self, end: char) {
+        if self.open.len() >= DEEPEST {
+            self.done.is_unreadable = true;
+            return self.end_command();
+        }
+        self.open.push(Frame {
+            command: std::mem::take(&mut self.command),
+            word: self.word.take(),
+            awaits: self.awaits.take(),
+            is_quoted: std::mem::take(&mut self.is_quoted),
+            end,
+            is_group: false,
+        });
+    }
+
+    fn mark_group(&mut self) {
+        if let Some(frame) = self.open.last_mut() {
+            frame.is_group = true;
+        }
+    }
+
+    /// It ends, and so does what was left open in it.
+    fn leave(&mut self, end: char) {
+        self.end_command();
+        let Some(at) = self.open.iter().rposition(|frame| frame.end == end) else {
+            return;
+        };
+        self.done.is_unreadable |= at + 1 < self.open.len();
+        while self.open.len() > at {
+            self.end_command();
+            if let Some(frame) = self.open.pop() {
+                self.resume(frame);
+            }
+        }
+    }
+
+    fn resume(&mut self, frame: Frame) {
+        self.command = frame.command;
+        self.word = frame.word;
+        self.awaits = frame.awaits;
+        self.is_quoted = frame.is_quoted;
+        if frame.is_group {
+            self.end_command();
+        }
+    }
+
+    fn redirect(&mut self, letter: char) {
+        let is_number = |word: &Word| word.text.chars().all(|letter| letter.is_ascii_digit());
+        let is_variable = |word: &Word| word.text.starts_with('{') && word.text.ends_with('}');
+        match self.word.take() {
+            Some(word) if is_number(&word) || is_variable(&word) => {}
+            Some(word) => {
+                self.word = Some(word);
+                self.end_word();
+            }
+            None => {}
+        }
+        let mut operator = String::from(letter);
+        while operator.len() < 3
+            && let Some(next) = self.rest.next_if(|next| "<>&|-".contains(*next))
+        {
+            operator.push(next);
+        }
+        self.awaits = Some(match operator.as_str() {
+            "<<" | "<<<" | "<<-" => {
+                self.command.is_fed = true;
+                Awaited::Text
+            }
+            "<" | "<&" => {
+                self.command.is_fed = true;
+                Awaited::Read
+            }
+            _ => Awaited::Written,
+        });
+    }
+
+    fn pipe(&mut self) {
+        self.takes('&');
+        let is_pipe = !self.takes('|');
+        self.end_command();
+        self.command.is_fed = is_pipe;
+    }
+
+    fn end_word(&mut self) {
+        let Some(word) = self.word.take() else {
+            return;
+        };
+        match self.awaits.take() {
+            None => self.command.words.push(word),
+            Some(Awaited::Text) => {}
+            Some(awaited) => self.command.redirections.push(Redirection {
+                file: word,
+                is_written: awaited == Awaited::Written,
+            }),
+        }
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        self.awaits = None;
+        let command = std::mem::take(&mut self.command);
+        if !command.words.is_empty() || !command.redirections.is_empty() {
+            self.done.commands.push(command);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: &[&[&str]]) {
+        let lexed = lex(line);
+        let words = |command: &SimpleCommand| -> Vec<String> {
+            command.words.iter().map(|word| word.text.clone()).collect()
+        };
+        let commands: Vec<_> = lexed.commands.iter().map(words).collect();
+        assert_eq!(commands, expected, "{line}");
+        assert!(!lexed.is_unreadable, "{line}");
+    }
+
+    #[test]
+    fn words_are_read_as_a_shell_reads_them() {
+        check("rm -rf x", &[&["rm", "-rf", "x"]]);
+        check(
+            r#"r\m 'a b' "c d"e $'\x72m\n' $'\162m'"#,
+            &[&["rm", "a b", "c de", "rm\n", "rm"]],
+        );
+        check("a\\\nb; c # d\ne", &[&["ab"], &["c"], &["e"]]);
+        check("'' \"\"", &[&["", ""]]);
+        check(
+            "a && b || c |& d & e",
+            &[&["a"], &["b"], &["c"], &["d"], &["e"]],
+        );
+        check("(a; b)", &[&["a"], &["b"]]);
+        check("f() { a; }", &[&["f"], &["{", "a"], &["}"]]);
+        check("a\u{2028}b é", &[&["a\u{2028}b", "é"]]);
+    }
+
+    #[test]
+    fn commands_in_substitutions_are_commands() {
+        check("echo $(rm x) y", &[&["rm", "x"], &["echo", "", "y"]]);
+        check("echo \"a `rm x` b\"", &[&["rm", "x"], &["echo", "a  b"]]);
+        check("a <(rm x) b", &[&["rm", "x"], &["a", "b"]]);
+        check("a \"$(b \"$(c)\")\"", &[&["c"], &["b", ""], &["a", ""]]);
+        check("$x y \"$z\"", &[&["", "y", ""]]);
+    }
+
+    #[test]
+    fn redirections_are_no_words() {
+        for line in [
+            ">/dev/null rm x",
+            "2>/dev/null rm x",
+            "rm >> log x",
+            "rm x 2>&1",
+            "rm &>log x",
+            "{fd}>log rm x",
+            "<in rm x",
+            "rm <<< text x",
+            "rm >|log x",
+            "rm x 3>&-",
+        ] {
+            check(line, &[&["rm", "x"]]);
+        }
+        let files = |line: &str| {
+            let commands = lex(line).commands.into_iter();
+            let redirections = commands.flat_map(|command| command.redirections);
+            redirections
+                .map(|it| (it.file.text, it.is_written))
+                .collect::<Vec<_>>()
+        };
+        let expected = [("in".to_owned(), false), ("out".to_owned(), true)];
+        assert_eq!(files("a < in >out"), expected);
+    }
+
+    #[test]
+    fn what_does_not_end_is_unreadable_and_takes_no_time() {
+        for line in [
+            "a 'b".to_owned(),
+            "a \"b".to_owned(),
+            "a $(b".to_owned(),
+            "`a".to_owned(),
+            "$(".repeat(100_000),
+            "(".repeat(100_000),
+            "\"$(".repeat(100_000),
+            "a;".repeat(100_000),
+            "${x:-".repeat(100_000),
+        ] {
+            assert!(lex(&line).is_unreadable, "{}", &line[..4]);
+        }
+    }
+}

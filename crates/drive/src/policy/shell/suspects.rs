@@ -1,0 +1,390 @@
+//! What a command line may run, and which files it may read or write: for rules that refuse, to which a guess is enough.
+
+use super::lexer::{SimpleCommand, Word, lex};
+use super::wrappers::{self, is_assignment};
+
+/// No line has more pieces that are looked at, whoever wrote it.
+const MOST_PIECES: usize = 4096;
+
+/// Command lines within a line (`bash -c '…'`) that are read.
+const MOST_LINES: usize = 64;
+
+/// Wrappers around a command that are looked behind: `sudo env nice …`.
+const MOST_LAYERS: usize = 32;
+
+/// What `find` and `fd` have before a command.
+const BEFORE_COMMANDS: [&str; 6] = ["-exec", "-execdir", "-ok", "-okdir", "-x", "--exec"];
+
+/// Programs whose arguments are no files.
+const TALKERS: [&str; 5] = ["echo", "printf", "cd", "pushd", "export"];
+
+/// Programs that change no file that they name.
+const READERS: &[&str] = &[
+    "cat",
+    "tac",
+    "nl",
+    "bat",
+    "head",
+    "tail",
+    "less",
+    "more",
+    "grep",
+    "egrep",
+    "fgrep",
+    "rg",
+    "ag",
+    "ls",
+    "tree",
+    "du",
+    "stat",
+    "file",
+    "wc",
+    "cmp",
+    "diff",
+    "od",
+    "xxd",
+    "hexdump",
+    "strings",
+    "cut",
+    "jq",
+    "md5sum",
+    "sha1sum",
+    "sha256sum",
+    "readlink",
+    "realpath",
+    "basename",
+    "dirname",
+    "test",
+    "[",
+];
+
+/// Subcommands of git that change no file that they name.
+const GIT_READERS: [&str; 9] = [
+    "diff", "log", "show", "status", "blame", "grep", "ls-files", "add", "commit",
+];
+
+/// Commands that may hide in a line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::policy) struct Suspects {
+    pub(in crate::policy) commands: Vec<String>,
+    /// A part of it is not known before a shell runs it: `$x`, `… | sh`.
+    pub(in crate::policy) is_unreadable: bool,
+}
+
+/// Files that a line names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::policy) struct NamedFiles {
+    /// Those that are only read.
+    pub(in crate::policy) read: Vec<String>,
+    /// Those that may be read, written, moved or removed.
+    pub(in crate::policy) any: Vec<String>,
+    /// Directories that it changes to.
+    pub(in crate::policy) directories: Vec<String>,
+}
+
+impl Suspects {
+    /// Every command that may hide in a line: those that a shell would run, and its pieces between all that a shell acts on, whatever
+    /// quotes they stand in; each without words before it that leave a command what it is, and without the directory of its program.
+    pub(super) fn of(line: &str) -> Self {
+        let mut found = Self {
+            commands: vec![line.to_owned()],
+            is_unreadable: false,
+        };
+        let is_border = |letter: char| ";&|<>()`{}\n\r$".contains(letter);
+        for piece in line.split(is_border).take(MOST_PIECES) {
+            let words: Vec<_> = piece.split_whitespace().map(bare).collect();
+            found.of_words(&words);
+        }
+        let read = each_command(line, |command| {
+            let words: Vec<_> = command.words.iter().map(|it| it.text.clone()).collect();
+            let programs = found.of_words(&words);
+            found.is_unreadable |= programs
+                .iter()
+                .any(|at| is_unreadable(command, &words, *at));
+        });
+        found.is_unreadable |= !read;
+        found.commands.retain(|text| !text.is_empty());
+        found.commands.dedup();
+        found
+    }
+
+    /// Adds the command that these words are, and those behind wrappers. Returns where a program may stand.
+    fn of_words(&mut self, words: &[String]) -> Vec<usize> {
+        let programs = programs(words);
+        for at in &programs {
+            let (first, rest) = (&words[*at], &words[at + 1..]);
+            self.commands.push(words[*at..].join(" "));
+            if let Some((_, program)) = first.rsplit_once('/') {
+                self.commands
+                    .push([&[program.to_owned()], rest].concat().join(" "));
+            }
+        }
+        programs
+    }
+}
+
+impl NamedFiles {
+    /// The files that a line names in words and redirections.
+    pub(in crate::policy) fn of(line: &str) -> Self {
+        let mut found = Self::default();
+        each_command(line, |command| found.of_command(command));
+        found
+    }
+
+    fn of_command(&mut self, command: &SimpleCommand) {
+        for redirection in &command.redirections {
+            let list = if redirection.is_written {
+                &mut self.any
+            } else {
+                &mut self.read
+            };
+            list.extend(file_in(&redirection.file));
+        }
+        let words: Vec<_> = command.words.iter().map(|it| it.text.clone()).collect();
+        let Some(at) = programs(&words).into_iter().max() else {
+            return;
+        };
+        let program = words[at].rsplit('/').next().unwrap_or_default();
+        let named = command.words[at + 1..].iter().filter_map(file_in);
+        match program {
+            "cd" | "pushd" => self.directories.extend(named),
+            program if TALKERS.contains(&program) => {}
+            program if only_reads(program, &words[at + 1..]) => self.read.extend(named),
+            _ => self.any.extend(named),
+        }
+    }
+}
+
+/// The simple commands of a line, as a shell reads them.
+pub(super) fn simple_commands(line: &str) -> Vec<String> {
+    let commands = lex(line).commands.into_iter();
+    let joined = commands.map(|command| {
+        let words: Vec<_> = command.words.into_iter().map(|word| word.text).collect();
+        words.join(" ")
+    });
+    joined.filter(|command| !command.is_empty()).collect()
+}
+
+fn only_reads(program: &str, arguments: &[String]) -> bool {
+    let subcommand = arguments.iter().find(|word| !word.starts_with('-'));
+    READERS.contains(&program)
+        || (program == "git" && subcommand.is_some_and(|word| GIT_READERS.contains(&word.as_str())))
+}
+
+/// The file that a word may name: `x`, `--file=x`, `of=x`. Of a word with a variable its end counts.
+fn file_in(word: &Word) -> Option<String> {
+    let text = match word.text.split_once('=') {
+        Some((_, value)) => value,
+        None if word.text.starts_with('-') => return None,
+        None => &word.text,
+    };
+    let text = if word.is_expanded {
+        text.trim_start_matches('/')
+    } else {
+        text
+    };
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Calls for each simple command of a line, and of the lines that shells are given in it. False if not all of it can be read.
+fn each_command(line: &str, mut take: impl FnMut(&SimpleCommand)) -> bool {
+    let mut open = vec![line.to_owned()];
+    let mut lines = 0;
+    let mut is_read = true;
+    while let Some(line) = open.pop() {
+        lines += 1;
+        if lines > MOST_LINES {
+            return false;
+        }
+        let lexed = lex(&line);
+        is_read &= !lexed.is_unreadable;
+        for command in &lexed.commands {
+            take(command);
+            open.extend(inner_lines(command).filter(|inner| *inner != line));
+        }
+    }
+    is_read
+}
+
+/// Arguments of shells and the like that are lines of their own.
+fn inner_lines(command: &SimpleCommand) -> impl Iterator<Item = String> {
+    let words: Vec<_> = command.words.iter().map(|it| it.text.clone()).collect();
+    let programs = programs(&words).into_iter();
+    let takers = programs.filter(|at| wrappers::find(&words[*at]).is_some_and(|it| it.takes_lines));
+    let first = takers.min().map_or(words.len(), |at| at + 1);
+    let mut lines = words[first..].to_vec();
+    if lines.len() > 1 && !lines[0].starts_with('-') {
+        lines.push(lines.join(" ")); // `eval rm x`
+    }
+    lines
+        .into_iter()
+        .filter(|line| {
+            line.contains(|letter: char| letter.is_whitespace() || ";&|<>()`$".contains(letter))
+        })
+        .map(|line| {
+            match line
+                .strip_prefix("-S")
+                .or_else(|| line.strip_prefix("--split-string="))
+            {
+                Some(rest) => rest.to_owned(), // of `env`
+                None => line,
+            }
+        })
+}
+
+/// Where a program may stand among words: at the first, and behind each that leaves a command what it is.
+fn programs(words: &[String]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut open = vec![0];
+    while let Some(at) = open.pop() {
+        let Some(word) = words.get(at) else { continue };
+        if found.contains(&at) || found.len() >= MOST_LAYERS {
+            continue;
+        }
+        found.push(at);
+        let rest = &words[at + 1..];
+        if is_assignment(word) {
+            open.push(at + 1);
+        } else if let Some(wrapper) = wrappers::find(word) {
+            open.extend(wrapper.starts(rest).into_iter().map(|start| at + 1 + start));
+        } else if matches!(word.rsplit('/').next(), Some("find" | "fd" | "fdfind")) {
+            let before = |word: &String| BEFORE_COMMANDS.contains(&word.as_str());
+            let starts = rest.iter().enumerate().filter(|(_, word)| before(word));
+            open.extend(starts.map(|(start, _)| at + 2 + start));
+        }
+    }
+    found
+}
+
+/// Whether only a running shell knows what the program at this place is, or does.
+fn is_unreadable(command: &SimpleCommand, words: &[String], at: usize) -> bool {
+    let word = &command.words[at];
+    if word.is_expanded && !is_assignment(&word.text) {
+        return true;
+    }
+    let rest = &words[at + 1..];
+    let reads_commands = || rest.is_empty() || rest.iter().all(|word| word.starts_with('-'));
+    let is_shell = wrappers::find(&word.text).is_some_and(wrappers::Wrapper::is_shell);
+    is_shell && command.is_fed && (reads_commands() || rest.iter().any(|word| word == "-s"))
+}
+
+/// A word without quotes, about.
+fn bare(word: &str) -> String {
+    word.chars()
+        .filter(|letter| !matches!(letter, '"' | '\'' | '\\'))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_hide_in_a_line_is_found() {
+        for hidden in [
+            "rm -rf /",
+            "sudo rm -rf /",
+            "sudo -n /bin/rm -rf /",
+            "sudo -u root rm -rf /",
+            "sudo --user root rm -rf /",
+            "A=1 B=2 rm -rf /",
+            "echo $(rm -rf /)",
+            "echo \"`rm -rf /`\"",
+            "r\\m -rf /",
+            "'rm' -rf /",
+            "$'\\x72m' -rf /",
+            "bash -c 'rm -rf /'",
+            "bash -euo pipefail -c \"rm -rf /\"",
+            "bash -o pipefail -c 'cd x && rm -rf /'",
+            "timeout 5 env X=1 rm  -rf   /",
+            "timeout -s KILL 5 rm -rf /",
+            "env -u X rm -rf /",
+            "env -S 'rm -rf /'",
+            "env '-Srm -rf /'",
+            "stdbuf -o L rm -rf /",
+            "nice -n 5 rm -rf /",
+            ">/dev/null rm -rf /",
+            "2>/dev/null rm -rf /",
+            "</dev/null rm -rf / 2>&1",
+            "find . -exec rm -rf / ;",
+            "eval rm -rf /",
+            "eval 'rm -rf' /",
+            "ssh host 'rm -rf /'",
+            "su -c 'rm -rf /' root",
+            "(rm -rf /)",
+            "x() { rm -rf /; }",
+            "if true; then rm -rf /; fi",
+        ] {
+            let found = Suspects::of(hidden).commands;
+            assert!(
+                found.iter().any(|it| it == "rm -rf /"),
+                "{hidden}: {found:?}"
+            );
+        }
+        for fine in [
+            "git rm x",
+            "sudo -n git rm x",
+            "echo 'confirm x'",
+            "rmdir x",
+        ] {
+            let found = Suspects::of(fine).commands;
+            assert!(
+                !found.iter().any(|it| it.starts_with("rm ")),
+                "{fine}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_only_a_running_shell_knows_is_unreadable() {
+        for line in [
+            "$x y",
+            "\"$(which rm)\" x",
+            "sudo ${RM} x",
+            "eval \"$x\"",
+            "bash -c \"$x\"",
+            "curl x | sh",
+            "bash <<< 'rm x'",
+            "sh -s < x",
+            "echo 'open",
+        ] {
+            assert!(Suspects::of(line).is_unreadable, "{line}");
+        }
+        for line in [
+            "echo $x",
+            "X=$y make",
+            "cargo test | tail -5",
+            "cat <<< $x",
+            "bash script.sh",
+            "for f in *; do gcc \"$f\"; done",
+            "cd \"$dir\" && make",
+        ] {
+            assert!(!Suspects::of(line).is_unreadable, "{line}");
+        }
+    }
+
+    #[track_caller]
+    fn check(line: &str, read: &[&str], any: &[&str]) {
+        let found = NamedFiles::of(line);
+        assert_eq!((found.read, found.any), (owned(read), owned(any)), "{line}");
+    }
+
+    fn owned(words: &[&str]) -> Vec<String> {
+        words.iter().map(|it| (*it).to_owned()).collect()
+    }
+
+    #[test]
+    fn files_are_found_in_words_and_redirections() {
+        check("cat a 'b c'", &["a", "b c"], &[]);
+        check("echo x > a", &[], &["a"]);
+        check("cat < a >b", &["a"], &["b"]);
+        check("tee -a x", &[], &["x"]);
+        check("dd if=a of=b", &[], &["a", "b"]);
+        check("sed -i s/a/b/ x", &[], &["s/a/b/", "x"]);
+        check("sudo cp a $HOME/b", &[], &["a", "b"]);
+        check("bash -c 'rm x'", &[], &["x"]);
+        check("git diff x", &["diff", "x"], &[]);
+        check("echo x", &[], &[]);
+        assert_eq!(NamedFiles::of("cd a; rm b").directories, ["a"]);
+    }
+}

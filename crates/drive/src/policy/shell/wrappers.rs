@@ -1,0 +1,371 @@
+//! Programs that run the command in their arguments, and how many of their options stand before it.
+
+/// A program that runs another one.
+#[derive(Debug)]
+pub(super) struct Wrapper {
+    name: &'static str,
+    /// Short options without a value.
+    flags: &'static str,
+    /// Short options with a value, beside them or as the next word.
+    valued: &'static str,
+    /// Long options whose value may be the next word.
+    long_valued: &'static [&'static str],
+    /// How many words stand between the options and the command: the duration of `timeout`, the host of `ssh`.
+    operands: usize,
+    /// Arguments that are command lines.
+    pub(super) takes_lines: bool,
+}
+
+const fn plain(name: &'static str) -> Wrapper {
+    Wrapper {
+        name,
+        flags: "",
+        valued: "",
+        long_valued: &[],
+        operands: 0,
+        takes_lines: false,
+    }
+}
+
+const fn shell(name: &'static str) -> Wrapper {
+    Wrapper {
+        flags: "abcefhiklmnprstuvxBCDEHPT",
+        valued: "oO",
+        long_valued: &["rcfile", "init-file"],
+        takes_lines: true,
+        ..plain(name)
+    }
+}
+
+const WRAPPERS: &[Wrapper] = &[
+    shell("sh"),
+    shell("bash"),
+    shell("zsh"),
+    shell("dash"),
+    shell("ksh"),
+    shell("mksh"),
+    shell("ash"),
+    shell("fish"),
+    Wrapper {
+        flags: "AbEHiKklnPSsVv",
+        valued: "CDghprtTuU",
+        long_valued: &[
+            "user",
+            "group",
+            "host",
+            "prompt",
+            "chdir",
+            "chroot",
+            "close-from",
+            "role",
+            "type",
+            "command-timeout",
+            "other-user",
+        ],
+        ..plain("sudo")
+    },
+    Wrapper {
+        flags: "Lns",
+        valued: "aCu",
+        ..plain("doas")
+    },
+    Wrapper {
+        flags: "i0v",
+        valued: "uC",
+        long_valued: &["unset", "chdir"],
+        takes_lines: true, // `-S`
+        ..plain("env")
+    },
+    Wrapper {
+        flags: "fpv",
+        valued: "sk",
+        long_valued: &["signal", "kill-after"],
+        operands: 1,
+        ..plain("timeout")
+    },
+    Wrapper {
+        valued: "n",
+        long_valued: &["adjustment"],
+        ..plain("nice")
+    },
+    Wrapper {
+        flags: "t",
+        valued: "cnpPu",
+        long_valued: &["class", "classdata"],
+        ..plain("ionice")
+    },
+    Wrapper {
+        valued: "ioe",
+        long_valued: &["input", "output", "error"],
+        ..plain("stdbuf")
+    },
+    Wrapper {
+        flags: "0oprtx",
+        valued: "adEILnPs",
+        long_valued: &[
+            "arg-file",
+            "delimiter",
+            "max-args",
+            "max-chars",
+            "max-lines",
+            "max-procs",
+            "process-slot-var",
+        ],
+        ..plain("xargs")
+    },
+    Wrapper {
+        flags: "apvqV",
+        valued: "fo",
+        long_valued: &["format", "output"],
+        ..plain("time")
+    },
+    Wrapper {
+        flags: "cfw",
+        ..plain("setsid")
+    },
+    Wrapper {
+        flags: "pvV",
+        ..plain("command")
+    },
+    Wrapper {
+        flags: "cl",
+        valued: "a",
+        ..plain("exec")
+    },
+    Wrapper {
+        flags: "a",
+        operands: 1,
+        ..plain("taskset")
+    },
+    Wrapper {
+        flags: "abdefgimoprRv",
+        valued: "DPT",
+        operands: 1,
+        ..plain("chrt")
+    },
+    Wrapper {
+        flags: "bdehptwxc",
+        valued: "dnq",
+        long_valued: &["interval"],
+        takes_lines: true,
+        ..plain("watch")
+    },
+    Wrapper {
+        flags: "enosux",
+        valued: "EwW",
+        operands: 1,
+        takes_lines: true,
+        ..plain("flock")
+    },
+    Wrapper {
+        takes_lines: true,
+        operands: 1,
+        ..plain("ssh")
+    },
+    Wrapper {
+        takes_lines: true,
+        ..plain("su")
+    },
+    Wrapper {
+        takes_lines: true,
+        ..plain("runuser")
+    },
+    Wrapper {
+        takes_lines: true,
+        ..plain("script")
+    },
+    Wrapper {
+        takes_lines: true,
+        ..plain("eval")
+    },
+    Wrapper {
+        takes_lines: true,
+        ..plain("trap")
+    },
+    Wrapper {
+        takes_lines: true,
+        ..plain("parallel")
+    },
+    Wrapper {
+        operands: 1,
+        ..plain("chroot")
+    },
+    Wrapper {
+        valued: "aeEoOpPsSuUX",
+        ..plain("strace")
+    },
+    plain("unbuffer"),
+    plain("proxychains"),
+    plain("nohup"),
+    plain("builtin"),
+    plain("busybox"),
+    plain("toybox"),
+    plain("coproc"),
+    plain("unshare"),
+    plain("nsenter"),
+    plain("pkexec"),
+    plain("systemd-run"),
+    plain("setpriv"),
+    plain("firejail"),
+    plain("torsocks"),
+    plain("if"),
+    plain("then"),
+    plain("else"),
+    plain("elif"),
+    plain("while"),
+    plain("until"),
+    plain("do"),
+    plain("!"),
+    plain("{"),
+    plain("&"),
+];
+
+/// The row of a program, by its name or by the path to it.
+pub(super) fn find(program: &str) -> Option<&'static Wrapper> {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    WRAPPERS.iter().find(|wrapper| wrapper.name == name)
+}
+
+/// What may follow an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    /// The next option, or the command.
+    Next,
+    /// Its value.
+    Value,
+    /// Either: the option is not in the table.
+    Either,
+}
+
+impl Wrapper {
+    /// True for a shell, which runs what it reads if it has no command and no file.
+    pub(super) fn is_shell(&self) -> bool {
+        self.valued == "oO"
+    }
+
+    /// Where the command may begin among the words behind the program: more than one place where an option is not known.
+    pub(super) fn starts(&self, words: &[String]) -> Vec<usize> {
+        let mut starts = Vec::new();
+        // Places to look at, and the operands that are still to come there.
+        let mut seen = vec![[false; 2]; words.len()];
+        let mut open = vec![(0, self.operands.min(1))];
+        while let Some((at, operands)) = open.pop() {
+            let Some(word) = words.get(at) else { continue };
+            if std::mem::replace(&mut seen[at][operands], true) {
+                continue;
+            }
+            if word == "--" {
+                open.push((at + 1, operands));
+            } else if word.len() > 1 && word.starts_with(['-', '+']) {
+                let follows = self.follows(word);
+                if follows != Follows::Value {
+                    open.push((at + 1, operands));
+                }
+                if follows != Follows::Next {
+                    open.push((at + 2, operands));
+                }
+            } else if is_assignment(word) {
+                open.push((at + 1, operands));
+            } else if operands > 0 {
+                open.push((at + 1, operands - 1));
+            } else {
+                starts.push(at);
+            }
+        }
+        starts
+    }
+
+    fn follows(&self, option: &str) -> Follows {
+        if let Some(long) = option.strip_prefix("--") {
+            return match long.split_once('=') {
+                Some(_) => Follows::Next,
+                None if self.long_valued.contains(&long) => Follows::Value,
+                None => Follows::Either,
+            };
+        }
+        // `-n5` has its value beside it, `-eo pipefail` behind it.
+        let letters = &option[1..];
+        for (at, letter) in letters.char_indices() {
+            let is_last = at + letter.len_utf8() == letters.len();
+            if self.valued.contains(letter) {
+                let is_shells = self.is_shell(); // `-oe pipefail` is read on, and takes the next word
+                return if is_last || is_shells {
+                    Follows::Value
+                } else {
+                    Follows::Next
+                };
+            }
+            if !self.flags.contains(letter) {
+                return Follows::Either;
+            }
+        }
+        Follows::Next
+    }
+}
+
+/// `A=1`
+pub(super) fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        let name = name.strip_suffix('+').unwrap_or(name);
+        !name.is_empty()
+            && !name.starts_with(|letter: char| letter.is_ascii_digit())
+            && name
+                .chars()
+                .all(|letter| letter == '_' || letter.is_ascii_alphanumeric())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: &[&str]) {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let starts = find(&words[0]).unwrap().starts(&words[1..]);
+        let mut found: Vec<_> = starts.iter().map(|at| words[at + 1].as_str()).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{line}");
+    }
+
+    #[test]
+    fn the_command_begins_behind_options_and_their_values() {
+        for line in [
+            "sudo -u root rm x",
+            "sudo --user root rm x",
+            "sudo --user=root -n rm x",
+            "sudo -nu root rm x",
+            "env -u X rm x",
+            "env -i A=1 B=2 rm x",
+            "timeout -s KILL 5 rm x",
+            "timeout -k5 5 rm x",
+            "stdbuf -o L rm x",
+            "stdbuf -oL -eL rm x",
+            "bash -euo pipefail -c rm x",
+            "bash -o pipefail -c rm x",
+            "bash +O extglob -c rm x",
+            "xargs -a list rm",
+            "xargs -0 -n1 -P 4 rm",
+            "nice -n 5 rm x",
+            "nice -5 rm x",
+            "sudo -- rm x",
+            "/usr/bin/sudo rm x",
+        ] {
+            let wanted = |found: &&str| *found == "rm";
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let starts = find(&words[0]).unwrap().starts(&words[1..]);
+            let mut found = starts.iter().map(|at| words[at + 1].as_str());
+            assert!(found.any(|it| wanted(&it)), "{line}");
+        }
+        check("sudo -u root rm x", &["rm"]);
+        check("sudo -n git rm x", &["git"]);
+        check("timeout -s KILL 5 rm x", &["rm"]);
+        check("bash -euo pipefail -c rm x", &["rm"]);
+    }
+
+    #[test]
+    fn behind_an_unknown_option_both_are_looked_at() {
+        check("sudo --odd rm x", &["rm", "x"]);
+        check("nohup -z rm x", &["rm", "x"]);
+    }
+}

@@ -1,0 +1,63 @@
+//! Watches the calls of an agent that is not spoken to, and never asks: what ran against the rules or the permission mode.
+
+use lapidary_vocab::event::PermissionViolation;
+use lapidary_vocab::{Body, Event};
+
+use super::request::Request;
+use crate::policy::{Deeds, Policy};
+use crate::violations::{CallEnd, UnaskedCalls, Violations};
+
+/// The calls of one attempt.
+#[derive(Debug)]
+pub(super) struct CallWatch<'a> {
+    policy: &'a Policy,
+    deeds: Deeds,
+    calls: UnaskedCalls,
+    violations: &'a Violations,
+}
+
+impl<'a> CallWatch<'a> {
+    /// None for an agent whose calls are nobody's concern, such as a replayed recording.
+    pub(super) fn new(request: &'a Request, violations: &'a Violations) -> Option<Self> {
+        Some(Self {
+            policy: request.policy.as_ref()?,
+            deeds: Deeds::new(request.command.directory()),
+            calls: UnaskedCalls::new(request.watch.clone()),
+            violations,
+        })
+    }
+
+    /// Takes in events, and says which violations are to be told of. Tools of unknown kinds are not: Gemini CLI decides about them.
+    pub(super) fn note(&mut self, events: &[Event]) -> Vec<String> {
+        events
+            .iter()
+            .filter_map(|event| self.note_one(event))
+            .collect()
+    }
+
+    fn note_one(&mut self, event: &Event) -> Option<String> {
+        let deed = self.deeds.note(event);
+        match (&event.body, deed) {
+            (Body::ToolInvocation(call), Some(deed)) => {
+                let decision = self.policy.decide(&deed);
+                let (key, id) = (call.call_id.to_str(), &call.call_id);
+                let certain = self.calls.announced(&key, id, &deed, decision, false);
+                certain.map(|violation| self.violated(violation))
+            }
+            (Body::ToolCompletion(done), _) => {
+                let key = done.call_id.to_str();
+                match self.calls.ended(&key, &done.call_id, &done.status) {
+                    CallEnd::Violation(violation) => Some(self.violated(*violation)),
+                    CallEnd::Fine | CallEnd::Unknown(_) => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn violated(&self, violation: PermissionViolation) -> String {
+        let message = violation.message.to_string();
+        self.violations.note(violation);
+        message
+    }
+}

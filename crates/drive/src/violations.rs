@@ -1,0 +1,130 @@
+//! Calls that an agent makes without permission.
+//!
+//! Rules and the permission mode decide what the agent may do when it asks. An agent that does not ask is watched: a call that was not
+//! allowed and ran all the same is a violation, and ends the run or is reported.
+
+mod unasked;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lapidary_normalize::{Ending, Stopped};
+use lapidary_vocab::Cause;
+use lapidary_vocab::event::PermissionViolation;
+use tokio::sync::Notify;
+
+pub(crate) use unasked::{CallEnd, UnaskedCalls, named, violation};
+
+/// So many violations of a run are kept.
+const MOST_KEPT: usize = 256;
+
+const REPORT: &str = "`--on-violation report` lets such a run go on";
+
+/// What becomes of a run whose agent makes a call without permission.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum OnViolation {
+    /// The run is ended: `refused`, `permission_denied`.
+    #[default]
+    Stop,
+    /// The run goes on, with a warning.
+    Report,
+}
+
+impl OnViolation {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Stop, Self::Report];
+
+    /// The word for it in `on_violation` and `--on-violation`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Report => "report",
+        }
+    }
+
+    /// What `word` stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
+    }
+}
+
+/// What is known about an agent's own care for permissions, and what becomes of a violation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Watch {
+    /// What becomes of the run.
+    pub on_violation: OnViolation,
+    /// The agent is Gemini CLI: it announces a command as running only once it runs, and one that ran is never called failed. Others
+    /// announce a command before they ask, and call it failed by its exit code.
+    pub is_gemini: bool,
+    /// The agent was told to ask: a command that failed and was not asked about was refused before it ran, such as one with arguments
+    /// that the agent does not know.
+    pub is_told: bool,
+    /// Directories of the agent's own state, which the permission mode lets it read.
+    pub state: Vec<PathBuf>,
+    /// Directories of the agent's own plans and notes, which the permission mode lets it write.
+    pub notes: Vec<PathBuf>,
+}
+
+/// The violations of one attempt.
+#[derive(Debug, Default)]
+pub(crate) struct Violations {
+    on_violation: OnViolation,
+    kept: Mutex<Vec<PermissionViolation>>,
+    news: Notify,
+}
+
+impl Violations {
+    pub(crate) fn new(on_violation: OnViolation) -> Self {
+        Self {
+            on_violation,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn note(&self, violation: PermissionViolation) {
+        let mut kept = self.kept();
+        if kept.len() < MOST_KEPT {
+            kept.push(violation);
+        }
+        drop(kept);
+        self.news.notify_one();
+    }
+
+    /// Waits until a violation ends the run. Can be cancelled.
+    pub(crate) async fn stop(&self) -> Stopped {
+        loop {
+            if let Some(stopped) = self.stopped() {
+                return stopped;
+            }
+            self.news.notified().await;
+        }
+    }
+
+    /// Why the run has to end, if it has to.
+    pub(crate) fn stopped(&self) -> Option<Stopped> {
+        let is_stop = self.on_violation == OnViolation::Stop;
+        self.kept().first().filter(|_| is_stop).map(stopped_for)
+    }
+
+    /// Adds the violations to how a run ended. One that ends the run does so also if the agent was quicker.
+    pub(crate) fn judge(&self, ending: &mut Ending) {
+        ending.violations.clone_from(&self.kept());
+        let is_cancelled = |stopped: &Stopped| stopped.cause == Cause::CancelledByClient;
+        if ending.stopped.as_ref().is_none_or(is_cancelled) {
+            ending.stopped = self.stopped().or(ending.stopped.take());
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<PermissionViolation>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a run was ended that had this violation.
+pub(crate) fn stopped_for(violation: &PermissionViolation) -> Stopped {
+    Stopped {
+        cause: Cause::PermissionDenied,
+        message: format!("the run was stopped: {}", violation.message),
+        hint: Some(REPORT.to_owned()),
+    }
+}

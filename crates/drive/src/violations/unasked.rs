@@ -1,0 +1,244 @@
+//! Calls that the agent announced and did not ask about: which of them ran, and needed permission.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use lapidary_vocab::Text;
+use lapidary_vocab::event::{PermissionViolation, ToolCallStatus, ToolKind};
+
+use super::Watch;
+use crate::policy::{Decision, Deed, Effect};
+
+/// So many calls are remembered until they end.
+const MOST_CALLS: usize = 1024;
+
+/// So many files of a call are named.
+const MOST_PATHS: usize = 5;
+
+/// So many characters of a command are kept.
+const LONGEST_COMMAND: usize = 500;
+
+/// So many characters name a call in a sentence.
+const LONGEST_NAME: usize = 80;
+
+/// Calls that are under way, under their session and id.
+#[derive(Debug, Default)]
+pub(crate) struct UnaskedCalls {
+    watch: Watch,
+    open: BTreeMap<String, UnaskedCall>,
+    /// Calls that the agent asked about.
+    asked: BTreeSet<String>,
+    /// Those of them that were allowed.
+    allowed: BTreeSet<String>,
+}
+
+#[derive(Debug)]
+struct UnaskedCall {
+    deed: Deed,
+    decision: Decision,
+    is_running: bool,
+}
+
+/// How a call ended that the agent did not ask about.
+#[derive(Debug, PartialEq)]
+pub(crate) enum CallEnd {
+    /// It needed no permission, or did not run.
+    Fine,
+    /// It ran without permission.
+    Violation(Box<PermissionViolation>),
+    /// It ran, and what it does is unknown: agents have tools of their own for plans and notes.
+    Unknown(String),
+}
+
+impl UnaskedCalls {
+    pub(crate) fn new(watch: Watch) -> Self {
+        Self {
+            watch,
+            ..Self::default()
+        }
+    }
+
+    /// The agent tells of a call. Returns a violation if it is certain already that it runs.
+    pub(crate) fn announced(
+        &mut self,
+        call: &str,
+        id: &Text,
+        deed: &Deed,
+        decision: Decision,
+        is_running: bool,
+    ) -> Option<PermissionViolation> {
+        if self.asked.contains(call) && !self.is_another(call, &decision) {
+            return None;
+        }
+        if decision.effect == Effect::Allow || self.watch.is_own(deed, &decision) {
+            self.open.remove(call);
+            return None;
+        }
+        let unasked = UnaskedCall {
+            deed: deed.clone(),
+            decision,
+            is_running,
+        };
+        let is_certain = is_running && self.watch.is_gemini && deed.command.is_some();
+        if is_certain {
+            self.asked.insert(call.to_owned()); // it is told once
+            return Some(unasked.violation(id));
+        }
+        if self.open.len() >= MOST_CALLS {
+            self.open.pop_first();
+        }
+        self.open.insert(call.to_owned(), unasked);
+        None
+    }
+
+    /// Whether a call that was allowed turns out to be another one, which a rule denies: then the answer was not about it.
+    fn is_another(&self, call: &str, decision: &Decision) -> bool {
+        let is_denied = decision.effect == Effect::Deny && decision.rule.is_some();
+        self.allowed.contains(call) && is_denied && !decision.is_presumed
+    }
+
+    /// A call that the agent asked about may go on.
+    pub(crate) fn allowed(&mut self, call: String) {
+        if self.allowed.len() >= MOST_CALLS {
+            self.allowed.pop_first();
+        }
+        self.allowed.insert(call);
+    }
+
+    /// The agent asks about a call.
+    pub(crate) fn asked(&mut self, call: String) {
+        self.open.remove(&call);
+        if self.asked.len() >= MOST_CALLS {
+            self.asked.pop_first();
+        }
+        self.asked.insert(call);
+    }
+
+    /// A call has ended. If its id comes again, it is another call.
+    pub(crate) fn ended(&mut self, call: &str, id: &Text, status: &ToolCallStatus) -> CallEnd {
+        self.asked.remove(call);
+        self.allowed.remove(call);
+        let Some(unasked) = self.open.remove(call) else {
+            return CallEnd::Fine;
+        };
+        if !self.has_run(&unasked.deed, status) {
+            return CallEnd::Fine;
+        }
+        unasked.judged(id)
+    }
+
+    /// A turn is over: calls that ran and have no end are not waited for any longer.
+    pub(crate) fn turn_is_over(&mut self) -> Vec<PermissionViolation> {
+        let open = std::mem::take(&mut self.open).into_iter();
+        let running = open.filter(|(_, call)| call.is_running);
+        let judged = running.filter_map(|(key, call)| {
+            let id = key.rsplit_once(' ').map_or(key.as_str(), |(_, id)| id);
+            match call.judged(&Text::from(id.to_owned())) {
+                CallEnd::Violation(violation) => Some(*violation),
+                CallEnd::Fine | CallEnd::Unknown(_) => None,
+            }
+        });
+        judged.collect()
+    }
+
+    /// Whether a call has done anything. A command that failed may have; an edit that failed has not, and mostly names a file that is
+    /// not there.
+    fn has_run(&self, deed: &Deed, status: &ToolCallStatus) -> bool {
+        match status {
+            ToolCallStatus::Completed => true,
+            ToolCallStatus::Failed => {
+                deed.command.is_some() && !self.watch.is_gemini && !self.watch.is_told
+            }
+            _ => false,
+        }
+    }
+}
+
+impl UnaskedCall {
+    fn judged(&self, id: &Text) -> CallEnd {
+        if self.is_unknown() {
+            let what = named(&self.deed);
+            let why = &self.decision.reason;
+            return CallEnd::Unknown(format!("the agent did {what} without asking: {why}"));
+        }
+        CallEnd::Violation(Box::new(self.violation(id)))
+    }
+
+    /// Nobody knows what the call does, and no rule is about it, but for one that cannot see what it is about.
+    fn is_unknown(&self) -> bool {
+        let deed = &self.deed;
+        let is_known = deed.command.is_some() || deed.shows_diff || deed.mcp_server.is_some();
+        let is_unclassified = matches!(deed.kind, ToolKind::Unclassified | ToolKind::Other(_));
+        let is_reader = matches!(deed.kind, ToolKind::Read | ToolKind::Search);
+        let is_odd = is_unclassified || (is_reader && deed.paths.is_empty());
+        let names_files = !deed.paths.is_empty() || !deed.possible_paths.is_empty();
+        let is_unseen = self.decision.is_presumed && is_unclassified && !names_files;
+        (self.decision.rule.is_none() || is_unseen) && is_odd && !is_known
+    }
+
+    fn violation(&self, id: &Text) -> PermissionViolation {
+        violation(
+            &self.deed,
+            Some(id),
+            &self.decision,
+            "ran before it could be denied",
+        )
+    }
+}
+
+impl Watch {
+    /// Whether a call is about the agent's own files only, and no rule is about it.
+    fn is_own(&self, deed: &Deed, decision: &Decision) -> bool {
+        let places = match deed.kind {
+            ToolKind::Read | ToolKind::Search if !deed.shows_diff => &self.state,
+            ToolKind::Edit => &self.notes,
+            _ => return false,
+        };
+        let is_inside = |path: &PathBuf| places.iter().any(|place| path.starts_with(place));
+        let is_plain = deed.command.is_none() && deed.mcp_server.is_none();
+        let mut paths = deed.paths.iter();
+        decision.rule.is_none() && is_plain && !deed.paths.is_empty() && paths.all(is_inside)
+    }
+}
+
+/// A violation by a call.
+pub(crate) fn violation(
+    deed: &Deed,
+    id: Option<&Text>,
+    decision: &Decision,
+    happened: &str,
+) -> PermissionViolation {
+    let text = |text: &str| Text::from(text.to_owned());
+    let paths = deed.paths.iter().take(MOST_PATHS);
+    let command = deed.command.as_deref();
+    PermissionViolation {
+        tool_name: text(deed.tool.as_deref().unwrap_or(deed.kind.as_str())),
+        tool_use_id: id.map(Text::detached),
+        title: deed.title.as_deref().map(text),
+        command: command.map(|command| Text::from(cut(command, LONGEST_COMMAND))),
+        paths: paths.map(|path| text(&path.to_string_lossy())).collect(),
+        rule: decision.rule.as_deref().map(text),
+        reason: text(&decision.reason),
+        message: Text::from(format!("{} {happened}: {}", named(deed), decision.reason)),
+    }
+}
+
+/// A call in few words: its command, its tool and file, or its title. A tool that has no name goes by its kind.
+pub(crate) fn named(deed: &Deed) -> String {
+    let tool = deed.tool.as_deref();
+    let name = tool.filter(|tool| *tool != deed.kind.as_str());
+    let words = match (&deed.command, name, deed.paths.first()) {
+        (Some(command), ..) => command.clone(),
+        (None, Some(name), Some(path)) => format!("{name} {}", path.display()),
+        (None, ..) => {
+            let what = name.or(deed.title.as_deref()).or(tool);
+            what.unwrap_or("something").to_owned()
+        }
+    };
+    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("`{}`", cut(&line, LONGEST_NAME))
+}
+
+fn cut(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
+}
