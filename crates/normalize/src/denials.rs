@@ -125,12 +125,8 @@ impl Denials {
     /// What was denied, how many times and how to allow it, in one line. None if nothing was.
     pub fn summary(&self) -> Option<String> {
         let what = format!("{}: {}", self.counted(), self.named());
-        let why = self.remedy().or_else(|| {
-            let first = self.listed.first()?;
-            Some(one_line(&first.reason.to_str()))
-        });
-        self.is_any()
-            .then(|| format!("{what}; {}", why.unwrap_or_default()))
+        let why = self.remedy_or_reason().unwrap_or_default();
+        self.is_any().then(|| format!("{what}; {why}"))
     }
 
     /// What the denials make of a run that ended like this.
@@ -159,7 +155,8 @@ impl Denials {
             } else {
                 "`--on-denied warn` accepts it"
             };
-            let hints: Vec<_> = self.remedy().into_iter().chain([last.to_owned()]).collect();
+            let hints = self.remedy_or_reason().into_iter();
+            let hints: Vec<_> = hints.chain([last.to_owned()]).collect();
             end.hint = Some(hints.join("; "));
         } else {
             end.warnings.extend(self.summary());
@@ -284,6 +281,14 @@ impl Denials {
             0 => named,
             more => format!("{named} and {more} more"),
         }
+    }
+
+    /// What would have allowed the calls; else why the first was denied.
+    fn remedy_or_reason(&self) -> Option<String> {
+        self.remedy().or_else(|| {
+            let first = self.listed.first()?;
+            Some(one_line(&first.reason.to_str()))
+        })
     }
 
     /// What would have allowed those that nobody was asked about.

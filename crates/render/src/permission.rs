@@ -78,6 +78,7 @@ impl PermissionAnswer {
         let words = words::capitalised(&self.in_words());
         match &self.reason {
             _ if self.is_allowed() => None,
+            Some(reason) if self.names_rule(reason) => Some(words::capitalised(reason)),
             Some(reason) => Some(format!("{words}: {reason}")),
             None => self.by.as_ref().map(|_| words),
         }
@@ -115,10 +116,16 @@ impl PermissionAnswer {
         Notice::new(level, self.word(), text)
     }
 
+    /// True if the reason says already which rule decided.
+    fn names_rule(&self, reason: &str) -> bool {
+        let is_named = |rule: &String| reason.contains(rule.as_str());
+        matches!(self.by, Some(DecidedBy::Rule)) && self.rule.as_ref().is_some_and(is_named)
+    }
+
     /// True if the reason says already who decided.
     fn is_told(&self, reason: &str) -> bool {
         match (&self.by, &self.rule) {
-            (Some(DecidedBy::Rule), Some(rule)) => reason.contains(rule.as_str()),
+            (Some(DecidedBy::Rule), Some(_)) => self.names_rule(reason),
             (Some(DecidedBy::User), _) => reason.contains("the user"),
             (Some(DecidedBy::Rule | DecidedBy::Hook), _) => false,
             _ => true,
