@@ -308,7 +308,11 @@ impl SessionLog {
             let parts = read.parts();
             let is_result = |part: &Part<'_>| matches!(part, Part::FunctionResponse);
             self.is_answered = false;
-            self.prompts += usize::from(!parts.iter().any(is_result));
+            if !parts.iter().any(is_result) {
+                self.prompts += 1;
+                // Before it is history, which a resumed session may write again.
+                self.turn = TurnInLog::default();
+            }
         } else if is("gemini") {
             self.is_answered = true;
             self.count(&read);
@@ -520,6 +524,22 @@ mod tests {
             assert_eq!(is_unanswered, expected, "{records:?} {entry}");
             assert!(entry.contains("\"request\":\"7\""), "{entry}");
         }
+    }
+
+    #[tokio::test]
+    async fn tokens_of_earlier_turns_are_not_counted() {
+        let answer = |id: &str, total: u32| {
+            format!(
+                "{{\"id\":\"{id}\",\"type\":\"gemini\",\"content\":\"hi\",\"tokens\":{{\"total\":{total}}}}}\n"
+            )
+        };
+        let world = World::new();
+        world.write(&header(ID));
+        world.write(&[PROMPT, &answer("g", 110), PROMPT, &answer("h", 7)].concat());
+        let mut logs = world.logs();
+        logs.patience = POLL;
+        let entry = logs.turn_ended(ID, "7").await.unwrap();
+        assert!(entry.contains("\"total\":7"), "{entry}");
     }
 
     /// 0.61 begins another file with the same id, and writes no turn into it.
