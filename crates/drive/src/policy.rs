@@ -284,7 +284,7 @@ impl Policy {
         strictest(verdicts, matched)
     }
 
-    /// What rules and mode say; and where a rule refuses commands of which one cannot be read, somebody is asked.
+    /// What rules and mode say; and where a rule refuses commands of which one cannot be read, the user is asked.
     fn verdict(&self, step: Step<'_>) -> Verdict {
         let verdict = self.readable_verdict(step);
         if verdict.decision.effect != Effect::Allow {

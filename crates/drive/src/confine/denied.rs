@@ -1,4 +1,4 @@
-//! A write that the confinement denied, found in what programs print about it. The kernel tells nobody but the program itself.
+//! A write that the confinement denied, found in what programs print about it. The kernel reports it to the program alone.
 
 use std::path::{Path, PathBuf};
 

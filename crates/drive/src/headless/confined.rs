@@ -52,7 +52,7 @@ impl Job {
         };
         let (confinement, confined) = match request.prepare() {
             Ok(prepared) => prepared,
-            // A run in `/` was not meant to be confined unless somebody asked for it.
+            // A run in `/` is confined only if `--confine` asks for it.
             Err(error @ ConfineError::Everything { .. }) if self.config.confine.is_none() => {
                 return self.unconfined(run, &error.to_string());
             }

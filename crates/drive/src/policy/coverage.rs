@@ -24,7 +24,7 @@ pub enum Coverage {
     Allowed,
     /// No rule is about the tool, and the permission mode allows what the agent does by itself: read the workspace, plan, take notes.
     Usual,
-    /// Some calls are not allowed, or nobody knows: each has to be asked about.
+    /// Some calls are not allowed, or it is unknown: each has to be asked about.
     Asked,
     /// Every call is denied.
     Denied,

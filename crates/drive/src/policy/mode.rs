@@ -74,7 +74,7 @@ fn harm(deed: &Deed, roots: &[PathBuf]) -> Harm {
     if deed.mcp_server.is_some() {
         return Harm::Any("calling a tool of an MCP server");
     }
-    // Whoever only thinks may speak of any file; others may mean it.
+    // A call that only thinks may mention any file; other calls may act on it.
     let is_idle = matches!(deed.kind, ToolKind::Think | ToolKind::Ask);
     let possible = deed.possible_paths.iter().filter(|_| !is_idle);
     let mut all = deed.paths.iter().chain(possible);

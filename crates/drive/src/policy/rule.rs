@@ -121,7 +121,7 @@ pub(super) enum Match<'a> {
     Certain,
     /// It cannot be told, and the rule refuses or asks: it counts as matched.
     Presumed(Presumption<'a>),
-    /// The rule is about commands, and only a running shell knows the command: somebody has to be asked.
+    /// The rule is about commands, and only a running shell knows the command: the user has to be asked.
     Unreadable,
 }
 

@@ -17,7 +17,7 @@ pub(super) struct CallWatch<'a> {
 }
 
 impl<'a> CallWatch<'a> {
-    /// None for an agent whose calls are nobody's concern, such as a replayed recording.
+    /// None for an agent whose calls are not judged, such as a replayed recording.
     pub(super) fn new(request: &'a Request, violations: &'a Violations) -> Option<Self> {
         Some(Self {
             policy: request.policy.as_ref()?,

@@ -164,7 +164,7 @@ impl UnaskedCall {
         CallEnd::Violation(Box::new(self.violation(id)))
     }
 
-    /// Nobody knows what the call does, and no rule is about it, but for one that cannot see what it is about.
+    /// It is unknown what the call does, and no rule is about it, but for one that cannot see what it is about.
     fn is_unknown(&self) -> bool {
         let deed = &self.deed;
         let is_known = deed.command.is_some() || deed.shows_diff || deed.mcp_server.is_some();

@@ -12,7 +12,7 @@ use super::attempt::Attempt;
 pub(super) enum Situation {
     /// A rule denies each attempt.
     Rule,
-    /// No flag at all, and nobody to ask.
+    /// No flag at all, and no person to ask.
     Default,
     /// A rule denies each attempt, and the mode allows everything.
     Yolo,

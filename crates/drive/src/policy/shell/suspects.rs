@@ -3,7 +3,7 @@
 use super::lexer::{SimpleCommand, Word, lex};
 use super::wrappers::{self, is_assignment};
 
-/// No line has more pieces that are looked at, whoever wrote it.
+/// Most pieces of one line that are looked at.
 const MOST_PIECES: usize = 4096;
 
 /// Command lines within a line (`bash -c '…'`) that are read.
