@@ -1,10 +1,14 @@
 //! What has to hold before anything is merged, tests aside.
 
+mod module_graph;
+mod source_text;
+
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
+use self::module_graph::ModuleGraph;
 use crate::schemas;
 use crate::workspace::{Workspace, run};
 
@@ -18,6 +22,8 @@ const ELSEWHERE: [(&str, &str); 2] = [
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     println!("check: formatting");
     run(workspace.plain_cargo("fmt").args(["--all", "--check"]))?;
+    println!("check: module cycles");
+    check_module_cycles(workspace)?;
     println!("check: lints");
     run(workspace
         .cargo("clippy")
@@ -33,6 +39,33 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     println!("check: schemas");
     schemas::check(workspace)?;
     println!("check: all is well");
+    Ok(())
+}
+
+/// No two modules of a crate refer to each other, directly or through others (parents and their children aside).
+fn check_module_cycles(workspace: &Workspace) -> Result<()> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(workspace.root.join("crates"))? {
+        let package = entry?.path();
+        let graph = ModuleGraph::read(&package.join("src"))?;
+        let name = package
+            .file_name()
+            .unwrap_or_default()
+            .display()
+            .to_string();
+        found.extend(
+            graph
+                .cycles()
+                .iter()
+                .map(|cycle| format!("{name}, {cycle}")),
+        );
+    }
+    found.sort();
+    ensure!(
+        found.is_empty(),
+        "modules that refer to each other in a circle:\n{}",
+        found.join("\n")
+    );
     Ok(())
 }
 

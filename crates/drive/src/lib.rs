@@ -15,9 +15,7 @@ pub mod headless;
 pub mod hooks;
 mod host;
 pub mod npm;
-mod patience;
 pub mod policy;
-pub mod process;
 mod prompt_files;
 pub mod provider;
 pub mod record;
@@ -25,12 +23,13 @@ pub mod recording;
 pub mod replay;
 pub mod run;
 pub mod safekeeping;
-mod signals;
-mod system;
 pub mod talk;
 pub mod ticket;
 mod violations;
 pub mod workspace;
+
+pub use lapidary_process as process;
+use lapidary_process::{platform as system, signals};
 
 pub use host::{Host, fresh_run};
 pub use violations::{OnViolation, Watch};

@@ -30,11 +30,11 @@ use tokio::sync::{mpsc, watch as value};
 
 use crate::follow::{Follower, Grown};
 use crate::fresh_run;
+use crate::process::stop::{self, Urgency};
 use crate::process::{Command, Exit, StartError, Stdio, Supervisor};
 use crate::recording::{
     self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDIN, STDOUT, UNKNOWN, spoken,
 };
-use crate::run::stop::{self, Urgency};
 use crate::run::{Records, Stopper};
 use crate::signals;
 use crate::system::is_full;

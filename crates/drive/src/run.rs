@@ -25,7 +25,6 @@ mod request;
 pub(crate) mod rest;
 mod retry;
 pub(crate) mod stall;
-pub(crate) mod stop;
 pub(crate) mod tally;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -41,10 +40,10 @@ use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
 use tokio::sync::{mpsc, watch};
 
+pub use lapidary_process::stop::Stopper;
+use lapidary_process::stop::{self, Urgency};
 pub use request::{Records, Request, Speech, Timeouts};
 pub use rest::Skipped;
-pub use stop::Stopper;
-use stop::Urgency;
 pub use translate::Batch;
 pub(crate) use translate::{now, stderr_tail};
 

@@ -16,7 +16,7 @@ use super::pipes::{Prepared, Reads, Writes};
 use super::tape::Tape;
 use super::transport::{Departure, Gone, Transport};
 use crate::follow::Followed;
-use crate::patience::Patience;
+use crate::process::Patience;
 use crate::process::{Command, Ended, Running, StartError, Supervisor};
 use crate::recording::{Manifest, Recorder, STDERR};
 

@@ -16,8 +16,8 @@ use super::ending::cancelled;
 use super::keeping::{kept_safe, put_back};
 use super::oversee::later;
 use super::request::{Request, Speech};
-use super::stop::Urgency;
 use super::translate::{Batch, now};
+use crate::process::stop::Urgency;
 use crate::recording;
 
 /// What becomes of an idle timeout where it cannot be kept.

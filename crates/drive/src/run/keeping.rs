@@ -12,8 +12,8 @@ use super::course::{Effort, waits_out};
 use super::ending::cancelled;
 use super::oversee::later;
 use super::request::Request;
-use super::stop::Urgency;
 use super::translate::Batch;
+use crate::process::stop::Urgency;
 use crate::safekeeping::{Checked, Claiming, Kept, Safekeeping};
 
 /// How long it may take before the reader is told what takes so long.

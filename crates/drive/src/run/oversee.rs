@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::request::{Request, Speech};
 use super::stall::StallPoint;
-use super::stop::{Urgency, wanted};
 use super::waiting::{Spent, Waiting};
 use crate::follow::{Due, Follower, Grown};
-use crate::patience::Patience;
+use crate::process::Patience;
+use crate::process::stop::{Urgency, wanted};
 use crate::process::{Ended, Running};
 use crate::recording::{Channel, Recorder, STDOUT};
 use crate::system::{is_full, read_at};

@@ -27,6 +27,7 @@ use super::watcher::Watcher;
 use crate::acp::{
     Agent, Client, ConnectionError, Launch, Limits, Methods, Offered, Process, RequestError,
 };
+use crate::process::stop::Urgency;
 use crate::process::{Ended, Exit};
 use crate::recording::{self, Manifest, Recorder, STDOUT};
 use crate::run::attempt::{Tried, begin, manifest};
@@ -34,7 +35,6 @@ use crate::run::course::{Effort, attempts, last};
 use crate::run::ending::{cannot_record, ending, recorded_end};
 use crate::run::rest::RestLimit;
 use crate::run::stall::StallPoint;
-use crate::run::stop::Urgency;
 use crate::run::tally::RunTally;
 use crate::run::{Batch, now, stderr_tail};
 use crate::signals;

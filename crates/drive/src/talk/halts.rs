@@ -9,10 +9,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::grace::GraceClock;
 use super::stage::Stage;
+use crate::process::stop::{Urgency, wanted};
 use crate::run::Timeouts;
 use crate::run::ending::cancelled;
 use crate::run::oversee::later;
-use crate::run::stop::{Urgency, wanted};
 
 /// What is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,13 +10,13 @@ use landlock::{
 };
 use rustix::fs::{FileType, fstat};
 
-use crate::process::{Confinement, LandlockAbi, Stdio};
+use crate::{Confinement, LandlockAbi, Stdio};
 
 /// What can be done with a file that is named by itself.
 const FILE_ALONE: BitFlags<AccessFs> = landlock::make_bitflags!(AccessFs::{WriteFile | Truncate});
 
 /// The newest version whose rights the kernel knows. The crate tells no number, so each version is asked for.
-pub(in crate::process) fn abi_of_kernel() -> LandlockAbi {
+pub(crate) fn abi_of_kernel() -> LandlockAbi {
     let has_files = |abi| can_create(|ruleset| ruleset.handle_access(AccessFs::from_write(abi)));
     if can_create(|ruleset| ruleset.scope(Scope::from_all(ABI::V6))) {
         LandlockAbi::SCOPES
@@ -44,7 +44,7 @@ fn demanding() -> Ruleset {
 
 /// Confines this process, which must have one thread, and everything that it starts from now on. The files that the agent's stdout
 /// and stderr are can be opened again: scripts do so by `/dev/stderr`.
-pub(in crate::process) fn restrict(
+pub(crate) fn restrict(
     confinement: &Confinement,
     abi: LandlockAbi,
     stdio: &Stdio,

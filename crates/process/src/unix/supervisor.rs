@@ -31,7 +31,7 @@ use signal_hook::low_level::pipe;
 use super::protocol::{Order, Report, Start, line, read, receive_start};
 use super::saved_terminal::{self, SavedTerminal};
 use super::tree;
-use crate::process::{Exit, Stdio, landlock};
+use crate::{Exit, Stdio, landlock};
 
 /// The argument that makes a program a supervisor.
 pub const ARGUMENT: &str = "__supervise";

@@ -8,21 +8,21 @@ use std::path::Path;
 use rustix::event::{PollFd, PollFlags, poll};
 
 /// Makes files that nobody else can read.
-pub(crate) fn private_file_options() -> OpenOptions {
+pub fn private_file_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options
 }
 
 /// Makes directories that nobody else can look into.
-pub(crate) fn private_directory() -> DirBuilder {
+pub fn private_directory() -> DirBuilder {
     let mut builder = DirBuilder::new();
     builder.mode(0o700);
     builder
 }
 
 /// Opens a regular file to read it. Neither follows a link nor waits for a pipe.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+pub fn open_regular(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(flags.bits().cast_signed());
@@ -34,40 +34,40 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 /// Reads from that place on, wherever the file was read before.
-pub(crate) fn read_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<usize> {
+pub fn read_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<usize> {
     file.read_at(room, offset)
 }
 
 /// Fills all the room from that place on.
-pub(crate) fn read_exact_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<()> {
+pub fn read_exact_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<()> {
     file.read_exact_at(room, offset)
 }
 
 /// Waits until a file that does not like to wait has something to read, or has ended.
-pub(crate) fn wait_for_input(file: &File) {
+pub fn wait_for_input(file: &File) {
     let _ = poll(&mut [PollFd::new(file, PollFlags::IN)], None);
 }
 
 /// True if nothing more can be written there.
-pub(crate) fn is_full(directory: &Path) -> bool {
+pub fn is_full(directory: &Path) -> bool {
     free_space(directory) == Some(0)
 }
 
 /// How many bytes can still be written there, if that can be told.
-pub(crate) fn free_space(directory: &Path) -> Option<u64> {
+pub fn free_space(directory: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(directory).ok();
     let disk = disk.filter(|disk| disk.f_blocks > 0)?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 /// Whether files can be made there.
-pub(crate) fn writable(directory: &Path) -> io::Result<()> {
+pub fn writable(directory: &Path) -> io::Result<()> {
     use rustix::fs::{Access, access};
     Ok(access(directory, Access::WRITE_OK | Access::EXEC_OK)?)
 }
 
 /// True if a file is the user's own or root's, so that nobody else has written it.
-pub(crate) fn is_ours(file: &Metadata) -> bool {
+pub fn is_ours(file: &Metadata) -> bool {
     is_trusted(file.uid(), rustix::process::geteuid().as_raw())
 }
 

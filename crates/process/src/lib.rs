@@ -8,7 +8,7 @@
 //!
 //! ```no_run
 //! # async fn demo() -> Result<(), Box<dyn std::error::Error>> {
-//! use lapidary_drive::process::{Command, Stdio, Supervisor};
+//! use lapidary_process::{Command, Stdio, Supervisor};
 //!
 //! let mut command = Command::new("gemini", "/home/me/project");
 //! command.args(["--version"]);
@@ -23,6 +23,10 @@ mod confinement;
 mod detached;
 mod ending;
 mod landlock;
+mod patience;
+pub mod platform;
+pub mod signals;
+pub mod stop;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -37,7 +41,7 @@ pub use brief::{Brief, End, Finished, Kept, MARK};
 pub use command::{Command, Stdio, Supervisor};
 pub use confinement::{Confinement, LandlockAbi};
 pub use detached::start_detached;
-pub(crate) use ending::enter;
-pub use ending::{Ended, Exit, StartError};
+pub use ending::{Ended, Exit, StartError, enter};
+pub use patience::Patience;
 pub use system::{Handle, Running, is_alive, marked, supervisor};
 use system::{NULL, copied};

@@ -9,7 +9,6 @@ use super::Command;
 
 /// Why nothing was started.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum StartError {
     /// The agent's program is not there.
     #[error("cannot find `{program}`")]
@@ -78,7 +77,7 @@ impl StartError {
 }
 
 /// Whether a program can run in a directory. It need not be able to list it.
-pub(crate) fn enter(directory: &Path) -> io::Result<()> {
+pub fn enter(directory: &Path) -> io::Result<()> {
     if !std::fs::metadata(directory)?.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
     }

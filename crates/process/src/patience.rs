@@ -12,22 +12,22 @@ const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
 
 /// When a supervisor is given up. It is not, unless it was told something.
 #[derive(Debug, Default)]
-pub(crate) struct Patience(Option<Instant>);
+pub struct Patience(Option<Instant>);
 
 impl Patience {
     /// It was told to end its agent after this grace. That can bring the end of all patience nearer, but never puts it off.
-    pub(crate) fn ordered(&mut self, grace: Duration) {
+    pub fn ordered(&mut self, grace: Duration) {
         let end = Instant::now() + grace.saturating_add(GIVE_UP).min(CENTURY);
         self.0 = Some(self.0.map_or(end, |before| before.min(end)));
     }
 
     /// When it ends, if it does.
-    pub(crate) fn end(&self) -> Option<Instant> {
+    pub fn end(&self) -> Option<Instant> {
         self.0
     }
 
     /// Waits for its end. Can be cancelled.
-    pub(crate) async fn ends(&self) {
+    pub async fn ends(&self) {
         match self.end() {
             Some(end) => sleep_until(end).await,
             None => std::future::pending().await,

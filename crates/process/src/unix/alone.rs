@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::{sleep, timeout};
 
 use super::sweep::{self, Target};
-use crate::process::{Command, Exit};
+use crate::{Command, Exit};
 
 /// How often processes are struck before they are said to be immortal. A number and not a time: where the machine is busy, a process
 /// that was killed waits for its turn to die as long as we do for ours to look.
@@ -31,7 +31,7 @@ const HIDDEN_WAIT: Duration = Duration::from_secs(2);
 
 /// The program. Dropping it before it is over kills it, and everything that it started.
 #[derive(Debug)]
-pub(in crate::process) struct Alone {
+pub(crate) struct Alone {
     child: Child,
     /// The program and its group, as long as nobody has waited for it.
     root: Option<Pid>,
@@ -40,7 +40,7 @@ pub(in crate::process) struct Alone {
 }
 
 impl Alone {
-    pub(in crate::process) fn start(command: &Command) -> io::Result<Self> {
+    pub(crate) fn start(command: &Command) -> io::Result<Self> {
         let variables = command.environment.iter();
         let mut started = tokio::process::Command::new(&command.program);
         if let Some(name) = &command.called {
@@ -64,7 +64,7 @@ impl Alone {
         })
     }
 
-    pub(in crate::process) fn pipes(
+    pub(crate) fn pipes(
         &mut self,
     ) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
         let child = &mut self.child;
@@ -72,20 +72,20 @@ impl Alone {
     }
 
     /// Waits for the program itself.
-    pub(in crate::process) async fn wait(&mut self) -> Option<Exit> {
+    pub(crate) async fn wait(&mut self) -> Option<Exit> {
         let status = self.child.wait().await.ok()?;
         self.root = None; // the id may be somebody else's from now on
         Some(exit_of(status))
     }
 
     /// It ended by itself: what it left behind without holding its output was meant to stay. None would not die.
-    pub(in crate::process) fn is_over(&mut self) -> u32 {
+    pub(crate) fn is_over(&mut self) -> u32 {
         self.mark = None;
         0
     }
 
     /// Kills it and everything that it started. Returns how the program ended, and how many would not.
-    pub(in crate::process) async fn end(&mut self) -> (Option<Exit>, u32) {
+    pub(crate) async fn end(&mut self) -> (Option<Exit>, u32) {
         let mut left = self.strike().await;
         for _ in 1..STRIKES {
             if left == 0 {

@@ -6,16 +6,16 @@ use std::process::Stdio;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
-use crate::process::{Command, Exit};
+use crate::{Command, Exit};
 
 /// The program. Dropping it kills it, and everything that it started.
 #[derive(Debug)]
-pub(in crate::process) struct Alone {
+pub(crate) struct Alone {
     job: Box<dyn ChildWrapper>,
 }
 
 impl Alone {
-    pub(in crate::process) fn start(command: &Command) -> io::Result<Self> {
+    pub(crate) fn start(command: &Command) -> io::Result<Self> {
         let mut program = CommandWrap::with_new(&command.program, |program| {
             let variables = command.environment.iter();
             program
@@ -31,7 +31,7 @@ impl Alone {
         Ok(Self { job })
     }
 
-    pub(in crate::process) fn pipes(
+    pub(crate) fn pipes(
         &mut self,
     ) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
         let job = &mut self.job;
@@ -39,19 +39,19 @@ impl Alone {
     }
 
     /// Waits for the program itself.
-    pub(in crate::process) async fn wait(&mut self) -> Option<Exit> {
+    pub(crate) async fn wait(&mut self) -> Option<Exit> {
         let status = self.job.inner_mut().wait().await.ok()?;
         status.code().map(Exit::Code)
     }
 
     /// It ended by itself. What it left behind ends with the job.
     #[expect(clippy::unused_self, reason = "as where there is no job")]
-    pub(in crate::process) fn is_over(&mut self) -> u32 {
+    pub(crate) fn is_over(&mut self) -> u32 {
         0
     }
 
     /// Kills it and everything that it started.
-    pub(in crate::process) async fn end(&mut self) -> (Option<Exit>, u32) {
+    pub(crate) async fn end(&mut self) -> (Option<Exit>, u32) {
         let _ = self.job.start_kill();
         (self.wait().await, 0)
     }

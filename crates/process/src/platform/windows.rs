@@ -11,14 +11,14 @@ use std::time::Duration;
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// Makes files. There are no modes: what keeps others out are the access lists of the user's profile, which new files inherit.
-pub(crate) fn private_file_options() -> OpenOptions {
+pub fn private_file_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true); // a file that was opened only to append to cannot be locked
     options
 }
 
 /// Opens a regular file to read it, and follows no link.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+pub fn open_regular(path: &Path) -> io::Result<File> {
     if !path.symlink_metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
@@ -26,17 +26,17 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 /// Makes directories, which inherit their access lists as files do.
-pub(crate) fn private_directory() -> DirBuilder {
+pub fn private_directory() -> DirBuilder {
     DirBuilder::new()
 }
 
 /// Reads from that place on. This moves the file's own position, which nobody here goes by.
-pub(crate) fn read_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<usize> {
+pub fn read_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<usize> {
     file.seek_read(room, offset)
 }
 
 /// Fills all the room from that place on.
-pub(crate) fn read_exact_at(file: &File, mut room: &mut [u8], mut offset: u64) -> io::Result<()> {
+pub fn read_exact_at(file: &File, mut room: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !room.is_empty() {
         match read_at(file, room, offset)? {
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -50,27 +50,27 @@ pub(crate) fn read_exact_at(file: &File, mut room: &mut [u8], mut offset: u64) -
 }
 
 /// Waits a moment: there is no way to wait for just any file, and hardly one that needs it.
-pub(crate) fn wait_for_input(_: &File) {
+pub fn wait_for_input(_: &File) {
     thread::sleep(AGAIN);
 }
 
 /// How much space is left is not known without calls that are unsafe, so a disk is never taken to be full. Writing to one that is
 /// fails all the same.
-pub(crate) fn is_full(_: &Path) -> bool {
+pub fn is_full(_: &Path) -> bool {
     false
 }
 
 /// How many bytes can still be written there. Nobody is asked here.
-pub(crate) fn free_space(_: &Path) -> Option<u64> {
+pub fn free_space(_: &Path) -> Option<u64> {
     None
 }
 
 /// Whether files can be made there: the attempt will tell, and here only whether there is anything.
-pub(crate) fn writable(directory: &Path) -> io::Result<()> {
+pub fn writable(directory: &Path) -> io::Result<()> {
     directory.metadata().map(drop)
 }
 
 /// Whose a file is stands in access lists that nobody reads here.
-pub(crate) fn is_ours(_: &Metadata) -> bool {
+pub fn is_ours(_: &Metadata) -> bool {
     true
 }

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// How urgently somebody wants a run to end.
+/// How urgently a run should end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Urgency {
+pub enum Urgency {
+    /// It may go on.
     None,
+    /// Ask the agent to end, and end it after the grace.
     Cancel,
+    /// End the agent at once.
     Kill,
 }
 
@@ -16,7 +19,8 @@ pub(crate) enum Urgency {
 #[derive(Debug, Clone)]
 pub struct Stopper(Arc<watch::Sender<Urgency>>);
 
-pub(crate) fn channel() -> (Stopper, watch::Receiver<Urgency>) {
+/// A handle that stops a run, and where the run hears of it.
+pub fn channel() -> (Stopper, watch::Receiver<Urgency>) {
     let (sender, receiver) = watch::channel(Urgency::None);
     (Stopper(Arc::new(sender)), receiver)
 }
@@ -46,10 +50,10 @@ impl Stopper {
     }
 }
 
-/// Waits until somebody wants the run to end more urgently than before.
-pub(crate) async fn wanted(stops: &mut watch::Receiver<Urgency>, before: Urgency) -> Urgency {
+/// Waits until the run should end more urgently than `before`. Can be cancelled.
+pub async fn wanted(stops: &mut watch::Receiver<Urgency>, before: Urgency) -> Urgency {
     match stops.wait_for(|urgency| *urgency > before).await {
         Ok(urgency) => *urgency,
-        Err(_) => std::future::pending().await, // whoever could want it is gone
+        Err(_) => std::future::pending().await, // every handle is gone
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::tree::{self, Carried};
-use crate::process::brief::MARK;
+use crate::brief::MARK;
 
 /// So often what came since is looked for while everything found so far is stopped.
 const FREEZES: u32 = 8;

@@ -13,7 +13,7 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::process::{Confinement, Exit, LandlockAbi, Stdio};
+use crate::{Confinement, Exit, LandlockAbi, Stdio};
 
 /// How many descriptors go with the first line.
 const DESCRIPTORS: usize = 3;

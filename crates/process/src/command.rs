@@ -34,7 +34,7 @@ impl Command {
     }
 
     /// Tells the program that it is called so: some say their name when they complain.
-    pub(crate) fn called(&mut self, name: impl Into<OsString>) -> &mut Self {
+    pub fn called(&mut self, name: impl Into<OsString>) -> &mut Self {
         self.called = Some(name.into());
         self
     }

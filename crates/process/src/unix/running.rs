@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::protocol::{Confines, Order, Report, Start, line, read, send_start};
 use super::supervisor::{ARGUMENT, FOREGROUND, VARIABLE};
 use super::tree;
-use crate::process::{Command, Ended, Exit, LandlockAbi, StartError, Stdio, Supervisor};
+use crate::{Command, Ended, Exit, LandlockAbi, StartError, Stdio, Supervisor};
 
 /// How often, and how far apart, what lost its supervisor is looked for.
 const HUNTS: u32 = 100;

@@ -12,12 +12,12 @@ const STOPPING: [&str; 4] = ["SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU"];
 const LAST: i32 = 127;
 
 /// `SIGKILL`, or `signal 40` where there is no name.
-pub(crate) fn name(number: i32) -> String {
+pub fn name(number: i32) -> String {
     signal_name(number).map_or_else(|| format!("{NAMELESS}{number}"), str::to_owned)
 }
 
 /// The number of a signal that a process can end by.
-pub(crate) fn number(name: &str) -> Option<i32> {
+pub fn number(name: &str) -> Option<i32> {
     let named = || (1..=LAST).find(|number| signal_name(*number) == Some(name));
     let number = match name.strip_prefix(NAMELESS) {
         Some(number) => number.parse().ok(),
