@@ -10,7 +10,7 @@ use std::fmt;
 use lapidary_normalize::Stopped;
 use lapidary_vocab::Cause;
 
-use crate::config::nearest_of;
+use crate::policy::nearest::nearest_of;
 
 pub use meter::{Exceeded, Meter, step_cost, turn_cost};
 

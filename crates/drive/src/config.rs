@@ -10,10 +10,10 @@ mod effective;
 mod files;
 mod keys;
 mod mode;
-mod nearest;
 mod problem;
 mod project;
 mod read;
+mod rule_entry;
 mod rules;
 mod value;
 
@@ -36,10 +36,9 @@ pub use duration::parse_duration;
 pub use effective::{ConfigLayers, EffectiveConfig, EffectiveSetting, Source};
 pub use files::{FILE_NAME, Loaded, find_project_file, load, load_named};
 pub use keys::{KEYS, PROVIDER_KEYS};
-pub use mode::{ApprovalMode, PermissionMode, TransportChoice};
-pub(crate) use nearest::nearest_of;
+pub use lapidary_policy::PermissionMode;
+pub use mode::{ApprovalMode, TransportChoice};
 pub use problem::{ConfigError, Place, Problem, UnknownKey, Warning};
-pub(crate) use read::unknown_among;
 pub use value::Value;
 
 /// How long a run may take unless configured otherwise.

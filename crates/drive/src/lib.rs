@@ -15,7 +15,6 @@ pub mod headless;
 pub mod hooks;
 mod host;
 pub mod npm;
-pub mod policy;
 mod prompt_files;
 pub mod provider;
 pub mod record;
@@ -28,6 +27,7 @@ pub mod ticket;
 mod violations;
 pub mod workspace;
 
+pub use lapidary_policy as policy;
 pub use lapidary_process as process;
 use lapidary_process::{platform as system, signals};
 

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::nearest::nearest_of;
 use super::problem::{ConfigError, Place, Problem, UnknownKey};
 use super::read::in_order;
 use super::value::Value;
 use crate::agents::{AcpAgent, Known, family, split_words};
+use lapidary_policy::nearest::nearest_of;
 
 /// The key.
 pub(super) const AGENTS: &str = "agents";

@@ -10,7 +10,7 @@ use super::read::Reading;
 use crate::system::is_ours;
 
 /// What a configuration file is called, the user's and a project's.
-pub const FILE_NAME: &str = "lapidary.toml";
+pub const FILE_NAME: &str = lapidary_policy::CONFIG_FILE_NAME;
 
 /// No configuration is longer, and what is longer is none.
 const LONGEST: u64 = 1024 * 1024;

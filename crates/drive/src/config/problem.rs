@@ -183,7 +183,7 @@ impl Problem {
             }
             Self::NotARule { .. } => "each rule begins with a line [[rule]]".to_owned(),
             Self::NoSuchRuleKey { .. } => {
-                format!("there are {}", crate::policy::RULE_KEYS.join(", "))
+                format!("there are {}", super::rule_entry::RULE_KEYS.join(", "))
             }
             Self::NoEffect => "write then = \"allow\", \"deny\" or \"ask\"".to_owned(),
         }

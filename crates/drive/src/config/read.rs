@@ -8,11 +8,11 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::agents::{self, AGENTS};
-use super::nearest::nearest_of;
 use super::problem::{ConfigError, Place, Problem, UnknownKey, Warning};
 use super::rules::{self, RULE};
 use super::value::Value;
 use super::{Config, keys};
+use lapidary_policy::nearest::nearest_of;
 
 impl Config {
     /// Reads TOML that the user wrote. `origin` is the file it came from: messages name it, and relative paths in it count from

@@ -7,8 +7,9 @@ use toml::de::DeValue;
 
 use super::problem::{ConfigError, Place, Problem};
 use super::read::in_order;
+use super::rule_entry::{Written, read_rule};
 use super::value::Value;
-use crate::policy::{Rules, Written, read_rule};
+use crate::policy::Rules;
 
 /// The key.
 pub(super) const RULE: &str = "rule";

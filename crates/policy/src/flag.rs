@@ -5,8 +5,8 @@ use std::path::Path;
 use lapidary_vocab::event::ToolKind;
 
 use super::glob::PathGlob;
-use super::{About, Effect, Origin, Rule};
-use crate::config::nearest_of;
+use super::{Effect, Origin, Rule, RuleSubject};
+use crate::nearest::nearest_of;
 
 /// Why a flag is no rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,14 +62,14 @@ impl Rule {
     /// | `command=…`, `path=…`, `kind=…` | as in a rule of `lapidary.toml` |
     ///
     /// ```
-    /// use lapidary_drive::policy::{Effect, Rule};
+    /// use lapidary_policy::{Effect, Rule};
     ///
     /// let here = std::path::Path::new("/work");
     /// let rule = Rule::parse_flag(Effect::Deny, "execute:rm *", here)?;
     /// assert_eq!(rule.name, "--deny 'execute:rm *'");
     /// let refused = Rule::parse_flag(Effect::Allow, "exectue", here).unwrap_err();
     /// assert_eq!(refused.to_string(), "unknown kind of tool `exectue` (did you mean `execute`?)");
-    /// # Ok::<(), lapidary_drive::policy::FlagError>(())
+    /// # Ok::<(), lapidary_policy::FlagError>(())
     /// ```
     pub fn parse_flag(effect: Effect, spec: &str, dir: &Path) -> Result<Self, FlagError> {
         Ok(Self {
@@ -77,12 +77,12 @@ impl Rule {
             reason: None,
             name: format!("--{} '{spec}'", effect.as_str()),
             origin: Origin::Flag,
-            about: About::parse(spec.trim(), dir)?,
+            about: RuleSubject::parse(spec.trim(), dir)?,
         })
     }
 }
 
-impl About {
+impl RuleSubject {
     fn parse(spec: &str, dir: &Path) -> Result<Self, FlagError> {
         let mut about = Self::default();
         if spec.is_empty() {

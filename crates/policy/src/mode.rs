@@ -6,11 +6,11 @@ use lapidary_vocab::event::{DecidedBy, ToolKind};
 
 use super::place::is_inside;
 use super::{Decision, Deed, Effect};
-use crate::config::PermissionMode;
+use crate::permission_mode::PermissionMode;
 
 /// Names in the workspace that decide what is run, or what is allowed. Whoever changes them has more than edited a file. Written
 /// small: on some disks `.GIT` is the same directory.
-pub(crate) const SENSITIVE_NAMES: [&str; 17] = [
+pub const SENSITIVE_NAMES: [&str; 17] = [
     ".git",
     ".gitmodules",
     ".github",
@@ -27,7 +27,7 @@ pub(crate) const SENSITIVE_NAMES: [&str; 17] = [
     ".idea",
     ".envrc",
     ".npmrc",
-    crate::config::FILE_NAME,
+    crate::CONFIG_FILE_NAME,
 ];
 
 /// How much a deed can do.

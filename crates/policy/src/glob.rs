@@ -56,7 +56,7 @@ pub(super) fn is_pattern(text: &str) -> bool {
 
 /// A glob over absolute paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PathGlob {
+pub struct PathGlob {
     choices: Vec<Choice>,
 }
 
@@ -70,14 +70,18 @@ struct Choice {
 
 /// Why a path pattern is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PathGlobError {
+pub enum PathGlobError {
+    /// It begins with `~`, which only a shell replaces.
     Home,
+    /// `..` stands behind a wildcard.
     Upwards,
+    /// Its braces are not closed, or stand for too many paths.
     Braces,
 }
 
 impl PathGlobError {
-    pub(super) fn accepted(self) -> &'static str {
+    /// What would be accepted instead.
+    pub fn accepted(self) -> &'static str {
         match self {
             Self::Home => "a path that does not begin with `~`: write the directory out",
             Self::Upwards => "a path without `..` behind a wildcard",
@@ -88,7 +92,7 @@ impl PathGlobError {
 
 impl PathGlob {
     /// A pattern as somebody wrote it. A relative one counts from `dir`.
-    pub(super) fn parse(pattern: &str, dir: &Path) -> Result<Self, PathGlobError> {
+    pub fn parse(pattern: &str, dir: &Path) -> Result<Self, PathGlobError> {
         if pattern == "~" || pattern.starts_with("~/") {
             return Err(PathGlobError::Home);
         }

@@ -1,4 +1,4 @@
-//! Guessing which word somebody meant.
+//! The known word that an unknown word resembles, for `did you mean` hints.
 
 /// No key of ours is so long that a longer word could have meant it.
 const LONGEST: usize = 40;
@@ -7,7 +7,7 @@ const LONGEST: usize = 40;
 const SLIPS: usize = 2;
 
 /// The word among `words` that `word` resembles, if it resembles one: no more than a third of its letters are wrong.
-pub(crate) fn nearest_of(
+pub fn nearest_of(
     word: &str,
     words: impl IntoIterator<Item = &'static str>,
 ) -> Option<&'static str> {

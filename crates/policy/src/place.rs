@@ -10,7 +10,7 @@ use super::Deed;
 const MOST_LINKS: usize = 40;
 
 /// The path without `.` and `..`, as it is written. Nothing is above the root.
-pub(crate) fn lexical(path: &Path) -> PathBuf {
+pub fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

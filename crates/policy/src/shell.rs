@@ -194,7 +194,7 @@ pub fn command_line<'a>(program: &str, args: impl IntoIterator<Item = &'a str>) 
 }
 
 /// A word as it is typed to a shell: in quotes, unless there is nothing in it that needs them.
-pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
+pub fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=:,@%+".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.into();

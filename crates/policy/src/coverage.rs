@@ -4,7 +4,7 @@ use lapidary_vocab::event::ToolKind;
 
 use super::rule::{Origin, Rule};
 use super::{Effect, Policy, glob};
-use crate::config::PermissionMode;
+use crate::permission_mode::PermissionMode;
 
 /// A tool as an agent has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Policy {
     }
 
     /// Whether a rule that does not allow is about tools or MCP servers by their names.
-    pub(crate) fn narrows_servers(&self) -> bool {
+    pub fn narrows_servers(&self) -> bool {
         let mut narrow = self
             .rules()
             .iter()
@@ -204,7 +204,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::policy::Rules;
+    use crate::Rules;
 
     const SHELL: AgentTool<'_> = AgentTool {
         name: "run_shell_command",

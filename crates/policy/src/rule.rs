@@ -32,17 +32,23 @@ pub struct Rule {
     pub name: String,
     /// Who wrote it.
     pub origin: Origin,
-    pub(crate) about: About,
+    /// The deeds that the rule is about.
+    pub about: RuleSubject,
 }
 
 /// What a rule looks at. Everything that is given must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct About {
-    pub(super) kinds: Vec<ToolKind>,
-    pub(super) tools: Vec<String>,
-    pub(super) servers: Vec<String>,
-    pub(super) commands: Vec<String>,
-    pub(super) paths: Vec<PathGlob>,
+pub struct RuleSubject {
+    /// Kinds of tools.
+    pub kinds: Vec<ToolKind>,
+    /// Names of tools, with `*` and `?`.
+    pub tools: Vec<String>,
+    /// MCP servers, by name.
+    pub servers: Vec<String>,
+    /// Commands, with `*`.
+    pub commands: Vec<String>,
+    /// Files and directories.
+    pub paths: Vec<PathGlob>,
 }
 
 /// Rules in the order in which they count.
@@ -82,7 +88,7 @@ impl Rules {
     }
 
     /// Says that a project wrote them. It is named by its file alone: everybody who works on it has it elsewhere.
-    pub(crate) fn become_projects(&mut self) {
+    pub fn become_projects(&mut self) {
         for rule in &mut self.0 {
             rule.origin = Origin::Project;
             if let Some((_, name)) = rule.name.rsplit_once('/') {
@@ -92,7 +98,7 @@ impl Rules {
     }
 
     /// Takes the rules away that are refused, and hands them over.
-    pub(crate) fn refuse(&mut self, refused: impl Fn(&Rule) -> bool) -> Vec<Rule> {
+    pub fn refuse(&mut self, refused: impl Fn(&Rule) -> bool) -> Vec<Rule> {
         self.0.extract_if(.., |rule| refused(rule)).collect()
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use lapidary_normalize::tools;
 
 use super::{Effect, Rule, Rules, glob};
-use crate::config::nearest_of;
+use crate::nearest::nearest_of;
 
 /// What the author of rules should know.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,15 @@
-//! Rules as they are written in a file.
+//! One rule as it is written in a file.
 
 use std::path::Path;
 
 use lapidary_vocab::event::ToolKind;
 
-use super::glob::PathGlob;
-use super::{About, Effect, Origin, Rule};
-use crate::config::{Problem, Value, nearest_of, unknown_among};
+use lapidary_policy::nearest::nearest_of;
+use lapidary_policy::{Effect, Origin, PathGlob, Rule, RuleSubject};
+
+use super::problem::Problem;
+use super::read::unknown_among;
+use super::value::Value;
 
 /// The keys of a rule.
 pub(crate) const RULE_KEYS: [&str; 7] =
@@ -28,7 +31,7 @@ pub(crate) fn read_rule<P: Clone>(
     place: &P,
     dir: &Path,
 ) -> Result<Rule, (P, Problem)> {
-    let mut about = About::default();
+    let mut about = RuleSubject::default();
     let mut then = None;
     let mut reason = None;
     for entry in entries {
@@ -39,7 +42,7 @@ pub(crate) fn read_rule<P: Clone>(
         let read = match key {
             "then" => effect(&entry.value).map(|effect| then = Some(effect)),
             "reason" => text(key, &entry.value).map(|text| reason = Some(harmless(&text))),
-            _ => about.read(key, &entry.value, dir),
+            _ => read_subject(&mut about, key, &entry.value, dir),
         };
         read.map_err(|problem| (entry.value_place, problem))?;
     }
@@ -53,26 +56,28 @@ pub(crate) fn read_rule<P: Clone>(
     })
 }
 
-impl About {
-    fn read(&mut self, key: &'static str, value: &Value, dir: &Path) -> Result<(), Problem> {
-        let texts = texts(key, value)?;
-        match key {
-            "kind" => {
-                self.kinds = texts
-                    .iter()
-                    .map(|word| kind(word))
-                    .collect::<Result<_, _>>()?;
-            }
-            "tool" => self.tools = texts,
-            "command" => self.commands = texts,
-            "mcp" => self.servers = texts,
-            _ => {
-                let globs = texts.iter().map(|text| path(text, dir));
-                self.paths = globs.collect::<Result<_, _>>()?;
-            }
+/// Reads a key that says which deeds the rule is about.
+fn read_subject(
+    about: &mut RuleSubject,
+    key: &'static str,
+    value: &Value,
+    dir: &Path,
+) -> Result<(), Problem> {
+    let texts = texts(key, value)?;
+    match key {
+        "kind" => {
+            let kinds = texts.iter().map(|word| kind(word));
+            about.kinds = kinds.collect::<Result<_, _>>()?;
         }
-        Ok(())
+        "tool" => about.tools = texts,
+        "command" => about.commands = texts,
+        "mcp" => about.servers = texts,
+        _ => {
+            let globs = texts.iter().map(|text| path(text, dir));
+            about.paths = globs.collect::<Result<_, _>>()?;
+        }
     }
+    Ok(())
 }
 
 fn path(text: &str, dir: &Path) -> Result<PathGlob, Problem> {

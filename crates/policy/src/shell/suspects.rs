@@ -65,21 +65,21 @@ const GIT_READERS: [&str; 9] = [
 
 /// Commands that may hide in a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::policy) struct Suspects {
-    pub(in crate::policy) commands: Vec<String>,
+pub(crate) struct Suspects {
+    pub(crate) commands: Vec<String>,
     /// A part of it is not known before a shell runs it: `$x`, `… | sh`.
-    pub(in crate::policy) is_unreadable: bool,
+    pub(crate) is_unreadable: bool,
 }
 
 /// Files that a line names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::policy) struct NamedFiles {
+pub(crate) struct NamedFiles {
     /// Those that are only read.
-    pub(in crate::policy) read: Vec<String>,
+    pub(crate) read: Vec<String>,
     /// Those that may be read, written, moved or removed.
-    pub(in crate::policy) any: Vec<String>,
+    pub(crate) any: Vec<String>,
     /// Directories that it changes to.
-    pub(in crate::policy) directories: Vec<String>,
+    pub(crate) directories: Vec<String>,
 }
 
 impl Suspects {
@@ -125,7 +125,7 @@ impl Suspects {
 
 impl NamedFiles {
     /// The files that a line names in words and redirections.
-    pub(in crate::policy) fn of(line: &str) -> Self {
+    pub(crate) fn of(line: &str) -> Self {
         let mut found = Self::default();
         each_command(line, |command| found.of_command(command));
         found

@@ -10,11 +10,12 @@ mod deed;
 mod flag;
 mod glob;
 mod mode;
+pub mod nearest;
 mod options;
 mod patch;
 mod paths;
+mod permission_mode;
 mod place;
-mod read;
 mod remarks;
 mod rule;
 mod servers;
@@ -27,23 +28,24 @@ use std::path::PathBuf;
 
 use lapidary_vocab::event::{DecidedBy, PermissionDecision, ToolKind};
 
-use crate::config::PermissionMode;
 use rule::{Match, Step};
 use shell::CommandLine;
 
 pub use coverage::{AgentTool, Coverage};
 pub use deed::{Deeds, arguments};
 pub use flag::FlagError;
-pub(crate) use mode::SENSITIVE_NAMES;
+pub use glob::{PathGlob, PathGlobError};
+pub use mode::SENSITIVE_NAMES;
 pub use options::{Choice, choose, only_always};
-pub(crate) use place::lexical;
-pub(crate) use read::{RULE_KEYS, Written, read_rule};
+pub use permission_mode::PermissionMode;
+pub use place::lexical;
 pub use remarks::RuleRemark;
-pub(crate) use rule::About;
-pub use rule::{Origin, Rule, Rules};
-pub use shell::command_line;
-pub(crate) use shell::quoted;
+pub use rule::{Origin, Rule, RuleSubject, Rules};
+pub use shell::{command_line, quoted};
 pub use standing::StandingAnswer;
+
+/// The file in which rules are written: whoever writes it decides, so changing it needs permission of its own.
+pub const CONFIG_FILE_NAME: &str = "lapidary.toml";
 
 /// Something that an agent wants to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -151,12 +153,12 @@ impl Decision {
     }
 
     fn refused(self, flag: &str) -> Self {
-        let file = crate::config::FILE_NAME;
+        let file = crate::CONFIG_FILE_NAME;
         self.without_anybody(&format!("; `{flag}` or a rule in {file} would allow it"))
     }
 
     /// A refusal where somebody would have to be asked.
-    pub(crate) fn without_anybody(self, remedy: &str) -> Self {
+    pub fn without_anybody(self, remedy: &str) -> Self {
         if self.effect != Effect::Ask {
             return self;
         }
@@ -172,8 +174,8 @@ impl Decision {
 /// Says what becomes of what an agent wants to do.
 ///
 /// ```
-/// use lapidary_drive::config::PermissionMode;
-/// use lapidary_drive::policy::{Deed, Effect, Policy, Rule, Rules};
+/// use lapidary_policy::PermissionMode;
+/// use lapidary_policy::{Deed, Effect, Policy, Rule, Rules};
 /// use lapidary_vocab::event::ToolKind;
 ///
 /// let here = std::path::Path::new("/work");
@@ -185,7 +187,7 @@ impl Decision {
 /// };
 /// assert_eq!(policy.decide(&run("git diff --stat")).effect, Effect::Allow);
 /// assert_eq!(policy.decide(&run("git diff; rm -rf /")).effect, Effect::Ask);
-/// # Ok::<(), lapidary_drive::policy::FlagError>(())
+/// # Ok::<(), lapidary_policy::FlagError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {

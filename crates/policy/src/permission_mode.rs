@@ -1,0 +1,40 @@
+//! What an agent may do without asking, where no rule decides.
+
+/// What an agent may do without asking, from least to most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PermissionMode {
+    /// Nothing but plan.
+    Plan,
+    /// What changes nothing.
+    #[default]
+    Default,
+    /// Edit files.
+    AcceptEdits,
+    /// Anything.
+    BypassPermissions,
+}
+
+impl PermissionMode {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 4] = [
+        Self::Default,
+        Self::AcceptEdits,
+        Self::BypassPermissions,
+        Self::Plan,
+    ];
+
+    /// The word for it in `permission_mode` and `--permission-mode`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Default => "default",
+            Self::AcceptEdits => "acceptEdits",
+            Self::BypassPermissions => "bypassPermissions",
+        }
+    }
+
+    /// The mode that `word` stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
+    }
+}
