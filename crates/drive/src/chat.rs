@@ -43,8 +43,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lapidary_vocab::{Body, Event};
 
-use crate::agents::gemini::Prompt;
 use crate::config::Config;
+use crate::gemini_cli::Prompt;
 use crate::headless::Job;
 use crate::run::{Run, Stopper};
 use crate::{Host, fresh_run};

@@ -8,19 +8,22 @@ mod environment;
 mod package;
 mod places;
 mod refusal;
+mod version;
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::agents::{Version, gemini};
-
 pub use environment::{Environment, Platform};
 pub use package::{parse_version_output, version_of_package};
 pub use refusal::Refusal;
+pub use version::Version;
 
 /// The variable that names the Gemini CLI to use.
 pub const GEMINI_CLI_PATH: &str = "GEMINI_CLI_PATH";
+
+/// Where people get Gemini CLI.
+pub const INSTALL_URL: &str = "https://github.com/google-gemini/gemini-cli";
 
 /// What the program is called.
 const PROGRAM: &str = "gemini";
@@ -50,7 +53,7 @@ impl std::error::Error for NotFound {}
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((variable, tried)) = self.named() else {
-            let url = gemini::INSTALL_URL;
+            let url = INSTALL_URL;
             return write!(f, "Gemini CLI not found. Install from: {url}");
         };
         let (path, refused) = (tried.path.display(), &tried.refused);

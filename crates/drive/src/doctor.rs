@@ -21,9 +21,11 @@ use lapidary_home::trust::Trust;
 use lapidary_home::{GeminiHome, Vars};
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
-use crate::agents::{Known, Version, gemini};
+use crate::agents::Known;
 use crate::config::{ConfigError, Loaded};
+use crate::detect::Version;
 use crate::detect::{self, Environment, Found};
+use crate::gemini_cli;
 use crate::process::Supervisor;
 
 /// What is to be looked at.
@@ -63,7 +65,7 @@ pub async fn examine(patient: &Patient<'_>, mut tell: impl FnMut(Check)) {
         Some(home) => {
             let settings = Settings::read(&home, patient.directory);
             let trust = Trust::with_settings(patient.directory, &home, vars, &settings);
-            let asks = gemini::has(version.as_ref(), gemini::TRUST);
+            let asks = gemini_cli::has(version.as_ref(), gemini_cli::TRUST);
             tell(surroundings::trust(patient, &trust, asks));
             tell(surroundings::auth(patient, &home, &settings, &trust));
             surroundings::settings(&settings)
@@ -76,7 +78,7 @@ pub async fn examine(patient: &Patient<'_>, mut tell: impl FnMut(Check)) {
         .into_iter()
         .for_each(&mut tell);
     tell(state::writable(patient.state_directory));
-    tell(confinement::check(patient, Known::named(gemini::NAME)));
+    tell(confinement::check(patient, Known::named(gemini_cli::NAME)));
 }
 
 /// What has to be started to find out. Returns the version.

@@ -1,7 +1,7 @@
 //! One execution, as the specification `0-session-to-messages` has it: options in, callbacks on the way, one result.
 //!
 //! ```standalone_crate
-//! use lapidary_drive::agents::gemini::Prompt;
+//! use lapidary_drive::gemini_cli::Prompt;
 //! use lapidary_drive::config::Config;
 //! use lapidary_drive::execute::{Data, execute};
 //! use lapidary_drive::headless::Job;

@@ -26,12 +26,12 @@ use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::DEFAULT_LIMIT;
 
 use crate::agents::AcpAgent;
-use crate::agents::gemini::{
-    self, Delivery, Invocation, Launch, LaunchError, LogPlace, Prompt, Stdin, Transport,
-};
 use crate::budget::Budget;
 use crate::config::{Config, PermissionMode};
 use crate::detect::{self, Environment, Found};
+use crate::gemini_cli::{
+    self, Delivery, Invocation, Launch, LaunchError, LogPlace, Prompt, Stdin, Transport,
+};
 use crate::policy::Rules;
 use crate::process::{Command, Supervisor, enter};
 use crate::recording::{self, PromptDirectory, RecordError};
@@ -118,7 +118,7 @@ pub enum Agent {
 impl Agent {
     fn name(&self) -> &str {
         match self {
-            Self::Gemini => gemini::NAME,
+            Self::Gemini => gemini_cli::NAME,
             Self::Standin { name, .. } => name,
             Self::Acp(agent) => &agent.name,
         }
@@ -258,7 +258,7 @@ impl Job {
                 extra_args: &self.extra_args,
                 version: found.version.as_ref(),
             };
-            let prepared = gemini::prepare(&launch).inspect_err(|_| {
+            let prepared = gemini_cli::prepare(&launch).inspect_err(|_| {
                 // Nobody will read it.
                 prompt_directory.iter().for_each(PromptDirectory::discard);
             });
@@ -284,8 +284,8 @@ impl Job {
     /// Asks before the agent does, because it takes two seconds to refuse. Where there is any doubt, it decides itself.
     fn check_trust(&self, found: &Found) -> Result<(), JobError> {
         let vouched = self.config.trust_workspace == Some(true);
-        let asks = gemini::has(found.version.as_ref(), gemini::TRUST);
-        if vouched || !asks || gemini::skips_trust(&self.extra_args) {
+        let asks = gemini_cli::has(found.version.as_ref(), gemini_cli::TRUST);
+        if vouched || !asks || gemini_cli::skips_trust(&self.extra_args) {
             return Ok(());
         }
         let directory = self.config.working_dir_in(&self.environment.dir);

@@ -3,6 +3,7 @@
 pub mod acp;
 pub mod agents;
 pub mod budget;
+pub mod capabilities;
 pub mod chat;
 pub mod config;
 pub mod confine;
@@ -10,6 +11,7 @@ pub mod detect;
 pub mod doctor;
 pub mod execute;
 mod follow;
+pub mod gemini_cli;
 pub mod git;
 pub mod headless;
 pub mod hooks;

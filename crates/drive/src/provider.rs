@@ -37,9 +37,9 @@ use lapidary_vocab::event::{PermissionDenial, RunEnd};
 use lapidary_vocab::result::{Files, LineSample};
 use lapidary_vocab::{Body, Cause, Event};
 
-use crate::agents::gemini::{self, Prompt};
 use crate::config::Config;
 use crate::detect::{self, NotFound};
+use crate::gemini_cli::Prompt;
 use crate::headless::Job;
 use crate::{Host, fresh_run};
 
@@ -124,7 +124,7 @@ impl Provider {
 
     /// What it is, and what it can be told.
     pub fn metadata() -> ProviderMetadata {
-        gemini::metadata()
+        crate::capabilities::gemini_metadata()
     }
 
     /// Runs the agent on a prompt and waits for its end.

@@ -39,7 +39,7 @@ use tokio::sync::mpsc;
 pub use asking::{Attendant, Question, Reply};
 pub use hooks::Hooks;
 pub(crate) use hooks::OUT_OF_REACH;
-pub use request::{Errand, ModeWords, Opening, Request};
+pub use request::{Errand, Opening, Request};
 
 use crate::run::Run;
 

@@ -1,7 +1,7 @@
 //! Ticket mode: a run as the events that an orchestrator wants. Nothing is invented: each comes from something the agent said.
 //!
 //! ```standalone_crate
-//! use lapidary_drive::agents::gemini::Prompt;
+//! use lapidary_drive::gemini_cli::Prompt;
 //! use lapidary_drive::config::Config;
 //! use lapidary_drive::headless::Job;
 //! use lapidary_drive::process::Supervisor;

@@ -5,8 +5,8 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use lapidary::drive::agents::gemini::Prompt;
 use lapidary::drive::config::Config;
+use lapidary::drive::gemini_cli::Prompt;
 use lapidary::drive::headless::Job;
 use lapidary::drive::process::{Supervisor, supervisor};
 use lapidary::drive::run::Records;

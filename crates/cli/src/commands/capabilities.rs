@@ -3,8 +3,9 @@
 use std::io::{self, Write as _};
 
 use clap::builder::PossibleValuesParser;
-use lapidary::drive::agents::{KNOWN, Known, gemini};
+use lapidary::drive::agents::{KNOWN, Known};
 use lapidary::drive::detect::Refusal;
+use lapidary::drive::gemini_cli;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::capabilities::{FoundBy, TriedPlace};
 use lapidary::vocab::{Capabilities, line};
@@ -94,7 +95,7 @@ fn details(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
     let name = format!("{}{}", agent.agent, version.unwrap_or_default());
     writeln!(out, "{name}: {}", sanitize(path))?;
     tried(agent, out)?;
-    if agent.agent != gemini::NAME {
+    if agent.agent != gemini_cli::NAME {
         return acp_text(agent, out);
     }
     let models: Vec<_> = agent.models.iter().map(|model| model.id.as_str()).collect();

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::agents::gemini::Prompt;
 use lapidary::drive::config::{self, Config, ConfigError, Loaded, Value};
 use lapidary::drive::detect::Environment;
+use lapidary::drive::gemini_cli::Prompt;
 use lapidary::drive::headless::Job;
 use lapidary::drive::process::Supervisor;
 use lapidary::drive::recording::{self, Limits};

@@ -15,7 +15,8 @@ use lapidary_vocab::Json;
 use lapidary_vocab::capabilities::RuleKeeping;
 use lapidary_vocab::event::ToolKind;
 
-use super::Version;
+use super::gemini_versions;
+use crate::detect::Version;
 use crate::policy::{AgentTool, Coverage, Policy};
 
 /// What an agent's own policy is made of.
@@ -62,7 +63,9 @@ pub struct OwnPolicy {
 /// How rules are kept with the agent of this name, over ACP. An older Gemini CLI cannot be told.
 pub fn rule_keeping(agent: &str, version: Option<&Version>) -> RuleKeeping {
     match agent {
-        "gemini" if !super::gemini::has(version, super::gemini::OWN_POLICY) => RuleKeeping::Watched,
+        "gemini" if !gemini_versions::has(version, gemini_versions::OWN_POLICY) => {
+            RuleKeeping::Watched
+        }
         "gemini" | "claude" | "opencode" | "qwen" => RuleKeeping::Asked,
         _ => RuleKeeping::Watched,
     }
@@ -105,7 +108,7 @@ impl PolicyInput<'_> {
 #[cfg(test)]
 mod testing {
     use super::*;
-    use crate::config::PermissionMode;
+    use crate::policy::PermissionMode;
     use crate::policy::{Effect, Rule, Rules};
 
     /// The policy that an agent gets in a mode, with rules that deny, in a project with files.

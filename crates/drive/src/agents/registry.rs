@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use lapidary_vocab::event::Provider;
 
 use super::adapter::{self, AcpAdapter};
+use super::mode_words::ModeWords;
 use super::words::{self, WordsError};
 use crate::confine::StatePlace;
 use crate::detect::{self, Environment};
-use crate::talk::ModeWords;
 
 /// An agent that we know.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +38,7 @@ pub const KNOWN: &[Known] = &[
     Known {
         name: "gemini",
         commands: &[&["gemini", "--acp"]],
-        install: super::gemini::INSTALL,
+        install: super::gemini_versions::INSTALL,
         adapter: None,
         default_mode: Some("default"),
         plan_mode: Some("plan"),

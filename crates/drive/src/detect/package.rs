@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::agents::Version;
+use crate::detect::Version;
 
 /// The package that Gemini CLI comes in.
 const PACKAGE: &str = "@google/gemini-cli";

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use super::{Patient, confinement, state, surroundings};
-use crate::agents::{AcpAgent, KNOWN, Known, gemini};
+use crate::agents::{AcpAgent, KNOWN, Known};
 use crate::detect::{self, Environment};
+use crate::gemini_cli;
 
 /// Looks at an agent that speaks ACP without starting it.
 pub fn examine_acp(patient: &Patient<'_>, agent: &AcpAgent, mut tell: impl FnMut(Check)) {
@@ -87,7 +88,7 @@ pub fn known_agents(environment: &Environment) -> Check {
 
 /// Where an agent that we know is.
 pub(crate) fn place(known: &Known, environment: &Environment) -> Option<PathBuf> {
-    if known.name == gemini::NAME {
+    if known.name == gemini_cli::NAME {
         return detect::gemini(environment).ok().map(|found| found.path);
     }
     known.agent(environment).locate(environment)

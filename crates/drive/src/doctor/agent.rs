@@ -4,8 +4,9 @@ use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use super::Patient;
 use super::ask::{Answer, ask};
-use crate::agents::{Version, gemini};
+use crate::detect::Version;
 use crate::detect::{self, Environment, Found, NotFound, Refusal, Tried, parse_version_output};
+use crate::gemini_cli;
 use crate::process::{Command, Exit};
 
 const UPDATE: &str = "update it with `npm install -g @google/gemini-cli`";
@@ -147,12 +148,12 @@ pub(super) fn version(found: &Found, printed: Option<&Version>) -> Check {
         return Check::new(CheckName::Version, CheckState::Warning, message);
     };
     let check = |state, message: String| Check::new(CheckName::Version, state, message);
-    if !version.has(gemini::STREAM_JSON) {
+    if !version.has(gemini_cli::STREAM_JSON) {
         let message =
             format!("{version} cannot stream: there is one answer at the end, and no tool calls");
         return check(CheckState::Warning, message).remedy(UPDATE);
     }
-    if !version.has(gemini::RESUME) {
+    if !version.has(gemini_cli::RESUME) {
         let message = format!("{version} cannot resume sessions");
         return check(CheckState::Warning, message).remedy(UPDATE);
     }

@@ -9,7 +9,7 @@ use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use super::Patient;
 use super::ask::ask;
-use crate::agents::Version;
+use crate::detect::Version;
 use crate::detect::{self, Found};
 use crate::process::Command;
 

@@ -7,7 +7,7 @@ use lapidary_home::{GeminiHome, Vars, Verdict};
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use super::Patient;
-use crate::agents::gemini;
+use crate::gemini_cli;
 
 /// Nobody's home: nothing of Gemini CLI's can be looked at.
 pub(super) fn homeless() -> Check {
@@ -37,7 +37,7 @@ pub(super) fn trust(patient: &Patient<'_>, trust: &Trust, asks: bool) -> Check {
         }
         Trust::Untrusted(reason) => {
             let message = format!("`{directory}` is not a trusted folder: {reason}");
-            check(CheckState::Problem, message).remedy(gemini::trust_hint(reason))
+            check(CheckState::Problem, message).remedy(gemini_cli::trust_hint(reason))
         }
         Trust::Unknown(doubt @ Doubt::BadFile { .. }) => {
             check(CheckState::Problem, doubt.to_string()).remedy("repair the file")

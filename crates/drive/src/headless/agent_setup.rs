@@ -11,7 +11,7 @@ use lapidary_vocab::event::Provider;
 use serde_json::Value;
 
 use super::{Agent, Job};
-use crate::agents::gemini;
+use crate::gemini_cli;
 
 /// The settings that count for a job.
 struct Counting {
@@ -37,7 +37,7 @@ impl Job {
         if self.variable("SANDBOX").is_some() {
             return None; // the CLI is inside one already
         }
-        if self.config.sandbox == Some(true) || gemini::asks_for_sandbox(&self.extra_args) {
+        if self.config.sandbox == Some(true) || gemini_cli::asks_for_sandbox(&self.extra_args) {
             return Some("--sandbox");
         }
         let is_off = |value: &str| matches!(value.trim(), "" | "0" | "false");

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use super::{Agent, Job, JobError};
-use crate::agents::{Known, gemini};
+use crate::agents::Known;
 use crate::confine::writable::{ConfineRequest, variables};
 use crate::confine::{ConfineError, ConfineMode, ConfinementNeed};
+use crate::gemini_cli;
 use crate::process::LandlockAbi;
 use crate::run::Request;
 use crate::talk::{self, Attendant};
@@ -106,7 +107,7 @@ impl Job {
     /// The agent, if it is of a family that we know.
     fn known(&self) -> Option<&'static Known> {
         match &self.agent {
-            Agent::Gemini => Known::named(gemini::NAME),
+            Agent::Gemini => Known::named(gemini_cli::NAME),
             Agent::Acp(agent) => Known::named(agent.provider.as_str()),
             Agent::Standin { .. } => None,
         }

@@ -8,8 +8,9 @@ use super::spoken::ModeChange;
 use super::{Job, JobError};
 use crate::OnViolation;
 use crate::agents::own_policy::{Asking, OwnPolicy, PolicyInput, own_policy, rule_keeping};
-use crate::agents::{Version, gemini};
 use crate::config::PermissionMode;
+use crate::detect::Version;
+use crate::gemini_cli;
 use crate::policy::{Effect, Policy};
 use crate::process::Command;
 use crate::recording::PolicyFile;
@@ -51,7 +52,7 @@ impl Job {
             return self.untold(policy, family, &obstacle);
         }
         let root = &self.records.root;
-        let name = if family == gemini::NAME {
+        let name = if family == gemini_cli::NAME {
             "rules.toml"
         } else {
             "settings.json"
@@ -134,7 +135,7 @@ impl Job {
 
     fn allowed_commands(&self) -> Vec<String> {
         let tools = self.config.allowed_tools.iter().flatten();
-        let commands = tools.filter_map(|tool| gemini::allowed_command(tool));
+        let commands = tools.filter_map(|tool| gemini_cli::allowed_command(tool));
         commands.map(str::to_owned).collect()
     }
 
@@ -178,12 +179,12 @@ fn obstacle(family: &str, version: Option<&Version>) -> Option<Obstacle> {
     if rule_keeping(family, None) == RuleKeeping::Watched {
         return Some(Obstacle::Unknown);
     }
-    if family != gemini::NAME {
+    if family != gemini_cli::NAME {
         return None;
     }
     match version {
         None => Some(Obstacle::Unknown),
-        Some(version) if !version.has(gemini::OWN_POLICY) => Some(Obstacle::Known(format!(
+        Some(version) if !version.has(gemini_cli::OWN_POLICY) => Some(Obstacle::Known(format!(
             "version {version} has no `--admin-policy`"
         ))),
         Some(_) if has_system_policies() => {

@@ -6,9 +6,9 @@ use lapidary_vocab::event::Provider;
 
 use super::{Agent, Job};
 use crate::Watch;
-use crate::agents::gemini;
 use crate::config::PermissionMode;
 use crate::detect::Environment;
+use crate::gemini_cli;
 use crate::policy::Policy;
 
 /// What agents call the directories of their own state below the home directory: those that they may read, and those of plans and notes
@@ -55,7 +55,7 @@ impl Job {
         }
         let directory = self.config.working_dir_in(&self.environment.dir);
         let mut policy = self.policy(&self.roots(directory));
-        if gemini::sets_permissions(&self.extra_args) {
+        if gemini_cli::sets_permissions(&self.extra_args) {
             policy.set_mode(PermissionMode::BypassPermissions);
         }
         Some(policy)

@@ -8,10 +8,10 @@ use lapidary_home::trust::{Reason, Trust};
 use lapidary_normalize::{Ending, Stopped};
 use lapidary_vocab::Cause;
 
-use crate::agents::gemini::{self, LaunchError};
 use crate::agents::{AcpAdapter, Known};
 use crate::confine::ConfineError;
 use crate::detect::{How, NotFound, Refusal, Tried};
+use crate::gemini_cli::{self, LaunchError};
 use crate::recording::RecordError;
 
 /// Why a job cannot be run at all.
@@ -213,7 +213,7 @@ impl JobError {
         match self {
             Self::NotFound(error) => Some(error.hint()),
             Self::Launch(error) => error.hint(),
-            Self::Untrusted { reason, .. } => Some(gemini::trust_hint(reason)),
+            Self::Untrusted { reason, .. } => Some(gemini_cli::trust_hint(reason)),
             Self::NoAdapter { agent, .. } => Some(format!(
                 "run `lapidary doctor --agent {agent} --install`, which asks first"
             )),
@@ -242,7 +242,7 @@ impl JobError {
                 Some("leave `--transport` out, or pass `--transport acp`".to_owned())
             }
             Self::UntrustedHooks { trust, .. } => Some(match trust {
-                Trust::Trusted(reason) | Trust::Untrusted(reason) => gemini::trust_hint(reason),
+                Trust::Trusted(reason) | Trust::Untrusted(reason) => gemini_cli::trust_hint(reason),
                 Trust::Unknown(_) => "pass `--trust-workspace` for this run only".to_owned(),
             }),
             Self::HookFile { .. } => Some(

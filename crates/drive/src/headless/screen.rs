@@ -1,9 +1,9 @@
 //! The agent's own screen: Gemini CLI on the user's terminal, with the vault around it.
 
 use super::{Agent, Job, JobError};
-use crate::agents::gemini::{self, Launch};
 use crate::detect;
 use crate::fresh_run;
+use crate::gemini_cli::{self, Launch};
 use crate::process::{Command, Ended, StartError};
 use crate::safekeeping::Safekeeping;
 
@@ -29,7 +29,7 @@ impl Job {
         }
         let found = detect::gemini(&self.environment)?;
         let resume = self.resumed_session()?;
-        let prepared = gemini::prepare_screen(&Launch {
+        let prepared = gemini_cli::prepare_screen(&Launch {
             config: &self.config,
             dir: &self.environment.dir,
             prompt: self.prompt.clone(),

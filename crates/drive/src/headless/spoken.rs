@@ -8,16 +8,16 @@ use lapidary_vocab::event::Provider;
 
 use super::own_policy::{GivenPolicy, told_policy};
 use super::{Agent, Job, JobError, Speaking};
-use crate::agents::gemini::{self, Launch, LaunchError, Prompt};
 use crate::agents::own_policy::Asking;
-use crate::agents::{AcpAgent, Known};
+use crate::agents::{AcpAgent, Known, ModeWords};
 use crate::config::{PermissionMode, TransportChoice};
 use crate::detect;
+use crate::gemini_cli::{self, Launch, LaunchError, Prompt};
 use crate::policy::{Effect, Policy, Rule, Rules};
 use crate::process::Command;
 use crate::prompt_files;
 use crate::run::Speech;
-use crate::talk::{Attendant, Errand, ModeWords, Opening, Request};
+use crate::talk::{Attendant, Errand, Opening, Request};
 
 /// The longest prompt that is said in one message.
 const LONGEST_PROMPT: u64 = 32 << 20;
@@ -146,7 +146,7 @@ impl Job {
     fn obstacle(&self) -> Option<String> {
         let found = detect::gemini(&self.environment);
         let version = found.ok().and_then(|found| found.version);
-        if let Some(old) = version.filter(|version| !version.has(gemini::ACP)) {
+        if let Some(old) = version.filter(|version| !version.has(gemini_cli::ACP)) {
             return Some(format!("version {old} does not speak it well"));
         }
         let obstacle = if self.session_id.is_some() {
@@ -231,7 +231,7 @@ impl Job {
         let tools = config.allowed_tools.iter().flatten();
         let dir = &self.environment.dir;
         let tools = tools.filter_map(|tool| {
-            let spec = match gemini::allowed_command(tool) {
+            let spec = match gemini_cli::allowed_command(tool) {
                 Some(beginning) => format!("execute:{beginning} *"),
                 None => format!("tool={tool}"),
             };
@@ -305,7 +305,7 @@ impl Job {
         if let Some(source_name) = self.sandbox_source() {
             return Err(JobError::SandboxOverAcp { source_name });
         }
-        let spoken = gemini::prepare_acp(&Launch {
+        let spoken = gemini_cli::prepare_acp(&Launch {
             config: &self.config,
             dir: &self.environment.dir,
             prompt: self.prompt.clone(),
@@ -324,7 +324,7 @@ impl Job {
         command.envs(spoken.env);
         let policy = self.give_policy(told, Asking::Possible, found.version.as_ref())?;
         policy.tell(&mut command);
-        let known = Known::named(gemini::NAME);
+        let known = Known::named(gemini_cli::NAME);
         Ok(Started {
             command,
             provider: Provider::Gemini,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lapidary_json::Token;
 
-use crate::agents::gemini::{FoundInLog, LogPlace, SessionLogs};
+use crate::gemini_cli::{FoundInLog, LogPlace, SessionLogs};
 use crate::recording::{SESSION_LOG, private_file};
 
 /// How the lines begin that matter here. Gemini CLI writes `type` first; other lines cost nothing.

@@ -8,9 +8,9 @@ use lapidary_home::sessions::Prices;
 use lapidary_normalize::{AgentSetup, Options};
 
 use crate::Watch;
-use crate::agents::gemini::LogPlace;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::confine::ConfinedRun;
+use crate::gemini_cli::LogPlace;
 use crate::policy::Policy;
 use crate::process::{Command, Supervisor};
 use crate::recording::{Limits, PolicyFile, PromptDirectory};

@@ -11,7 +11,7 @@ use lapidary_wire::acp::tool_call::ToolCall;
 use lapidary_wire::acp::update::{SessionUpdate, Update};
 
 use crate::acp::Traffic;
-use crate::agents::gemini::{FoundInLog, LogPlace, SessionLogs};
+use crate::gemini_cli::{FoundInLog, LogPlace, SessionLogs};
 use crate::recording::{SESSION_LOG, private_file};
 
 /// How many prompts may be without an answer at once.

@@ -4,9 +4,9 @@ use lapidary_json::Token;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::DiagnosticKind;
 
-use super::request::ModeWords;
 use super::stage::Stage;
 use crate::acp::RequestError;
+use crate::agents::ModeWords;
 use crate::config::PermissionMode;
 
 /// A mode into which the agent has to be put.

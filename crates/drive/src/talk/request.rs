@@ -8,6 +8,7 @@ use lapidary_vocab::event::Provider;
 
 use super::asking::Attendant;
 use super::hooks::Hooks;
+use crate::agents::ModeWords;
 use crate::policy::Policy;
 use crate::run;
 
@@ -40,16 +41,6 @@ pub struct Request {
     pub model: Option<String>,
     /// Said before the first prompt of each session that somebody orders. An errand's prompt has it already.
     pub system_prompt: Option<String>,
-}
-
-/// What an agent calls those permission modes in which it asks us. In the others we answer for the user, so that rules hold and
-/// every decision is told; the agent itself is never told to stop asking.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ModeWords {
-    /// The mode in which it asks before it does harm.
-    pub default: Option<String>,
-    /// The mode in which it only plans.
-    pub plan: Option<String>,
 }
 
 /// One prompt in one session.

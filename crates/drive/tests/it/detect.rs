@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use lapidary_drive::agents::Version;
+use lapidary_drive::detect::Version;
 use lapidary_drive::detect::{
     Environment, Found, GEMINI_CLI_PATH, How, NotFound, Platform, Refusal, Tried, gemini,
     version_of_package,

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use lapidary_drive::agents::Version;
-use lapidary_drive::agents::gemini::{
+use lapidary_drive::config::{ApprovalMode, Config, PermissionMode};
+use lapidary_drive::detect::Version;
+use lapidary_drive::gemini_cli::{
     Delivery, Invocation, Launch, LaunchError, Prompt, Transport, prepare,
 };
-use lapidary_drive::config::{ApprovalMode, Config, PermissionMode};
 
 /// A run in `/project` that says hello.
 pub(crate) fn hello(config: &Config) -> Launch<'_> {

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lapidary_drive::agents::gemini::{
+use lapidary_drive::config::Config;
+use lapidary_drive::gemini_cli::{
     Delivery, Launch, LaunchError, Prompt, STDIN_LIMIT, Stdin, prepare,
 };
-use lapidary_drive::config::Config;
 
 use crate::launch::{hello, ready};
 

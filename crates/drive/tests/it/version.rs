@@ -1,6 +1,6 @@
 //! Versions, and what they stand for.
 
-use lapidary_drive::agents::Version;
+use lapidary_drive::detect::Version;
 use lapidary_drive::detect::parse_version_output;
 
 fn version(text: &str) -> Version {

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use lapidary::drive::agents::gemini;
 use lapidary::drive::config::TransportChoice;
 use lapidary::drive::detect::{self, Environment};
+use lapidary::drive::gemini_cli;
 use lapidary::drive::process::{self, Supervisor};
 use lapidary::vocab::doctor::{Check, CheckName, CheckState};
 use lapidary::vocab::{Body, Cause};
@@ -51,7 +51,7 @@ pub(super) async fn prove(
     let proofs = Proofs {
         world,
         id: name.to_string_lossy().into_owned(),
-        speaks_acp: gemini::speaks_acp(found.version.as_ref()),
+        speaks_acp: gemini_cli::speaks_acp(found.version.as_ref()),
     };
     if !proofs.streaming(report).await? {
         return Ok(());

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use lapidary::drive::agents::{AcpAgent, Known, gemini};
+use lapidary::drive::agents::{AcpAgent, Known};
 use lapidary::drive::config::{self, ConfigError, Loaded};
 use lapidary::drive::detect::{self, Environment};
+use lapidary::drive::gemini_cli;
 use lapidary::drive::headless::Agent;
 
 use super::Args;
@@ -48,7 +49,7 @@ impl Subject {
 
     pub(super) fn name(&self) -> &str {
         match self {
-            Self::Gemini => gemini::NAME,
+            Self::Gemini => gemini_cli::NAME,
             Self::Acp { name, .. } => name,
         }
     }
@@ -78,8 +79,8 @@ impl Files {
 /// Gemini CLI as it is spoken to, if it is there and of a version that is.
 pub(super) fn gemini_over_acp(environment: &Environment) -> Option<AcpAgent> {
     let found = detect::gemini(environment).ok()?;
-    let known = Known::named(gemini::NAME)?;
-    gemini::speaks_acp(found.version.as_ref()).then(|| AcpAgent {
+    let known = Known::named(gemini_cli::NAME)?;
+    gemini_cli::speaks_acp(found.version.as_ref()).then(|| AcpAgent {
         program: found.path,
         ..known.agent(environment)
     })

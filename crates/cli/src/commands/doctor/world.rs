@@ -6,9 +6,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use lapidary::drive::agents::gemini::Prompt;
 use lapidary::drive::config::{Config, ConfigError, PermissionMode, TransportChoice};
 use lapidary::drive::detect::{Environment, GEMINI_CLI_PATH};
+use lapidary::drive::gemini_cli::Prompt;
 use lapidary::drive::headless::{Agent, Job, Speaking};
 use lapidary::drive::process::Supervisor;
 use lapidary::drive::run::Records;

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 
 use anyhow::anyhow;
-use lapidary::drive::agents::gemini::Prompt;
+use lapidary::drive::gemini_cli::Prompt;
 use lapidary::drive::headless::Job;
 use lapidary::normalize::Options;
 

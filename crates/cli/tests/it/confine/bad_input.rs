@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use lapidary::drive::agents::gemini::Prompt;
 use lapidary::drive::config::Config;
 use lapidary::drive::confine::{ConfineMode, ConfinementNeed};
+use lapidary::drive::gemini_cli::Prompt;
 use lapidary::drive::headless::Job;
 use lapidary::drive::process::LandlockAbi;
 use lapidary::vocab::Body;

@@ -4,8 +4,8 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::drive::agents::gemini::Prompt;
 use lapidary::drive::config::Config;
+use lapidary::drive::gemini_cli::Prompt;
 use lapidary::drive::headless::Job;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

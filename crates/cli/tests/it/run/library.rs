@@ -6,10 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary::drive::OnViolation;
-use lapidary::drive::agents::gemini::Prompt;
 use lapidary::drive::chat::{Chat, ChatError, Turn};
 use lapidary::drive::config::{Config, PermissionMode};
 use lapidary::drive::execute::{Data, execute};
+use lapidary::drive::gemini_cli::Prompt;
 use lapidary::drive::headless::Job;
 use lapidary::drive::policy::{Policy, Rules};
 use lapidary::drive::provider::{Context, Provider, ProviderError};
@@ -367,7 +367,7 @@ fn a_conversation_nowhere_is_refused() {
         attendant: talk::Attendant::Nobody,
         hooks: None,
         auth_method: None,
-        modes: talk::ModeWords::default(),
+        modes: lapidary::drive::agents::ModeWords::default(),
         model: None,
         system_prompt: None,
     };

@@ -44,7 +44,7 @@ mod tests {
 
     use super::*;
     use crate::agents::own_policy::testing::asked;
-    use crate::config::PermissionMode;
+    use crate::policy::PermissionMode;
 
     #[track_caller]
     fn check(mode: PermissionMode, deny: &[&str], expected: &[&str]) {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use lapidary_vocab::event::ToolKind;
 
 use super::{Asking, OwnPolicy, PolicyInput, ToolRow};
-use crate::config::PermissionMode;
+use crate::policy::PermissionMode;
 use crate::policy::SENSITIVE_NAMES;
 
 const SHELL: &str = "run_shell_command";

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::agents::own_policy::Asking;
     use crate::agents::own_policy::testing::{asked, given};
-    use crate::config::PermissionMode;
+    use crate::policy::PermissionMode;
 
     fn permission(own: &OwnPolicy) -> Value {
         let (name, text) = &own.env[0];

@@ -38,7 +38,7 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
 #[cfg(test)]
 mod tests {
     use crate::agents::own_policy::testing::asked;
-    use crate::config::PermissionMode;
+    use crate::policy::PermissionMode;
 
     #[test]
     fn it_asks_about_what_is_not_allowed() {

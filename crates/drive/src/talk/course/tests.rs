@@ -3,10 +3,10 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, duplex};
 
 use super::*;
 use crate::acp::{FakeProcess, connect};
+use crate::agents::ModeWords;
 use crate::config::PermissionMode;
 use crate::policy::{Policy, Rules};
 use crate::run::{self, stop, testing};
-use crate::talk::request::ModeWords;
 
 fn request(grace: Duration) -> Request {
     let run = run::Request {

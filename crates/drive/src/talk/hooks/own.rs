@@ -7,7 +7,7 @@ use lapidary_vocab::event::Provider;
 
 use super::Firing;
 use crate::acp::Initialized;
-use crate::agents::Version;
+use crate::detect::Version;
 
 /// What Gemini CLI runs itself over ACP (measured with 0.61). Of the others it runs none there, not even a `BeforeTool` hook that denies.
 const GEMINI: [Event; 7] = [

@@ -10,11 +10,11 @@ use super::closings::needs;
 use super::hands::Hands;
 use super::results::{Done, Failed, Label};
 use crate::acp::{Initialized, OpenedSession, Refusal, RequestError};
+use crate::agents::ModeWords;
 use crate::config::PermissionMode;
 use crate::talk::course::Course;
 use crate::talk::ending::named;
 use crate::talk::opening::{OwnedSetting, unusable};
-use crate::talk::request::ModeWords;
 
 /// What sessions are opened with.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use super::extra::Extra;
 use super::problem::LaunchError;
 use super::prompt::{self, Carried, Prompt};
 use super::{ACP, OLD_ACP, PLAN, RESUME, STREAM_JSON, has};
-use crate::agents::Version;
 use crate::config::{ApprovalMode, Config, PermissionMode, TransportChoice};
+use crate::detect::Version;
 
 /// Set, the CLI is one process instead of two.
 const NO_RELAUNCH: &str = "GEMINI_CLI_NO_RELAUNCH";
@@ -98,7 +98,7 @@ pub enum Delivery {
 ///
 /// ```
 /// use std::path::Path;
-/// use lapidary_drive::agents::gemini::{Delivery, Launch, Prompt, Stdin, prepare};
+/// use lapidary_drive::gemini_cli::{Delivery, Launch, Prompt, Stdin, prepare};
 /// use lapidary_drive::config::Config;
 ///
 /// let config = Config::builder().model("gemini-2.5-flash").build()?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::prompt::STDIN_LIMIT;
-use crate::agents::Version;
+use crate::detect::Version;
 
 /// Why a run cannot be started as asked.
 #[derive(Debug, thiserror::Error)]

@@ -4,10 +4,10 @@ use lapidary_vocab::capabilities::{
     Capabilities, FoundBy, Model, ProviderMetadata, RuleKeeping, RuleSupport, SCHEMA, TriedPlace,
 };
 
-use super::{INSTALL, NAME, PLAN, RESUME, STREAM_JSON, has};
-use crate::agents::Version;
+use crate::agents::gemini_versions::{INSTALL, NAME, PLAN, RESUME, STREAM_JSON, has};
 use crate::agents::own_policy::rule_keeping;
 use crate::config::{DEFAULT_TIMEOUT, PROVIDER_KEYS, PermissionMode};
+use crate::detect::Version;
 use crate::detect::{Found, How, NotFound, Tried};
 
 /// What it can do as it is installed here, or could if it were.

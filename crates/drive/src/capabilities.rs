@@ -4,11 +4,16 @@ use lapidary_vocab::capabilities::{
     AgentConfinement, Capabilities, FoundBy, ProviderMetadata, RuleSupport, SCHEMA,
 };
 
-use super::own_policy::rule_keeping;
-use super::registry::Known;
-use super::{Version, gemini};
+mod gemini;
+
+pub use gemini::{capabilities as gemini_capabilities, metadata as gemini_metadata};
+
+use crate::agents::Known;
+use crate::agents::gemini_versions;
+use crate::agents::own_policy::rule_keeping;
 use crate::config::{DEFAULT_TIMEOUT, PermissionMode};
 use crate::confine::ConfineMode;
+use crate::detect::Version;
 use crate::detect::{self, Environment, version_of_package};
 use crate::process::LandlockAbi;
 
@@ -16,7 +21,7 @@ impl Known {
     /// Whether it is here, and what it can do. What only the agent itself can tell counts as no.
     pub fn capabilities(&self, environment: &Environment) -> Capabilities {
         let confinement = Some(self.confinement(environment));
-        if self.name == gemini::NAME {
+        if self.name == gemini_versions::NAME {
             return Capabilities {
                 confinement,
                 ..gemini::capabilities(&detect::gemini(environment))

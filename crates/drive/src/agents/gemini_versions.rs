@@ -1,34 +1,13 @@
-//! Gemini CLI: how it is started, and what it can do.
+//! Gemini CLI: its name, how people get it, and which version brought what.
 
-mod arguments;
-mod capabilities;
-mod extra;
-mod launch;
-mod problem;
-mod prompt;
-mod session_log;
-mod trust;
-
-pub use crate::config::{ApprovalMode, PermissionMode};
-pub use capabilities::{capabilities, metadata};
-pub(crate) use extra::{allowed_command, asks_for_sandbox, sets_permissions, skips_trust};
-pub use launch::{
-    Delivery, Invocation, Launch, Spoken, Stdin, Transport, prepare, prepare_acp, prepare_screen,
-};
-pub use problem::LaunchError;
-pub use prompt::{Prompt, STDIN_LIMIT};
-pub use session_log::LogPlace;
-pub(crate) use session_log::{Found as FoundInLog, SessionLogs};
-pub(crate) use trust::trust_hint;
+pub use crate::detect::INSTALL_URL;
+use crate::detect::Version;
 
 /// Its name, as `--agent` takes it.
 pub const NAME: &str = "gemini";
 
 /// How people get it.
 pub(crate) const INSTALL: &str = "npm install -g @google/gemini-cli";
-
-/// Where people get it.
-pub const INSTALL_URL: &str = "https://github.com/google-gemini/gemini-cli";
 
 /// The oldest version that is known to speak ACP well.
 pub(crate) const ACP: (u64, u64) = (0, 61);
@@ -47,11 +26,11 @@ pub(crate) const TRUST: (u64, u64) = (0, 40);
 pub(crate) const OWN_POLICY: (u64, u64) = (0, 61);
 
 /// True if this version speaks ACP well enough for `--transport auto` to use it where something needs ACP.
-pub fn speaks_acp(version: Option<&super::Version>) -> bool {
+pub fn speaks_acp(version: Option<&Version>) -> bool {
     has(version, ACP)
 }
 
 /// Whether a version has what came with another; one that is not known counts as current.
-pub(crate) fn has(version: Option<&super::Version>, since: (u64, u64)) -> bool {
+pub(crate) fn has(version: Option<&Version>, since: (u64, u64)) -> bool {
     version.is_none_or(|version| version.has(since))
 }

@@ -1,0 +1,24 @@
+//! Gemini CLI: how it is started, and its session log.
+
+mod arguments;
+mod extra;
+mod launch;
+mod problem;
+mod prompt;
+mod session_log;
+mod trust;
+
+pub(crate) use crate::agents::gemini_versions::{
+    ACP, OLD_ACP, OWN_POLICY, PLAN, RESUME, STREAM_JSON, TRUST, has,
+};
+pub use crate::agents::gemini_versions::{INSTALL_URL, NAME, speaks_acp};
+pub use crate::config::{ApprovalMode, PermissionMode};
+pub(crate) use extra::{allowed_command, asks_for_sandbox, sets_permissions, skips_trust};
+pub use launch::{
+    Delivery, Invocation, Launch, Spoken, Stdin, Transport, prepare, prepare_acp, prepare_screen,
+};
+pub use problem::LaunchError;
+pub use prompt::{Prompt, STDIN_LIMIT};
+pub use session_log::LogPlace;
+pub(crate) use session_log::{Found as FoundInLog, SessionLogs};
+pub(crate) use trust::trust_hint;
