@@ -27,7 +27,7 @@ use crate::workspace::{Workspace, run};
 /// What the task can be told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Run only the tests of this crate (`wire`, `home`, …); may be repeated. What other crates' tests reach of it is left out
+    /// Run only the tests of this crate (`wire`, `gemini`, …); may be repeated. What other crates' tests reach of it is left out
     #[arg(long = "only", value_name = "CRATE")]
     only: Vec<String>,
     /// Leave out the tests with real peers. What only they reach counts as missing

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// Run what takes long as well, and give each case that is compared with a real peer a start of its own
     #[arg(long)]
     full: bool,
-    /// Test one part: a crate, such as `home`, or a module of its tests, such as `cli::talk::floods`
+    /// Test one part: a crate, such as `gemini`, or a module of its tests, such as `cli::talk::floods`
     #[arg(long, value_name = "PART")]
     only: Option<Part>,
 }
@@ -41,7 +41,7 @@ impl FromStr for Part {
         };
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
         if name.is_empty() || !name.chars().all(is_name) {
-            return Err("a part begins with the name of a crate, such as `home`".to_owned());
+            return Err("a part begins with the name of a crate, such as `gemini`".to_owned());
         }
         let name = name.strip_prefix("lapidary-").unwrap_or(name).to_owned();
         Ok(Self { name, filter })
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_part_is_a_crate_or_a_module_of_its_tests() {
-        let parts = ["cli", "lapidary-home", "cli::talk::floods", "lapidary"];
+        let parts = ["cli", "lapidary-gemini", "cli::talk::floods", "lapidary"];
         let parts = parts.map(|text| text.parse::<Part>().unwrap());
         let of = |part: &Part| (part.package(), part.filter.clone().unwrap_or_default());
         let named = |package: &str, filter: &str| (package.to_owned(), filter.to_owned());
@@ -205,7 +205,7 @@ mod tests {
             parts.each_ref().map(of),
             [
                 named("lapidary-cli", ""),
-                named("lapidary-home", ""),
+                named("lapidary-gemini", ""),
                 named("lapidary-cli", "talk::floods"),
                 named("lapidary", ""),
             ]

@@ -23,7 +23,7 @@ mod unix {
     use std::time::{Duration, Instant};
 
     use lapidary_drive::hooks::{Surroundings, fire};
-    use lapidary_home::hooks::{Event, Hook, Plan, Source};
+    use lapidary_gemini::hooks::{Event, Hook, Plan, Source};
     use lapidary_wire::gemini::hooks::{Details, Input, ToolCall};
     use nix::sys::resource::{UsageWho, getrusage};
     use nix::sys::time::TimeValLike as _;

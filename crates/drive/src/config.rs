@@ -21,8 +21,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lapidary_home::sessions::Prices;
 use lapidary_normalize::OnDenied;
+use lapidary_sessions::Prices;
 
 use crate::OnViolation;
 use crate::agents::AcpAgent;

@@ -16,9 +16,9 @@ pub use acp::{examine_acp, known_agents};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lapidary_home::settings::Settings;
-use lapidary_home::trust::Trust;
-use lapidary_home::{GeminiHome, Vars};
+use lapidary_gemini::settings::Settings;
+use lapidary_gemini::trust::Trust;
+use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use crate::agents::Known;

@@ -16,11 +16,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use lapidary_home::sessions::{Listing, Project, SelectError, Selection, Store, select};
-use lapidary_home::trust::Trust;
-use lapidary_home::vault::Retention;
-use lapidary_home::{GeminiHome, Vars};
+use lapidary_gemini::trust::Trust;
+use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_normalize::Options;
+use lapidary_sessions::vault::Retention;
+use lapidary_sessions::{Listing, Project, SelectError, Selection, Store, select};
 use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::DEFAULT_LIMIT;

@@ -1,11 +1,11 @@
 //! Hooks: commands of the user that are run at certain moments, told what is going on, and heard about what is to happen.
 //!
-//! Which hooks there are and which of them run is in [`lapidary_home::hooks`]; this runs them. All of it is as Gemini CLI (0.61) does it
+//! Which hooks there are and which of them run is in [`lapidary_gemini::hooks`]; this runs them. All of it is as Gemini CLI (0.61) does it
 //! on the same files, but for three things: a hook that exits with 2 blocks even if it is silent, one that takes too long is ended
 //! with everything that it started, and what it writes is kept only up to a bound.
 //!
 //! ```no_run
-//! # async fn demo(plan: lapidary_home::hooks::Plan, around: lapidary_drive::hooks::Surroundings) {
+//! # async fn demo(plan: lapidary_gemini::hooks::Plan, around: lapidary_drive::hooks::Surroundings) {
 //! use lapidary_drive::hooks::{Effect, effects, fire};
 //! use lapidary_wire::gemini::hooks::{Details, Event};
 //!

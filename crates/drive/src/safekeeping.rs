@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use lapidary_home::sessions::{self, Project};
-use lapidary_home::vault::{
+use lapidary_sessions::Project;
+use lapidary_sessions::vault::{
     Action, Claim, Did, Guard, GuardRequest, Repair, Retention, Vault, VaultError, session_files,
     summary,
 };
@@ -183,7 +183,7 @@ impl Safekeeping {
         let Resume::One(id) = &self.resume else {
             return Ok(None);
         };
-        let adopted = sessions::adopt(&self.projects, id, SystemTime::now());
+        let adopted = lapidary_sessions::adopt(&self.projects, id, SystemTime::now());
         let adopted = adopted.map_err(|error| {
             format!("it cannot be copied from the directory of an older version: {error}")
         })?;
@@ -294,8 +294,8 @@ fn told(error: &dyn std::error::Error) -> String {
 mod tests {
     use std::path::Path;
 
-    use lapidary_home::GeminiHome;
-    use lapidary_home::sessions::Store;
+    use lapidary_gemini::GeminiHome;
+    use lapidary_sessions::Store;
 
     use super::*;
 

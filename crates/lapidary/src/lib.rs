@@ -7,8 +7,8 @@
 //! | [`vocab`] | our published vocabularies and their JSON Schemas |
 //! | [`render`] | events as text, Markdown and HTML |
 //! | [`drive`] | running agents: configuration, detection, arguments |
-//! | [`home`] | what lies on disk: settings, trust, sessions |
-//! | [`sessions`] | recorded sessions as messages |
+//! | [`gemini`] | what lies in `.gemini`: settings, trust, extensions, hooks, skills |
+//! | [`sessions`] | recorded sessions: lists, search, statistics, the vault; one session as messages |
 //! | [`standin`] | what stands in for agents and models: the demo |
 //!
 //! A stream in, events out:
@@ -39,7 +39,7 @@
 pub mod sessions;
 
 pub use lapidary_drive as drive;
-pub use lapidary_home as home;
+pub use lapidary_gemini as gemini;
 pub use lapidary_normalize as normalize;
 pub use lapidary_render as render;
 pub use lapidary_standin as standin;

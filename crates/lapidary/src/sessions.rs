@@ -1,7 +1,7 @@
 //! Recorded sessions as messages: find one, read it, have it in Claude's shape.
 //!
 //! ```
-//! use lapidary::home::GeminiHome;
+//! use lapidary::gemini::GeminiHome;
 //! use lapidary::sessions::{LoadError, LoadRequest, load_messages};
 //!
 //! let request = LoadRequest::new("gemini", "/srv/project", GeminiHome::at("/home/nobody/at/all"));
@@ -18,9 +18,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use lapidary_home::GeminiHome;
-use lapidary_home::sessions::{Content, Held, Inventory, Scanner, Store};
+use lapidary_gemini::GeminiHome;
 use lapidary_normalize::gemini::session_messages;
+pub use lapidary_sessions::*;
 use lapidary_vocab::Message;
 use lapidary_wire::gemini::session::Log;
 

@@ -22,7 +22,7 @@ const SKILLS: u32 = 1_000;
 /// Builds what reads them. To be called where building does not disturb.
 pub(super) fn build(workspace: &Workspace) -> Result<()> {
     let mut build = workspace.cargo("build");
-    build.args(["--release", "--package", "lapidary-home"]);
+    build.args(["--release", "--package", "lapidary-gemini"]);
     build.args(["--example", "load_cost"]);
     run_shown(&mut build)
 }

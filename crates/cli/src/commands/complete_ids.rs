@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::time::SystemTime;
 
 use clap::{Arg, Command};
-use lapidary::home::sessions::age;
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::age;
 
 use super::command_line;
 use super::runs::common::RunStore;

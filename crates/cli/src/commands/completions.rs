@@ -6,7 +6,7 @@ use clap::Command;
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
 use lapidary::drive::agents;
-use lapidary::home::hooks::Event;
+use lapidary::gemini::hooks::Event;
 use lapidary::vocab::schema::PUBLISHED;
 
 use super::command_line;

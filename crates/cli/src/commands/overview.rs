@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use lapidary::drive::agents::{KNOWN, Known};
 use lapidary::drive::detect::Environment;
 use lapidary::drive::recording::ListedRun;
-use lapidary::home::sessions::age;
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::age;
 
 use super::directories;
 use super::runs::common::RunStore;

@@ -8,8 +8,8 @@ use anyhow::Context as _;
 use lapidary::drive::budget::{step_cost, turn_cost};
 use lapidary::drive::config::FILE_NAME;
 use lapidary::drive::detect::Environment;
-use lapidary::home::sessions::Prices;
 use lapidary::render::COMPUTED_COST;
+use lapidary::sessions::Prices;
 use lapidary::vocab::{Body, Event, Json};
 
 use super::directories;

@@ -13,9 +13,9 @@ use lapidary::drive::process::{Command, Exit as Ending, StartError, Stdio, Super
 use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
 use lapidary::drive::recording::{Limits, RecordError};
 use lapidary::drive::safekeeping::{Claiming, Kept, Resume, Safekeeping, SessionClaims};
-use lapidary::home::Vars;
-use lapidary::home::sessions::{Listing, Project, Selection, select};
-use lapidary::home::vault::Retention;
+use lapidary::gemini::Vars;
+use lapidary::sessions::vault::Retention;
+use lapidary::sessions::{Listing, Project, Selection, select};
 
 use super::job::{recorded_in, retention, vault_in};
 use super::run::signals::Listener;

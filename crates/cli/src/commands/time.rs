@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use lapidary::home::sessions::Period;
+use lapidary::sessions::Period;
 
 use crate::failure::Failure;
 

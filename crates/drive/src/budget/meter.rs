@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
-use lapidary_home::sessions::{Prices, price};
 use lapidary_json::Token;
+use lapidary_sessions::{Prices, price};
 use lapidary_vocab::event::{StreamDeltaKind, TextKind, TurnComplete, UsageUpdate};
 use lapidary_vocab::stats::TokenCounts;
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lapidary_home::sessions::Period;
 use lapidary_normalize::OnDenied;
+use lapidary_sessions::Period;
 
 use super::duration::with_units;
 use super::problem::Problem;

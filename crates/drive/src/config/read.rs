@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use lapidary_home::sessions::Prices;
+use lapidary_sessions::Prices;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

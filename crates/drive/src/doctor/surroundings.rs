@@ -1,9 +1,9 @@
 //! What a run meets: trust, an account, settings of theirs and of ours.
 
-use lapidary_home::auth::Auth;
-use lapidary_home::settings::Settings;
-use lapidary_home::trust::{Doubt, Trust};
-use lapidary_home::{GeminiHome, Vars, Verdict};
+use lapidary_gemini::auth::Auth;
+use lapidary_gemini::settings::Settings;
+use lapidary_gemini::trust::{Doubt, Trust};
+use lapidary_gemini::{GeminiHome, Vars, Verdict};
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use super::Patient;

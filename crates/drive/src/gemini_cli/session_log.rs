@@ -11,9 +11,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lapidary_home::sessions::Store;
 use lapidary_json::{Kind, Token};
 use lapidary_normalize::gemini::session_log::{TurnInLog, entry, turn_entry};
+use lapidary_sessions::Store;
 use lapidary_wire::gemini::session::{MessageRecord, Part};
 use lapidary_wire::lines::{Line, LineBuffer};
 use tokio::time::{Instant, sleep};
@@ -375,7 +375,7 @@ impl LogFile {
 mod tests {
     use std::io::Write as _;
 
-    use lapidary_home::GeminiHome;
+    use lapidary_gemini::GeminiHome;
 
     use super::*;
 
@@ -421,7 +421,7 @@ mod tests {
             let vars = [("HOME".into(), self.root.path().join("home").into())];
             let vars: std::collections::BTreeMap<_, _> = vars.into();
             let home = self.root.path().join("home");
-            let home = GeminiHome::from_vars(lapidary_home::Vars::new(&vars), Some(&home));
+            let home = GeminiHome::from_vars(lapidary_gemini::Vars::new(&vars), Some(&home));
             SessionLogs::new(LogPlace {
                 store: Store::new(home.unwrap()),
                 directory: self.project(),

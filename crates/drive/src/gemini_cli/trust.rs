@@ -1,6 +1,6 @@
 //! What to do about a folder that is not trusted.
 
-use lapidary_home::trust::Reason;
+use lapidary_gemini::trust::Reason;
 
 /// How to have it trusted, for once and for good.
 pub(crate) fn trust_hint(reason: &Reason) -> String {

@@ -2,10 +2,10 @@
 
 use std::ffi::OsStr;
 
-use lapidary_home::auth::Auth;
-use lapidary_home::settings::{Settings, Workspace};
-use lapidary_home::trust::Trust;
-use lapidary_home::{GeminiHome, Vars};
+use lapidary_gemini::auth::Auth;
+use lapidary_gemini::settings::{Settings, Workspace};
+use lapidary_gemini::trust::Trust;
+use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_normalize::{AgentSetup, TurnLimit};
 use lapidary_vocab::event::Provider;
 use serde_json::Value;

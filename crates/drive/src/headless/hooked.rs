@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapidary_home::hooks::{Entry, Event, LeftOut, Registry, Unusable};
-use lapidary_home::settings::{Settings, Workspace};
-use lapidary_home::setup::Setup;
-use lapidary_home::{GeminiHome, Notice, Vars};
+use lapidary_gemini::hooks::{Entry, Event, LeftOut, Registry, Unusable};
+use lapidary_gemini::settings::{Settings, Workspace};
+use lapidary_gemini::setup::Setup;
+use lapidary_gemini::{GeminiHome, Notice, Vars};
 
 use super::{Agent, Job, JobError};
 use crate::config::TransportChoice;

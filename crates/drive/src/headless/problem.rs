@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use lapidary_home::sessions::SelectError;
-use lapidary_home::trust::{Reason, Trust};
+use lapidary_gemini::trust::{Reason, Trust};
 use lapidary_normalize::{Ending, Stopped};
+use lapidary_sessions::SelectError;
 use lapidary_vocab::Cause;
 
 use crate::agents::{AcpAdapter, Known};

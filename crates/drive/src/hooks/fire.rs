@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lapidary_home::hooks::{Hook, Order, Plan, Source};
+use lapidary_gemini::hooks::{Hook, Order, Plan, Source};
 use lapidary_wire::gemini::hooks::{Event, Input, Output};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;

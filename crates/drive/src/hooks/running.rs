@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lapidary_home::hooks::{Event, Hook};
+use lapidary_gemini::hooks::{Event, Hook};
 
 /// A name is cut here: it may be a whole script.
 const LONGEST_NAME: usize = 60;
@@ -72,7 +72,7 @@ impl Drop for Going {
 mod tests {
     use std::path::PathBuf;
 
-    use lapidary_home::hooks::Source;
+    use lapidary_gemini::hooks::Source;
 
     use super::*;
 

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use lapidary_home::sessions::Store;
-use lapidary_home::setup::Setup;
+use lapidary_gemini::setup::Setup;
+use lapidary_sessions::Store;
 use lapidary_wire::gemini::hooks::{Base, Details, Input};
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use super::expand::{Place, Places, expanded};
 use super::shell::{AFTER, SHELL, shell};
 use crate::acp::OpenedSession;
 use crate::process::Command;
-use lapidary_home::hooks::Hook;
+use lapidary_gemini::hooks::Hook;
 
 /// Where hooks run.
 #[derive(Debug, Clone, Default)]

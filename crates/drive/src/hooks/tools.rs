@@ -8,7 +8,7 @@ mod readable;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use lapidary_home::hooks::Plan;
+use lapidary_gemini::hooks::Plan;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::{ToolCompletion, ToolKind};
 use lapidary_wire::gemini::hooks::{Details, ToolCall};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lapidary_home::sessions::Prices;
 use lapidary_normalize::{AgentSetup, Options};
+use lapidary_sessions::Prices;
 
 use crate::Watch;
 use crate::budget::{Budget, BudgetUnknown};

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lapidary_home::sessions::Prices;
+use lapidary_sessions::Prices;
 use lapidary_vocab::event::UserInput;
 use lapidary_vocab::{Body, Event, Text};
 

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lapidary_home::sessions::Prices;
 use lapidary_normalize::Stopped;
+use lapidary_sessions::Prices;
 use lapidary_vocab::{Body, Event, Text};
 use tokio::sync::Notify;
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use lapidary_home::vault::Holding;
+use lapidary_sessions::vault::Holding;
 
 /// How often directories are looked at where the system does not tell, or that are not there yet.
 const TICK: Duration = Duration::from_millis(20);
@@ -374,7 +374,7 @@ mod inotify {
 mod tests {
     use std::fs;
 
-    use lapidary_home::vault::{Guard, GuardRequest, Vault};
+    use lapidary_sessions::vault::{Guard, GuardRequest, Vault};
     use lapidary_testkit::patience::wait_until;
 
     use super::*;

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use lapidary_home::hooks::{Event, Plan, Registry};
-use lapidary_home::sessions::Store;
+use lapidary_gemini::hooks::{Event, Plan, Registry};
+use lapidary_sessions::Store;
 use lapidary_vocab::event::{DiagnosticKind, HookRun};
 use lapidary_vocab::{Body, Number, Text};
 use lapidary_wire::gemini::hooks::{Details, Output};

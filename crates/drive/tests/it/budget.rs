@@ -1,9 +1,9 @@
 //! Budgets: how they are written, and what real agents use up.
 
 use lapidary_drive::budget::{Budget, Exceeded, Meter};
-use lapidary_home::sessions::Prices;
 use lapidary_normalize::Options;
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
+use lapidary_sessions::Prices;
 use lapidary_testkit::captures::fixtures;
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Cause, Event};

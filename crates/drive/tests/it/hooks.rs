@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use lapidary_drive::hooks::{Fired, Surroundings, fire};
 use lapidary_drive::process::marked;
-use lapidary_home::hooks::{Event, Hook, Order, Plan, Source};
+use lapidary_gemini::hooks::{Event, Hook, Order, Plan, Source};
 use lapidary_testkit::patience::HANG;
 use lapidary_wire::gemini::hooks::{Details, Input, ToolCall};
 use serde_json::json;

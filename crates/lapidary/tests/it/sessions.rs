@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use lapidary::home::GeminiHome;
-use lapidary::home::sessions::project_hash;
+use lapidary::gemini::GeminiHome;
+use lapidary::sessions::project_hash;
 use lapidary::sessions::{LoadError, LoadRequest, load_messages};
 use lapidary_testkit::recorded::{Recorded, header, log};
 use serde_json::{Value, json};

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::io::Write as _;
 
 use anyhow::anyhow;
-use lapidary::home::hooks::{Misfit, Registry, nearest};
-use lapidary::home::settings::{Document, EditError};
+use lapidary::gemini::hooks::{Misfit, Registry, nearest};
+use lapidary::gemini::settings::{Document, EditError};
 use lapidary::vocab::hooks::HookChange;
 use lapidary::vocab::line;
 use serde_json::Value;

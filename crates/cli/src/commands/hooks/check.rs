@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
-use lapidary::home::hooks::check::{Finding, Severity, Surroundings, check};
+use lapidary::gemini::hooks::check::{Finding, Severity, Surroundings, check};
 use lapidary::vocab::hooks::{CHECK_SCHEMA, HookCheck, HookFinding, HookSeverity};
 use lapidary::vocab::line;
 

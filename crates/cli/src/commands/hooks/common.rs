@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::detect::Environment;
-use lapidary::home::hooks::{Registry, notices};
-use lapidary::home::settings::{Scope, workspace_settings};
-use lapidary::home::setup::Setup;
-use lapidary::home::{GeminiHome, Vars};
+use lapidary::gemini::hooks::{Registry, notices};
+use lapidary::gemini::settings::{Scope, workspace_settings};
+use lapidary::gemini::setup::Setup;
+use lapidary::gemini::{GeminiHome, Vars};
 
 use crate::failure::Failure;
 

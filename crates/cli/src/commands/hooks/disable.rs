@@ -1,6 +1,6 @@
 //! `hooks disable`: puts a hook into a list of those that are switched off.
 
-use lapidary::home::settings::{Changed, EditError};
+use lapidary::gemini::settings::{Changed, EditError};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
 
 use super::change::{LISTS, is_known, mend_list, not_changed, report, unknown, warn_of_trust};

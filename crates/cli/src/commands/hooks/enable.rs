@@ -1,7 +1,7 @@
 //! `hooks enable`: takes a hook out of the lists of those that are switched off.
 
-use lapidary::home::hooks::Registry;
-use lapidary::home::settings::{Changed, EditError};
+use lapidary::gemini::hooks::Registry;
+use lapidary::gemini::settings::{Changed, EditError};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
 
 use super::change::{LISTS, is_known, mend_list, not_changed, report, unknown};

@@ -3,8 +3,8 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use lapidary::home::hooks::{Entry, Event, Hook, LeftOut, Registry, Source, event_meant};
-use lapidary::home::settings::Scope;
+use lapidary::gemini::hooks::{Entry, Event, Hook, LeftOut, Registry, Source, event_meant};
+use lapidary::gemini::settings::Scope;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::hooks::{HookInfo, HookList, HookScope, LIST_SCHEMA, LeftOutHook};
 use lapidary::vocab::line;

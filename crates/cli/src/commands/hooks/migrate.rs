@@ -3,8 +3,8 @@
 use std::io::Write as _;
 
 use anyhow::anyhow;
-use lapidary::home::hooks::migrate::{Claude, Definition, MigrateError};
-use lapidary::home::settings::{EditError, Settings};
+use lapidary::gemini::hooks::migrate::{Claude, Definition, MigrateError};
+use lapidary::gemini::settings::{EditError, Settings};
 use lapidary::vocab::hooks::{AddedHook, CHANGE_SCHEMA, HookAction, HookChange};
 use lapidary::vocab::line;
 use serde_json::{Map, Value};

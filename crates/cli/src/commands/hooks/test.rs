@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::hooks::{Fired, Surroundings, fire, once_each};
 use lapidary::drive::recording::STDOUT;
-use lapidary::home::hooks::{Event, Hook, PassedOver, Plan, Registry, Unusable, event_meant};
+use lapidary::gemini::hooks::{Event, Hook, PassedOver, Plan, Registry, Unusable, event_meant};
 use lapidary::vocab::hook_test::{HookTest, SCHEMA};
 use lapidary::vocab::line;
 use lapidary::wire::gemini::hooks::Input;

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use anyhow::anyhow;
 use jiff::Timestamp;
 use lapidary::drive::recording::{ExpiredRun, Limits};
-use lapidary::home::sessions::age;
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::age;
 use lapidary::vocab::line;
 use lapidary::vocab::runs::{
     RUNS_REMOVAL_SCHEMA, RemovedRun, RunRemoval, RunRemovalReason, RunRetention,

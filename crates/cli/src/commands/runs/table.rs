@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use lapidary::drive::recording::ListedRun;
-use lapidary::home::sessions::age;
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::age;
 use lapidary::vocab::outcome::Cause;
 use lapidary::vocab::recording::CostBasis;
 use lapidary::vocab::runs::{RunInfo, RunState};

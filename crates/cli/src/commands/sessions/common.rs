@@ -6,12 +6,12 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::detect::Environment;
-use lapidary::home::GeminiHome;
-use lapidary::home::Vars;
-use lapidary::home::sessions::{
+use lapidary::gemini::GeminiHome;
+use lapidary::gemini::Vars;
+use lapidary::sessions::vault::Vault;
+use lapidary::sessions::{
     Index, Listed, Listing, OnlyInVault, Project, SelectError, Selection, Store, select,
 };
-use lapidary::home::vault::Vault;
 
 use super::super::{directories, job};
 use crate::failure::Failure;

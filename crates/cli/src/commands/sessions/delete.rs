@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use lapidary::home::sessions::{Inventory, SelectError};
+use lapidary::sessions::{Inventory, SelectError};
 use lapidary::vocab::removal::RemovalReason;
 
 use super::common::{Format, Place, Scope, not_found};

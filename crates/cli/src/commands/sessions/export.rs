@@ -10,8 +10,6 @@ use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::home::sessions::redact::{Redactor, Report, Whose};
-use lapidary::home::sessions::{Listed, Listing, SelectError, Selection};
 use lapidary::normalize::gemini::{session_document, session_events};
 use lapidary::normalize::{Options, RecordOrder};
 use lapidary::render::Renderer;
@@ -19,6 +17,8 @@ use lapidary::render::html::HtmlRenderer;
 use lapidary::render::markdown::MarkdownRenderer;
 use lapidary::render::outline::Outline;
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::redact::{Redactor, Report, Whose};
+use lapidary::sessions::{Listed, Listing, SelectError, Selection};
 use lapidary::wire::gemini::session::Log;
 
 use removed::RedactedSource;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::anyhow;
-use lapidary::home::sessions::{Listing, SelectError, Selection, is_id_prefix, select};
-use lapidary::home::vault::History;
+use lapidary::sessions::vault::History;
+use lapidary::sessions::{Listing, SelectError, Selection, is_id_prefix, select};
 
 use super::common::not_found;
 use crate::failure::Failure;

@@ -3,8 +3,8 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::home::sessions::{Index, IndexError, Progress, candidates};
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::{Index, IndexError, Progress, candidates};
 
 use super::common::Place;
 use super::vault::counted;

@@ -6,8 +6,8 @@ use std::ffi::OsStr;
 use std::io::{self, Write as _};
 
 use anstyle::Style;
-use lapidary::home::sessions::{HiddenFile, Listed, Listing, UnlistedPlace, age};
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::{HiddenFile, Listed, Listing, UnlistedPlace, age};
 use lapidary::vocab::line;
 use lapidary::vocab::session::{LIST_SCHEMA, SessionList};
 use unicode_segmentation::UnicodeSegmentation as _;

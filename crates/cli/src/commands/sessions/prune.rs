@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 
 use anyhow::anyhow;
-use lapidary::home::Vars;
-use lapidary::home::sessions::{
+use lapidary::gemini::Vars;
+use lapidary::gemini::settings::{Settings, Workspace};
+use lapidary::gemini::trust::Trust;
+use lapidary::sessions::{
     Deletion, Expiring, Inventory, Limits, Project, Retention, RetentionError, Why,
 };
-use lapidary::home::settings::{Settings, Workspace};
-use lapidary::home::trust::Trust;
 use lapidary::vocab::removal::RemovalReason;
 
 use super::common::{Format, Place, Scope};
@@ -128,7 +128,7 @@ fn limits(args: &Args, place: &Place, project: &Project) -> Result<Limits, Reten
     };
     let min_retention = args.min_retention.clone().or(settings.min_retention);
     if let Some(named) = &args.min_retention {
-        named.parse::<lapidary::home::sessions::Period>()?;
+        named.parse::<lapidary::sessions::Period>()?;
     }
     Ok(Limits {
         enabled,

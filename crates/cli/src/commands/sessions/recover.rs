@@ -5,10 +5,10 @@ mod told;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use lapidary::home::sessions::Project;
-use lapidary::home::vault::recover::{self, Depth, Survey};
-use lapidary::home::vault::{Guard, Vault, VaultError, summary};
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::Project;
+use lapidary::sessions::vault::recover::{self, Depth, Survey};
+use lapidary::sessions::vault::{Guard, Vault, VaultError, summary};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::VaultSession;
 

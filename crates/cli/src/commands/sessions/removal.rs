@@ -7,9 +7,9 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use jiff::Timestamp;
-use lapidary::home::sessions::{DeleteError, Deletion, Index, Inventory, age};
-use lapidary::home::vault::{AddRequest, Removed, Vault};
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::vault::{AddRequest, Removed, Vault};
+use lapidary::sessions::{DeleteError, Deletion, Index, Inventory, age};
 use lapidary::vocab::line;
 use lapidary::vocab::removal::{REMOVAL_SCHEMA, Removal, RemovalReason, RemovedSession};
 

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use anyhow::anyhow;
 use lapidary::drive::headless::Job;
-use lapidary::home::sessions::{Project, Selection};
-use lapidary::home::vault::{Guard, Vault, summary};
+use lapidary::sessions::vault::{Guard, Vault, summary};
+use lapidary::sessions::{Project, Selection};
 
 use super::super::run::{self, With};
 use super::common::{Place, Scope, selected};

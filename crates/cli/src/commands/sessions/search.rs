@@ -5,9 +5,9 @@ use std::time::{Instant, SystemTime};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::anyhow;
-use lapidary::home::sessions::search::{Filters, Found, Hit, Query, Role, Search};
-use lapidary::home::sessions::{Project, UnlistedPlace, age};
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::search::{Filters, Found, Hit, Query, Role, Search};
+use lapidary::sessions::{Project, UnlistedPlace, age};
 use lapidary::vocab::line;
 use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch};
 

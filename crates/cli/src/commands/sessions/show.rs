@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use lapidary::home::sessions::{Listed, Listing, Selection};
+use lapidary::sessions::{Listed, Listing, Selection};
 
 use super::super::runs::common::session_of_run;
 use super::super::sink::Format;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         },
         None => listing
             .most_recent()
-            .ok_or_else(|| not_found(lapidary::home::sessions::SelectError::NoSessions))?,
+            .ok_or_else(|| not_found(lapidary::sessions::SelectError::NoSessions))?,
     };
     view(&session.path, out)
 }

@@ -5,9 +5,9 @@ mod chart;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use lapidary::home::sessions::{Prices, StatsRequest, stats};
 use lapidary::render::live::Marks;
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::{Prices, StatsRequest, stats};
 use lapidary::vocab::line;
 use lapidary::vocab::stats::Stats;
 

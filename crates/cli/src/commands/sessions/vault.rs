@@ -6,8 +6,8 @@ mod prune;
 mod restore;
 mod verify;
 
-use lapidary::home::sessions::SessionInfo;
-use lapidary::home::vault::{Entry, Snapshot, Vault, VaultError};
+use lapidary::sessions::SessionInfo;
+use lapidary::sessions::vault::{Entry, Snapshot, Vault, VaultError};
 use lapidary::vocab::vault::{VAULT_SCHEMA, VaultFile, VaultReport, VaultSession, VaultSnapshot};
 
 use super::super::job;

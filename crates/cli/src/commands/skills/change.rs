@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use lapidary::home::settings::Scope;
-use lapidary::home::skills::{Placed, Toggled};
+use lapidary::gemini::settings::Scope;
+use lapidary::gemini::skills::{Placed, Toggled};
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{CHANGE_SCHEMA, MovedSkill, SkillAction, SkillChange};
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use lapidary::home::skills::{Candidate, Check, Fate, Severity};
+use lapidary::gemini::skills::{Candidate, Check, Fate, Severity};
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{CHECK_SCHEMA, SkillCandidate, SkillCheck, SkillFate, SkillSeverity};
 
@@ -161,7 +161,7 @@ fn explanation(fate: &Fate) -> Option<String> {
     match fate {
         Fate::Loaded => None,
         Fate::Disabled(by) => {
-            let listed = |by: &lapidary::home::skills::DisabledBy| {
+            let listed = |by: &lapidary::gemini::skills::DisabledBy| {
                 format!("`{}` disables `{}`", by.file.display(), by.name)
             };
             Some(by.iter().map(listed).collect::<Vec<_>>().join(", "))

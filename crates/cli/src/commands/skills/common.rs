@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use lapidary::drive::detect;
-use lapidary::home::Vars;
-use lapidary::home::setup::Setup;
-use lapidary::home::skills::{self, SkillManager, Sources, Tier};
+use lapidary::gemini::Vars;
+use lapidary::gemini::setup::Setup;
+use lapidary::gemini::skills::{self, SkillManager, Sources, Tier};
 use lapidary::vocab::skills::{SkillScope, SkillTier};
 
 use super::install::not_installed;

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::anyhow;
-use lapidary::home::skills::{Package, SkillDefinition, Way};
+use lapidary::gemini::skills::{Package, SkillDefinition, Way};
 
 use super::stop::Stop;
 use crate::failure::Failure;

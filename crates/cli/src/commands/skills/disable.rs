@@ -1,8 +1,8 @@
 //! `skills disable`: a skill goes on a list of disabled ones.
 
 use clap::builder::NonEmptyStringValueParser;
-use lapidary::home::settings::{EditError, Scope};
-use lapidary::home::skills::{self, ToggleError};
+use lapidary::gemini::settings::{EditError, Scope};
+use lapidary::gemini::skills::{self, ToggleError};
 use lapidary::vocab::skills::SkillAction;
 
 use super::change::{Outcome, Telling};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::drive::git;
-use lapidary::home::skills::{
+use lapidary::gemini::skills::{
     InstallError, Package, PackageError, PackageRequest, Placed, Refusal, Way, normalized,
 };
 use lapidary::vocab::skills::SkillAction;

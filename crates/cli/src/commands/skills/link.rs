@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
-use lapidary::home::skills::{Package, PackageRequest, Way};
+use lapidary::gemini::skills::{Package, PackageRequest, Way};
 use lapidary::vocab::skills::SkillAction;
 
 use super::change::{Outcome, Telling};

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use lapidary::home::skills::{SkillDefinition, SkillManager, by_name};
+use lapidary::gemini::skills::{SkillDefinition, SkillManager, by_name};
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{LIST_SCHEMA, SkillInfo, SkillList};
 

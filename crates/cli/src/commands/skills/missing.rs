@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lapidary::home::skills::{SkillManager, Tier, Whereabouts};
+use lapidary::gemini::skills::{SkillManager, Tier, Whereabouts};
 
 use super::common::ScopeArg;
 
@@ -80,7 +80,7 @@ fn elsewhere(found: &Whereabouts, scope: ScopeArg) -> String {
         ),
         // Of its own scope only the one is left that has no directory of its own.
         (Tier::User | Tier::Workspace, _) => {
-            let file = Path::new(&found.directory).join(lapidary::home::skills::FILE);
+            let file = Path::new(&found.directory).join(lapidary::gemini::skills::FILE);
             format!("it is `{}`: remove it by hand", file.display())
         }
     }

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use lapidary::home::hooks::nearest;
-use lapidary::home::skills::{Conflict, SkillManager, SkillPlace, Tier};
-use lapidary::home::trust::{Doubt, Trust};
-use lapidary::home::{Notice, setup::Setup};
+use lapidary::gemini::hooks::nearest;
+use lapidary::gemini::skills::{Conflict, SkillManager, SkillPlace, Tier};
+use lapidary::gemini::trust::{Doubt, Trust};
+use lapidary::gemini::{Notice, setup::Setup};
 
 use super::common::Here;
 

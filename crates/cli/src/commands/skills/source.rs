@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::git::{self, CloneError, CloneRequest, Limits};
 use lapidary::drive::process::Supervisor;
-use lapidary::home::mark::{self, Held};
-use lapidary::home::skills::{ArchiveError, FILE, normalized, unpack};
+use lapidary::gemini::mark::{self, Held};
+use lapidary::gemini::skills::{ArchiveError, FILE, normalized, unpack};
 
 use super::common::Here;
 use super::stop::{Stop, cancelled};

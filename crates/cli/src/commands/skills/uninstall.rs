@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
-use lapidary::home::skills::{self, SkillManager};
+use lapidary::gemini::skills::{self, SkillManager};
 use lapidary::vocab::skills::SkillAction;
 
 use super::change::{Outcome, Telling};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary::home::sessions::project_hash;
+use lapidary::sessions::project_hash;
 use lapidary_testkit::recorded::{self, Recorded};
 use serde_json::Value;
 

@@ -6,7 +6,8 @@ use crate::acp::{FakeProcess, connect};
 use crate::agents::ModeWords;
 use crate::config::PermissionMode;
 use crate::policy::{Policy, Rules};
-use crate::run::{self, stop, testing};
+use crate::process::stop;
+use crate::run::{self, testing};
 
 fn request(grace: Duration) -> Request {
     let run = run::Request {

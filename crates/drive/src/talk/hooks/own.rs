@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary_home::hooks::{Entry, Event};
+use lapidary_gemini::hooks::{Entry, Event};
 use lapidary_vocab::event::Provider;
 
 use super::Firing;

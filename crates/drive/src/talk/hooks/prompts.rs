@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
-use lapidary_home::hooks::Event;
+use lapidary_gemini::hooks::Event;
 use lapidary_json::Token;
 use lapidary_vocab::Json;
 use lapidary_wire::gemini::hooks::Details;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lapidary_home::hooks::{Event, Plan};
+use lapidary_gemini::hooks::{Event, Plan};
 use lapidary_vocab::event::DecidedBy;
 use lapidary_wire::gemini::hooks::{Details, ToolCall};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use lapidary_home::sessions::{Store, session_file};
+use lapidary_sessions::{Store, session_file};
 
 /// So many sessions are remembered with their files. Those of more are looked for each time.
 const MOST_KNOWN: usize = 256;

@@ -1,7 +1,7 @@
 //! Hooks that are under way. None of them ends without a word: whoever does not want an answer any more ends the hook, and what became
 //! of it is told all the same.
 
-use lapidary_home::hooks::Plan;
+use lapidary_gemini::hooks::Plan;
 use lapidary_wire::gemini::hooks::Input;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;

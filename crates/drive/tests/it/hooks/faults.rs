@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use lapidary_drive::hooks::{Effect, Fired, HookError, MOST_COMPLAINTS, MOST_OUTPUT, Ran, fire};
 use lapidary_drive::process::Exit;
-use lapidary_home::hooks::Plan;
+use lapidary_gemini::hooks::Plan;
 use lapidary_testkit::patience::{HANG, wait_until};
 use lapidary_wire::gemini::hooks::{Details, Output, ToolCall};
 use serde_json::json;

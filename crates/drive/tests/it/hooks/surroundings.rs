@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use lapidary_drive::hooks::{Redaction, Surroundings, fire};
-use lapidary_home::hooks::Plan;
-use lapidary_home::setup::Setup;
-use lapidary_home::{GeminiHome, Vars};
+use lapidary_gemini::hooks::Plan;
+use lapidary_gemini::setup::Setup;
+use lapidary_gemini::{GeminiHome, Vars};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

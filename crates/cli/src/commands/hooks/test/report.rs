@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lapidary::drive::hooks::{Effect, Fired, Format, HookError, Ran};
 use lapidary::drive::process::Exit;
-use lapidary::home::hooks::{Event, Order, PassedOver, Registry};
+use lapidary::gemini::hooks::{Event, Order, PassedOver, Registry};
 use lapidary::vocab::Json;
 use lapidary::vocab::hook_test::{
     HookEffect, HookEffectKind as Kind, HookFormat, HookMoment, HookNotRun, HookOrder, HookTrial,

@@ -7,8 +7,8 @@ use std::fs;
 use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
-use lapidary::home::sessions::redact::{Redactor, Report, Whose};
 use lapidary::normalize::event_lines::{EventLine, EventReader};
+use lapidary::sessions::redact::{Redactor, Report, Whose};
 use lapidary::vocab::line;
 use lapidary::wire::lines::Line;
 use tempfile::NamedTempFile;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, bail};
-use lapidary::home::sessions::{Deletion, Inventory, Project};
 use lapidary::render::live::Marks;
+use lapidary::sessions::{Deletion, Inventory, Project};
 use lapidary::vocab::removal::RemovalReason;
 
 use super::super::common::Place;

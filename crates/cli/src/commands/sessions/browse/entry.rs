@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use lapidary::home::sessions::{HiddenFile, Listed, Listing};
 use lapidary::render::live::Marks;
+use lapidary::sessions::{HiddenFile, Listed, Listing};
 
 use super::text::one_line;
 use super::words::{TitleTerm, TitleText};

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use lapidary::home::sessions::TextMatch;
-use lapidary::home::sessions::search::Watch;
 use lapidary::render::live::Marks;
+use lapidary::sessions::TextMatch;
+use lapidary::sessions::search::Watch;
 
 use super::list::{Files, Snippet};
 use super::sources::Sources;

@@ -1,7 +1,7 @@
 //! Where sessions come from: the projects, and an index of them if there is one.
 
-use lapidary::home::sessions::search::{Filters, Query, Search, Watch};
-use lapidary::home::sessions::{
+use lapidary::sessions::search::{Filters, Query, Search, Watch};
+use lapidary::sessions::{
     Candidate, FromFiles, Index, Listing, Project, Summaries, Summary, Unreadable,
 };
 
@@ -53,7 +53,7 @@ impl Sources {
     }
 }
 
-pub(super) use lapidary::home::sessions::search::Hit;
+pub(super) use lapidary::sessions::search::Hit;
 
 /// Summaries from the index or else the files, telling how far it is.
 struct Counting<'t> {

@@ -1,6 +1,6 @@
 //! What somebody typed to search for.
 
-use lapidary::home::sessions::search::{exact, folded};
+use lapidary::sessions::search::{exact, folded};
 
 /// What is typed, term by term, in lower case: words, and `"several words"` as they stand. For marking what was found.
 pub(super) fn terms(query: &str) -> Vec<String> {

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::home::sessions::Listing;
 use lapidary::render::live::Marks;
+use lapidary::sessions::Listing;
 
 use super::deletion::Planned;
 use super::entry::Entry;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Read as _, Seek as _, Write as _};
 
-use lapidary::home::sessions::redact::{Redactor, Report};
+use lapidary::sessions::redact::{Redactor, Report};
 
 use crate::failure::Failure;
 
@@ -57,7 +57,7 @@ fn read_back(mut file: File) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lapidary::home::sessions::redact::Whose;
+    use lapidary::sessions::redact::Whose;
 
     #[test]
     fn a_large_session_is_the_same_as_its_lines_and_held_once() {

@@ -1,6 +1,6 @@
 //! What was taken out, as a table.
 
-use lapidary::home::sessions::redact::{Finding, Report};
+use lapidary::sessions::redact::{Finding, Report};
 
 /// How many secrets are told one by one.
 const MOST_LINES: usize = 40;

@@ -4,9 +4,9 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::anyhow;
-use lapidary::home::vault::VaultError;
-use lapidary::home::vault::recover::{Cause, Plan, Recovered, Survey};
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::vault::VaultError;
+use lapidary::sessions::vault::recover::{Cause, Plan, Recovered, Survey};
 use lapidary::vocab::vault::{
     FoundMessage, RECOVER_SCHEMA, RecoverReport, RecoveredSession, VaultSession,
 };

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use lapidary::home::sessions::Project;
-use lapidary::home::vault::{AddRequest, Added, Vault, files_of, session_files};
+use lapidary::sessions::Project;
+use lapidary::sessions::vault::{AddRequest, Added, Vault, files_of, session_files};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::VaultReport;
 

@@ -5,9 +5,9 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use jiff::Timestamp;
-use lapidary::home::sessions::age;
-use lapidary::home::vault::{Entry, History, Snapshot};
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::age;
+use lapidary::sessions::vault::{Entry, History, Snapshot};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::{VaultReport, VaultSession};
 
@@ -113,7 +113,7 @@ fn session(named: &str, history: &History, args: &Args, place: &Place) -> Result
     if kept.contains(id.as_str()) {
         return Ok(id);
     }
-    Err(failed(lapidary::home::vault::VaultError::NoSession(id)))
+    Err(failed(lapidary::sessions::vault::VaultError::NoSession(id)))
 }
 
 fn keep_projects(history: &mut History, args: &Args, place: &Place) -> Result<(), Failure> {

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use lapidary::home::sessions::Period;
-use lapidary::home::vault::{PruneRequest, Pruned};
+use lapidary::sessions::Period;
+use lapidary::sessions::vault::{PruneRequest, Pruned};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::{PrunedContents, VaultReport};
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use lapidary::home::Vars;
-use lapidary::home::vault::{
+use lapidary::gemini::Vars;
+use lapidary::render::plain::sanitize;
+use lapidary::sessions::vault::{
     Chosen, Facts, History, How, Restored, Retention, Vault, VaultError, What, recover,
 };
-use lapidary::render::plain::sanitize;
 use lapidary::vocab::line;
 use lapidary::vocab::vault::{RestoredFile, RestoredHow, VaultReport};
 

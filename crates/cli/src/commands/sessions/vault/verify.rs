@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
-use lapidary::home::vault::{History, Verdict};
 use lapidary::render::plain::sanitize;
+use lapidary::sessions::vault::{History, Verdict};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::{DamagedContent, Soundness, VaultReport};
 

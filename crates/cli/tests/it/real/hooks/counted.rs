@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use lapidary::home::hooks::Event;
+use lapidary::gemini::hooks::Event;
 use lapidary_standin::api::{Script, Turn};
 use lapidary_testkit::gemini::Version::V0_61_0;
 use serde_json::{Map, Value, json};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use lapidary::drive::hooks::{Effect, Surroundings, fire};
-use lapidary::home::hooks::Registry;
-use lapidary::home::setup::Setup;
-use lapidary::home::{GeminiHome, Vars};
+use lapidary::gemini::hooks::Registry;
+use lapidary::gemini::setup::Setup;
+use lapidary::gemini::{GeminiHome, Vars};
 use lapidary::wire::gemini::hooks::{Details, ToolCall};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use lapidary::home::sessions::project_hash;
+use lapidary::sessions::project_hash;
 use lapidary_standin::api::{Rule, Script, Turn};
 use lapidary_testkit::gemini::Version::V0_61_0;
 use lapidary_testkit::patience::wait_until;

@@ -1,0 +1,187 @@
+//! One extension: its manifest, where it came from, its settings.
+
+use std::collections::BTreeMap;
+use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::{Enablement, Extension, Install, hydrate};
+use crate::js::regex::{self, PatternMatch};
+use crate::places::Vars;
+use crate::settings::{self, Known};
+use crate::{dotenv, file};
+
+/// What is the same for all extensions.
+pub(super) struct Loader<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) workspace: &'a Path,
+    pub(super) vars: Vars<'a>,
+    pub(super) merged: &'a Map<String, Value>,
+    pub(super) enablement: Enablement,
+    pub(super) reads_settings: bool,
+    pub(super) is_trusted: bool,
+}
+
+impl Loader<'_> {
+    /// The extension in a directory, or why it is none.
+    pub(super) fn load(&self, directory: &Path) -> Result<Extension, String> {
+        let install = install(directory);
+        self.allow(install.as_ref())?;
+        let linked = install.as_ref().filter(|install| install.kind == "link");
+        let directory = match linked {
+            Some(link) => PathBuf::from(&link.source),
+            None => directory.to_owned(),
+        };
+        let mut variables = self.variables(&directory);
+        let mut manifest = manifest(&directory, &variables)?;
+        let name = text(&manifest, "name")?;
+        check_name(&name)?;
+        let version = text(&manifest, "version")?;
+        let own = self.own_settings(&name);
+        let known = Known {
+            own: Some(&own),
+            vars: self.vars,
+        };
+        known.fill_object(&mut manifest);
+        let env = declared(&manifest, &own);
+        variables.extend(own);
+        let rule = self.enablement.disabled_by(&name, self.workspace);
+        Ok(Extension {
+            inactive: rule.map(|rule| format!("`{rule}` in extension-enablement.json")),
+            name,
+            version,
+            directory,
+            install,
+            manifest,
+            env,
+            variables,
+        })
+    }
+
+    /// Whether settings let it in.
+    fn allow(&self, install: Option<&Install>) -> Result<(), String> {
+        let security = |key| settings::at(self.merged, &["security", key]);
+        let allowed = security("allowedExtensions").and_then(Value::as_array);
+        if let Some(patterns) = allowed.filter(|patterns| !patterns.is_empty()) {
+            let install = install.ok_or(
+                "`security.allowedExtensions` is set, and nothing says where it came from",
+            )?;
+            let source = Path::new(&install.source);
+            let source = source.canonicalize().unwrap_or_else(|_| source.to_owned());
+            let source = source.to_string_lossy();
+            return allowed_by(patterns, &source);
+        }
+        let is_remote =
+            install.is_some_and(|install| ["git", "github-release"].contains(&&*install.kind));
+        let blocks = security("blockGitExtensions").is_some_and(settings::is_truthy);
+        if is_remote && blocks {
+            return Err(
+                "`security.blockGitExtensions` is set, and it came from elsewhere".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    fn variables(&self, directory: &Path) -> BTreeMap<String, String> {
+        let pairs = [
+            ("extensionPath", directory.display().to_string()),
+            ("workspacePath", self.workspace.display().to_string()),
+            ("/", MAIN_SEPARATOR_STR.to_owned()),
+            ("pathSeparator", MAIN_SEPARATOR_STR.to_owned()),
+        ];
+        pairs.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+
+    /// The values of its settings: the user's, and the workspace's over them.
+    fn own_settings(&self, name: &str) -> BTreeMap<String, String> {
+        if !self.reads_settings {
+            return BTreeMap::new();
+        }
+        let mut own = dotenv::read(&self.folder.join(name).join(".env"));
+        if self.is_trusted {
+            own.extend(dotenv::read(&self.workspace.join(".env")));
+        }
+        own
+    }
+}
+
+/// As Gemini CLI asks one pattern after the other, until one has it. What nobody can tell lets nobody in.
+fn allowed_by(patterns: &[Value], source: &str) -> Result<(), String> {
+    let mut why = "`security.allowedExtensions` does not have it".to_owned();
+    for pattern in patterns.iter().filter_map(Value::as_str) {
+        match regex::search(pattern, source) {
+            PatternMatch::Certain(true) => return Ok(()),
+            PatternMatch::Certain(false) => {}
+            PatternMatch::Literal(_) => {
+                return Err(format!(
+                    "`security.allowedExtensions` has `{pattern}`, which is not a regular expression"
+                ));
+            }
+            PatternMatch::Unknown(reason) => {
+                why = format!(
+                    "cannot tell whether `{pattern}` of `security.allowedExtensions` matches it: {reason}"
+                );
+            }
+        }
+    }
+    Err(why)
+}
+
+fn manifest(
+    directory: &Path,
+    variables: &BTreeMap<String, String>,
+) -> Result<Map<String, Value>, String> {
+    let path = directory.join("gemini-extension.json");
+    let object = file::strict_object(&path)
+        .map_err(|error| format!("`{}` {error}", path.display()))?
+        .ok_or_else(|| format!("there is no `{}`", path.display()))?;
+    match hydrate::value(&Value::Object(object), variables) {
+        Value::Object(object) => Ok(object),
+        _ => Ok(Map::new()),
+    }
+}
+
+/// Where an extension came from. What cannot be read says nothing.
+fn install(directory: &Path) -> Option<Install> {
+    let path = directory.join(".gemini-extension-install.json");
+    let about = file::strict_object(&path).ok()??;
+    let text = |key: &str| Some(about.get(key)?.as_str()?.to_owned());
+    Some(Install {
+        kind: text("type").unwrap_or_default(),
+        source: text("source")?,
+    })
+}
+
+fn text(manifest: &Map<String, Value>, key: &str) -> Result<String, String> {
+    let value = manifest.get(key).filter(|value| settings::is_truthy(value));
+    match value {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(odd) => Ok(odd.to_string()),
+        None => Err(format!("its gemini-extension.json has no `{key}`")),
+    }
+}
+
+/// It becomes part of a path.
+fn check_name(name: &str) -> Result<(), String> {
+    let is_fine = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    if name.chars().all(is_fine) {
+        Ok(())
+    } else {
+        Err(format!(
+            "its name `{name}` has more than letters, digits and dashes"
+        ))
+    }
+}
+
+/// The settings that the manifest names and that have a value.
+fn declared(
+    manifest: &Map<String, Value>,
+    own: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let declared = manifest.get("settings").and_then(Value::as_array);
+    let names = declared.into_iter().flatten();
+    let names = names.filter_map(|setting| setting.get("envVar")?.as_str());
+    names
+        .filter_map(|name| Some((name.to_owned(), own.get(name)?.clone())))
+        .collect()
+}

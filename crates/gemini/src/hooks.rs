@@ -1,0 +1,133 @@
+//! Hooks: which there are, where each is written, which of them count, and which run at an event.
+//!
+//! Rules are those of Gemini CLI 0.61. What it drops without a word has a reason here ([`LeftOut`]).
+
+pub mod check;
+mod definition;
+mod layers;
+mod matcher;
+pub mod migrate;
+mod names;
+mod notices;
+mod plan;
+mod registry;
+mod reliance;
+mod switches;
+mod trusted;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use lapidary_wire::gemini::hooks::{Event, Matching};
+pub use names::{event_meant, nearest};
+pub use notices::notices;
+pub use plan::{Order, PassedOver, Plan};
+pub use registry::{Entry, LeftOut, Misfit, Registry};
+pub use reliance::Unusable;
+pub use trusted::TrustedHooks;
+
+use crate::settings::Scope;
+
+/// How long a hook may take that does not say.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// What Gemini CLI takes for a hook's source, the strongest first: the order in which hooks run.
+///
+/// It reads hooks from its merged settings and so takes all of them for the project's. Where a hook really is written says
+/// [`Hook::scope`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// A program registered it.
+    Runtime,
+    /// Settings.
+    Project,
+    /// The user's settings, if a program says so.
+    User,
+    /// The system's settings, if a program says so.
+    System,
+    /// An extension, by its name.
+    Extension(String),
+}
+
+/// A hook that can run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hook {
+    /// The event it is for.
+    pub event: Event,
+    /// What its author calls it.
+    pub name: Option<String>,
+    /// What its author says of it.
+    pub description: Option<String>,
+    /// What the shell is told.
+    pub command: String,
+    /// How long it may take: [`DEFAULT_TIMEOUT`] if it does not say.
+    pub timeout: Option<Duration>,
+    /// Variables for it, over all others.
+    pub env: BTreeMap<String, String>,
+    /// Whether a call goes on where this `BeforeTool` hook did not end by itself: `failOpen`, which Gemini CLI does not know.
+    pub fail_open: bool,
+    /// When it runs, as it is written.
+    pub matcher: Option<String>,
+    /// Whether it makes the hooks of a plan run one after the other.
+    pub sequential: bool,
+    /// What it counts as.
+    pub source: Source,
+    /// Whose settings it is written in, if in settings.
+    pub scope: Option<Scope>,
+    /// The file it is written in.
+    pub origin: PathBuf,
+    /// Where in it: the keys and indices that lead there.
+    pub place: Vec<String>,
+}
+
+impl Source {
+    /// Where it stands in the order: the lowest runs first.
+    pub const fn priority(&self) -> u8 {
+        match self {
+            Self::Runtime => 0,
+            Self::Project => 1,
+            Self::User => 2,
+            Self::System => 3,
+            Self::Extension(_) => 4,
+        }
+    }
+
+    /// Gemini CLI's word for it.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Runtime => "runtime",
+            Self::Project => "project",
+            Self::User => "user",
+            Self::System => "system",
+            Self::Extension(_) => "extensions",
+        }
+    }
+}
+
+impl Hook {
+    /// What it goes by in lists and in `hooksConfig.disabled`: its name, else its command.
+    pub fn display_name(&self) -> &str {
+        let name = self.name.as_deref().filter(|name| !name.is_empty());
+        name.unwrap_or(&self.command)
+    }
+
+    /// What makes it the same as another: for running it once, and for having been seen before.
+    pub fn key(&self) -> String {
+        format!(
+            "{}:{}",
+            self.name.as_deref().unwrap_or_default(),
+            self.command
+        )
+    }
+
+    /// Why it never runs though it is switched on, if its matcher can match nothing.
+    pub fn never_runs(&self) -> Option<String> {
+        check::never_matches(self)
+    }
+
+    /// How long it may take.
+    pub fn deadline(&self) -> Duration {
+        self.timeout.unwrap_or(DEFAULT_TIMEOUT)
+    }
+}

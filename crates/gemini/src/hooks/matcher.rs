@@ -1,0 +1,50 @@
+//! Whether a hook is for what is happening.
+//!
+//! Gemini CLI makes a JavaScript regular expression of a tool's matcher ([`crate::js::regex`]). A hook whose matcher cannot be
+//! decided runs: the hook may exist to say no.
+
+use super::{Hook, Matching};
+use crate::js;
+use crate::js::regex::{PatternMatch, search};
+
+/// What a matcher says.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) matches: bool,
+    /// Why that is not certain.
+    pub(super) doubt: Option<String>,
+}
+
+impl From<bool> for Judged {
+    fn from(matches: bool) -> Self {
+        Self {
+            matches,
+            doubt: None,
+        }
+    }
+}
+
+/// Compares a hook's matcher with a tool's name or a session's word.
+pub(super) fn judge(hook: &Hook, context: Option<&str>) -> Judged {
+    let (Some(matcher), Some(context)) = (&hook.matcher, context) else {
+        return true.into();
+    };
+    let matcher = js::trim(matcher);
+    if matcher.is_empty() || matcher == "*" || context.is_empty() {
+        return true.into();
+    }
+    match hook.event.matching() {
+        Matching::Ignored => true.into(),
+        Matching::Exact(_) => (matcher == context).into(),
+        Matching::ToolName => match search(matcher, context) {
+            PatternMatch::Certain(found) | PatternMatch::Literal(found) => found.into(),
+            PatternMatch::Unknown(why) => Judged {
+                matches: true,
+                doubt: Some(format!(
+                    "hook `{}` runs: cannot tell whether `{matcher}` matches `{context}`: {why}",
+                    hook.display_name()
+                )),
+            },
+        },
+    }
+}

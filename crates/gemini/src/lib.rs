@@ -1,0 +1,27 @@
+//! Gemini CLI's own files in `.gemini`: settings, trust, extensions, hooks, skills. Read as Gemini CLI reads them, never written by
+//! reading.
+//!
+//! Where things are depends on variables, and what counts depends on trust: callers pass the variables in ([`Vars`]), and
+//! [`trust`] decides as Gemini CLI 0.61 does.
+
+pub mod auth;
+mod dotenv;
+pub mod extensions;
+pub mod file;
+pub mod hooks;
+pub mod js;
+mod jsonc;
+pub mod lock;
+pub mod mark;
+mod notice;
+mod places;
+pub mod settings;
+pub mod setup;
+pub mod skills;
+pub mod trust;
+pub mod yaml;
+
+pub use file::{ReadError, Verdict};
+pub use jsonc::SyntaxError;
+pub use notice::{Notice, Place};
+pub use places::{GeminiHome, Vars};

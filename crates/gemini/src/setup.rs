@@ -1,0 +1,210 @@
+//! All that decides what counts in a workspace, read once: settings, trust, extensions.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::dotenv;
+use crate::extensions::{self, Extension};
+use crate::file::Verdict;
+use crate::notice::Notice;
+use crate::places::{GeminiHome, Vars};
+use crate::settings::{self, Changed, Document, EditError, Reading, Scope, Settings, SettingsFile};
+use crate::trust::{Doubt, Trust};
+
+/// All that decides what counts in a workspace.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use lapidary_gemini::setup::Setup;
+/// use lapidary_gemini::{GeminiHome, Vars};
+///
+/// let home = tempfile::tempdir()?;
+/// let project = home.path().join("project");
+/// std::fs::create_dir_all(project.join(".gemini"))?;
+/// std::fs::create_dir_all(home.path().join(".gemini"))?;
+/// std::fs::write(home.path().join(".gemini/settings.json"), r#"{"skills": {"disabled": ["a"]}}"#)?;
+/// std::fs::write(project.join(".gemini/settings.json"), r#"{"skills": {"disabled": ["$WHICH"]}}"#)?;
+///
+/// let vars = BTreeMap::from([
+///     ("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into()),
+///     ("WHICH".into(), "b".into()),
+/// ]);
+/// let setup = Setup::read(&GeminiHome::at(home.path()), &project, Vars::new(&vars));
+/// assert!(setup.is_trusted());
+/// assert_eq!(setup.get(&["skills", "disabled"]), Some(&serde_json::json!(["a", "b"])));
+/// assert_eq!(setup.get(&["hooksConfig", "enabled"]), Some(&true.into()));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Setup {
+    /// Where the user's and the system's files are.
+    pub home: GeminiHome,
+    /// The workspace.
+    pub workspace: PathBuf,
+    /// The files of settings that are there, with their variables filled in and old keys read as new ones. The workspace's is
+    /// among them even if it does not count.
+    pub settings: Settings,
+    /// Whether the workspace is trusted, and why.
+    pub trust: Trust,
+    /// The extensions that are installed, those that are not active too.
+    pub extensions: Vec<Extension>,
+    /// What somebody should know about the files.
+    pub notices: Vec<Notice>,
+    merged: Map<String, Value>,
+}
+
+impl Setup {
+    /// Reads what is there. Bad files are notices; they stay where they are in `settings`.
+    pub fn read(home: &GeminiHome, workspace: &Path, vars: Vars<'_>) -> Self {
+        let mut reading = Reading::of(home, workspace, vars);
+        // The workspace has no say in whether it is trusted.
+        let before = trust(
+            &reading.settings,
+            settings::Workspace::IsIgnored,
+            |enabled| Trust::check(workspace, home, vars, enabled),
+        );
+        reading.migrate(before.workspace());
+        let Reading {
+            settings,
+            mut notices,
+        } = reading;
+        notices.extend(ignored(&settings, &before));
+        let merged = settings::merge(settings.contents(before.workspace()));
+        // Once it is, it may ask for more.
+        let trust = trust(&settings, before.workspace(), |enabled| {
+            Trust::check(workspace, home, vars, enabled)
+        });
+        notices.extend(bad_rules(home, &trust));
+        let (extensions, more) = extensions::read(home, workspace, vars, &merged, &trust);
+        notices.extend(more);
+        Self {
+            home: home.clone(),
+            workspace: workspace.to_owned(),
+            settings,
+            trust,
+            extensions,
+            notices,
+            merged,
+        }
+    }
+
+    /// Whether the workspace counts as trusted: what only Gemini CLI itself can tell does not.
+    pub fn is_trusted(&self) -> bool {
+        matches!(self.trust, Trust::Trusted(_))
+    }
+
+    /// The settings that hold, merged by the rules of each key, defaults included (those of `modelConfigs` are not).
+    pub fn merged(&self) -> &Map<String, Value> {
+        &self.merged
+    }
+
+    /// What holds at a path of keys.
+    pub fn get(&self, keys: &[&str]) -> Option<&Value> {
+        settings::at(&self.merged, keys)
+    }
+
+    /// One file of settings on its own, if it is there.
+    pub fn in_scope(&self, scope: Scope) -> Option<&SettingsFile> {
+        self.settings.files.iter().find(|file| file.scope == scope)
+    }
+
+    /// Changes the file of settings of a scope. A workspace may be somebody else's work: if a link leads its file out of it, nothing is
+    /// changed.
+    pub fn edit<E: From<EditError>>(
+        &self,
+        scope: Scope,
+        path: &Path,
+        change: impl FnOnce(&mut Document) -> Result<(), E>,
+    ) -> Result<Changed, E> {
+        match scope {
+            Scope::Workspace => settings::edit_within(&self.workspace, path, change),
+            Scope::User | Scope::System | Scope::SystemDefaults => settings::edit(path, change),
+        }
+    }
+
+    /// The variables that Gemini CLI has after its start, and hands to what it runs: those it was started with, and those of
+    /// the `.env` file that counts, which take no other's place.
+    pub fn environment(&self, vars: Vars<'_>) -> BTreeMap<OsString, OsString> {
+        let mut all = vars.all().clone();
+        let ignores_local = self.get(&["advanced", "ignoreLocalEnv"]);
+        let file = dotenv::Search {
+            is_trusted: self.is_trusted(),
+            ignores_local: ignores_local.is_some_and(settings::is_truthy),
+        };
+        let Some(path) = file.find(&self.workspace, &self.home) else {
+            return all;
+        };
+        let is_projects = !path.to_string_lossy().contains(".gemini");
+        let excluded = self.get(&["advanced", "excludedEnvVars"]);
+        let excluded = excluded.and_then(Value::as_array);
+        let is_excluded = |name: &str| {
+            let mut names = excluded.into_iter().flatten();
+            is_projects && names.any(|excluded| excluded == name)
+        };
+        for (name, value) in dotenv::read(&path) {
+            let value = dotenv::admitted(&name, value, self.is_trusted());
+            if let Some(value) = value.filter(|_| !is_excluded(&name)) {
+                all.entry(name.into()).or_insert_with(|| value.into());
+            }
+        }
+        all
+    }
+
+    /// The extensions that count.
+    pub fn active_extensions(&self) -> impl Iterator<Item = &Extension> {
+        self.extensions.iter().filter(|found| found.is_active())
+    }
+}
+
+/// Whether the workspace is trusted, by the settings that count. With a file that cannot be read Gemini CLI does not start.
+fn trust(
+    settings: &Settings,
+    workspace: settings::Workspace,
+    check: impl FnOnce(bool) -> Trust,
+) -> Trust {
+    let mut files = settings.files.iter();
+    let bad = files.find_map(|file| Some((&file.path, file.content.as_ref().err()?)));
+    if let Some((path, error)) = bad {
+        return Trust::Unknown(Doubt::about(path, error));
+    }
+    let merged = settings::merge(settings.contents(workspace));
+    let enabled = settings::at(&merged, &["security", "folderTrust", "enabled"]);
+    let enabled = enabled.filter(|value| !value.is_null());
+    check(enabled.is_none_or(settings::is_truthy))
+}
+
+/// That the list of trusted folders is none, if it was asked.
+fn bad_rules(home: &GeminiHome, trust: &Trust) -> Option<Notice> {
+    let (path, problem, verdict) = match trust {
+        Trust::Unknown(Doubt::BadFile { path, problem }) => (path, problem, Verdict::Refuses),
+        Trust::Unknown(Doubt::UnreadFile { path, problem }) => (path, problem, Verdict::MayRead),
+        _ => return None,
+    };
+    // What is wrong with settings is said already.
+    (*path == home.trusted_folders).then(|| Notice {
+        path: path.clone(),
+        place: None,
+        key: None,
+        sentence: format!("{problem}; {verdict}"),
+    })
+}
+
+/// That the workspace's settings do not count, if there are any.
+fn ignored(settings: &Settings, trust: &Trust) -> Option<Notice> {
+    let why = match trust {
+        Trust::Trusted(_) => return None,
+        Trust::Untrusted(reason) => format!("the folder is not trusted: {reason}"),
+        Trust::Unknown(doubt) => format!("whether the folder is trusted is not certain: {doubt}"),
+    };
+    let mut files = settings.files.iter();
+    let file = files.find(|file| file.scope == Scope::Workspace && file.content.is_ok())?;
+    Some(Notice {
+        path: file.path.clone(),
+        place: None,
+        key: None,
+        sentence: format!("does not count, because {why}"),
+    })
+}

@@ -1,0 +1,235 @@
+//! Folder trust: whether Gemini CLI takes a folder for trusted, and why.
+//!
+//! The order is that of 0.61: a variable, whether trust is asked for at all, an IDE, the user's list of folders. Headless, a
+//! folder that is not certainly trusted ends the run with exit code 55.
+
+mod rules;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::file::{ReadError, Verdict};
+use crate::places::{GeminiHome, Vars};
+use crate::settings::{Scope, Settings, Workspace};
+
+pub use rules::{Level, Rule, set};
+
+/// The setting that switches folder trust off.
+const ENABLED: [&str; 3] = ["security", "folderTrust", "enabled"];
+
+const TRUST_WORKSPACE: &str = "GEMINI_CLI_TRUST_WORKSPACE";
+const RESTRICTED_MODE: &str = "GEMINI_RESTRICTED_MODE";
+/// An IDE that has this terminal open says so with it, and may vouch for the folder.
+const IDE_PORT: &str = "GEMINI_CLI_IDE_SERVER_PORT";
+
+/// What a folder that is not trusted has to do without.
+const WITHHELD: [&str; 5] = [
+    "the settings of the workspace do not count",
+    "the skills of the workspace are not loaded",
+    "no hook of any settings is run, those of the user included",
+    "the agents of the workspace are not loaded",
+    "of a `.env` file only what signs in is read, and none in `.gemini`",
+];
+
+/// Whether a folder is trusted, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trust {
+    /// It is.
+    Trusted(Reason),
+    /// It is not.
+    Untrusted(Reason),
+    /// Only Gemini CLI itself can tell.
+    Unknown(Doubt),
+}
+
+/// What decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// A variable, by its name and value.
+    Variable(&'static str, &'static str),
+    /// Settings that switch folder trust off.
+    SwitchedOff,
+    /// The longest rule that holds for the folder.
+    Rule(Rule),
+    /// No rule holds for the folder.
+    NoRule,
+}
+
+/// Why it cannot be told from here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Doubt {
+    /// A file is not what it should be, and Gemini CLI will refuse it too.
+    BadFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// We do not read a file, but Gemini CLI may.
+    UnreadFile {
+        /// The file.
+        path: PathBuf,
+        /// Why we do not.
+        problem: String,
+    },
+    /// Gemini CLI leaves out a file of the system's that others can write, and judges that by more than we see.
+    OpenFile(PathBuf),
+    /// The setting is neither true nor false.
+    OddSetting(String),
+    /// An IDE may vouch for it.
+    Ide,
+}
+
+impl Trust {
+    /// Judges a folder as Gemini CLI would if it ran there headless with these variables: untrusted is what it refuses to run in.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use std::path::Path;
+    /// use lapidary_gemini::trust::{Reason, Trust};
+    /// use lapidary_gemini::{GeminiHome, Vars};
+    ///
+    /// let vars = BTreeMap::from([("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into())]);
+    /// let trust = Trust::of(Path::new("/srv/project"), &GeminiHome::at("/home/me"), Vars::new(&vars));
+    /// assert_eq!(trust, Trust::Trusted(Reason::Variable("GEMINI_CLI_TRUST_WORKSPACE", "true")));
+    /// ```
+    pub fn of(folder: &Path, home: &GeminiHome, vars: Vars<'_>) -> Self {
+        Self::with_settings(folder, home, vars, &Settings::read(home, folder))
+    }
+
+    /// The same for settings that have been read already.
+    pub fn with_settings(
+        folder: &Path,
+        home: &GeminiHome,
+        vars: Vars<'_>,
+        settings: &Settings,
+    ) -> Self {
+        let judged = |workspace| match is_enabled(settings, workspace) {
+            Ok(true) => judge(folder, home, vars),
+            // Then nothing is checked before a run, whatever a variable says.
+            Ok(false) => Self::Trusted(Reason::SwitchedOff),
+            Err(doubt) => Self::Unknown(doubt),
+        };
+        match judged(Workspace::IsIgnored) {
+            // The settings of a workspace that is trusted count too, and may ask for more.
+            Self::Trusted(_) if denied(vars).is_none() => judged(Workspace::Counts),
+            decided => decided,
+        }
+    }
+
+    /// Judges a folder as Gemini CLI does when it decides what of it counts; `is_enabled` is what the settings say.
+    pub(crate) fn check(
+        folder: &Path,
+        home: &GeminiHome,
+        vars: Vars<'_>,
+        is_enabled: bool,
+    ) -> Self {
+        if is_enabled || denied(vars).is_some() || vars.is(TRUST_WORKSPACE, "true") {
+            judge(folder, home, vars)
+        } else {
+            Self::Trusted(Reason::SwitchedOff)
+        }
+    }
+
+    /// What Gemini CLI does not do in a folder that is not trusted. Nothing is missing in one that is.
+    pub fn effects(&self) -> &'static [&'static str] {
+        match self {
+            Self::Trusted(_) => &[],
+            Self::Untrusted(_) | Self::Unknown(_) => &WITHHELD,
+        }
+    }
+
+    /// Whether the settings of the workspace count.
+    pub fn workspace(&self) -> Workspace {
+        match self {
+            Self::Trusted(_) => Workspace::Counts,
+            Self::Untrusted(_) | Self::Unknown(_) => Workspace::IsIgnored,
+        }
+    }
+}
+
+fn judge(folder: &Path, home: &GeminiHome, vars: Vars<'_>) -> Trust {
+    if let Some(reason) = denied(vars) {
+        Trust::Untrusted(reason)
+    } else if vars.is(TRUST_WORKSPACE, "true") {
+        Trust::Trusted(Reason::Variable(TRUST_WORKSPACE, "true"))
+    } else if vars.has(IDE_PORT) {
+        Trust::Unknown(Doubt::Ide)
+    } else {
+        rules::judge(folder, &home.trusted_folders)
+    }
+}
+
+/// The variable that denies trust, if one does.
+fn denied(vars: Vars<'_>) -> Option<Reason> {
+    let denials = [(RESTRICTED_MODE, "true"), (TRUST_WORKSPACE, "false")];
+    let denial = denials
+        .into_iter()
+        .find(|(name, value)| vars.is(name, value));
+    denial.map(|(name, value)| Reason::Variable(name, value))
+}
+
+/// Whether trust is asked for; it is unless somebody says no. Settings that Gemini CLI may see otherwise are a doubt.
+fn is_enabled(settings: &Settings, workspace: Workspace) -> Result<bool, Doubt> {
+    for file in &settings.files {
+        if let Err(error) = &file.content {
+            return Err(Doubt::about(&file.path, error));
+        }
+        let is_systems = matches!(file.scope, Scope::System | Scope::SystemDefaults);
+        if is_systems && file.is_open_to_others {
+            return Err(Doubt::OpenFile(file.path.clone()));
+        }
+    }
+    match settings.get(&ENABLED, workspace) {
+        None => Ok(true),
+        Some(Value::Bool(enabled)) => Ok(*enabled),
+        Some(odd) => Err(Doubt::OddSetting(odd.to_string())),
+    }
+}
+
+impl Doubt {
+    /// What a file that cannot be used leaves open.
+    pub(crate) fn about(path: &Path, error: &ReadError) -> Self {
+        let (path, problem) = (path.to_owned(), error.to_string());
+        match error.verdict(&path) {
+            Verdict::Refuses => Self::BadFile { path, problem },
+            Verdict::MayRead | Verdict::Misses => Self::UnreadFile { path, problem },
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name, value) => write!(f, "{name} is {value}"),
+            Self::SwitchedOff => f.write_str("settings switch folder trust off"),
+            Self::Rule(rule) => write!(f, "trustedFolders.json has {rule}"),
+            Self::NoRule => f.write_str("it is not in the list of trusted folders"),
+        }
+    }
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadFile { path, problem } | Self::UnreadFile { path, problem } => {
+                write!(f, "`{}` {problem}", path.display())
+            }
+            Self::OpenFile(path) => write!(
+                f,
+                "`{}` can be written by users other than root, and may be skipped",
+                path.display()
+            ),
+            Self::OddSetting(value) => {
+                write!(
+                    f,
+                    "`{}` is {value}, neither true nor false",
+                    ENABLED.join(".")
+                )
+            }
+            Self::Ide => f.write_str("an IDE may vouch for it"),
+        }
+    }
+}

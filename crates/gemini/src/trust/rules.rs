@@ -1,0 +1,186 @@
+//! `trustedFolders.json`: a path and a level each.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use super::{Doubt, Reason, Trust};
+use crate::file;
+use crate::places::GeminiHome;
+use crate::settings::{Changed, EditError, edit_private};
+
+/// What somebody said about a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// The folder, as it stands in the file.
+    pub path: String,
+    /// What was said.
+    pub level: Level,
+}
+
+/// How far the trust goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// The folder and all in it.
+    Folder,
+    /// The folder that this one lies in, and all in it.
+    Parent,
+    /// Neither the folder nor anything in it.
+    No,
+}
+
+impl Level {
+    fn read(word: &str) -> Option<Self> {
+        match word {
+            "TRUST_FOLDER" => Some(Self::Folder),
+            "TRUST_PARENT" => Some(Self::Parent),
+            "DO_NOT_TRUST" => Some(Self::No),
+            _ => None,
+        }
+    }
+
+    /// The word in the file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Folder => "TRUST_FOLDER",
+            Self::Parent => "TRUST_PARENT",
+            Self::No => "DO_NOT_TRUST",
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} for `{}`", self.level.as_str(), self.path)
+    }
+}
+
+/// What the file says about a folder. One wrong level makes all of it worthless, as in Gemini CLI.
+pub(super) fn judge(folder: &Path, file: &Path) -> Trust {
+    let rules = match read(file, folder) {
+        Ok(rules) => rules,
+        Err(doubt) => return Trust::Unknown(doubt),
+    };
+    let folder = real(folder);
+    let mut longest: Option<(usize, Rule)> = None;
+    for (path, rule) in rules
+        .into_iter()
+        .filter(|(path, rule)| holds(path, rule, &folder))
+    {
+        // The path of the rule counts, not the folder that it stands for; of two as long as each other, the first.
+        let length = length(&path);
+        if longest.as_ref().is_none_or(|(most, _)| length > *most) {
+            longest = Some((length, rule));
+        }
+    }
+    match longest {
+        None => Trust::Untrusted(Reason::NoRule),
+        Some((_, rule)) if rule.level == Level::No => Trust::Untrusted(Reason::Rule(rule)),
+        Some((_, rule)) => Trust::Trusted(Reason::Rule(rule)),
+    }
+}
+
+/// Says how far a folder is trusted from now on. What is in the file stays; one with a level that nobody knows is not touched.
+///
+/// ```
+/// use lapidary_gemini::GeminiHome;
+/// use lapidary_gemini::trust::{Level, set};
+///
+/// let home = tempfile::tempdir()?;
+/// let home = GeminiHome::at(home.path());
+/// set(std::path::Path::new("/srv/project"), Level::Folder, &home)?;
+/// assert_eq!(
+///     std::fs::read_to_string(&home.trusted_folders)?,
+///     "{\n  \"/srv/project\": \"TRUST_FOLDER\"\n}"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn set(folder: &Path, level: Level, home: &GeminiHome) -> Result<Changed, EditError> {
+    let wanted = absolute(Path::new("/"), folder);
+    edit_private(&home.trusted_folders, |document| {
+        for (path, value) in document.object() {
+            if value.as_str().and_then(Level::read).is_none() {
+                return Err(EditError::OddValue {
+                    path: home.trusted_folders.clone(),
+                    key: path.clone(),
+                    found: "something else",
+                    expected: "a trust level",
+                });
+            }
+        }
+        // The same folder may be written in other ways; the last counts.
+        let mut keys = document.object().keys().rev();
+        let same = keys.find(|key| absolute(folder, Path::new(key)) == wanted);
+        let key = same
+            .cloned()
+            .unwrap_or_else(|| wanted.display().to_string());
+        document.set(&[&key], level.as_str().into())
+    })
+}
+
+/// The rules, each with its absolute path. A later rule for the same path takes the place of the earlier one.
+fn read(file: &Path, folder: &Path) -> Result<Vec<(PathBuf, Rule)>, Doubt> {
+    let object = file::object(file).map_err(|error| Doubt::about(file, &error))?;
+    let mut rules: Vec<(PathBuf, Rule)> = Vec::new();
+    let mut places: HashMap<PathBuf, usize> = HashMap::new();
+    for (path, value) in object.unwrap_or_default() {
+        let level = value.as_str().and_then(Level::read);
+        let level = level.ok_or_else(|| Doubt::BadFile {
+            path: file.to_owned(),
+            problem: format!("has the trust level {value} for `{path}`"),
+        })?;
+        let absolute = absolute(folder, Path::new(&path));
+        let rule = Rule { path, level };
+        match places.entry(absolute.clone()) {
+            Entry::Occupied(place) => rules[*place.get()].1 = rule,
+            Entry::Vacant(place) => {
+                place.insert(rules.len());
+                rules.push((absolute, rule));
+            }
+        }
+    }
+    Ok(rules)
+}
+
+fn holds(path: &Path, rule: &Rule, folder: &Path) -> bool {
+    let of = match rule.level {
+        Level::Parent => path.parent().unwrap_or(path),
+        Level::Folder | Level::No => path,
+    };
+    fold(folder).starts_with(fold(&real(of)))
+}
+
+/// Where links lead, as far as there is anything.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// The path from the root, without `.` and `..`, which are resolved by name alone.
+fn absolute(from: &Path, path: &Path) -> PathBuf {
+    let mut parts = PathBuf::new();
+    for part in from.join(path).components() {
+        match part {
+            Component::ParentDir => {
+                parts.pop();
+            }
+            Component::CurDir => {}
+            part => parts.push(part),
+        }
+    }
+    parts
+}
+
+/// Upper and lower case are the same where file systems think so.
+fn fold(path: &Path) -> PathBuf {
+    if cfg!(any(target_os = "macos", windows)) {
+        PathBuf::from(path.to_string_lossy().to_lowercase())
+    } else {
+        path.to_owned()
+    }
+}
+
+/// JavaScript counts UTF-16.
+fn length(path: &Path) -> usize {
+    path.to_string_lossy().encode_utf16().count()
+}

@@ -1,0 +1,15 @@
+//! What lies in a `.gemini`, judged as Gemini CLI judges it.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
+
+mod auth;
+mod extensions;
+mod hooks;
+mod machine;
+mod modules;
+mod peers;
+mod settings;
+mod skills;
+mod trust;

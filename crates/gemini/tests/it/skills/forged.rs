@@ -1,0 +1,172 @@
+//! What somebody made who shares a directory with us: it is never taken for ours, and nothing outside of it goes with it.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
+use std::path::{Path, PathBuf};
+
+use lapidary_gemini::mark::{self, Held};
+use lapidary_gemini::skills::{PackageError, Recovered};
+use lapidary_testkit::patience::HANG;
+use serde_json::json;
+
+use super::installing::{names, package};
+use super::{skill, write};
+
+/// A desk that was left, with something in it, and something precious elsewhere.
+fn desk() -> (tempfile::TempDir, PathBuf) {
+    let root = tempfile::tempdir().unwrap();
+    let desk = root.path().join("skills/.lapidary-killed");
+    write(&desk, "new-0/SKILL.md", skill("new"));
+    mark::leave(&desk).unwrap();
+    write(root.path(), "precious/.ssh/key", "secret");
+    write(root.path(), "precious/new-0/SKILL.md", "precious");
+    (root, desk)
+}
+
+fn recover(desk: &Path) -> Vec<Recovered> {
+    lapidary_gemini::skills::recover(desk.parent().unwrap(), &|| false).unwrap()
+}
+
+#[test]
+fn a_mark_that_says_nothing_of_a_birth_is_believed_only_where_disks_know_none() {
+    let (_root, desk) = desk();
+    let about = desk.metadata().unwrap();
+    let forged = json!({ "device": about.dev(), "inode": about.ino(), "born": null });
+    fs::write(desk.join("mark"), forged.to_string()).unwrap();
+    assert_eq!(mark::is_ours(&desk), about.created().is_err());
+}
+
+#[test]
+fn what_another_user_owns_is_not_ours_whatever_its_mark_says() {
+    for owned in ["", "mark"] {
+        let (_root, desk) = desk();
+        // Only a superuser can give something away.
+        let is_given = chown(desk.join(owned), Some(65_534), None).is_ok();
+        assert_eq!(recover(&desk).len(), usize::from(!is_given), "{owned}");
+        assert_eq!(desk.join("new-0/SKILL.md").exists(), is_given, "{owned}");
+    }
+}
+
+#[test]
+fn a_link_that_takes_the_place_of_a_directory_meanwhile_is_not_followed() {
+    let (root, desk) = desk();
+    let held = Held::find(&desk).unwrap();
+    let (moved, precious) = (root.path().join("moved"), root.path().join("precious"));
+    fs::rename(&desk, &moved).unwrap();
+    symlink(&precious, &desk).unwrap();
+    held.clear().unwrap_err();
+    assert_eq!(names(&precious), [".ssh", "new-0"]);
+    assert_eq!(names(&precious.join(".ssh")), ["key"]);
+    assert!(precious.join("new-0/SKILL.md").is_file());
+    // What was looked at is empty now, wherever it is.
+    assert_eq!(names(&moved), [""; 0]);
+    assert!(desk.is_symlink());
+    // A directory in its place is none of ours either.
+    fs::remove_file(&desk).unwrap();
+    fs::create_dir(&desk).unwrap();
+    held.clear().unwrap_err();
+    assert!(desk.is_dir());
+}
+
+/// Directories in directories, deeper than a path can name, made from the innermost to the outermost.
+fn nest(directory: &Path, depth: usize, innermost: &Path) {
+    let outer = directory.join("outer");
+    fs::create_dir(directory.join("inner")).unwrap();
+    symlink(innermost, directory.join("inner/link")).unwrap();
+    for _ in 0..depth {
+        fs::create_dir(&outer).unwrap();
+        write(&outer, "file", "x");
+        fs::rename(directory.join("inner"), outer.join("inner")).unwrap();
+        fs::rename(&outer, directory.join("inner")).unwrap();
+    }
+}
+
+#[test]
+fn all_goes_that_is_in_it_however_deep_and_links_are_not_followed() {
+    let (root, desk) = desk();
+    let precious = root.path().join("precious");
+    nest(&desk, 3000, &precious);
+    symlink(&precious, desk.join("link")).unwrap();
+    // Names that it uses itself.
+    write(&desk, "gone-1/mark", "x");
+    write(&desk, "gone-2", "x");
+    for (name, mode) in [("shut", 0o000), ("fixed", 0o500), ("blind", 0o300)] {
+        let path = desk.join(name);
+        write(&path, "inner/file", "x");
+        fs::set_permissions(path.join("inner"), fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let told = recover(&desk);
+    assert_eq!(told[0].trouble, None);
+    assert!(!desk.exists());
+    assert_eq!(names(&precious), [".ssh", "new-0"]);
+    assert_eq!(names(&precious.join(".ssh")), ["key"]);
+}
+
+#[test]
+fn what_was_left_before_it_had_a_mark_is_swept_away_and_nothing_else() {
+    let (root, desk) = desk();
+    let target = desk.parent().unwrap();
+    fs::remove_dir_all(&desk).unwrap();
+    fs::create_dir(target.join(".lapidary-aB3xy9")).unwrap();
+    write(target, ".lapidary-aB3xy0/mark", "");
+    let kept = [
+        ".lapidary-aB3xy1", // a link
+        ".lapidary-aB3xy2", // with something in it
+        ".lapidary-aB3xy3", // with something beside a mark
+        ".lapidary-aB3xy4", // with a mark that says something
+        ".lapidary-empty",  // called otherwise
+        ".lapidary-toolong",
+    ];
+    symlink(root.path(), target.join(kept[0])).unwrap();
+    write(target, ".lapidary-aB3xy2/notes", "");
+    write(target, ".lapidary-aB3xy3/mark", "");
+    write(target, ".lapidary-aB3xy3/notes", "");
+    write(target, ".lapidary-aB3xy4/mark", "mine");
+    fs::create_dir(target.join(kept[4])).unwrap();
+    fs::create_dir(target.join(kept[5])).unwrap();
+    assert_eq!(recover(&desk), []);
+    assert_eq!(names(target), kept);
+}
+
+#[test]
+fn a_desk_is_nobody_elses_business() {
+    let (root, desk) = desk();
+    let target = desk.parent().unwrap();
+    let held = Held::make(target, ".lapidary-").unwrap();
+    assert_eq!(held.metadata().unwrap().mode() & 0o777, 0o700);
+    assert!(!mark::is_ours(held.path()));
+    held.mark().unwrap();
+    assert!(mark::is_ours(held.path()));
+    held.clear().unwrap();
+    assert!(!held.path().exists() && root.path().is_dir());
+}
+
+/// Some that the system makes up are waited for like pipes, and look like files.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_never_ends_is_refused_at_once() {
+    let root = tempfile::tempdir().unwrap();
+    let skills = root.path().join("skills");
+    fs::create_dir_all(skills.join("evil")).unwrap();
+    symlink("/proc/kmsg", skills.join("evil/SKILL.md")).unwrap();
+    write(&skills, "good/SKILL.md", skill("good"));
+    let (done, waits) = std::sync::mpsc::channel();
+    let source = skills.clone();
+    std::thread::spawn(move || {
+        let found = lapidary_gemini::skills::discover(&source, lapidary_gemini::skills::Tier::User);
+        let refused = found.refused.iter().map(|it| it.why.to_string());
+        let _ = done.send((found.skills.len(), refused.collect::<Vec<_>>()));
+    });
+    let (count, refused) = waits.recv_timeout(HANG).unwrap();
+    assert_eq!((count, refused.len()), (1, 1), "{refused:?}");
+    // Only a superuser may open it at all.
+    let words = ["is a pipe or a device", "cannot be read"];
+    assert!(
+        words.iter().any(|it| refused[0].contains(it)),
+        "{refused:?}"
+    );
+    // Of what was fetched, it is not even looked at.
+    let error = package(&skills, None).unwrap_err();
+    assert!(matches!(error, PackageError::LinkLeadsOut(..)), "{error}");
+}

@@ -1,0 +1,402 @@
+//! An index of the sessions of a home: what lists say about each file, and which words are in which of its texts.
+//!
+//! It is a cache in the caller's cache directory, never in `.gemini`. It knows nothing that the files do not say, so deleting it
+//! loses nothing; a file counts as known only while its size, time and number are those that were read. Whatever is odd about it
+//! is one sentence and a look at the files instead, never an error, and never another result.
+//!
+//! `SQLite` keeps it, in WAL mode: many read while one writes. Who writes holds a lock file, and who does not get it reads what
+//! the index does not know from the files.
+
+mod lookup;
+mod packed;
+mod rows;
+mod schema;
+mod states;
+mod texts;
+mod update;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rusqlite::{Connection, ErrorCode};
+use sha2::{Digest as _, Sha256};
+
+pub use update::{Progress, Updated};
+
+use super::candidates::Candidate;
+use super::listing::{FromFiles, Summaries};
+use super::scan::{Summary, Unreadable};
+use lapidary_gemini::GeminiHome;
+
+/// How long another process may keep us waiting.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many bytes of changed files a command reads into the index on the way. More is for who asks for it.
+const ON_THE_WAY: u64 = 32 << 20;
+
+/// The index of a home, where there is one.
+#[derive(Debug)]
+pub struct Index {
+    path: PathBuf,
+    now: SystemTime,
+    connection: Option<Connection>,
+    /// Held while it is in use: a database that is in use must not be deleted, `SQLite` says, not even where systems allow it.
+    in_use: Option<File>,
+    /// Which file that is, in case somebody else replaces it.
+    identity: Option<u64>,
+    /// What was odd, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Why an index cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IndexError {
+    /// `SQLite` says so.
+    #[error("{0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// The system says so.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// An older version of this program made it.
+    #[error("an older version made it")]
+    Outdated,
+    /// Another version of this program made it.
+    #[error("it is of version {found}, not {}", schema::VERSION)]
+    Version {
+        /// Its version.
+        found: i64,
+    },
+    /// Another process is using it, for longer than anybody waits.
+    #[error("another process is using it")]
+    Busy,
+}
+
+impl IndexError {
+    /// True if a new one is better than this one.
+    fn is_beyond_repair(&self) -> bool {
+        match self {
+            Self::Outdated | Self::Version { .. } => true,
+            Self::Sqlite(error) => {
+                matches!(
+                    error.sqlite_error_code(),
+                    Some(
+                        ErrorCode::DatabaseCorrupt
+                            | ErrorCode::NotADatabase
+                            | ErrorCode::SchemaChanged
+                    )
+                ) || matches!(error, rusqlite::Error::SqliteFailure(failure, _) if failure.code == ErrorCode::Unknown)
+                    || matches!(
+                        error,
+                        rusqlite::Error::InvalidColumnType(..)
+                            | rusqlite::Error::IntegralValueOutOfRange(..)
+                    )
+            }
+            Self::Io(_) | Self::Busy => false,
+        }
+    }
+}
+
+impl Index {
+    /// Where the index of a home is, in a cache directory.
+    pub fn path(cache: &Path, home: &GeminiHome) -> PathBuf {
+        let folder = home.folder();
+        let digest = Sha256::digest(folder.as_os_str().as_encoded_bytes());
+        let name = digest
+            .iter()
+            .take(8)
+            .fold(0u64, |name, byte| name << 8 | u64::from(*byte));
+        cache.join(format!("sessions-{name:016x}.sqlite"))
+    }
+
+    /// The index at a path, if there is one. If it cannot be used, it is as if there were none, and a warning says why.
+    pub fn open(path: &Path, now: SystemTime) -> Self {
+        let mut index = Self::none(path, now);
+        if path.symlink_metadata().is_ok() {
+            index.connect();
+        }
+        index
+    }
+
+    /// The index at a path, made if there is none.
+    pub fn open_or_make(path: &Path, now: SystemTime) -> Result<Self, IndexError> {
+        if let Some(directory) = path.parent() {
+            make_private(directory)?;
+        }
+        if path.symlink_metadata().is_err() {
+            let _lock = wait_for_lock(path)?;
+            schema::make(path)?;
+        }
+        let mut index = Self::none(path, now);
+        match index.try_connect() {
+            Ok(()) => Ok(index),
+            Err(error) if error.is_beyond_repair() => {
+                index.replace()?;
+                Ok(index)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// No index.
+    pub fn none(path: &Path, now: SystemTime) -> Self {
+        Self {
+            path: path.to_owned(),
+            now,
+            connection: None,
+            in_use: None,
+            identity: identity(path),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// True if there is one that can be used.
+    pub fn is_open(&self) -> bool {
+        self.connection.is_some()
+    }
+
+    /// How many of these files are known as they are now.
+    pub fn count_known(&mut self, files: &[Candidate]) -> usize {
+        let files: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
+        let ids = |connection| states::ids(connection, &files);
+        match self.connection.as_ref().map(ids) {
+            Some(Ok(ids)) => ids.iter().flatten().count(),
+            Some(Err(error)) => {
+                self.give_up(&error.into());
+                0
+            }
+            None => 0,
+        }
+    }
+
+    /// Deletes the index at a path. True if there was one.
+    pub fn delete(path: &Path) -> Result<bool, IndexError> {
+        if path.symlink_metadata().is_err() {
+            return Ok(false);
+        }
+        // Both at once, or neither: who uses it may be waiting for the lock.
+        let _both = wait_until(|| match (try_lock(path)?, alone(path)?) {
+            (Some(lock), Some(alone)) => Ok(Some((lock, alone))),
+            _ => Ok(None),
+        })?;
+        remove(path)?;
+        Ok(true)
+    }
+
+    /// Forgets everything, so that an update reads it all again. Who is reading goes on reading what was there.
+    pub fn clear(&mut self) -> Result<(), IndexError> {
+        let _lock = wait_for_lock(&self.path)?;
+        let connection = self.connection.as_mut().ok_or(IndexError::Busy)?;
+        Ok(schema::clear(connection)?)
+    }
+
+    /// Forgets these files, so that nothing of them is left in it, not even where it has room to spare. Returns of how many it knew.
+    pub fn forget(&mut self, files: &[PathBuf]) -> Result<usize, IndexError> {
+        let _lock = wait_for_lock(&self.path)?;
+        let connection = self.connection.as_mut().ok_or(IndexError::Busy)?;
+        update::forget_all(connection, files)
+    }
+
+    fn connect(&mut self) {
+        match self.try_connect() {
+            // Somebody is replacing it just now: it is as if there were none yet.
+            Ok(()) | Err(IndexError::Busy) => {}
+            Err(error) => self.give_up(&error),
+        }
+    }
+
+    fn try_connect(&mut self) -> Result<(), IndexError> {
+        self.in_use = in_use(&self.path)?;
+        self.connection = Some(schema::open(&self.path)?);
+        Ok(())
+    }
+
+    /// Goes on without. What is beyond repair is replaced by an empty one, which fills by itself.
+    fn give_up(&mut self, error: &IndexError) {
+        self.connection = None;
+        self.in_use = None;
+        let replaced = error.is_beyond_repair() && self.replace().is_ok();
+        // An index from before an update of this program is replaced without a word: it is a cache.
+        if replaced && matches!(error, IndexError::Outdated) {
+            return;
+        }
+        let instead = if replaced {
+            "a new one is being made from the files"
+        } else {
+            "the files are read instead"
+        };
+        self.warnings.push(format!(
+            "the index `{}` cannot be used: {error}; {instead}",
+            self.path.display()
+        ));
+    }
+
+    /// Puts an empty one in its place, if nobody else uses it.
+    fn replace(&mut self) -> Result<(), IndexError> {
+        self.connection = None;
+        self.in_use = None;
+        {
+            let _lock = try_lock(&self.path)?.ok_or(IndexError::Busy)?;
+            let _alone = alone(&self.path)?.ok_or(IndexError::Busy)?;
+            // Somebody else may have replaced it while we looked at the old one.
+            if identity(&self.path) == self.identity {
+                remove(&self.path)?;
+                schema::make(&self.path)?;
+                self.identity = identity(&self.path);
+            }
+        }
+        self.try_connect()
+    }
+
+    /// Reads a few changed files into the index, if nobody else does.
+    fn update_on_the_way(&mut self, files: &[&Candidate]) {
+        if self.connection.is_none() {
+            return;
+        }
+        match self.update(files, update::Budget::Bytes(ON_THE_WAY), &mut |_| {}) {
+            Ok(_) | Err(IndexError::Busy) => {}
+            Err(error) => self.give_up(&error),
+        }
+    }
+}
+
+/// Summaries from the index, and from the files where it does not know them.
+impl Summaries for Index {
+    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>> {
+        let mut known = self.known(files);
+        let unknown: Vec<&Candidate> = missing(files, &known);
+        if !unknown.is_empty() && self.connection.is_some() {
+            self.update_on_the_way(&unknown);
+            let mut now_known = self.known(&unknown).into_iter();
+            let gaps = known.iter_mut().filter(|row| row.is_none());
+            for (gap, row) in gaps.zip(&mut now_known) {
+                *gap = row;
+            }
+        }
+        let unknown = missing(files, &known);
+        let mut read = FromFiles.of(&unknown).into_iter();
+        let summaries = known.into_iter().map(|row| match row {
+            Some(summary) => summary,
+            None => read.next().unwrap_or(Err(Unreadable::NotASession)),
+        });
+        summaries.collect()
+    }
+}
+
+impl Index {
+    /// What the index knows of these files, each as it is now.
+    fn known(&mut self, files: &[&Candidate]) -> Vec<Option<Result<Summary, Unreadable>>> {
+        let Some(connection) = &self.connection else {
+            return files.iter().map(|_| None).collect();
+        };
+        match rows::of(connection, files) {
+            Ok(rows) => rows,
+            Err(error) => {
+                self.give_up(&error.into());
+                files.iter().map(|_| None).collect()
+            }
+        }
+    }
+}
+
+fn missing<'f, T>(files: &[&'f Candidate], known: &[Option<T>]) -> Vec<&'f Candidate> {
+    let missing = files.iter().zip(known).filter(|(_, row)| row.is_none());
+    missing.map(|(file, _)| *file).collect()
+}
+
+/// The right to write, until it is dropped. None if somebody else has it.
+fn try_lock(path: &Path) -> io::Result<Option<File>> {
+    locked(path, "lock", File::try_lock)
+}
+
+/// The right to delete it: nobody else uses it.
+fn alone(path: &Path) -> io::Result<Option<File>> {
+    locked(path, "users", File::try_lock)
+}
+
+/// The right to use it. Where no lock can be made nothing can be deleted either.
+fn in_use(path: &Path) -> Result<Option<File>, IndexError> {
+    match locked(path, "users", File::try_lock_shared) {
+        Ok(None) => Err(IndexError::Busy),
+        Ok(lock) => Ok(lock),
+        Err(_) => Ok(None),
+    }
+}
+
+fn locked(
+    path: &Path,
+    what: &str,
+    lock: impl Fn(&File) -> Result<(), fs::TryLockError>,
+) -> io::Result<Option<File>> {
+    let mut options = File::options();
+    options.create(true).truncate(false).write(true);
+    let file = options.open(beside(path, what))?;
+    match lock(&file) {
+        Ok(()) => Ok(Some(file)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// The right to write, for somebody who asked for nothing else.
+fn wait_for_lock(path: &Path) -> Result<File, IndexError> {
+    wait_until(|| try_lock(path))
+}
+
+fn wait_until<T>(mut get: impl FnMut() -> io::Result<Option<T>>) -> Result<T, IndexError> {
+    const STEP: Duration = Duration::from_millis(10);
+    let mut left = 5 * PATIENCE;
+    loop {
+        if let Some(lock) = get()? {
+            return Ok(lock);
+        }
+        let Some(less) = left.checked_sub(STEP) else {
+            return Err(IndexError::Busy);
+        };
+        left = less;
+        std::thread::sleep(STEP);
+    }
+}
+
+/// Makes a directory that nobody else can look into: words of conversations are in it.
+fn make_private(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+/// What tells one file at a path from the next.
+fn identity(path: &Path) -> Option<u64> {
+    let about = path.symlink_metadata().ok()?;
+    #[cfg(unix)]
+    return Some(std::os::unix::fs::MetadataExt::ino(&about));
+    #[cfg(not(unix))]
+    return about
+        .created()
+        .ok()
+        .map(|made| states::nanoseconds(made).cast_unsigned());
+}
+
+/// Removes a database. Not its lock, which somebody may be waiting for.
+fn remove(path: &Path) -> io::Result<()> {
+    for name in [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")] {
+        match fs::remove_file(name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    if !ending.starts_with('-') {
+        name.push(".");
+    }
+    name.push(ending);
+    PathBuf::from(name)
+}

@@ -1,0 +1,294 @@
+//! Asking the index which texts have which words.
+
+use std::collections::HashSet;
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::Index;
+use super::rows;
+use super::schema::TEXTS_PER_FILE;
+use super::states::{self, Place};
+use super::texts::{IS_EXACT, Owner};
+use crate::candidates::{Candidate, Sightings};
+use crate::listing::{FromFiles, Summaries as _};
+use crate::scan::{Summary, Unreadable};
+use crate::search::Watch;
+use crate::search::direct::{self, Look};
+use crate::search::filters::{Filters, Score, Tally};
+use crate::search::letters::Form;
+use crate::search::query::{Query, Term};
+
+/// A file that a search is about: everything is in it, or it is of the same session as one in which everything is, or nobody knows.
+#[derive(Debug)]
+pub(crate) struct Looked {
+    pub(crate) file: Candidate,
+    pub(crate) summary: Result<Summary, Unreadable>,
+    /// How well it fits, if it does.
+    pub(crate) score: Option<Score>,
+}
+
+/// What the index says.
+#[derive(Debug, Default)]
+struct Answer {
+    /// The files of all sessions of which one is a hit.
+    found: Vec<(Place, Result<Summary, Unreadable>, Option<Score>)>,
+    /// The files that it does not know as they are now.
+    changed: Vec<Place>,
+}
+
+impl Index {
+    /// Looks through files: in the index as far as it knows them, in the files themselves else. None if it is of no use here, or
+    /// somebody does not want to know any more.
+    pub(crate) fn look(
+        &mut self,
+        seen: &[Sightings],
+        query: &Query,
+        filters: &Filters,
+        watch: &Watch<'_>,
+    ) -> Option<Vec<Looked>> {
+        if !self.is_open() || query.has_regex() {
+            return None;
+        }
+        let mut answer = self.ask(seen, query, filters, &HashSet::new())?;
+        if !answer.changed.is_empty() {
+            let changed = candidates_of(seen, &answer.changed);
+            self.update_on_the_way(&changed.iter().collect::<Vec<_>>());
+            answer = self.ask(seen, query, filters, &HashSet::new())?;
+        }
+        let changed = answer.changed.iter().map(|(directory, _)| *directory);
+        let changed = changed.zip(candidates_of(seen, &answer.changed));
+        let linked = seen.iter().enumerate();
+        let linked = linked.flat_map(|(directory, seen)| {
+            let files = seen.linked().cloned();
+            files.map(move |file| (directory, file))
+        });
+        let unsure: Vec<(usize, Candidate)> = changed.chain(linked).collect();
+        let files: Vec<_> = unsure.iter().map(|(_, file)| file).collect();
+        let looks = direct::look(&files, query, filters, watch)?;
+        let hits: HashSet<String> = ids_of_hits(&looks).collect();
+        if !hits.is_empty() {
+            answer = self.ask(seen, query, filters, &hits)?;
+        }
+        Some(all(seen, answer, unsure, looks))
+    }
+
+    fn ask(
+        &mut self,
+        seen: &[Sightings],
+        query: &Query,
+        filters: &Filters,
+        hits: &HashSet<String>,
+    ) -> Option<Answer> {
+        let connection = self.connection.as_mut()?;
+        match ask(connection, seen, query, filters, hits) {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                self.give_up(&error.into());
+                None
+            }
+        }
+    }
+}
+
+fn candidates_of(seen: &[Sightings], places: &[Place]) -> Vec<Candidate> {
+    let files = places.iter();
+    files
+        .map(|&(directory, place)| seen[directory].candidate_at(place))
+        .collect()
+}
+
+/// What the index and the files say together, in the order of the files. One without a hit is left out if it is of no session with one.
+fn all(
+    seen: &[Sightings],
+    answer: Answer,
+    unsure: Vec<(usize, Candidate)>,
+    looks: Vec<Look>,
+) -> Vec<Looked> {
+    let found = answer.found.iter();
+    let found = found.filter_map(|(_, summary, _)| Some(summary.as_ref().ok()?.id.clone()));
+    let mut hits: HashSet<String> = found.collect();
+    hits.extend(ids_of_hits(&looks));
+    let mut all = Vec::with_capacity(answer.found.len());
+    for ((directory, place), summary, score) in answer.found {
+        let file = seen[directory].candidate_at(place);
+        all.push((
+            directory,
+            Looked {
+                file,
+                summary,
+                score,
+            },
+        ));
+    }
+    for ((directory, file), look) in unsure.into_iter().zip(looks) {
+        let (summary, score) = match look {
+            Look::Hit(summary, score, _) => (Ok(*summary), Some(score)),
+            Look::Miss(id) if !hits.contains(&id) => continue,
+            // Without any hit it does not matter which file counts.
+            Look::Odd if hits.is_empty() => continue,
+            Look::Miss(_) | Look::Odd => (summary_of(&file), None),
+        };
+        all.push((
+            directory,
+            Looked {
+                file,
+                summary,
+                score,
+            },
+        ));
+    }
+    all.sort_by(|(one, file), (other, other_file)| {
+        let names = || file.file.file_name.cmp(&other_file.file.file_name);
+        one.cmp(other).then_with(names)
+    });
+    all.into_iter().map(|(_, looked)| looked).collect()
+}
+
+fn ids_of_hits(looks: &[Look]) -> impl Iterator<Item = String> {
+    looks.iter().filter_map(|look| match look {
+        Look::Hit(summary, ..) => Some(summary.id.clone()),
+        Look::Miss(_) | Look::Odd => None,
+    })
+}
+
+/// States, rows and words in one and the same state of the index. `hits` are sessions that are known to have a hit elsewhere.
+fn ask(
+    connection: &mut Connection,
+    seen: &[Sightings],
+    query: &Query,
+    filters: &Filters,
+    hits: &HashSet<String>,
+) -> rusqlite::Result<Answer> {
+    let transaction = connection.transaction()?;
+    let recognised = states::recognise_all(&transaction, seen)?;
+    let mut answer = Answer {
+        changed: recognised.changed,
+        found: Vec::new(),
+    };
+    let masks = masks(&transaction, query)?;
+    if masks.is_empty() && hits.is_empty() {
+        return Ok(answer);
+    }
+    let mut known = recognised.known;
+    known.sort_unstable();
+    let place_of = |file: i64| {
+        let place = known.binary_search_by_key(&file, |(id, _)| *id).ok()?;
+        Some(known[place].1)
+    };
+    let mut scores = Vec::new();
+    for texts in masks.chunk_by(|one, other| file_of(one.0) == file_of(other.0)) {
+        let file = file_of(texts[0].0);
+        let found = texts.iter().fold(0, |found, (_, mask)| found | mask);
+        if found == query.everything()
+            && place_of(file).is_some()
+            && let Some(score) = score(&transaction, file, texts, query, filters)?
+        {
+            scores.push((file, score));
+        }
+    }
+    let files: Vec<i64> = scores.iter().map(|(file, _)| *file).collect();
+    let mut sessions = rows::sessions_of(&transaction, &files)?;
+    sessions.extend(hits.iter().cloned());
+    for (file, summary) in rows::of_sessions(&transaction, &sessions)? {
+        if let Some(place) = place_of(file) {
+            let score = scores.binary_search_by_key(&file, |(file, _)| *file);
+            let score = score.ok().map(|place| scores[place].1);
+            answer.found.push((place, summary, score));
+        }
+    }
+    Ok(answer)
+}
+
+/// The file that a text is of.
+fn file_of(text: i64) -> i64 {
+    text.div_euclid(TEXTS_PER_FILE)
+}
+
+/// Texts, by number, and which terms are in each.
+type Masks = Vec<(i64, u32)>;
+
+/// Which terms are in which texts.
+fn masks(connection: &Connection, query: &Query) -> rusqlite::Result<Masks> {
+    let mut statement =
+        connection.prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1")?;
+    let mut texts = Masks::new();
+    for (place, term) in query.terms.iter().enumerate() {
+        let Some(expression) = expression(term) else {
+            continue;
+        };
+        let mut found = statement.query(params![expression])?;
+        while let Some(row) = found.next()? {
+            texts.push((row.get(0)?, 1 << place));
+        }
+    }
+    // Each term's are in order already, which this kind of sort makes use of.
+    texts.sort_unstable();
+    texts.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        kept.1 |= if is_same { next.1 } else { 0 };
+        is_same
+    });
+    Ok(texts)
+}
+
+/// A term in the language of FTS5. Tokens have no quotes in them, so quotes around them are enough.
+fn expression(term: &Term) -> Option<String> {
+    let Term::Words {
+        words,
+        form,
+        last_is_prefix,
+        ..
+    } = term
+    else {
+        return None;
+    };
+    let star = if *last_is_prefix { " *" } else { "" };
+    let phrase = format!("\"{}\"{star}", words.join(" "));
+    Some(match form {
+        Form::Folded => format!("folded : {phrase}"),
+        // Most texts read the same in both forms, and have only the first.
+        Form::Exact => {
+            format!("(folded : {phrase} NOT exact : \"{IS_EXACT}\") OR exact : {phrase}")
+        }
+    })
+}
+
+fn score(
+    connection: &Connection,
+    file: i64,
+    texts: &[(i64, u32)],
+    query: &Query,
+    filters: &Filters,
+) -> rusqlite::Result<Option<Score>> {
+    let everything = query.everything();
+    let mut tally = Tally::default();
+    if filters.take_every_text() {
+        for &(number, mask) in texts {
+            // The title is always the first.
+            tally.add_text(number % TEXTS_PER_FILE == 0, mask, everything);
+        }
+        return Ok(tally.score(everything));
+    }
+    let owners: Option<String> = connection
+        .prepare_cached("SELECT list FROM texts WHERE file = ?1")?
+        .query_row(params![file], |row| row.get(0))
+        .optional()?;
+    let owners: Vec<Owner> = owners
+        .and_then(|list| serde_json::from_str(&list).ok())
+        .unwrap_or_default();
+    for &(number, mask) in texts {
+        let text = number % TEXTS_PER_FILE;
+        let owner = usize::try_from(text).ok().and_then(|text| owners.get(text));
+        if let Some(owner) = owner
+            && filters.take(owner.role(), owner.1.as_deref(), owner.2.as_deref())
+        {
+            tally.add_text(text == 0, mask, everything);
+        }
+    }
+    Ok(tally.score(everything))
+}
+
+fn summary_of(file: &Candidate) -> Result<Summary, Unreadable> {
+    let mut only = FromFiles.of(&[file]);
+    only.pop().unwrap_or(Err(Unreadable::NotASession))
+}

@@ -1,0 +1,130 @@
+//! What the index says of a file.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use rusqlite::types::Type;
+use rusqlite::{Connection, Row as SqlRow, params};
+
+use super::packed;
+use super::states;
+use crate::candidates::Candidate;
+use crate::scan::{Summary, Unreadable};
+
+/// From how many files on all rows are read instead of one after the other.
+const MANY: usize = 200;
+
+/// What is known of a file.
+type Read = Result<Summary, Unreadable>;
+
+/// A path as the index has it.
+pub(super) fn key(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
+}
+
+/// What is known of these files, where they are known as they are now.
+pub(super) fn of(
+    connection: &Connection,
+    files: &[&Candidate],
+) -> rusqlite::Result<Vec<Option<Read>>> {
+    let ids = states::ids(connection, files)?;
+    let mut rows: Vec<Option<Read>> = files.iter().map(|_| None).collect();
+    let known = ids.iter().enumerate();
+    let mut known: Vec<(i64, usize)> = known
+        .filter_map(|(place, id)| Some(((*id)?, place)))
+        .collect();
+    if known.len() < MANY {
+        let mut statement = connection.prepare_cached("SELECT about FROM files WHERE id = ?1")?;
+        for (id, place) in known {
+            let mut found = statement.query(params![id])?;
+            if let Some(row) = found.next()? {
+                rows[place] = Some(read(row, 0)?);
+            }
+        }
+        return Ok(rows);
+    }
+    known.sort_unstable();
+    let mut known = known.into_iter().peekable();
+    let mut statement = connection.prepare_cached("SELECT id, about FROM files ORDER BY id")?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        let id: i64 = row.get(0)?;
+        while known.next_if(|(wanted, _)| *wanted < id).is_some() {}
+        if let Some((_, place)) = known.next_if(|(wanted, _)| *wanted == id) {
+            rows[place] = Some(read(row, 1)?);
+        }
+    }
+    Ok(rows)
+}
+
+/// What is known of the files of these sessions: which file counts for a session depends on all of them.
+pub(super) fn of_sessions(
+    connection: &Connection,
+    sessions: &HashSet<String>,
+) -> rusqlite::Result<Vec<(i64, Read)>> {
+    let mut rows = Vec::new();
+    if sessions.len() < MANY {
+        let mut statement =
+            connection.prepare_cached("SELECT id, about FROM files WHERE session = ?1")?;
+        for session in sessions {
+            let mut found = statement.query(params![session])?;
+            while let Some(row) = found.next()? {
+                rows.push((row.get(0)?, read(row, 1)?));
+            }
+        }
+        return Ok(rows);
+    }
+    let mut statement = connection.prepare_cached("SELECT id, session, about FROM files")?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        if sessions.contains(row.get_ref(1)?.as_str()?) {
+            rows.push((row.get(0)?, read(row, 2)?));
+        }
+    }
+    Ok(rows)
+}
+
+/// The sessions of these files, which are in the order of their numbers.
+pub(super) fn sessions_of(
+    connection: &Connection,
+    files: &[i64],
+) -> rusqlite::Result<HashSet<String>> {
+    let mut sessions = HashSet::new();
+    if files.len() < MANY {
+        let mut statement = connection.prepare_cached("SELECT session FROM files WHERE id = ?1")?;
+        for id in files {
+            sessions.insert(statement.query_row(params![id], |row| row.get(0))?);
+        }
+        return Ok(sessions);
+    }
+    let mut statement = connection.prepare_cached("SELECT id, session FROM files")?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        if files.binary_search(&row.get(0)?).is_ok() {
+            sessions.insert(row.get(1)?);
+        }
+    }
+    Ok(sessions)
+}
+
+fn read(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<Read> {
+    let about = row.get_ref(column)?.as_blob()?;
+    packed::read(about)
+        .ok_or_else(|| rusqlite::Error::InvalidColumnType(column, "about".to_owned(), Type::Blob))
+}
+
+/// Writes what was read of a file and returns its number, or none for what may be different in a moment.
+pub(super) fn insert(
+    connection: &Connection,
+    file: &Candidate,
+    summary: Result<&Summary, &Unreadable>,
+) -> rusqlite::Result<Option<i64>> {
+    let Some(about) = packed::write(summary) else {
+        return Ok(None);
+    };
+    let session = summary.map_or("", |summary| &summary.id);
+    let mut statement = connection
+        .prepare_cached("INSERT INTO files (path, session, about) VALUES (?1, ?2, ?3)")?;
+    let id = statement.insert(params![key(&file.path), session, about])?;
+    Ok(Some(id))
+}

@@ -1,0 +1,283 @@
+//! Which files the index knows as they are now.
+//!
+//! Every list and every search asks that of every file. So what is known is kept directory by directory, in one piece each that is read
+//! at once: a table with a row for each file takes ten times as long to go through as asking the system about the files does.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::rows::key;
+use crate::candidates::{Candidate, Sightings};
+
+/// What tells one state of a file from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct State {
+    inode: u64,
+    size: u64,
+    modified: i64,
+}
+
+impl State {
+    pub(super) fn of(file: &Candidate) -> Self {
+        Self {
+            inode: file.inode,
+            size: file.size,
+            modified: nanoseconds(file.modified),
+        }
+    }
+}
+
+/// A time as the index has it.
+pub(super) fn nanoseconds(time: SystemTime) -> i64 {
+    let since = |time: SystemTime, then| {
+        let since = time.duration_since(then).ok()?;
+        i64::try_from(since.as_nanos()).ok()
+    };
+    since(time, SystemTime::UNIX_EPOCH).unwrap_or(i64::MIN)
+}
+
+/// A file in a directory.
+#[derive(Debug, Clone, Copy)]
+struct Entry<'n, T> {
+    name: &'n [u8],
+    state: State,
+    /// Whatever belongs to it: its number in the index, or its place among those who ask.
+    value: T,
+}
+
+impl<'n, T> Entry<'n, T> {
+    /// In which order they are kept: by numbers, which are compared faster than names, and by names where there are no numbers.
+    fn order(&self) -> (u64, &'n [u8]) {
+        (self.state.inode, self.name)
+    }
+}
+
+/// How many bytes a file takes beside its name.
+const FIXED: usize = 34;
+
+/// The files of a directory as they were written, in order.
+fn entries(mut bytes: &[u8]) -> impl Iterator<Item = Entry<'_, i64>> {
+    std::iter::from_fn(move || {
+        let (fixed, rest) = bytes.split_first_chunk::<FIXED>()?;
+        let number = |at: usize| {
+            let mut number = [0; 8];
+            number.copy_from_slice(&fixed[at..at + 8]);
+            u64::from_le_bytes(number)
+        };
+        let length = usize::from(u16::from_le_bytes([fixed[32], fixed[33]]));
+        let (name, rest) = rest.split_at_checked(length)?;
+        bytes = rest;
+        Some(Entry {
+            name,
+            state: State {
+                inode: number(0),
+                size: number(8),
+                modified: number(16).cast_signed(),
+            },
+            value: number(24).cast_signed(),
+        })
+    })
+}
+
+fn write(entries: &[Entry<'_, i64>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for Entry { name, state, value } in entries {
+        // No system has longer names.
+        let Ok(length) = u16::try_from(name.len()) else {
+            continue;
+        };
+        bytes.extend(state.inode.to_le_bytes());
+        bytes.extend(state.size.to_le_bytes());
+        bytes.extend(state.modified.to_le_bytes());
+        bytes.extend(value.to_le_bytes());
+        bytes.extend(length.to_le_bytes());
+        bytes.extend(*name);
+    }
+    bytes
+}
+
+fn read(connection: &Connection, directory: &Path) -> rusqlite::Result<Vec<u8>> {
+    let bytes = connection
+        .prepare_cached("SELECT files FROM directories WHERE path = ?1")?
+        .query_row(params![key(directory)], |row| row.get(0))
+        .optional()?;
+    Ok(bytes.unwrap_or_default())
+}
+
+/// Calls `known` with the value and the number of each of these files that is known as it is.
+fn recognise<T: Copy>(bytes: &[u8], files: &mut [Entry<'_, T>], mut known: impl FnMut(T, i64)) {
+    files.sort_unstable_by(|one, other| one.order().cmp(&other.order()));
+    let mut rest = entries(bytes).peekable();
+    for file in files {
+        while rest.next_if(|entry| entry.order() < file.order()).is_some() {}
+        if let Some(entry) = rest.next_if(|entry| entry.order() == file.order())
+            && entry.state == file.state
+        {
+            known(file.value, entry.value);
+        }
+    }
+}
+
+/// The numbers of these files, where they are known as they are.
+pub(super) fn ids(
+    connection: &Connection,
+    files: &[&Candidate],
+) -> rusqlite::Result<Vec<Option<i64>>> {
+    let mut ids = vec![None; files.len()];
+    let mut from = 0;
+    // They come directory by directory.
+    for files in files.chunk_by(|one, other| directory_of(one) == directory_of(other)) {
+        let entries = files.iter().enumerate().map(|(place, file)| Entry {
+            name: file.file_name.as_bytes(),
+            state: State::of(file),
+            value: from + place,
+        });
+        let directory = files[0].path.parent().unwrap_or(Path::new(""));
+        let bytes = read(connection, directory)?;
+        let mut entries: Vec<_> = entries.collect();
+        recognise(&bytes, &mut entries, |place, id| ids[place] = Some(id));
+        from += files.len();
+    }
+    Ok(ids)
+}
+
+/// The path of a file's directory, with the sign behind it.
+fn directory_of(file: &Candidate) -> &[u8] {
+    let path = key(&file.path);
+    &path[..path.len() - file.file_name.len()]
+}
+
+/// Where a file stands: among which files, and at which place among them.
+pub(super) type Place = (usize, usize);
+
+/// What the index knows of files.
+#[derive(Debug, Default)]
+pub(super) struct Recognised {
+    /// Those that are known as they are, with their numbers.
+    pub(super) known: Vec<(i64, Place)>,
+    /// Those that are not.
+    pub(super) changed: Vec<Place>,
+}
+
+/// Tells known files from others.
+pub(super) fn recognise_all(
+    connection: &Connection,
+    seen: &[Sightings],
+) -> rusqlite::Result<Recognised> {
+    let mut all = Recognised::default();
+    for (directory, files) in seen.iter().enumerate() {
+        let mut entries: Vec<_> = files
+            .plain()
+            .enumerate()
+            .map(|(place, (name, file))| Entry {
+                name: name.as_bytes(),
+                state: State {
+                    inode: file.inode,
+                    size: file.size,
+                    modified: nanoseconds(file.modified),
+                },
+                value: place,
+            })
+            .collect();
+        if entries.is_empty() {
+            continue;
+        }
+        let bytes = read(connection, &files.directory)?;
+        let from = all.known.len();
+        recognise(&bytes, &mut entries, |place, id| {
+            all.known.push((id, (directory, place)));
+        });
+        if all.known.len() - from < entries.len() {
+            let mut is_known = vec![false; entries.len()];
+            for (_, (_, place)) in &all.known[from..] {
+                is_known[*place] = true;
+            }
+            let changed = is_known.iter().enumerate().filter(|(_, is)| !**is);
+            all.changed
+                .extend(changed.map(|(place, _)| (directory, place)));
+        }
+    }
+    Ok(all)
+}
+
+/// A file that was read, or that is forgotten.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) path: PathBuf,
+    /// Its state and its number, if it is known from now on.
+    pub(super) now: Option<(State, i64)>,
+}
+
+/// What changed in one directory, by the names of its files.
+type ChangedFiles<'c> = HashMap<&'c [u8], Option<(State, i64)>>;
+
+/// Writes what changed, in place of what was known of the same files.
+pub(super) fn change(connection: &Connection, changes: &[Change]) -> rusqlite::Result<()> {
+    let mut directories: HashMap<&Path, ChangedFiles<'_>> = HashMap::new();
+    for Change { path, now } in changes {
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        let files = directories.entry(directory).or_default();
+        files.insert(name, *now);
+    }
+    for (directory, changed) in directories {
+        let bytes = read(connection, directory)?;
+        let kept = entries(&bytes).filter(|entry| !changed.contains_key(entry.name));
+        let new = changed.iter().filter_map(|(name, now)| {
+            let (state, value) = (*now)?;
+            Some(Entry { name, state, value })
+        });
+        let mut files: Vec<_> = kept.chain(new).collect();
+        files.sort_unstable_by(|one, other| one.order().cmp(&other.order()));
+        connection
+            .prepare_cached("INSERT OR REPLACE INTO directories (path, files) VALUES (?1, ?2)")?
+            .execute(params![key(directory), write(&files)])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, inode: u64, size: u64, value: i64) -> Entry<'_, i64> {
+        let modified = -7;
+        let state = State {
+            inode,
+            size,
+            modified,
+        };
+        let name = name.as_bytes();
+        Entry { name, state, value }
+    }
+
+    #[test]
+    fn files_are_recognised_by_name_and_state_in_any_order() {
+        let mut written = vec![
+            entry("c", 1, 10, 100),
+            entry("a", 5, 10, 101),
+            entry("b", 5, 10, 102),
+            entry("d", 9, 10, 103),
+        ];
+        written.sort_unstable_by(|one, other| one.order().cmp(&other.order()));
+        let bytes = write(&written);
+        let mut asked = vec![
+            entry("d", 9, 11, 0),
+            entry("b", 5, 10, 1),
+            entry("x", 7, 10, 2),
+            entry("c", 1, 10, 3),
+            entry("a", 6, 10, 4),
+        ];
+        let mut known = Vec::new();
+        recognise(&bytes, &mut asked, |place, id| known.push((place, id)));
+        known.sort_unstable();
+        assert_eq!(known, [(1, 102), (3, 100)]);
+        // Half of one is none, and no reason to panic.
+        let mut known = 0;
+        recognise(&bytes[..bytes.len() - 1], &mut asked, |_, _| known += 1);
+        assert_eq!(known, 2);
+    }
+}

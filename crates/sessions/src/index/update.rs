@@ -1,0 +1,295 @@
+//! Reading changed files into the index.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::rows::{self, key};
+use super::schema::TEXTS_PER_FILE;
+use super::states::{self, Change, State, nanoseconds};
+use super::texts;
+use super::{Index, IndexError, missing, try_lock};
+use crate::candidates::Candidate;
+use crate::scan::{Scanner, Summary};
+use crate::search::direct;
+
+/// How many bytes of files are read before what was read is kept: what an interruption loses, and how large the log grows.
+const BATCH: u64 = 16 << 20;
+
+/// A file that was written a moment ago may be written again without its time telling.
+const MOMENT: Duration = Duration::from_millis(100);
+
+/// How much to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Budget {
+    Everything,
+    Bytes(u64),
+}
+
+/// How far an update is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// How many files were read.
+    pub files: usize,
+    /// Of how many.
+    pub of_files: usize,
+    /// How many bytes they have.
+    pub bytes: u64,
+    /// Of how many.
+    pub of_bytes: u64,
+}
+
+/// What an update did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Updated {
+    /// How many files were known already.
+    pub known: usize,
+    /// How many files were read.
+    pub read: usize,
+    /// How many files are gone.
+    pub gone: usize,
+    /// How many files were left for another time: they are being written, or cannot be read.
+    pub left: usize,
+}
+
+impl Index {
+    /// Reads everything that changed. These have to be all files of the home: what is not among them is dropped.
+    pub fn update_all(
+        &mut self,
+        files: &[Candidate],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Updated, IndexError> {
+        let files: Vec<&Candidate> = files.iter().filter(|file| file.refused.is_none()).collect();
+        let connection = self.connection()?;
+        let known = states::ids(connection, &files)?;
+        let changed = missing(&files, &known);
+        let mut updated = self.update(&changed, Budget::Everything, progress)?;
+        updated.known = files.len() - changed.len();
+        updated.gone = self.drop_all_but(&files)?;
+        Ok(updated)
+    }
+
+    fn connection(&mut self) -> Result<&mut Connection, IndexError> {
+        self.connection.as_mut().ok_or(IndexError::Busy)
+    }
+
+    /// Reads files, if nobody else does, in order, as far as the budget goes.
+    pub(super) fn update(
+        &mut self,
+        files: &[&Candidate],
+        budget: Budget,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Updated, IndexError> {
+        let Some(_lock) = try_lock(&self.path)? else {
+            return Err(IndexError::Busy);
+        };
+        let settled = nanoseconds(self.now.checked_sub(MOMENT).unwrap_or(self.now));
+        let now_ready = files
+            .iter()
+            .filter(|file| nanoseconds(file.modified) <= settled);
+        let mut spent = 0;
+        let ready: Vec<&Candidate> = now_ready
+            .take_while(|file| {
+                spent += file.size;
+                budget == Budget::Everything
+                    || matches!(budget, Budget::Bytes(most) if spent <= most)
+            })
+            .copied()
+            .collect();
+        let mut update = Update {
+            connection: self.connection()?,
+            buffer: Vec::new(),
+        };
+        let read = update.files(&ready, progress)?;
+        Ok(Updated {
+            read,
+            left: files.len() - read,
+            ..Updated::default()
+        })
+    }
+
+    fn drop_all_but(&mut self, files: &[&Candidate]) -> Result<usize, IndexError> {
+        let Some(_lock) = try_lock(&self.path)? else {
+            return Err(IndexError::Busy);
+        };
+        let there: HashSet<&[u8]> = files.iter().map(|file| key(&file.path)).collect();
+        let transaction = self.connection()?.transaction()?;
+        let mut gone = Vec::new();
+        {
+            let mut statement = transaction.prepare("SELECT path FROM files")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let path: Vec<u8> = row.get(0)?;
+                if !there.contains(path.as_slice()) {
+                    gone.push(path);
+                }
+            }
+        }
+        for path in &gone {
+            forget(&transaction, path)?;
+        }
+        let gone: Vec<_> = gone.iter().map(|path| forgotten(path_of(path))).collect();
+        states::change(&transaction, &gone)?;
+        transaction.commit()?;
+        Ok(gone.len())
+    }
+}
+
+struct Update<'i> {
+    connection: &'i mut Connection,
+    buffer: Vec<u8>,
+}
+
+impl Update<'_> {
+    /// Reads files and returns how many could be read.
+    fn files(
+        &mut self,
+        files: &[&Candidate],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<usize, IndexError> {
+        let of_bytes = files.iter().map(|file| file.size).sum();
+        let mut at = Progress {
+            files: 0,
+            of_files: files.len(),
+            bytes: 0,
+            of_bytes,
+        };
+        let mut read = 0;
+        let mut rest = files;
+        while !rest.is_empty() {
+            let mut size = 0;
+            let batch = rest.iter().take_while(|file| {
+                let is_first = size == 0;
+                size += file.size.max(1);
+                is_first || size <= BATCH
+            });
+            let (batch, others) = rest.split_at(batch.count());
+            rest = others;
+            let transaction = self
+                .connection
+                .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let mut changes = Vec::with_capacity(batch.len());
+            for file in batch {
+                let id = one(&transaction, file, &mut self.buffer)?;
+                read += usize::from(id.is_some());
+                changes.push(Change {
+                    path: file.path.clone(),
+                    now: id.map(|id| (State::of(file), id)),
+                });
+                at.files += 1;
+                at.bytes += file.size;
+                progress(at);
+            }
+            states::change(&transaction, &changes)?;
+            transaction.commit()?;
+        }
+        Ok(read)
+    }
+}
+
+/// Reads a file in place of what was known of it, and returns its number. None if it cannot be read.
+fn one(
+    connection: &Connection,
+    file: &Candidate,
+    buffer: &mut Vec<u8>,
+) -> rusqlite::Result<Option<i64>> {
+    forget(connection, key(&file.path))?;
+    let Ok(bytes) = direct::read(&file.path, file.size, buffer) else {
+        return Ok(None);
+    };
+    let summary = Scanner::bytes(bytes);
+    let Some(id) = rows::insert(connection, file, summary.as_ref())? else {
+        return Ok(None);
+    };
+    if let Ok(summary) = &summary {
+        texts_of(connection, id, summary, bytes)?;
+    }
+    Ok(Some(id))
+}
+
+fn forgotten(path: PathBuf) -> Change {
+    Change { path, now: None }
+}
+
+/// A path that the index has.
+fn path_of(key: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    return PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(key));
+    #[cfg(not(unix))]
+    return PathBuf::from(String::from_utf8_lossy(key).into_owned());
+}
+
+fn texts_of(
+    connection: &Connection,
+    id: i64,
+    summary: &Summary,
+    bytes: &[u8],
+) -> rusqlite::Result<()> {
+    let first = id.saturating_mul(TEXTS_PER_FILE);
+    let mut number = first;
+    let mut statement = connection
+        .prepare_cached("INSERT INTO words (rowid, folded, exact) VALUES (?1, ?2, ?3)")?;
+    let owners = texts::of(summary, bytes, |words| {
+        // More texts than a file can have numbers for: the last has them all, and none of them is found twice.
+        if !words.folded.is_empty() && number < first + TEXTS_PER_FILE {
+            statement.execute(params![number, words.folded, words.exact])?;
+        }
+        number += 1;
+        Ok::<(), rusqlite::Error>(())
+    })?;
+    let list = serde_json::to_string(&owners).unwrap_or_default();
+    connection
+        .prepare_cached("INSERT INTO texts (file, count, list) VALUES (?1, ?2, ?3)")?
+        .execute(params![id, owners.len() as u64, list])?;
+    Ok(())
+}
+
+/// Drops what is known of files, and writes anew what their words stood in.
+pub(super) fn forget_all(
+    connection: &mut Connection,
+    files: &[PathBuf],
+) -> Result<usize, IndexError> {
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let mut count = 0;
+    for file in files {
+        let is_known = "SELECT EXISTS (SELECT 1 FROM files WHERE path = ?1)";
+        let is_known: bool =
+            transaction.query_row(is_known, params![key(file)], |row| row.get(0))?;
+        if is_known {
+            forget(&transaction, key(file))?;
+            count += 1;
+        }
+    }
+    if count > 0 {
+        let files: Vec<_> = files.iter().cloned().map(forgotten).collect();
+        states::change(&transaction, &files)?;
+        // Deleted words are only marked until their lists are merged.
+        transaction.execute("INSERT INTO words (words) VALUES ('optimize')", [])?;
+    }
+    transaction.commit()?;
+    // The log holds pages as they were.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(count)
+}
+
+/// Drops what is known of a file.
+fn forget(connection: &Connection, path: &[u8]) -> rusqlite::Result<()> {
+    let id: Option<i64> = connection
+        .prepare_cached("DELETE FROM files WHERE path = ?1 RETURNING id")?
+        .query_row(params![path], |row| row.get(0))
+        .optional()?;
+    let Some(id) = id else { return Ok(()) };
+    let count: Option<i64> = connection
+        .prepare_cached("DELETE FROM texts WHERE file = ?1 RETURNING count")?
+        .query_row(params![id], |row| row.get(0))
+        .optional()?;
+    let first = id.saturating_mul(TEXTS_PER_FILE);
+    let mut statement = connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?;
+    for number in first..first + count.unwrap_or(0).clamp(0, TEXTS_PER_FILE) {
+        statement.execute(params![number])?;
+    }
+    Ok(())
+}

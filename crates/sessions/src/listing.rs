@@ -1,0 +1,503 @@
+//! The list of sessions: which count, in which order, under which numbers; and what does not count, and why.
+
+use std::collections::{HashMap, HashSet};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo, UnlistedPlace};
+
+use super::age::age;
+use super::candidates::{Candidate, candidates};
+use super::projects::Project;
+use super::scan::{Scanner, Summary, Unreadable};
+use super::speech;
+use crate::names;
+
+/// The sessions of some projects.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Those that can be resumed: project by project, the oldest first, numbered as the CLI numbers them.
+    pub sessions: Vec<Listed>,
+    /// The files that are not among them.
+    pub hidden: Vec<HiddenFile>,
+    /// What was wrong beside that, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// A session in the list.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// What a list says about it. In a box: a list of tens of thousands is sorted, and this is large to move.
+    pub info: Box<SessionInfo>,
+    /// Where its file is.
+    pub path: PathBuf,
+    /// Which of the projects that were asked about it belongs to.
+    pub project: usize,
+    /// When the file was last written.
+    pub modified: SystemTime,
+    /// When it began, in milliseconds since 1970, if that can be read.
+    pub started_ms: Option<i64>,
+    /// When something was last added, likewise.
+    pub updated_ms: Option<i64>,
+}
+
+impl Listed {
+    /// True if Gemini CLI lists it.
+    pub fn is_cli_listed(&self) -> bool {
+        self.info.unlisted.is_none()
+    }
+
+    /// The session in one line, as Gemini CLI shows which one it resumes: `Session 3: fix the tests (12 messages, 2 days ago)`.
+    pub fn display_info(&self, now: SystemTime) -> String {
+        let info = &self.info;
+        let (index, title, count) = (info.index, &info.first_user_message, info.message_count);
+        let age = age(self.updated_ms, now);
+        format!("Session {index}: {title} ({count} messages, {age})")
+    }
+}
+
+/// Where summaries of files come from: the files, or somewhere that remembers them.
+pub trait Summaries {
+    /// A summary of each file, in their order.
+    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>>;
+}
+
+/// Summaries from the files themselves, several at a time.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct FromFiles;
+
+impl Summaries for FromFiles {
+    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>> {
+        each_file(files, Scanner::default, |scanner, file| {
+            scanner.file(&file.path)
+        })
+    }
+}
+
+impl Listing {
+    /// Reads the files of these projects.
+    pub fn of(projects: &[Project], now: SystemTime) -> Self {
+        Self::with(projects, now, &mut FromFiles)
+    }
+
+    /// The same, with summaries from elsewhere.
+    pub fn with(projects: &[Project], now: SystemTime, summaries: &mut dyn Summaries) -> Self {
+        let (files, warnings) = candidates(projects);
+        let mut listing = Self::of_files(files, projects, now, summaries);
+        listing.warnings = warnings;
+        listing
+    }
+
+    /// Says which session is running: the one that the caller is part of.
+    pub fn mark_current(&mut self, id: &str) {
+        for session in &mut self.sessions {
+            session.info.is_current_session = session.info.id == id;
+        }
+    }
+
+    /// The same, of files that were found already. They are taken and not copied: of tens of thousands, their paths and names take
+    /// most of the memory.
+    pub(super) fn of_files(
+        files: Vec<Candidate>,
+        projects: &[Project],
+        now: SystemTime,
+        summaries: &mut dyn Summaries,
+    ) -> Self {
+        let mut listing = Self::default();
+        for file in &files {
+            if let Some((reason, why)) = &file.refused {
+                listing.hide(file, projects, reason.clone(), why.clone(), None);
+            }
+        }
+        let is_opened = |file: &&Candidate| file.refused.is_none();
+        let opened: Vec<&Candidate> = files.iter().filter(is_opened).collect();
+        let read = summaries.of(&opened);
+        listing.sessions.reserve_exact(opened.len());
+        let now = now_text(now);
+        let opened = files.into_iter().filter(|file| file.refused.is_none());
+        for (file, summary) in opened.zip(read) {
+            listing.take(file, summary, projects, &now);
+        }
+        listing.keep_the_newest(projects);
+        listing.number();
+        listing.mark_endangered();
+        listing
+    }
+
+    /// The same session twice: the later of both counts, or the earlier name.
+    fn keep_the_newest(&mut self, projects: &[Project]) {
+        let count = self.sessions.len();
+        let mut ids = HashSet::with_capacity(count);
+        if self
+            .sessions
+            .iter()
+            .all(|session| ids.insert((session.project, session.info.id.as_str())))
+        {
+            return;
+        }
+        let mut places: HashMap<(usize, String), usize> = HashMap::with_capacity(count);
+        let mut kept: Vec<Listed> = Vec::with_capacity(count);
+        for session in std::mem::take(&mut self.sessions) {
+            let key = (session.project, session.info.id.clone());
+            match places.get(&key) {
+                None => {
+                    places.insert(key, kept.len());
+                    kept.push(session);
+                }
+                Some(&place) => {
+                    let there = &kept[place];
+                    let is_newer =
+                        session.updated_ms > there.updated_ms && there.updated_ms.is_some();
+                    // The CLI resumes what is in its own directory, however old.
+                    let is_better = match (session.is_cli_listed(), there.is_cli_listed()) {
+                        (true, false) => true,
+                        (false, true) => false,
+                        _ => is_newer,
+                    };
+                    let older = if is_better {
+                        std::mem::replace(&mut kept[place], session)
+                    } else {
+                        session
+                    };
+                    self.hidden.push(duplicate(&older, &kept[place], projects));
+                }
+            }
+        }
+        self.sessions = kept;
+    }
+
+    /// The CLI deletes what has no content at its next start, and with it whatever ends in the same eight characters.
+    fn mark_endangered(&mut self) {
+        let mut dangers: HashMap<(&str, &str), &str> = HashMap::new();
+        for file in &self.hidden {
+            let name = file.path.rsplit(std::path::is_separator).next();
+            let name = name.unwrap_or(&file.path);
+            if let (Some(short), true) = (names::short(name), is_deleted(&file.reason)) {
+                dangers.insert((&file.project_id, short), name);
+            }
+        }
+        if dangers.is_empty() {
+            return;
+        }
+        for session in &mut self.sessions {
+            let info = &mut session.info;
+            let key = names::short(&info.file_name).map(|short| (info.project_id.as_str(), short));
+            info.endangered_by = key
+                .and_then(|key| dangers.get(&key))
+                .map(|&name| name.to_owned());
+        }
+    }
+
+    fn number(&mut self) {
+        // What the CLI does not list comes last, so that the others have its numbers. Keys are cached: sessions are large to move.
+        self.sessions.sort_by_cached_key(|session| {
+            (
+                session.project,
+                !session.is_cli_listed(),
+                session.started_ms,
+            )
+        });
+        let mut last = (usize::MAX, 0);
+        for session in &mut self.sessions {
+            let number = if last.0 == session.project {
+                last.1 + 1
+            } else {
+                1
+            };
+            last = (session.project, number);
+            session.info.index = number;
+        }
+    }
+
+    fn take(
+        &mut self,
+        file: Candidate,
+        read: Result<Summary, Unreadable>,
+        projects: &[Project],
+        now: &str,
+    ) {
+        let summary = match read {
+            Ok(summary) => summary,
+            Err(error) => {
+                let reason = match error {
+                    Unreadable::Io(_) => HiddenReason::Unreadable,
+                    Unreadable::Empty => HiddenReason::Empty,
+                    Unreadable::NotASession => HiddenReason::NotASession,
+                    Unreadable::TooLarge => HiddenReason::TooLarge,
+                };
+                return self.hide(&file, projects, reason, error.to_string(), None);
+            }
+        };
+        let hidden = if summary.hides_content() {
+            let why = "what was said in it is hidden: `lapidary sessions recover` brings it back";
+            Some((HiddenReason::NoContent, why))
+        } else if !summary.is_resumable {
+            let why = "it has no messages to resume";
+            Some((HiddenReason::NoContent, why))
+        } else if summary.kind.as_deref() == Some("subagent") {
+            Some((HiddenReason::Subagent, "a sub-agent wrote it"))
+        } else {
+            None
+        };
+        if let Some((reason, why)) = hidden {
+            return self.hide(&file, projects, reason, why.to_owned(), Some(summary.id));
+        }
+        let project = &projects[file.project];
+        self.sessions.push(listed(file, summary, project, now));
+    }
+
+    fn hide(
+        &mut self,
+        file: &Candidate,
+        projects: &[Project],
+        reason: HiddenReason,
+        explanation: String,
+        session_id: Option<String>,
+    ) {
+        self.hidden.push(HiddenFile {
+            path: file.path.to_string_lossy().into_owned(),
+            project_id: projects[file.project].id.clone(),
+            reason,
+            explanation,
+            session_id,
+            size: file.size,
+        });
+    }
+}
+
+/// True if the CLI deletes such a file at its next start.
+fn is_deleted(reason: &HiddenReason) -> bool {
+    !matches!(reason, HiddenReason::Duplicate | HiddenReason::NotAFile)
+}
+
+fn duplicate(older: &Listed, newer: &Listed, projects: &[Project]) -> HiddenFile {
+    let when = if older.updated_ms == newer.updated_ms {
+        "was updated at the same time"
+    } else {
+        "was updated later"
+    };
+    HiddenFile {
+        path: older.info.path.clone(),
+        project_id: projects[older.project].id.clone(),
+        reason: HiddenReason::Duplicate,
+        explanation: format!("`{}` is the same session and {when}", newer.info.file_name),
+        session_id: Some(older.info.id.clone()),
+        size: older.info.size,
+    }
+}
+
+fn listed(file: Candidate, mut summary: Summary, project: &Project, now: &str) -> Listed {
+    let said = summary.first_user_message.as_deref();
+    let first = said.map_or_else(|| "Empty conversation".to_owned(), speech::title);
+    let display_name = match (&summary.summary, said) {
+        (Some(summary), _) => speech::harmless(summary),
+        // The CLI leaves out what is not ASCII: all of a Japanese title.
+        (None, Some(said)) if !said.is_ascii() => speech::one_line(said),
+        (None, _) => first.clone(),
+    };
+    let (start_time, last_updated) = times(&mut summary, now);
+    let stem = file
+        .file_name
+        .trim_end_matches('l')
+        .trim_end_matches(".json");
+    Listed {
+        started_ms: epoch_ms(&start_time),
+        updated_ms: epoch_ms(&last_updated),
+        info: Box::new(SessionInfo {
+            file: stem.to_owned(),
+            path: path_text(&file.path),
+            start_time,
+            last_updated,
+            message_count: summary.message_count,
+            user_message_count: summary.user_message_count,
+            display_name,
+            first_user_message: first,
+            is_current_session: false,
+            index: 0,
+            unlisted: is_older(&file, project).then_some(UnlistedPlace::OlderDirectory),
+            summary: summary.summary,
+            project: project.root.as_deref().map(path_text),
+            project_id: project.id.clone(),
+            size: file.size,
+            endangered_by: None,
+            id: summary.id,
+            file_name: file.file_name,
+        }),
+        path: file.path,
+        project: file.project,
+        modified: file.modified,
+    }
+}
+
+/// When a session began and when something was last added. Older files have one of both, and no hash of their project; what has neither
+/// began now. The texts are taken and not copied: a list has tens of thousands of them.
+fn times(summary: &mut Summary, now: &str) -> (String, String) {
+    let (start, last) = (summary.start_time.take(), summary.last_updated.take());
+    let has_one = summary.project_hash.is_none();
+    match (start, last) {
+        (Some(start), Some(last)) => (start, last),
+        (Some(only), None) | (None, Some(only)) if has_one => (only.clone(), only),
+        (start, last) => {
+            let or_now = |time: Option<String>| time.unwrap_or_else(|| now.to_owned());
+            (or_now(start), or_now(last))
+        }
+    }
+}
+
+/// A path as text. Nearly every path is text, which is found out faster than it is read lossily.
+fn path_text(path: &Path) -> String {
+    let text = path.to_str().map(str::to_owned);
+    text.unwrap_or_else(|| path.to_string_lossy().into_owned())
+}
+
+/// True for a file in a directory of the project that the CLI does not use, beside the one that it does: it copies older ones only
+/// when it makes its own.
+fn is_older(file: &Candidate, project: &Project) -> bool {
+    let used = &project.directory;
+    // A project that has one directory has no older one, and comparing paths takes long.
+    project.directories.len() > 1
+        && project.directories.contains(used)
+        && !file.path.starts_with(used)
+}
+
+/// A time as the CLI writes them.
+pub(super) fn now_text(now: SystemTime) -> String {
+    Timestamp::try_from(now).map_or_else(|_| String::new(), |now| format!("{now:.3}"))
+}
+
+/// A time in milliseconds since 1970. A date alone is its midnight, as in JavaScript.
+pub(super) fn epoch_ms(time: &str) -> Option<i64> {
+    if let Some(time) = usual_epoch_ms(time.as_bytes()) {
+        return Some(time);
+    }
+    let parsed = time.parse::<Timestamp>().map(Timestamp::as_millisecond);
+    let midnight = || {
+        let date: Date = time.parse().ok()?;
+        let midnight = date.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+        Some(midnight.timestamp().as_millisecond())
+    };
+    parsed.ok().or_else(midnight)
+}
+
+/// The same of a time as the CLI writes it, `2026-11-01T08:00:00.000Z`: lists read two of each session, and most of the time that a
+/// full parser takes is for what is not there. None for anything else.
+fn usual_epoch_ms(time: &[u8]) -> Option<i64> {
+    let time: &[u8; 24] = time.try_into().ok()?;
+    let signs = [
+        (4, b'-'),
+        (7, b'-'),
+        (10, b'T'),
+        (13, b':'),
+        (16, b':'),
+        (19, b'.'),
+        (23, b'Z'),
+    ];
+    if signs.iter().any(|&(at, sign)| time[at] != sign) {
+        return None;
+    }
+    let number = |from: usize, to: usize| {
+        time[from..to].iter().try_fold(0_i64, |number, digit| {
+            digit
+                .is_ascii_digit()
+                .then(|| number * 10 + i64::from(digit - b'0'))
+        })
+    };
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let is_plain = (1970..=9999).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=28).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second < 60;
+    if !is_plain {
+        return None;
+    }
+    // Days since 1970, with years that begin in March.
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
+    let seconds = ((days - 719_469) * 24 + hour) * 3600 + minute * 60 + second;
+    Some(seconds * 1000 + number(20, 23)?)
+}
+
+/// Does something with each file, several at a time, each thread with something of its own, and returns what came of it in their order.
+pub(super) fn each_file<'f, Own, Out: Send>(
+    files: &[&'f Candidate],
+    own: impl Fn() -> Own + Sync,
+    work: impl Fn(&mut Own, &'f Candidate) -> Out + Sync,
+) -> Vec<Out> {
+    /// How many files a thread takes at a time.
+    const BATCH: usize = 16;
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(files.len()));
+    let share = || {
+        let mut own = own();
+        loop {
+            let from = next.fetch_add(BATCH, Ordering::Relaxed);
+            let Some(batch) = files.get(from..) else {
+                break;
+            };
+            if batch.is_empty() {
+                break;
+            }
+            let batch = &batch[..batch.len().min(BATCH)];
+            let results: Vec<_> = batch.iter().map(|file| work(&mut own, file)).collect();
+            let mut done = done
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            done.push((from, results));
+        }
+    };
+    let threads = thread::available_parallelism()
+        .map_or(1, NonZero::get)
+        .min(8);
+    thread::scope(|scope| {
+        for _ in 1..threads.min(files.len().div_ceil(BATCH)) {
+            scope.spawn(share);
+        }
+        share();
+    });
+    let mut done = done
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_unstable_by_key(|(from, _)| *from);
+    done.into_iter().flat_map(|(_, results)| results).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn a_time_as_the_cli_writes_it_is_what_a_full_parser_reads(ms in 0_i64..4_102_444_800_000) {
+            let text = format!("{:.3}", Timestamp::from_millisecond(ms).unwrap());
+            let is_late = text[8..10].parse::<u32>().unwrap() > 28;
+            proptest::prop_assert_eq!(usual_epoch_ms(text.as_bytes()), (!is_late).then_some(ms));
+            proptest::prop_assert_eq!(epoch_ms(&text), Some(ms));
+        }
+    }
+
+    #[test]
+    fn other_times_are_left_to_the_full_parser() {
+        for other in [
+            "2026-11-01T08:00:00Z",
+            "2026-11-01T08:00:00.000+",
+            "2026-13-01T08:00:00.000Z",
+            "2026-11-01T24:00:00.000Z",
+            "2026-11-0xT08:00:00.000Z",
+        ] {
+            assert_eq!(usual_epoch_ms(other.as_bytes()), None, "{other}");
+        }
+    }
+}

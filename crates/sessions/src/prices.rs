@@ -1,0 +1,277 @@
+//! What tokens cost: a table with a date, which anybody may lay their own over.
+
+use std::collections::BTreeMap;
+
+use lapidary_vocab::stats::TokenCounts;
+use toml::{Table, Value};
+
+/// The table that comes with the program.
+const SHIPPED: &str = include_str!("prices.toml");
+
+/// Prices are for so many tokens.
+const UNIT: f64 = 1e6;
+
+/// Models and their prices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prices {
+    /// The day of which they are.
+    pub as_of: String,
+    models: BTreeMap<String, Price>,
+}
+
+/// What a model costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    usual: Rate,
+    /// From more than so many tokens read at once.
+    long: Option<(u64, Rate)>,
+}
+
+/// US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Rate {
+    input: f64,
+    cached: f64,
+    output: f64,
+}
+
+/// Why prices cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PriceError {
+    /// It is no TOML.
+    #[error("it is not TOML: {0}")]
+    Syntax(String),
+    /// Something is not what it has to be.
+    #[error("`{0}` has to be {1}")]
+    Odd(String, &'static str),
+}
+
+impl Price {
+    /// A price for each token read and each token written, however many there are.
+    pub fn per_token(input: f64, output: f64) -> Self {
+        let (input, output) = (input * UNIT, output * UNIT);
+        let cached = input;
+        Self {
+            usual: Rate {
+                input,
+                cached,
+                output,
+            },
+            long: None,
+        }
+    }
+}
+
+/// What an answer costs in US dollars. Thoughts count as written; what is cached counts as read, for less.
+///
+/// ```
+/// use lapidary_sessions::{Price, price};
+/// use lapidary_vocab::stats::TokenCounts;
+///
+/// let used = TokenCounts { input: 120, output: 35, ..TokenCounts::default() };
+/// assert_eq!(price(&used, &Price::per_token(0.001, 0.002)), 0.19);
+/// ```
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "nobody uses that many tokens at once"
+)]
+pub fn price(used: &TokenCounts, price: &Price) -> f64 {
+    let rate = match price.long {
+        Some((above, long)) if used.input > above => long,
+        _ => price.usual,
+    };
+    let cached = used.cached.min(used.input);
+    let read = (used.input - cached).saturating_add(used.tool);
+    let written = used.output.saturating_add(used.thoughts);
+    let cost =
+        read as f64 * rate.input + cached as f64 * rate.cached + written as f64 * rate.output;
+    cost / UNIT
+}
+
+impl Prices {
+    /// The table that comes with the program.
+    pub fn shipped() -> Self {
+        Self::from_toml(SHIPPED).unwrap_or_else(|_| Self {
+            as_of: String::new(),
+            models: BTreeMap::new(),
+        })
+    }
+
+    /// Reads a file with `[prices."model"]` tables, and maybe `as_of`. Whatever else is in it is left alone.
+    pub fn from_toml(text: &str) -> Result<Self, PriceError> {
+        let table: Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| PriceError::Syntax(error.message().to_owned()))?;
+        let as_of = table.get("as_of").and_then(Value::as_str);
+        let mut prices = Self {
+            as_of: as_of.unwrap_or_default().to_owned(),
+            models: BTreeMap::new(),
+        };
+        let Some(models) = table.get("prices") else {
+            return Ok(prices);
+        };
+        let odd = |name: &str, what| PriceError::Odd(name.to_owned(), what);
+        let models = models.as_table();
+        for (model, price) in models.ok_or_else(|| odd("prices", "a table"))? {
+            let name = format!("prices.\"{model}\"");
+            let price = price.as_table().ok_or_else(|| odd(&name, "a table"))?;
+            prices.models.insert(model.clone(), read(&name, price)?);
+        }
+        Ok(prices)
+    }
+
+    /// These prices where they say something, and else the others. They are of the day of the others, as far as they do not say theirs.
+    #[must_use]
+    pub fn over(mut self, mut others: Self) -> Self {
+        if self.as_of.is_empty() {
+            self.as_of = others.as_of;
+        }
+        others.models.append(&mut self.models);
+        self.models = others.models;
+        self
+    }
+
+    /// What a model costs, if that is known.
+    pub fn of(&self, model: &str) -> Option<&Price> {
+        let name = model.strip_prefix("models/").unwrap_or(model);
+        self.models.get(name)
+    }
+}
+
+fn read(name: &str, table: &Table) -> Result<Price, PriceError> {
+    let long = match table.get("long") {
+        None => None,
+        Some(long) => {
+            let name = format!("{name}.long");
+            let odd = |what| PriceError::Odd(name.clone(), what);
+            let long = long.as_table().ok_or_else(|| odd("a table"))?;
+            let above = long.get("above").and_then(Value::as_integer);
+            let above = above.and_then(|above| u64::try_from(above).ok());
+            let above = above.ok_or_else(|| odd("a table with a number of tokens, `above`"))?;
+            Some((above, rate(&name, long)?))
+        }
+    };
+    let usual = rate(name, table)?;
+    Ok(Price { usual, long })
+}
+
+fn rate(name: &str, table: &Table) -> Result<Rate, PriceError> {
+    let amount = |key: &str| {
+        let value = table.get(key)?;
+        #[expect(clippy::cast_precision_loss, reason = "it is a price")]
+        let amount = match value {
+            Value::Integer(whole) => Some(*whole as f64),
+            other => other.as_float(),
+        };
+        let amount = amount.filter(|amount| amount.is_finite() && *amount >= 0.0);
+        let odd = || PriceError::Odd(format!("{name}.{key}"), "a number that is not negative");
+        Some(amount.ok_or_else(odd))
+    };
+    let needed = |key: &str| {
+        let odd = || PriceError::Odd(format!("{name}.{key}"), "there");
+        amount(key).unwrap_or_else(|| Err(odd()))
+    };
+    let input = needed("input")?;
+    Ok(Rate {
+        input,
+        // Whoever does not say that it is cheaper gets no discount.
+        cached: amount("cached").unwrap_or(Ok(input))?,
+        output: needed("output")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(input: u64, output: u64) -> TokenCounts {
+        TokenCounts {
+            input,
+            output,
+            ..TokenCounts::default()
+        }
+    }
+
+    fn close(one: f64, other: f64) {
+        assert!((one - other).abs() < 1e-12, "{one} is not {other}");
+    }
+
+    #[test]
+    fn o28_a_configured_price_gives_the_cost_and_none_gives_none() {
+        close(price(&used(120, 35), &Price::per_token(0.001, 0.002)), 0.19);
+        assert_eq!(Prices::shipped().of("no-such-model"), None);
+    }
+
+    #[test]
+    fn the_shipped_table_can_be_read_and_has_a_date() {
+        let prices = Prices::from_toml(SHIPPED).unwrap();
+        assert_eq!(prices.as_of, "2026-07-04");
+        assert!(prices.as_of.parse::<jiff::civil::Date>().is_ok());
+        assert!(prices.of("gemini-2.5-pro").is_some());
+        assert!(prices.of("models/gemini-2.5-flash").is_some());
+    }
+
+    #[test]
+    fn long_requests_cost_more_and_cached_tokens_less_and_thoughts_are_written() {
+        let prices = Prices::shipped();
+        let pro = prices.of("gemini-2.5-pro").unwrap();
+        close(price(&used(200_000, 1000), pro), 0.25 + 0.01);
+        close(price(&used(200_001, 1000), pro), 200_001.0 * 2.5e-6 + 0.015);
+        let cached = TokenCounts {
+            cached: 100_000,
+            thoughts: 500,
+            tool: 1000,
+            ..used(100_000, 500)
+        };
+        close(price(&cached, pro), 0.0125 + 0.01 + 0.00125);
+        // A lie: more cached than read.
+        let odd = TokenCounts {
+            cached: 5,
+            ..used(1, 0)
+        };
+        close(price(&odd, pro), 0.125e-6);
+    }
+
+    #[test]
+    fn ones_own_prices_count_first_and_nonsense_is_refused() {
+        let own = Prices::from_toml(
+            "model = \"x\"\n[prices.\"gemini-2.5-pro\"]\ninput = 1\noutput = 2\n[prices.mine]\ninput = 0\noutput = 0\n",
+        );
+        let all = own.unwrap().over(Prices::shipped());
+        assert_eq!(all.as_of, "2026-07-04");
+        close(
+            price(&used(1_000_000, 0), all.of("gemini-2.5-pro").unwrap()),
+            1.0,
+        );
+        close(
+            price(&used(1_000_000, 0), all.of("gemini-2.5-flash").unwrap()),
+            0.3,
+        );
+        assert!(all.of("mine").is_some());
+        for (bad, complaint) in [
+            ("[prices", "it is not TOML"),
+            ("prices = 1", "`prices` has to be a table"),
+            ("[prices]\nx = 1", "`prices.\"x\"` has to be a table"),
+            (
+                "[prices.x]\noutput = 1",
+                "`prices.\"x\".input` has to be there",
+            ),
+            (
+                "[prices.x]\ninput = -1\noutput = 1",
+                "`prices.\"x\".input` has to be a number",
+            ),
+            (
+                "[prices.x]\ninput = nan\noutput = 1",
+                "`prices.\"x\".input` has to be a number",
+            ),
+            (
+                "[prices.x]\ninput = 1\noutput = 1\nlong = {}",
+                "`prices.\"x\".long` has to be a table with",
+            ),
+        ] {
+            let told = Prices::from_toml(bad).unwrap_err().to_string();
+            assert!(told.starts_with(complaint), "{bad}: {told}");
+        }
+    }
+}

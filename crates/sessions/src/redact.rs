@@ -1,0 +1,139 @@
+//! A session without what should not be passed on: keys, tokens, passwords, and whose home it was.
+//!
+//! The file's JSON strings are looked through, keys included, and written back with a placeholder where a secret stood; everything else
+//! stays byte for byte. So the result is a session file of the same format, and every export can be made from it. The same secret always
+//! gets the same placeholder (`[redacted:github-token-1]`), so that a reader can follow it.
+//!
+//! What it cannot see: secrets inside Base64 (images, archives) or any other encoding than JSON's own, and secrets that neither look like
+//! one nor stand behind a name that says so. Where a secret was recognised once, it is removed wherever else it stands.
+//!
+//! ```
+//! use lapidary_sessions::redact::{Redactor, Whose};
+//!
+//! let file = br#"{"id":"1","type":"user","content":"use ghp_0123456789abcdefghijABCDEFGHIJ012345 in /home/ada/work"}"#;
+//! let mut redacted = Vec::new();
+//! let report = Redactor::new(&Whose::default()).file(file, &mut redacted).unwrap();
+//! let text = String::from_utf8(redacted).unwrap();
+//! assert!(text.contains("use [redacted:github-token-1] in ~/work"));
+//! assert_eq!(report.findings[0].sample, "ghp_…45");
+//! ```
+
+mod assigned;
+mod judge;
+mod known;
+mod paths;
+mod places;
+mod report;
+mod strings;
+mod tally;
+mod value;
+mod variables;
+
+pub use report::{Finding, Report, SecretKind};
+
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::PathBuf;
+
+use places::Places;
+use strings::{Piece, pieces};
+use tally::Tally;
+
+/// Whose session it is, as far as that is known.
+#[derive(Debug, Clone, Default)]
+pub struct Whose {
+    /// The home directory. Those of others are recognised by where they are (`/home/…`, `/Users/…`, `C:\Users\…`).
+    pub home: Option<PathBuf>,
+}
+
+/// Finds secrets and takes them out.
+#[derive(Debug)]
+pub struct Redactor {
+    known: known::Detector,
+    assigned: assigned::Detector,
+    variables: variables::Detector,
+    paths: paths::Detector,
+}
+
+/// Nothing shorter is a secret, and most of what stands between strings is.
+const SHORTEST: usize = 4;
+
+/// Something that has to go: where it stands in a text, and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Hit {
+    range: Range<usize>,
+    kind: SecretKind,
+}
+
+impl Redactor {
+    /// A redactor for sessions of that person.
+    pub fn new(whose: &Whose) -> Self {
+        Self {
+            known: known::Detector::new(),
+            assigned: assigned::Detector::new(),
+            variables: variables::Detector::new(),
+            paths: paths::Detector::new(whose.home.as_deref()),
+        }
+    }
+
+    /// Only looks: what would be removed.
+    pub fn look(&self, file: &[u8]) -> Report {
+        self.file(file, &mut io::sink()).unwrap_or_default()
+    }
+
+    /// Writes the file without its secrets. It is read twice, and held once: what is written is never held whole.
+    pub fn file(&self, file: &[u8], out: &mut impl Write) -> io::Result<Report> {
+        let places = Places::of(file);
+        let mut tally = self.survey(file);
+        let again = tally.again();
+        for piece in pieces(file) {
+            let text = piece.text();
+            let mut hits = self.hits(&piece, &text);
+            hits.extend(again.hits(&text));
+            hits.extend(paths::slugs(&text, tally.names()));
+            let message = places.message_at(piece.start());
+            let instead = |hit: &Hit| tally.count(hit.kind, &text[hit.range.clone()], message);
+            piece.write(&in_order(hits), instead, out)?;
+        }
+        Ok(tally.into_report())
+    }
+
+    /// Finds every secret, so that those can be recognised that stand where nothing gives them away.
+    fn survey(&self, file: &[u8]) -> Tally {
+        let mut tally = Tally::default();
+        for piece in pieces(file) {
+            let text = piece.text();
+            for hit in in_order(self.hits(&piece, &text)) {
+                tally.found(hit.kind, &text[hit.range]);
+            }
+        }
+        tally
+    }
+
+    fn hits(&self, piece: &Piece<'_>, text: &[u8]) -> Vec<Hit> {
+        if text.len() < SHORTEST {
+            return Vec::new();
+        }
+        let mut hits = self.known.hits(text);
+        hits.extend(self.assigned.hits(text));
+        hits.extend(self.variables.hits(text));
+        hits.extend(piece.key().and_then(|key| self.assigned.member(&key, text)));
+        hits.extend(self.paths.hits(text));
+        hits
+    }
+}
+
+/// In order, and none within another: two that overlap become one, of the kind that begins first.
+fn in_order(mut hits: Vec<Hit>) -> Vec<Hit> {
+    hits.sort_by_key(|hit| (hit.range.start, hit.kind));
+    let mut apart: Vec<Hit> = Vec::with_capacity(hits.len());
+    for hit in hits {
+        match apart.last_mut() {
+            Some(last) if hit.range.start < last.range.end => {
+                last.range.end = last.range.end.max(hit.range.end);
+            }
+            _ => apart.push(hit),
+        }
+    }
+    apart
+}

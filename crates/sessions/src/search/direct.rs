@@ -1,0 +1,154 @@
+//! Searching through the files themselves.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::SystemTime;
+
+use super::filters::{Filters, Score};
+use super::prefilter::{Prefilter, Swept};
+use super::query::Query;
+use super::snippet;
+use super::{Matched, Watch};
+use crate::candidates::Candidate;
+use crate::listing::{Listing, Summaries, each_file};
+use crate::projects::Project;
+use crate::scan::{self, Scanner, Summary, Unreadable};
+use lapidary_vocab::session::TextMatch;
+
+/// What one look at a file tells.
+#[derive(Debug)]
+pub(crate) enum Look {
+    /// Everything that is looked for is in it.
+    Hit(Box<Summary>, Score, Vec<TextMatch>),
+    /// Not everything; and this is its session's id.
+    Miss(String),
+    /// Not everything; and what its session's id is takes a closer look.
+    Odd,
+}
+
+/// Looks into files, until somebody does not want to know any more. Those that cannot be read are odd: a closer look tells why.
+pub(crate) fn look(
+    files: &[&Candidate],
+    query: &Query,
+    filters: &Filters,
+    watch: &Watch<'_>,
+) -> Option<Vec<Look>> {
+    let prefilter = Prefilter::of(query);
+    let (done, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let looks = each_file(files, Vec::new, |buffer, file| {
+        if is_over.load(Ordering::Relaxed)
+            || !watch(done.fetch_add(1, Ordering::Relaxed), files.len())
+        {
+            is_over.store(true, Ordering::Relaxed);
+            return Look::Odd;
+        }
+        let Ok(bytes) = read(&file.path, file.size, buffer) else {
+            return Look::Odd;
+        };
+        if let Swept::Nothing(id) = prefilter.sweep(bytes) {
+            return id.map_or(Look::Odd, |id| Look::Miss(id.to_owned()));
+        }
+        let Ok(summary) = Scanner::bytes(bytes) else {
+            return Look::Odd;
+        };
+        match snippet::of(query, filters, &summary, bytes) {
+            Some((score, snippets)) => Look::Hit(Box::new(summary), score, snippets),
+            None => Look::Miss(summary.id),
+        }
+    });
+    (!is_over.into_inner()).then_some(looks)
+}
+
+/// A file's bytes, in memory that is used again. The size is what was last known: it may have grown.
+pub(crate) fn read<'b>(path: &Path, size: u64, buffer: &'b mut Vec<u8>) -> io::Result<&'b [u8]> {
+    let mut file: File = scan::open(path)?;
+    let expected = usize::try_from(size).unwrap_or(0);
+    let mut filled = 0;
+    loop {
+        if buffer.len() <= filled.max(expected) {
+            buffer.resize((filled.max(expected) + 1).next_multiple_of(64 * 1024), 0);
+        }
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => return Ok(&buffer[..filled]),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        // A read that leaves room was the last one of a plain file.
+        if filled >= expected && filled < buffer.len() {
+            return Ok(&buffer[..filled]);
+        }
+    }
+}
+
+/// The sessions among files in which everything is. Which file counts for a session, and whether it counts at all, depends on
+/// others of the same id: these are read, too, and no more.
+pub(super) fn search(
+    files: &[Candidate],
+    projects: &[Project],
+    now: SystemTime,
+    query: &Query,
+    filters: &Filters,
+    watch: &Watch<'_>,
+) -> Option<Vec<Matched>> {
+    let opened: Vec<&Candidate> = files.iter().filter(|file| file.refused.is_none()).collect();
+    let looks = look(&opened, query, filters, watch)?;
+    if !looks.iter().any(|look| matches!(look, Look::Hit(..))) {
+        return Some(Vec::new());
+    }
+    let hit_ids: HashSet<(usize, String)> = ids_of_hits(&opened, &looks);
+    let concerned: Vec<bool> = opened
+        .iter()
+        .zip(&looks)
+        .map(|(file, look)| match look {
+            Look::Hit(..) | Look::Odd => true,
+            Look::Miss(id) => hit_ids.contains(&(file.project, id.clone())),
+        })
+        .collect();
+    let some: Vec<Candidate> = opened
+        .iter()
+        .zip(&concerned)
+        .filter(|(_, is)| **is)
+        .map(|(file, _)| (*file).clone())
+        .collect();
+    let mut summaries = Vec::new();
+    let mut fits = Vec::new();
+    for (look, _) in looks.into_iter().zip(concerned).filter(|(_, is)| *is) {
+        let (summary, fit) = match look {
+            Look::Hit(summary, score, snippets) => (Some(*summary), Some((score, Some(snippets)))),
+            Look::Miss(_) | Look::Odd => (None, None),
+        };
+        summaries.push(summary);
+        fits.push(fit);
+    }
+    let listing = Listing::of_files(some.clone(), projects, now, &mut Known(summaries));
+    Some(super::matched(listing, &some, fits))
+}
+
+fn ids_of_hits(files: &[&Candidate], looks: &[Look]) -> HashSet<(usize, String)> {
+    files
+        .iter()
+        .zip(looks)
+        .filter_map(|(file, look)| match look {
+            Look::Hit(summary, ..) => Some((file.project, summary.id.clone())),
+            Look::Miss(_) | Look::Odd => None,
+        })
+        .collect()
+}
+
+/// Summaries that are there already, and others from the files.
+struct Known(Vec<Option<Summary>>);
+
+impl Summaries for Known {
+    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>> {
+        let mut scanner = Scanner::default();
+        let known = std::mem::take(&mut self.0).into_iter();
+        known
+            .zip(files)
+            .map(|(summary, file)| summary.map_or_else(|| scanner.file(&file.path), Ok))
+            .collect()
+    }
+}

@@ -1,0 +1,224 @@
+//! The texts of a session in which something can be found: what was said, thought and done, as the session stands at its end.
+
+use std::borrow::Cow;
+
+use lapidary_json::{Kind, Token};
+use lapidary_wire::gemini::session::{Glimpse, Log, MessageRecord, Part, ToolCall, ToolCallResult};
+
+use crate::scan::{self, Glance, Summary};
+
+/// How much of a first message counts as a title.
+const TITLE: usize = 200;
+
+/// Who said something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The session's summary, or else the beginning of its first message.
+    Title,
+    /// The user.
+    User,
+    /// The model: what it said and what it thought.
+    Assistant,
+    /// What tools were told and what they answered.
+    Tool,
+    /// What Gemini CLI itself remarked: errors, warnings.
+    Notice,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Title,
+        Self::User,
+        Self::Assistant,
+        Self::Tool,
+        Self::Notice,
+    ];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Title => "title",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+            Self::Notice => "notice",
+        }
+    }
+}
+
+/// One text of a session.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry<'a> {
+    pub(crate) role: Role,
+    /// The number of the message, from 1. None for the title.
+    pub(crate) message: Option<u64>,
+    pub(crate) tool: Option<Cow<'a, str>>,
+    pub(crate) model: Option<Cow<'a, str>>,
+    pub(crate) text: Cow<'a, str>,
+}
+
+/// Hands over every text: the title first, then message by message. `take` says whether to go on. What `is_worth_it` says no to,
+/// a record or a line, is not even read if it need not be.
+pub(crate) fn each<'a>(
+    summary: &'a Summary,
+    bytes: &'a [u8],
+    is_worth_it: impl Fn(&[u8]) -> bool,
+    mut take: impl FnMut(&Entry<'a>) -> bool,
+) {
+    if !take(&title(summary)) {
+        return;
+    }
+    let glance = Glance::default();
+    let log = Log::read_glancing(bytes, |line| glimpse(&glance, line, &is_worth_it));
+    for (place, record) in log.messages().enumerate() {
+        if !is_worth_it(record.as_str().as_bytes()) {
+            continue;
+        }
+        for entry in of_message(place as u64 + 1, &MessageRecord::of(record)) {
+            if !entry.text.is_empty() && !take(&entry) {
+                return;
+            }
+        }
+    }
+}
+
+/// What a line is, if it need not be read.
+fn glimpse<'a>(
+    glance: &Glance,
+    line: &'a [u8],
+    is_worth_it: impl Fn(&[u8]) -> bool,
+) -> Glimpse<'a> {
+    if scan::time_of_touch(line).is_some() {
+        return Glimpse::Nothing;
+    }
+    let seen = glance.at(line).filter(|_| !is_worth_it(line));
+    // A line that is no text is no record, however it begins.
+    let seen = seen.filter(|_| simdutf8::basic::from_utf8(line).is_ok());
+    let id = seen.and_then(|seen| Token::parse(seen.id).ok());
+    id.map_or(Glimpse::Unclear, Glimpse::Message)
+}
+
+fn title(summary: &Summary) -> Entry<'_> {
+    let text = summary.summary.as_deref();
+    let text = text.or_else(|| {
+        let first = summary.first_user_message.as_deref()?;
+        Some(&first[..first.floor_char_boundary(TITLE)])
+    });
+    Entry {
+        role: Role::Title,
+        message: None,
+        tool: None,
+        model: None,
+        text: Cow::Borrowed(text.unwrap_or_default()),
+    }
+}
+
+fn of_message<'a>(number: u64, message: &MessageRecord<'a>) -> Vec<Entry<'a>> {
+    let kind = message.kind.and_then(Token::string);
+    let role = match kind.as_deref() {
+        Some("user") => Role::User,
+        Some("gemini") => Role::Assistant,
+        _ => Role::Notice,
+    };
+    let entry = |role, tool, text| Entry {
+        role,
+        message: Some(number),
+        tool,
+        model: message.model.and_then(Token::string),
+        text,
+    };
+    let mut entries = Vec::new();
+    for part in message.parts() {
+        match part {
+            Part::Text(text) | Part::Thought(text) => {
+                let text = text.string().filter(|text| !is_context(role, text));
+                entries.extend(text.map(|text| entry(role, None, text)));
+            }
+            Part::FunctionCall(_)
+            | Part::FunctionResponse
+            | Part::InlineData { .. }
+            | Part::Other(_) => {}
+        }
+    }
+    for thought in message.thoughts() {
+        let pieces = [thought.subject, thought.description];
+        let text = leaves(pieces.into_iter().flatten());
+        entries.push(entry(role, None, Cow::Owned(text)));
+    }
+    for call in message.tool_calls() {
+        let tool = call.name.and_then(Token::string);
+        let input = leaves(call.args.into_iter());
+        entries.push(entry(Role::Tool, tool.clone(), Cow::Owned(input)));
+        entries.push(entry(Role::Tool, tool, output(&call)));
+    }
+    entries
+}
+
+/// True for what Gemini CLI says in the user's name when a session begins. It lists the files of the project: the name of each would be
+/// found in every session.
+fn is_context(role: Role, text: &str) -> bool {
+    role == Role::User && text.trim_start().starts_with("<session_context>")
+}
+
+/// What a tool answered: to the model, and to the user where that is something else.
+fn output<'a>(call: &ToolCall<'a>) -> Cow<'a, str> {
+    let told = call.result().map(ToolCallResult::token);
+    let shown = call.result_display;
+    match (told, shown) {
+        (Some(one), None) | (None, Some(one)) if one.kind() == Kind::String => {
+            one.string().unwrap_or_default()
+        }
+        (Some(told), Some(shown)) if told.as_str() == shown.as_str() => {
+            Cow::Owned(leaves(std::iter::once(told)))
+        }
+        _ => Cow::Owned(leaves(told.into_iter().chain(shown))),
+    }
+}
+
+/// All that values say, a line each: keys are the format's words, not anybody's.
+fn leaves<'a>(values: impl Iterator<Item = Token<'a>>) -> String {
+    let mut text = String::new();
+    // Not by recursion: nobody says how deep a value is.
+    let mut rest: Vec<_> = values.collect();
+    rest.reverse();
+    while let Some(value) = rest.pop() {
+        match value.kind() {
+            Kind::Null => {}
+            Kind::Bool | Kind::Number => add(&mut text, value.as_str()),
+            Kind::String => add(&mut text, &value.string().unwrap_or_default()),
+            Kind::Array => {
+                let from = rest.len();
+                rest.extend(value.elements());
+                rest[from..].reverse();
+            }
+            Kind::Object => {
+                let from = rest.len();
+                rest.extend(said_by(value));
+                rest[from..].reverse();
+            }
+        }
+    }
+    text
+}
+
+/// The values of an object. Bytes are nothing that was said, and a diff has what is worth knowing of the files before and after.
+fn said_by(object: Token<'_>) -> impl Iterator<Item = Token<'_>> {
+    let has = |name| object.members().any(|(key, _)| key.is(name));
+    let is_bytes = has("mimeType") && has("data");
+    let is_diff = has("fileDiff");
+    object
+        .members()
+        .filter(move |(key, _)| {
+            !(is_bytes && key.is("data"))
+                && !(is_diff && (key.is("originalContent") || key.is("newContent")))
+        })
+        .map(|(_, value)| value)
+}
+
+fn add(text: &mut String, piece: &str) {
+    if !text.is_empty() && !piece.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(piece);
+}

@@ -1,0 +1,90 @@
+//! Which of what is found counts, and how much.
+
+use super::entries::{Entry, Role};
+use crate::listing::Listed;
+
+/// Where to look. What is absent leaves nothing out.
+#[derive(Debug, Clone, Default)]
+pub struct Filters {
+    /// Sessions to which something was added at this time or later, in milliseconds since 1970.
+    pub since_ms: Option<i64>,
+    /// Sessions that began at this time or earlier.
+    pub until_ms: Option<i64>,
+    /// What this tool was told and answered; its name in any case.
+    pub tool: Option<String>,
+    /// What was said and done by models whose name has this in it.
+    pub model: Option<String>,
+    /// What somebody said.
+    pub role: Option<Role>,
+}
+
+impl Filters {
+    /// True if every text counts.
+    #[cfg(feature = "index")]
+    pub(crate) fn take_every_text(&self) -> bool {
+        self.tool.is_none() && self.model.is_none() && self.role.is_none()
+    }
+
+    /// True if a text counts.
+    pub(crate) fn take(&self, role: Role, tool: Option<&str>, model: Option<&str>) -> bool {
+        let is_tool = |wanted: &String| tool.is_some_and(|tool| tool.eq_ignore_ascii_case(wanted));
+        let is_model = |wanted: &String| {
+            let wanted = wanted.to_ascii_lowercase();
+            model.is_some_and(|model| model.to_ascii_lowercase().contains(&wanted))
+        };
+        self.role.is_none_or(|wanted| wanted == role)
+            && self.tool.as_ref().is_none_or(is_tool)
+            && self.model.as_ref().is_none_or(is_model)
+    }
+
+    /// True if a session is of the right time. One of no time is of no time that could be asked for.
+    pub(super) fn take_time(&self, session: &Listed) -> bool {
+        self.since_ms
+            .is_none_or(|since| session.updated_ms.is_some_and(|updated| updated >= since))
+            && self
+                .until_ms
+                .is_none_or(|until| session.started_ms.is_some_and(|started| started <= until))
+    }
+}
+
+/// How well a session fits: the more, the better, from the first field on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Score {
+    /// Everything is in the title.
+    pub(crate) in_title: bool,
+    /// How many texts have everything in them.
+    pub(crate) whole: u64,
+    /// How many texts have something of it.
+    pub(crate) any: u64,
+}
+
+/// A session, text by text.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    score: Score,
+    found: u32,
+}
+
+impl Tally {
+    /// A text in which some terms are.
+    pub(crate) fn add_text(&mut self, is_title: bool, mask: u32, everything: u32) {
+        self.found |= mask;
+        if is_title {
+            self.score.in_title |= mask == everything;
+        } else {
+            self.score.whole += u64::from(mask == everything);
+            self.score.any += u64::from(mask != 0);
+        }
+    }
+
+    /// How well it fits, if every term was found.
+    pub(crate) fn score(&self, everything: u32) -> Option<Score> {
+        (self.found == everything).then_some(self.score)
+    }
+}
+
+impl Filters {
+    pub(super) fn take_entry(&self, entry: &Entry<'_>) -> bool {
+        self.take(entry.role, entry.tool.as_deref(), entry.model.as_deref())
+    }
+}

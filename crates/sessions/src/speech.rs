@@ -1,0 +1,317 @@
+//! What a message says, as far as lists care: whether it counts, and how it reads on one line.
+
+use std::borrow::Cow;
+
+use lapidary_json::{Kind, Token};
+use lapidary_wire::gemini::session::NO_TEXTS;
+
+use lapidary_gemini::js::{is_space, trim};
+
+/// What the CLI puts before the first message itself, and the way its own commands begin.
+const NOT_SAID_BY_USERS: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
+
+/// True if a message makes its session worth resuming: a user who said something, or a model that said, thought or did something.
+pub fn is_resumable(
+    kind: Option<&str>,
+    content: Option<Token<'_>>,
+    calls: Option<Token<'_>>,
+    thoughts: Option<Token<'_>>,
+) -> bool {
+    match kind {
+        Some("user") => {
+            let begins = content.map(beginning).unwrap_or_default();
+            !begins.is_empty() && is_of_a_user(&begins)
+        }
+        Some("gemini") => {
+            has_any(calls)
+                || has_any(thoughts)
+                || content.is_some_and(|content| !beginning(content).is_empty())
+        }
+        _ => false,
+    }
+}
+
+/// True unless a text begins as what the CLI puts there itself.
+pub(super) fn is_of_a_user(text: &str) -> bool {
+    let text = trim(text);
+    !NOT_SAID_BY_USERS.iter().any(|mark| text.starts_with(mark))
+}
+
+/// True for a list with something in it. What that is, nobody needs to know.
+fn has_any(list: Option<Token<'_>>) -> bool {
+    let inside = list.and_then(|list| list.of(Kind::Array)?.as_str().strip_prefix('['));
+    inside.is_some_and(|inside| !inside.trim_ascii_start().starts_with(']'))
+}
+
+/// How a content begins, white space aside, with a word in brackets for each part that is no text, as the CLI has it. No more of it is read
+/// than tells whether it counts: results of tools stand here, too, whole.
+fn beginning(content: Token<'_>) -> String {
+    if begins_with_no_text(content.as_str()) {
+        return NO_TEXT.to_owned();
+    }
+    let mut text = String::new();
+    add_beginning(content, &mut text);
+    trim(&text).to_owned()
+}
+
+/// What stands for a part that is no text.
+const NO_TEXT: &str = "[part]";
+
+/// True if the first key of the first part makes it no text.
+pub(super) fn begins_with_no_text(content: &str) -> bool {
+    let content = content.strip_prefix('[').unwrap_or(content);
+    let key = content.trim_ascii_start().strip_prefix('{');
+    let key = key.and_then(|inside| inside.trim_ascii_start().strip_prefix('"'));
+    key.is_some_and(|key| {
+        NO_TEXTS.iter().any(|name| {
+            key.strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('"'))
+        })
+    })
+}
+
+fn add_beginning(content: Token<'_>, text: &mut String) {
+    if is_enough(text) {
+        return;
+    }
+    match content.kind() {
+        Kind::String => text.push_str(&start_of(content)),
+        Kind::Array => {
+            for part in content.elements() {
+                add_beginning(part, text);
+                if is_enough(text) {
+                    return;
+                }
+            }
+        }
+        Kind::Object => text.push_str(&part(content)),
+        Kind::Null | Kind::Bool | Kind::Number => {}
+    }
+}
+
+/// How a string begins of which only the inside is at hand, and perhaps not all of it. None if that is not enough to tell whether it counts.
+pub(super) fn beginning_of_cut(inside: &str) -> Option<Cow<'_, str>> {
+    let end = inside.find('"').unwrap_or(inside.len());
+    let mut kept = &inside[..end];
+    // Not in the middle of an escape, and not beyond an escaped quote.
+    if let Some(escape) = kept.rfind('\\').filter(|at| kept.len() - at < 7) {
+        kept = kept[..escape].trim_end_matches('\\');
+    }
+    let is_plain = |byte: u8| byte != b'\\' && byte >= b' ';
+    let text = if kept.bytes().all(is_plain) {
+        Cow::Borrowed(kept)
+    } else {
+        let text = format!("\"{kept}\"");
+        Cow::Owned(Token::parse(&text).ok()?.string()?.into_owned())
+    };
+    is_enough(&text).then_some(text)
+}
+
+/// True once a text tells whether a user said it.
+fn is_enough(text: &str) -> bool {
+    let longest = NOT_SAID_BY_USERS.iter().map(|mark| mark.len()).max();
+    let text = trim(text);
+    let is_open = text.starts_with('<') && text.len() < longest.unwrap_or_default();
+    !text.is_empty() && !is_open
+}
+
+/// The start of a string: a little of it, unless that is white space.
+fn start_of(string: Token<'_>) -> Cow<'_, str> {
+    const LITTLE: usize = 128;
+    let whole = || string.string().unwrap_or_default();
+    let raw = string.as_str();
+    if raw.len() <= LITTLE {
+        return whole();
+    }
+    let mut end = raw.floor_char_boundary(LITTLE);
+    // Not in the middle of an escape.
+    if let Some(escape) = raw[..end].rfind('\\').filter(|at| end - at < 7) {
+        end = raw[..escape].trim_end_matches('\\').len();
+    }
+    let little = format!("{}\"", &raw[..end.max(1)]);
+    let little = Token::parse(&little).ok().and_then(Token::string);
+    match little {
+        Some(little) if is_enough(&little) => Cow::Owned(little.into_owned()),
+        _ => whole(),
+    }
+}
+
+fn part(part: Token<'_>) -> Cow<'_, str> {
+    let other = part
+        .members()
+        .any(|(key, _)| NO_TEXTS.iter().any(|name| key.is(name)));
+    if other {
+        return Cow::Borrowed(NO_TEXT);
+    }
+    part.get("text").and_then(Token::string).unwrap_or_default()
+}
+
+/// The text of a content: what its text parts say, nothing of the others.
+pub fn says(content: Token<'_>) -> Cow<'_, str> {
+    match content.kind() {
+        Kind::String => content.string().unwrap_or_default(),
+        Kind::Array => {
+            let texts = content
+                .elements()
+                .filter_map(|part| part.get("text")?.string());
+            Cow::Owned(texts.collect())
+        }
+        _ => Cow::Borrowed(""),
+    }
+}
+
+/// A message on one line, as the CLI's lists show it: white space runs as one blank, ASCII only.
+pub fn title(message: &str) -> String {
+    // Most are plain, which is told many bytes at a time if none ends the loop.
+    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte);
+    let is_plain = message.bytes().fold(true, |all, byte| all & is_plain(byte));
+    if is_plain && !message.contains("  ") {
+        return message.trim().to_owned();
+    }
+    let mut line = String::new();
+    let mut gap = false;
+    for letter in message.chars() {
+        if is_space(letter) {
+            gap = true;
+            continue;
+        }
+        if !(' '..='~').contains(&letter) {
+            // What goes leaves the blanks around it.
+            if std::mem::take(&mut gap) {
+                line.push(' ');
+            }
+            continue;
+        }
+        if std::mem::take(&mut gap) {
+            line.push(' ');
+        }
+        line.push(letter);
+    }
+    line.trim().to_owned()
+}
+
+/// A message on one line, in its own letters: white space runs as one blank, and nothing that a terminal would obey.
+pub(super) fn one_line(message: &str) -> String {
+    let harmless = harmless(message).replace('\u{7f}', "");
+    let words: Vec<&str> = harmless
+        .split(is_space)
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.join(" ")
+}
+
+/// A summary without what a terminal would obey, as the CLI shows it.
+pub(super) fn harmless(summary: &str) -> String {
+    let mut kept = String::new();
+    let mut letters = summary.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\u{1b}' | '\u{9b}' => skip_sequence(letter, &mut letters),
+            // The CLI leaves these; who prints them sees to the last.
+            '\t' | '\n' | '\r' | '\u{7f}' => kept.push(letter),
+            letter if letter.is_control() || is_invisible(letter) => {}
+            letter => kept.push(letter),
+        }
+    }
+    kept
+}
+
+/// Skips what is left of an escape sequence.
+fn skip_sequence(start: char, letters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    let kind = if start == '\u{9b}' {
+        Some('[')
+    } else {
+        letters.peek().copied()
+    };
+    match kind {
+        Some('[') => {
+            if start == '\u{1b}' {
+                letters.next();
+            }
+            for letter in letters.by_ref() {
+                if ('@'..='~').contains(&letter) {
+                    break;
+                }
+            }
+        }
+        Some(']') => {
+            while let Some(letter) = letters.next() {
+                if letter == '\u{7}' || (letter == '\u{1b}' && letters.next_if_eq(&'\\').is_some())
+                {
+                    break;
+                }
+            }
+        }
+        Some(_) => {
+            letters.next();
+        }
+        None => {}
+    }
+}
+
+fn is_invisible(letter: char) -> bool {
+    matches!(letter, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resumable(kind: &str, content: &str) -> bool {
+        is_resumable(Some(kind), Token::parse(content).ok(), None, None)
+    }
+
+    #[test]
+    fn what_users_say_counts_and_what_the_cli_says_for_them_does_not() {
+        assert!(resumable("user", r#""hello""#));
+        assert!(resumable("user", r#"[{"text":" \n hello"}]"#));
+        assert!(resumable("user", r#"[{"functionResponse":{"name":"x"}}]"#));
+        for ignored in [
+            r#""""#,
+            r#"" \n ""#,
+            r#""/help""#,
+            r#"" ?""#,
+            r#"[{"text":"<session_context>x"}]"#,
+            r#""<hook_context>""#,
+            "[]",
+            "null",
+            "{}",
+        ] {
+            assert!(!resumable("user", ignored), "{ignored}");
+        }
+        assert!(!resumable("info", r#""hello""#));
+        assert!(resumable("gemini", r#""/ is the root""#));
+        assert!(!resumable("gemini", r#""  ""#));
+        let call = Token::parse(r#"[{"name":"x"}]"#).ok();
+        assert!(is_resumable(Some("gemini"), None, call, None));
+        assert!(is_resumable(Some("gemini"), None, None, call));
+    }
+
+    #[test]
+    fn a_title_is_one_line_of_ascii() {
+        assert_eq!(title("  fix\n\n the   tests \t"), "fix the tests");
+        assert_eq!(title("caf\u{e9} \u{1f600} ole\u{1b}[31m"), "caf  ole[31m");
+        assert_eq!(title("\u{1f600}"), "");
+    }
+
+    #[test]
+    fn a_message_on_one_line_keeps_its_letters() {
+        assert_eq!(
+            one_line("  日本語の\n\n テスト \t caf\u{e9}"),
+            "日本語の テスト café"
+        );
+        assert_eq!(
+            one_line("\u{1b}[31mred\u{1b}[0m\u{7f} \u{202e}x 👩\u{200d}👧"),
+            "red x 👩\u{200d}👧"
+        );
+        assert_eq!(one_line(" \u{1b}[2J "), "");
+    }
+
+    #[test]
+    fn a_summary_reaches_a_terminal_without_its_sequences() {
+        assert_eq!(
+            harmless("a\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}b\u{202e}c\u{9b}1md"),
+            "ared bcd"
+        );
+    }
+}

@@ -1,0 +1,190 @@
+//! The vault: copies of session files that nobody else touches, and what is needed to put them back.
+//!
+//! Gemini CLI 0.61 destroys conversations: a session resumed in a later minute leaves a content-free stub with the same short id,
+//! and the next start deletes every file of that short id; one loaded in the minute in which it was made is cut down to its
+//! context. So the files are copied before an agent starts ([`Guard::before`]), held by a second name while it runs ([`Holding`]),
+//! and what is missing afterwards is put back ([`Guard::after`]).
+//!
+//! ```text
+//! vault/blobs/ab/<sha256>            a content, named by its SHA-256; never changed, never a hard link (the CLI appends in place)
+//! vault/snapshots/<time>-<8>.json    which file had which content when ([`Snapshot`])
+//! vault/cache/<project>.json         what an unchanged file was known to hold, so that it costs a look and no reading
+//! vault/cache/<project>.gone.json    the newest content of each session whose file is gone, so that a list need not read every snapshot
+//! vault/within/<sha256>              the content that a content is the beginning of, where only that one is still kept
+//! vault/open-guards/<8>.json         runs that are not over: whoever finds one whose process is gone finishes it
+//! vault/tombstones/<sha256>.json     what was removed on purpose, and when
+//! vault/sequence                     how many snapshots were written
+//! vault/lock                         shared by who adds, exclusive to who prunes
+//! vault/overtaken                    somebody did not wait for a prune any longer, which therefore ends
+//! ```
+//!
+//! Everything is written under a temporary name, synced and renamed, contents before the snapshot that names them: a crash
+//! leaves at most a temporary file or a content that no snapshot names.
+
+mod add;
+mod blobs;
+mod cache;
+mod content;
+mod error;
+mod gather;
+mod gone;
+mod guard;
+mod held;
+mod open;
+mod prune;
+mod rebuild;
+pub mod recover;
+mod replay;
+mod restore;
+mod runs;
+mod snapshot;
+mod stat;
+mod tombstones;
+mod verify;
+mod within;
+
+pub use add::{AddRequest, Added};
+pub use content::Facts;
+pub use error::VaultError;
+pub use gather::{Flaw, FlawKind, files_of, session_files};
+pub(crate) use guard::project_of;
+pub use guard::{Action, Did, Guard, GuardRequest, Repair, Retention, summary};
+pub use held::Holding;
+pub use prune::{PruneRequest, Pruned};
+pub use restore::{Chosen, How, Restored, What};
+pub use runs::Claim;
+pub use snapshot::{Entry, History, SCHEMA, Snapshot};
+pub use tombstones::Removed;
+pub use verify::Verdict;
+
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use error::At as _;
+
+/// A vault in a directory, which is made when something is first added.
+#[derive(Debug, Clone)]
+pub struct Vault {
+    dir: PathBuf,
+    /// Called before each step that changes the disk: tests end the process there.
+    step: fn(&'static str),
+    /// How long somebody who holds a lock is waited for.
+    patience: Duration,
+}
+
+impl Vault {
+    /// The vault in this directory.
+    pub fn open(dir: impl Into<PathBuf>) -> Self {
+        let step = |_| {};
+        Self {
+            dir: dir.into(),
+            step,
+            patience: guard::lock::PATIENCE,
+        }
+    }
+
+    /// Where it is.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Calls this before each step that changes the disk. For tests that crash there.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn on_step(mut self, step: fn(&'static str)) -> Self {
+        self.step = step;
+        self
+    }
+
+    /// Waits no longer than this for somebody else. For tests that would wait for long.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    fn step(&self, name: &'static str) {
+        (self.step)(name);
+    }
+
+    fn blobs(&self) -> PathBuf {
+        self.dir.join("blobs")
+    }
+
+    fn snapshots(&self) -> PathBuf {
+        self.dir.join("snapshots")
+    }
+
+    fn caches(&self) -> PathBuf {
+        self.dir.join("cache")
+    }
+
+    /// Makes the directories, for nobody but their owner.
+    fn make(&self) -> Result<(), VaultError> {
+        self.step("make the directories");
+        for folder in [
+            self.dir.clone(),
+            self.blobs(),
+            self.snapshots(),
+            self.caches(),
+        ] {
+            make_private(&folder)?;
+        }
+        Ok(())
+    }
+
+    /// Held by who adds: nothing is pruned meanwhile. The flaw says that somebody prunes for too long to be waited for.
+    fn share(&self) -> Result<(File, Option<Flaw>), VaultError> {
+        let lock = self.lock_file()?;
+        if guard::lock::wait(self.patience, || lock.try_lock_shared()).at("lock", &self.dir)? {
+            return Ok((lock, None));
+        }
+        // Whoever prunes for so long is stopped more likely than at work, and keeping sessions matters more than room. If it
+        // goes on after all, it finds this and removes nothing more.
+        let path = self.overtaken();
+        fs::write(&path, "").at("write", &path)?;
+        let path = self.dir.join("lock");
+        let kind = FlawKind::Held;
+        Ok((lock, Some(Flaw { path, kind })))
+    }
+
+    /// The same for who only reads, in a vault that may not be there or not be ours to write.
+    fn share_where_it_is(&self) -> Option<File> {
+        let lock = self.lock_file().ok()?;
+        let is_ours = guard::lock::wait(self.patience, || lock.try_lock_shared()).ok()?;
+        is_ours.then_some(lock)
+    }
+
+    /// Held by who prunes: nobody else adds or prunes meanwhile.
+    fn own(&self) -> Result<File, VaultError> {
+        let lock = self.lock_file()?;
+        if guard::lock::wait(self.patience, || lock.try_lock()).at("lock", &self.dir)? {
+            let _ = fs::remove_file(self.overtaken());
+            return Ok(lock);
+        }
+        let held = std::io::Error::other("another process is using it");
+        Err(held).at("lock", &self.dir)
+    }
+
+    /// Who did not wait for a prune any longer leaves this.
+    fn overtaken(&self) -> PathBuf {
+        self.dir.join("overtaken")
+    }
+
+    fn lock_file(&self) -> Result<File, VaultError> {
+        let path = self.dir.join("lock");
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        options.open(&path).at("open", &path)
+    }
+}
+
+fn make_private(folder: &Path) -> Result<(), VaultError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).at("make", folder)
+}

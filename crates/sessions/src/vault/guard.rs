@@ -1,0 +1,528 @@
+//! Watching over a project's sessions while an agent runs.
+//!
+//! What Gemini CLI 0.61 does to them, observed:
+//!
+//! * Resumed in a later minute (headless, or `session/load` over ACP), the session's file gets the new turns. Beside it a stub
+//!   appears, of the same id and holding only the context. The next start, `--list-sessions` included, finds the stub without
+//!   content and deletes every file with its eight characters, the conversation first.
+//! * Resumed in the minute in which it was made, the stub *is* the session's file: a header and a checkpoint of the context alone
+//!   are appended, which hide the conversation. Headless, the CLI has read it by then and appends it again, without the tokens, thoughts and
+//!   tool calls. Over ACP it has not: the load fails with `No previous sessions found for this project.`, and the next start
+//!   deletes the file, which has no content now.
+//!
+//! So before a run a session that is to be resumed gets a name of an earlier minute, and stubs that endanger others go into the
+//! vault; while it lasts, files that are written to are held ([`Holding`]); after it, what is missing is put back. What somebody deleted on purpose meanwhile (`--delete-session`) looks exactly like what the CLI
+//! lost, so it is put back too: deleting twice costs less than losing once.
+
+mod aside;
+mod hidden;
+pub(super) mod lock;
+mod lost;
+mod merge;
+mod repair;
+mod resumed;
+mod settings;
+mod summary;
+pub(super) mod sweep;
+
+pub use settings::Retention;
+pub use summary::summary;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::Serialize;
+
+use super::error::At as _;
+use super::held::{Held, Holding};
+use super::open::Open;
+use super::runs::RunLock;
+use super::{AddRequest, Added, Entry, Facts, Flaw, Vault, VaultError, session_files, stat};
+use crate::names;
+
+/// What to watch over.
+#[derive(Debug, Clone)]
+pub struct GuardRequest {
+    /// The directories that hold the project's sessions.
+    pub chats: Vec<PathBuf>,
+    /// The time.
+    pub now: SystemTime,
+    /// The full id of the session that will be resumed or loaded.
+    pub resume: Option<String>,
+    /// What the user has the CLI delete, if anything.
+    pub retention: Option<Retention>,
+}
+
+/// Something that was done to the files, or not done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Action {
+    /// What.
+    pub did: Did,
+    /// To which session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// To which file.
+    pub path: PathBuf,
+    /// In one sentence.
+    pub sentence: String,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Did {
+    /// A session's file was renamed before it is resumed.
+    MovedEarlier,
+    /// A file was gone and is back.
+    PutBack,
+    /// Messages were missing and are back, together with what is newer.
+    Merged,
+    /// Messages that the CLI did not list are in a session that it lists.
+    BroughtOut,
+    /// A file without content went into the vault, because the CLI would have deleted others with it.
+    SetAside,
+    /// A file is gone because of the user's settings.
+    LeftToRetention,
+    /// A file is gone because somebody removed it on purpose.
+    LeftRemoved,
+    /// Something that endangers a session could not be moved.
+    Warned,
+}
+
+/// What was done after a run.
+#[derive(Debug, Clone, Default)]
+pub struct Repair {
+    /// In order.
+    pub actions: Vec<Action>,
+    /// What could not be looked at.
+    pub flaws: Vec<Flaw>,
+}
+
+/// Sessions as they were before a run.
+#[derive(Debug)]
+pub struct Guard {
+    vault: Vault,
+    request: GuardRequest,
+    places: Vec<Place>,
+    /// What was done before the run.
+    pub actions: Vec<Action>,
+    /// What could not be kept.
+    pub flaws: Vec<Flaw>,
+    /// What others find if this process is killed.
+    open: Option<Open>,
+}
+
+/// One directory of sessions.
+#[derive(Debug)]
+struct Place {
+    chats: PathBuf,
+    project: PathBuf,
+    /// The snapshot that says what was there before.
+    snapshot: String,
+    before: Vec<Seen>,
+    /// Locked as long as the run lasts.
+    run: RunLock,
+}
+
+/// A file at one of the two times.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) entry: Entry,
+    pub(super) facts: Facts,
+    pub(super) path: PathBuf,
+    /// Not a subagent's, by its place.
+    is_main: bool,
+    /// Who may read it.
+    permissions: Option<fs::Permissions>,
+}
+
+impl Seen {
+    /// A file as it is, of which the vault knows nothing.
+    pub(super) fn unkept(path: PathBuf, chats: &Path, facts: Facts) -> Self {
+        let entry = Entry {
+            path: path.to_string_lossy().into_owned(),
+            size: 0,
+            mtime: String::new(),
+            sha256: String::new(),
+            session_id: facts.session_id.clone(),
+            listed: facts.listed,
+            changing: false,
+            within: None,
+        };
+        let is_main = path.parent() == Some(chats);
+        Self {
+            entry,
+            facts,
+            path,
+            is_main,
+            permissions: None,
+        }
+    }
+
+    pub(super) fn is_listed(&self) -> bool {
+        self.is_main && self.facts.listed
+    }
+
+    fn is_of(&self, id: &str) -> bool {
+        self.facts.session_id.as_deref() == Some(id)
+    }
+
+    fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    fn updated(&self) -> Option<SystemTime> {
+        stat::parse(self.facts.last_updated.as_deref()?)
+    }
+}
+
+impl Guard {
+    /// Takes a snapshot of all sessions and moves what is in danger out of its way. If that is impossible the agent should not be started.
+    pub fn before(vault: &Vault, request: GuardRequest) -> Result<Self, VaultError> {
+        Self::begin(vault, request, false)
+    }
+
+    /// The same where any session may be loaded at any time.
+    pub fn before_any(vault: &Vault, request: GuardRequest) -> Result<Self, VaultError> {
+        Self::begin(vault, request, true)
+    }
+
+    /// Puts back what runs have lost that were killed, for who wants to choose a session before the next one begins. `chats` are
+    /// the directories of the project.
+    pub fn finish_killed(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> Vec<Action> {
+        let mut actions = resumed::finish_abandoned(vault, now);
+        actions.extend(resumed::finish_held(vault, chats, now));
+        actions
+    }
+
+    /// What keeps the session files of each directory alive while the run lasts.
+    pub fn holdings(&self) -> Vec<Holding> {
+        let places = self.places.iter();
+        places.map(|place| self.holding(place)).collect()
+    }
+
+    fn holding(&self, place: &Place) -> Holding {
+        Holding {
+            held: Held::of(&place.chats),
+            vault: self.vault.clone(),
+            since: self.request.now,
+            retention: self.request.retention,
+            run: place.run.clone(),
+        }
+    }
+
+    /// True if there was no session before the run, and none came of it.
+    fn is_idle(&self) -> bool {
+        let mut places = self.places.iter();
+        self.open.is_none()
+            && places.all(|place| {
+                place.before.is_empty()
+                    && !has_entries(&place.chats)
+                    && Held::of(&place.chats).files().is_empty()
+            })
+    }
+
+    fn tidy(&self) {
+        for held in self.places.iter().map(|place| Held::of(&place.chats)) {
+            if let Some(_owned) = held.own() {
+                held.tidy();
+            }
+        }
+    }
+
+    fn begin(vault: &Vault, request: GuardRequest, any: bool) -> Result<Self, VaultError> {
+        let chats = request.chats.clone();
+        Self::begin_in(vault, request, any).inspect_err(|_| {
+            // A run that is refused leaves nothing in the project.
+            for held in chats.iter().map(|chats| Held::of(chats)) {
+                if let Some(_owned) = held.own() {
+                    held.tidy();
+                }
+            }
+        })
+    }
+
+    fn begin_in(vault: &Vault, request: GuardRequest, any: bool) -> Result<Self, VaultError> {
+        let mut guard = Self {
+            vault: vault.clone(),
+            places: Vec::new(),
+            actions: Self::finish_killed(vault, &request.chats, request.now),
+            flaws: Vec::new(),
+            open: None,
+            request,
+        };
+        // Where there is nothing to keep no vault is made.
+        let has_any = guard.request.chats.iter().any(|chats| has_entries(chats));
+        let held = has_any.then(|| lock::repairs(vault)).transpose()?;
+        let (_lock, warning) = held.unzip();
+        guard.actions.extend(warning.flatten());
+        for chats in guard.request.chats.clone() {
+            let run = RunLock::default();
+            run.join(&Held::of(&chats), vault.patience);
+            let (project, now) = (project_of(&chats).to_owned(), guard.request.now);
+            if let Err(error) = aside::finish(&chats, now) {
+                guard.actions.push(failed(None, &chats, &error));
+            }
+            vault.doubt(&chats, guard.request.resume.as_deref(), now)?;
+            let mut swept = Vec::new();
+            let settled = settle(vault, &chats, "before a run", now, &mut swept);
+            guard.actions.append(&mut swept);
+            let Settled {
+                files: mut before,
+                flaws,
+                snapshot,
+            } = settled?;
+            guard.flaws.extend(flaws);
+            guard.move_earlier(&mut before, any)?;
+            guard.hold(&chats, &before);
+            guard.places.push(Place {
+                chats,
+                project,
+                snapshot,
+                before,
+                run,
+            });
+        }
+        if guard.places.iter().any(|place| !place.before.is_empty()) {
+            guard.open = vault.open_guard(&guard.record())?;
+        }
+        Ok(guard)
+    }
+
+    /// The session that is resumed is written to for certain.
+    fn hold(&mut self, chats: &Path, files: &[Seen]) {
+        let id = self.request.resume.as_deref();
+        let is_resumed = |file: &&Seen| id.is_some_and(|id| file.is_of(id));
+        let resumed = files.iter().filter(is_resumed);
+        let resumed: Vec<_> = resumed.map(|file| file.path.clone()).collect();
+        if let Err(error) = Held::of(chats).hold_recent(&resumed, self.request.now) {
+            self.actions.push(not_held(chats, &error));
+        }
+    }
+
+    /// A file whose name the CLI would choose again is the one that it would destroy.
+    fn move_earlier(&mut self, files: &mut [Seen], any: bool) -> Result<(), VaultError> {
+        let (id, now) = (self.request.resume.clone(), self.request.now);
+        let is_loaded = |it: &Seen| any || id.as_deref().is_some_and(|id| it.is_of(id));
+        for file in files.iter_mut().filter(|it| it.is_main && is_loaded(it)) {
+            let name = file.name();
+            if !names::may_be_taken(&name, now) {
+                continue;
+            }
+            let folder = file.path.parent().unwrap_or(Path::new("."));
+            let free = names::free(folder, &name, None, now);
+            rename_new(&file.path, &free)?;
+            Held::of(folder).renamed(&file.path, &free);
+            let sentence = format!(
+                "`{name}` is now `{}`: the CLI destroys a session that it loads in the minute it was made.",
+                free.file_name().unwrap_or_default().display()
+            );
+            self.actions.push(Action {
+                did: Did::MovedEarlier,
+                session_id: file.facts.session_id.clone(),
+                path: free.clone(),
+                sentence,
+            });
+            file.path = free;
+        }
+        Ok(())
+    }
+
+    /// Puts back what is missing now, and says what was done. What stands there now is in the vault before anything is changed.
+    pub fn after(mut self, now: SystemTime) -> Result<Repair, VaultError> {
+        for place in &self.places {
+            place.run.leave();
+        }
+        if self.is_idle() {
+            self.tidy();
+            return Ok(Repair::default());
+        }
+        let (_lock, warning) = lock::repairs(&self.vault)?;
+        let mut repair = Repair::default();
+        repair.actions.extend(warning);
+        let mut errors = Vec::new();
+        for place in &self.places {
+            // One that cannot be repaired does not keep the others from it.
+            if let Err(error) = repair::place(&self, place, now, &mut repair) {
+                repair.actions.push(failed(None, &place.chats, &error));
+                errors.push(error);
+                continue;
+            }
+            // Other runs may still need what is held: the last one lets it go.
+            if let Some(_only) = Held::of(&place.chats).own() {
+                repair.actions.extend(repair::release(&self, place));
+            }
+        }
+        // Only now: who fails, or is killed, leaves the rest to the next.
+        if errors.is_empty()
+            && let Some(open) = self.open.take()
+        {
+            open.close();
+        }
+        match errors.pop() {
+            Some(error) if errors.len() + 1 == self.places.len() => Err(error),
+            _ => Ok(repair),
+        }
+    }
+}
+
+fn not_held(chats: &Path, error: &std::io::Error) -> Action {
+    Action {
+        did: Did::Warned,
+        session_id: None,
+        path: chats.to_owned(),
+        sentence: format!(
+            "`{}` has no hard links ({error}): what is appended to a session during a run is lost if another start of the CLI deletes its file.",
+            chats.display()
+        ),
+    }
+}
+
+/// What could not be done, as one of the things done.
+fn failed(session: Option<&str>, path: &Path, error: &VaultError) -> Action {
+    let name = path.file_name().unwrap_or_default().display();
+    Action {
+        did: Did::Warned,
+        session_id: session.map(String::from),
+        path: path.to_owned(),
+        sentence: format!("`{name}` could not be looked after: {}.", with_cause(error)),
+    }
+}
+
+/// An error in one line, with what the system said.
+fn with_cause(error: &VaultError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+/// False for a session directory that is empty, or not there yet.
+fn has_entries(chats: &Path) -> bool {
+    fs::read_dir(chats).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// The directory that `chats` lies in; older versions have none.
+pub(crate) fn project_of(chats: &Path) -> &Path {
+    match chats.parent() {
+        Some(parent) if chats.ends_with("chats") => parent,
+        _ => chats,
+    }
+}
+
+/// Takes in all session files of a directory.
+pub(super) fn look(
+    vault: &Vault,
+    chats: &Path,
+    project: &Path,
+    reason: &str,
+    now: SystemTime,
+) -> Result<(Added, Vec<Flaw>), VaultError> {
+    let (files, mut flaws) = session_files(chats);
+    let request = AddRequest {
+        project,
+        files: &files,
+        reason,
+        now,
+    };
+    let added = vault.add(&request)?;
+    flaws.extend(added.flaws.iter().cloned());
+    Ok((added, flaws))
+}
+
+/// How often a directory is looked at until nothing is to be done there.
+const LOOKS: usize = 8;
+
+/// What is there once nothing more is to be swept.
+struct Settled {
+    files: Vec<Seen>,
+    flaws: Vec<Flaw>,
+    /// The snapshot that has it.
+    snapshot: String,
+}
+
+/// Takes in a directory and sweeps it, until what was brought out endangers, or is endangered by, nobody.
+fn settle(
+    vault: &Vault,
+    chats: &Path,
+    reason: &str,
+    now: SystemTime,
+    actions: &mut Vec<Action>,
+) -> Result<Settled, VaultError> {
+    let project = project_of(chats);
+    for _ in 0..LOOKS {
+        let (added, flaws) = look(vault, chats, project, reason, now)?;
+        let files = seen(&added, project, chats);
+        let swept = sweep::stubs(vault, &files, &flaws, now);
+        let is_settled = swept.iter().all(|it| it.did == Did::Warned);
+        let is_new = |it: &Action| !actions.contains(it);
+        let new: Vec<_> = swept.into_iter().filter(is_new).collect();
+        actions.extend(new);
+        if is_settled {
+            let snapshot = added.snapshot.id;
+            return Ok(Settled {
+                files,
+                flaws,
+                snapshot,
+            });
+        }
+    }
+    let (added, flaws) = look(vault, chats, project, reason, now)?;
+    Ok(Settled {
+        files: seen(&added, project, chats),
+        flaws,
+        snapshot: added.snapshot.id,
+    })
+}
+
+pub(super) fn seen(added: &Added, project: &Path, chats: &Path) -> Vec<Seen> {
+    let files = added.snapshot.files.iter();
+    let seen = files.map(|entry| {
+        let path = project.join(&entry.path);
+        Seen {
+            facts: added.facts.get(&entry.path).cloned().unwrap_or_default(),
+            is_main: path.parent() == Some(chats),
+            permissions: fs::metadata(&path).ok().map(|about| about.permissions()),
+            path,
+            entry: entry.clone(),
+        }
+    });
+    seen.collect()
+}
+
+/// The file that the CLI lists for a session: the last updated, and of two the first by name.
+fn winner<'a>(files: &'a [Seen], id: &str) -> Option<&'a Seen> {
+    let listed = files.iter().filter(|it| it.is_listed() && it.is_of(id));
+    listed.reduce(|best, next| {
+        if next.updated() > best.updated() {
+            next
+        } else {
+            best
+        }
+    })
+}
+
+/// Renames a file to a name that nobody has.
+fn rename_new(from: &Path, to: &Path) -> Result<(), VaultError> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(()),
+            // Some file systems do not know how.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {}
+            Err(error) => return Err(error.into()).at("rename", from),
+        }
+    }
+    link_new(from, to)
+}
+
+/// The same in two steps, each of which leaves a file that is there alone.
+fn link_new(from: &Path, to: &Path) -> Result<(), VaultError> {
+    fs::hard_link(from, to).at("rename", from)?;
+    fs::remove_file(from).at("rename", from)
+}

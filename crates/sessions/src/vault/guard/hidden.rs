@@ -1,0 +1,215 @@
+//! Files that the CLI does not list although there are messages in them: its next start would delete them.
+//!
+//! A CLI that is open appends to its file by name. If that was renamed or deleted meanwhile, what is typed next stands in a file
+//! without a header. A checkpoint of the context alone hides a whole conversation. Neither is a file without content.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use lapidary_json::Token;
+
+use super::merge::replace;
+use super::{Action, Did, Seen, project_of, sweep, winner};
+use crate::names;
+use crate::vault::error::At as _;
+use crate::vault::rebuild::{self, Header};
+use crate::vault::replay::{Depth, Replay, enriched, lossy};
+use crate::vault::{Entry, Vault, VaultError, blobs, recover, restore, stat};
+
+/// Where hidden messages are brought out.
+pub(super) struct Hidden<'a> {
+    pub(super) vault: &'a Vault,
+    pub(super) files: &'a [Seen],
+    pub(super) now: SystemTime,
+}
+
+impl Hidden<'_> {
+    /// True if there is something to resume in a file, whether the CLI sees it or not.
+    pub(super) fn has_content(vault: &Vault, file: &Seen) -> Result<bool, VaultError> {
+        let bytes = vault.read(&file.entry)?;
+        let replay_of = lossy(&bytes);
+        Ok(!file.facts.subagent && Replay::of(&replay_of, Depth::Hidden).kept.has_content())
+    }
+
+    /// Puts the messages where the CLI lists them: into the session that they belong to, or behind a header of their own.
+    /// None if that was just done to another file of its session: then it is the turn of this one when the other is listed.
+    pub(super) fn bring_out(
+        &self,
+        file: &Seen,
+        done: &[Action],
+    ) -> Result<Option<Action>, VaultError> {
+        let raw = fs::read(&file.path).at("read", &file.path)?;
+        if blobs::sha256(&raw) != file.entry.sha256 {
+            let changed = std::io::Error::other("it is being written to");
+            return Err(changed).at("read", &file.path);
+        }
+        let text = lossy(&raw);
+        let replay = Replay::of(&text, Depth::Hidden);
+        let own = replay.get("sessionId").and_then(Token::string);
+        let own = own.filter(|id| !id.is_empty()).map(String::from);
+        let known = own.is_none().then(|| self.known(file)).flatten();
+        let of_name = known.as_ref().and_then(|entry| entry.session_id.clone());
+        let has_header = own.is_some();
+        let id = own.or(of_name).or_else(|| self.only_namesake(file));
+        let id = id.unwrap_or_else(|| recover::new_id(&file.path, &raw));
+        if let Some(target) = winner(self.files, &id) {
+            self.join(&replay, has_header, target)?;
+            sweep::remove(self.vault, file)?;
+            let why = format!(
+                "had messages of `{}`, which are in there now",
+                target.name()
+            );
+            return Ok(Some(action(file, id, target.path.clone(), &why)));
+        }
+        let is_same =
+            |it: &Action| it.did == Did::BroughtOut && it.session_id.as_ref() == Some(&id);
+        if done.iter().any(is_same) {
+            return Ok(None);
+        }
+        let path = self.rebuild(file, &id, known.as_ref(), &raw)?;
+        let why = "had messages that the CLI does not list and would have deleted; they are back";
+        Ok(Some(action(file, id, path, why)))
+    }
+
+    /// What last had this name and said which session it was.
+    fn known(&self, file: &Seen) -> Option<Entry> {
+        let project = project_of(file.path.parent()?).to_string_lossy();
+        let history = self.vault.log().ok()?;
+        let snapshots = history.snapshots.into_iter().rev();
+        let mut files = snapshots
+            .filter(|snapshot| snapshot.project == project)
+            .flat_map(|snapshot| snapshot.files);
+        files.find(|it| it.path == file.entry.path && it.session_id.is_some())
+    }
+
+    /// The session that shares the eight characters of a file's name, if it is one.
+    fn only_namesake(&self, file: &Seen) -> Option<String> {
+        let name = file.name();
+        let short = names::short(&name)?;
+        let listed = self.files.iter().filter(|it| it.is_listed());
+        let mut ids: Vec<_> = listed
+            .filter(|it| names::short(&it.name()) == Some(short))
+            .filter_map(|it| it.facts.session_id.clone())
+            .collect();
+        ids.sort();
+        ids.dedup();
+        (ids.len() == 1).then(|| ids.remove(0))
+    }
+
+    /// Adds the messages that a session lacks. What was left out of it on purpose stays out.
+    pub(super) fn join(
+        &self,
+        hidden: &Replay<'_>,
+        has_header: bool,
+        target: &Seen,
+    ) -> Result<(), VaultError> {
+        let raw = fs::read(&target.path).at("read", &target.path)?;
+        let text = lossy(&raw);
+        let mut there = Replay::of(&text, Depth::Everything);
+        let mut lines = String::new();
+        for message in hidden.kept.iter() {
+            let mut message = message.clone();
+            match there.shown.get(message.key) {
+                // Without a header, a record is what a CLI that is still open wrote last.
+                Some(shown) if !has_header => {
+                    message.record = enriched(&shown.record, &message).into_owned().into();
+                    if message.record == shown.record {
+                        continue;
+                    }
+                }
+                None if there.kept.get(message.key).is_none() => {}
+                _ => continue,
+            }
+            lines.push_str(&rebuild::line(&message));
+            lines.push('\n');
+        }
+        for line in &hidden.unknown {
+            lines.push_str(line);
+            lines.push('\n');
+        }
+        if target.path.extension().is_some_and(|it| it == "jsonl") {
+            return append(&target.path, &raw, &lines);
+        }
+        there = Replay::of(&text, Depth::Hidden);
+        there.forget_shown();
+        there.read(lines.as_bytes());
+        let id = target.facts.session_id.clone().unwrap_or_default();
+        self.write_beside(&there, target, &id).map(drop)
+    }
+
+    /// The messages in place of the file, so that whoever has it open goes on in it, or beside it, if it is a document.
+    fn rebuild(
+        &self,
+        file: &Seen,
+        id: &str,
+        known: Option<&Entry>,
+        raw: &[u8],
+    ) -> Result<PathBuf, VaultError> {
+        let before = known.and_then(|entry| self.vault.read(entry).ok());
+        let (before, text) = (before.unwrap_or_default(), lossy(raw));
+        let before = lossy(&before);
+        let mut replay = Replay::of(&before, Depth::Hidden);
+        replay.forget_shown();
+        replay.read(&text);
+        if file.path.extension().is_none_or(|it| it != "jsonl") {
+            let path = self.write_beside(&replay, file, id)?;
+            sweep::remove(self.vault, file)?;
+            return Ok(path);
+        }
+        let bytes = rebuild::log(&replay, &self.header(file, id));
+        if replace(&file.path, raw, &bytes)? {
+            return Ok(file.path.clone());
+        }
+        let changed = std::io::Error::other("it is being written to");
+        Err(changed).at("write", &file.path)
+    }
+
+    fn write_beside(
+        &self,
+        replay: &Replay<'_>,
+        file: &Seen,
+        id: &str,
+    ) -> Result<PathBuf, VaultError> {
+        let bytes = rebuild::log(replay, &self.header(file, id));
+        let folder = file.path.parent().unwrap_or(Path::new("."));
+        let like = format!("{}l", file.name());
+        let path = names::free(folder, &like, Some(id), self.now);
+        if restore::write_new(&path, &bytes, None)? {
+            return Ok(path);
+        }
+        Err(std::io::Error::from(std::io::ErrorKind::AlreadyExists)).at("write", &path)
+    }
+
+    fn header(&self, file: &Seen, id: &str) -> Header {
+        let folder = file.path.parent().unwrap_or(Path::new("."));
+        Header {
+            session_id: id.to_owned(),
+            project_hash: rebuild::project_hash(folder),
+            // What was hidden for a month would else be deleted for its age.
+            last_updated: Some(stat::as_cli(self.now)),
+        }
+    }
+}
+
+fn append(path: &Path, there: &[u8], lines: &str) -> Result<(), VaultError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let is_torn = there.last().is_some_and(|&byte| byte != b'\n');
+    let text = format!("{}{lines}", if is_torn { "\n" } else { "" });
+    let file = fs::OpenOptions::new().append(true).open(path);
+    let mut file = file.at("write", path)?;
+    file.write_all(text.as_bytes()).at("write", path)?;
+    file.sync_all().at("write", path)
+}
+
+fn action(file: &Seen, id: String, path: PathBuf, why: &str) -> Action {
+    Action {
+        did: Did::BroughtOut,
+        session_id: Some(id),
+        path,
+        sentence: format!("`{}` {why}.", file.name()),
+    }
+}

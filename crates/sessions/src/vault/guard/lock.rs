@@ -1,0 +1,29 @@
+//! Waiting for others, but not for ever.
+
+use std::fs::File;
+
+use super::{Action, Did};
+use crate::vault::error::At as _;
+use crate::vault::{Vault, VaultError};
+
+pub(in crate::vault) use lapidary_gemini::lock::{PATIENCE, wait};
+
+/// Held by who changes session files. Whoever holds it for too long may be stopped: then it is done without.
+pub(super) fn repairs(vault: &Vault) -> Result<(File, Option<Action>), VaultError> {
+    vault.make()?;
+    let path = vault.dir.join("repair.lock");
+    let file = File::create(&path).at("open", &path)?;
+    if wait(vault.patience, || file.try_lock()).at("lock", &path)? {
+        return Ok((file, None));
+    }
+    let warning = Action {
+        did: Did::Warned,
+        session_id: None,
+        sentence: format!(
+            "`{}` is held by another process for long; sessions are looked after without waiting for it.",
+            path.display()
+        ),
+        path,
+    };
+    Ok((file, Some(warning)))
+}

@@ -1,0 +1,535 @@
+//! Putting back what a run has lost.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::hidden::Hidden;
+use super::lost::{self, Lost};
+use super::merge::{Merge, replace};
+use super::sweep::Danger;
+use super::{
+    Action, Did, Guard, Place, Repair, Retention, Seen, aside, failed, look, seen, settle, winner,
+};
+use crate::names;
+use crate::vault::error::At as _;
+use crate::vault::held::{self, Held, HeldFile};
+use crate::vault::rebuild::{self, Header};
+use crate::vault::replay::{Depth, Replay, lossy};
+use crate::vault::restore::{self, How};
+use crate::vault::{Facts, Removed, VaultError, blobs, stat};
+
+/// How often a file is merged that changes meanwhile.
+const TRIES: usize = 5;
+
+/// Looks at one directory and repairs it.
+pub(super) fn place(
+    guard: &Guard,
+    place: &Place,
+    now: SystemTime,
+    repair: &mut Repair,
+) -> Result<(), VaultError> {
+    let (vault, chats) = (&guard.vault, &place.chats);
+    let mut job = Job {
+        guard,
+        place,
+        now,
+        after: Vec::new(),
+        lost: Vec::new(),
+        actions: Vec::new(),
+    };
+    job.link_back();
+    let (added, _) = look(vault, chats, &place.project, "after a run", now)?;
+    job.after = seen(&added, &place.project, &place.chats);
+    job.lost = lost::files(chats, &place.before, &job.after);
+    job.sessions();
+    job.subagents();
+    job.other_files();
+    job.twins();
+    // What was just written counts when it is decided which stubs endanger whom.
+    repair.actions.append(&mut job.actions);
+    let mut swept = Vec::new();
+    let settled = settle(vault, chats, "after a run", now, &mut swept);
+    // What was said before the run is not said again.
+    let is_new = |it: &Action| it.did != Did::Warned || !guard.actions.contains(it);
+    repair.actions.extend(swept.into_iter().filter(is_new));
+    repair.flaws.extend(settled?.flaws);
+    Ok(())
+}
+
+/// Lets go what is held, once the files that are there have all of it. To be called while no run is under way.
+pub(super) fn release(guard: &Guard, place: &Place) -> Vec<Action> {
+    let mut actions = Vec::new();
+    let held = Held::of(&place.chats);
+    for file in held.files() {
+        if !file.is_gone || is_settled(guard, &file) {
+            file.forget();
+        } else {
+            let name = file.path.file_name().unwrap_or_default().display();
+            actions.push(Action {
+                did: Did::Warned,
+                session_id: None,
+                sentence: format!(
+                    "`{name}` was deleted or replaced during a run, and not all of it could be put back yet: it is held as `{}`.",
+                    file.link.display()
+                ),
+                path: file.path,
+            });
+        }
+    }
+    held.tidy();
+    actions
+}
+
+/// True if a deleted file need not come back, or all of it is there.
+fn is_settled(guard: &Guard, file: &HeldFile) -> bool {
+    let Ok(bytes) = file.read() else {
+        return false;
+    };
+    !held::has_content(&bytes)
+        || held::is_buried(&guard.vault, file, &bytes, guard.request.now)
+        || lost::is_in_place(file, &bytes)
+}
+
+struct Job<'a> {
+    guard: &'a Guard,
+    place: &'a Place,
+    now: SystemTime,
+    after: Vec<Seen>,
+    /// What was deleted or replaced during the run, in the order in which it was written.
+    lost: Vec<Lost>,
+    actions: Vec<Action>,
+}
+
+impl Job<'_> {
+    /// Gives files that were deleted, and whose names are free, their names again.
+    fn link_back(&mut self) {
+        for file in Held::of(&self.place.chats).files() {
+            if !file.is_gone || file.path.symlink_metadata().is_ok() {
+                continue;
+            }
+            let (vault, since) = (&self.guard.vault, self.guard.request.now);
+            let bytes = file.read().unwrap_or_default();
+            let seen = Seen::unkept(file.path.clone(), &self.place.chats, Facts::of(&bytes));
+            let id = seen.facts.session_id.as_deref();
+            let is_expired = id.is_some_and(|id| self.is_expired(&seen, id));
+            if is_expired {
+                file.forget();
+            } else if held::is_missed(vault, &file, &bytes, since) {
+                match file.link_back().at("write", &file.path) {
+                    Ok(true) => self.act(Did::PutBack, &seen, file.path, "was gone and is back"),
+                    Ok(false) => {}
+                    Err(error) => self.note(&seen, Err(error)),
+                }
+            }
+        }
+    }
+
+    /// Each session that was listed before, or of which a file was deleted or replaced.
+    fn sessions(&mut self) {
+        let listed = self.place.before.iter().filter(|file| file.is_listed());
+        let listed = listed.filter_map(|file| file.facts.session_id.clone());
+        let lost = self.lost.iter().filter_map(|it| it.session_id.clone());
+        let ids: BTreeSet<String> = listed.chain(lost).collect();
+        for id in ids {
+            let old = winner(&self.place.before, &id);
+            let new = winner(&self.after, &id).or_else(|| self.cut(old, &id));
+            let new = new.cloned();
+            let is_lost = self.lost.iter().any(|it| it.is_of(&id));
+            let (file, done) = match (old, new) {
+                (Some(old), Some(new)) if !is_lost && is_unchanged(old, &new) => continue,
+                (old, Some(new)) => {
+                    let done = self.merge(old, &new, &id);
+                    (new, done)
+                }
+                (Some(old), None) => (old.clone(), self.gone(old, &id)),
+                // It was removed on purpose, or its name could not be given back, which was said.
+                (None, None) => continue,
+            };
+            self.note(&file, done);
+        }
+    }
+
+    /// A file that is still in its place but shows nothing is the session, cut down.
+    fn cut(&self, old: Option<&Seen>, id: &str) -> Option<&Seen> {
+        let lost = self.lost.iter().filter(|it| it.is_of(id));
+        let paths = old.map(|it| &it.path).into_iter();
+        let paths: Vec<_> = paths.chain(lost.map(|it| &it.path)).collect();
+        let is_left = |file: &&Seen| {
+            paths.contains(&&file.path) && (file.is_of(id) || file.facts.session_id.is_none())
+        };
+        self.after.iter().find(is_left)
+    }
+
+    /// A subagent's file that was deleted and then appended to gets its beginning back.
+    fn subagents(&mut self) {
+        let lost = std::mem::take(&mut self.lost);
+        let (main, below): (Vec<_>, Vec<_>) = lost.into_iter().partition(|it| it.is_main);
+        self.lost = main;
+        for lost in below {
+            let Some(new) = self.after.iter().find(|it| it.path == lost.path).cloned() else {
+                continue;
+            };
+            let done = fs::read(&new.path).at("read", &new.path).and_then(|late| {
+                let ours = Replay::of(&lost.bytes, Depth::Hidden);
+                let text = lossy(&late);
+                if held::has_all(&Replay::of(&text, Depth::Everything), &ours) {
+                    return Ok(false);
+                }
+                replace(&new.path, &late, &aside::joined(&lost.bytes, &late))
+            });
+            match done {
+                Ok(true) => {
+                    let why = "had lost its beginning, which is back";
+                    self.act(Did::BroughtOut, &new, new.path.clone(), why);
+                }
+                Ok(false) => {}
+                Err(error) => self.note(&new, Err(error)),
+            }
+        }
+    }
+
+    /// One session that cannot be repaired does not keep the others from it.
+    fn note(&mut self, file: &Seen, done: Result<(), VaultError>) {
+        if let Err(error) = done {
+            let id = file.facts.session_id.as_deref();
+            self.actions.push(failed(id, &file.path, &error));
+        }
+    }
+
+    fn gone(&mut self, old: &Seen, id: &str) -> Result<(), VaultError> {
+        if self.is_expired(old, id) {
+            let why = "is gone because of your settings for how long sessions are kept; it is still in the vault";
+            self.act(Did::LeftToRetention, old, old.path.clone(), why);
+            return Ok(());
+        }
+        self.put_back(&self.newest(old, id)?)
+    }
+
+    /// The newest content of a session that was listed before. The guard of another run may have kept a newer one than this guard saw,
+    /// most of all if this one belongs to a run that was killed and is finished much later.
+    fn newest(&self, old: &Seen, id: &str) -> Result<Seen, VaultError> {
+        let vault = &self.guard.vault;
+        let kept = vault.sessions_of(&self.place.chats).remove(id);
+        let Some(entry) = kept.filter(|kept| kept.sha256 != old.entry.sha256) else {
+            return Ok(old.clone());
+        };
+        let (before, bytes) = (vault.read(&old.entry)?, vault.read(&entry)?);
+        let (ours, theirs) = (lossy(&before), lossy(&bytes));
+        let theirs = Replay::of(&theirs, Depth::Everything);
+        if !held::has_all(&theirs, &Replay::of(&ours, Depth::Hidden)) {
+            return Ok(old.clone());
+        }
+        Ok(Seen {
+            facts: Facts::of(&bytes),
+            path: self.place.project.join(&entry.path),
+            entry,
+            ..old.clone()
+        })
+    }
+
+    fn put_back(&mut self, old: &Seen) -> Result<(), VaultError> {
+        if self.is_buried(old) {
+            let why = "was removed during the run and stays so; it is still in the vault";
+            self.act(Did::LeftRemoved, old, old.path.clone(), why);
+            return Ok(());
+        }
+        let bytes = self.guard.vault.read(&old.entry)?;
+        let mut entry = old.entry.clone();
+        let place = old.path.strip_prefix(&self.place.project);
+        entry.path = place.unwrap_or(&old.path).to_string_lossy().into_owned();
+        let (path, how) = restore::put(&entry, &bytes, &self.place.project, self.now)?;
+        if let (Some(permissions), true) = (&old.permissions, how != How::AlreadyThere) {
+            let _ = fs::set_permissions(&path, permissions.clone());
+        }
+        match how {
+            How::AlreadyThere => {}
+            How::Written => self.act(Did::PutBack, old, path, "was gone and is back"),
+            How::Beside => {
+                let name = path.file_name().unwrap_or_default().display().to_string();
+                let why = format!("was gone and is back as `{name}`, since its name was taken");
+                self.act(Did::PutBack, old, path, &why);
+            }
+        }
+        Ok(())
+    }
+
+    /// True if somebody removed it on purpose meanwhile.
+    fn is_buried(&self, file: &Seen) -> bool {
+        let (vault, since) = (&self.guard.vault, self.guard.request.now);
+        let id = file.facts.session_id.as_deref();
+        id.is_some_and(|id| vault.is_buried(Removed::Session(id), since))
+            || vault.is_buried(Removed::File(&file.path), since)
+    }
+
+    /// Writes what was there together with what is newer, if anything is missing.
+    fn merge(&mut self, old: Option<&Seen>, new: &Seen, id: &str) -> Result<(), VaultError> {
+        let before = old.map(|old| self.guard.vault.read(&old.entry));
+        let before = before.transpose()?;
+        let before = before.as_deref().map(lossy);
+        let lost = self.lost.iter().filter(|it| it.is_of(id));
+        let lost: Vec<Vec<u8>> = lost.map(|it| it.bytes.clone()).collect();
+        for _ in 0..TRIES {
+            let after = fs::read(&new.path).at("read", &new.path)?;
+            if blobs::sha256(&after) != new.entry.sha256 {
+                // It went on meanwhile: whatever is replaced must be in the vault.
+                let (chats, project) = (&self.place.chats, &self.place.project);
+                look(&self.guard.vault, chats, project, "after a run", self.now)?;
+            }
+            let text = lossy(&after);
+            let merge = Merge::of(before.as_deref(), &lost, &text);
+            if new.is_listed() && !merge.is_needed() {
+                return Ok(());
+            }
+            if let Some(path) = self.write(&merge.replay, new, id, &after)? {
+                self.act(Did::Merged, new, path, &put_back(&merge));
+                return Ok(());
+            }
+        }
+        let why = "is being written to and was left alone; what it was before is in the vault";
+        self.act(Did::Warned, new, new.path.clone(), why);
+        Ok(())
+    }
+
+    /// A document of the older format is never written into: the CLI, too, goes on in a log beside it.
+    fn write(
+        &self,
+        replay: &Replay<'_>,
+        new: &Seen,
+        id: &str,
+        read: &[u8],
+    ) -> Result<Option<PathBuf>, VaultError> {
+        let is_log = new.path.extension().is_some_and(|it| it == "jsonl");
+        let header = Header {
+            session_id: id.to_owned(),
+            project_hash: rebuild::project_hash(&self.place.chats),
+            // Of two files of a session the CLI takes the one that was last updated.
+            last_updated: (!is_log).then(|| stat::as_cli(self.now)),
+        };
+        let bytes = rebuild::log(replay, &header);
+        if is_log {
+            let done = replace(&new.path, read, &bytes)?;
+            return Ok(done.then(|| new.path.clone()));
+        }
+        let like = format!("{}l", new.name());
+        let path = names::free(&self.place.chats, &like, Some(id), self.now);
+        let done = restore::write_new(&path, &bytes, None)?;
+        Ok(done.then_some(path))
+    }
+
+    /// Second files of a session, those of subagents, and those that were never listed.
+    fn other_files(&mut self) {
+        let place = self.place;
+        for file in &place.before {
+            let there = self.after.iter().find(|it| it.path == file.path);
+            let done = match there.cloned() {
+                // It came to life during the run, and may have been cut before.
+                Some(new) if file.is_main && !file.facts.listed && new.is_listed() => {
+                    let id = new.facts.session_id.clone().unwrap_or_default();
+                    self.merge(Some(file), &new, &id)
+                }
+                Some(new) => self.beheaded(file, &new),
+                None => self.other_gone(file),
+            };
+            self.note(file, done);
+        }
+    }
+
+    /// Files of a session that came during the run beside the one that the CLI lists: what they have to add is added to that.
+    fn twins(&mut self) {
+        let is_new = |file: &Seen| !self.place.before.iter().any(|it| it.path == file.path);
+        let listed = self.after.iter().filter(|file| file.is_listed());
+        let new: Vec<_> = listed.filter(|file| is_new(file)).cloned().collect();
+        for file in new {
+            let done = self.twin(&file);
+            self.note(&file, done);
+        }
+    }
+
+    fn twin(&mut self, file: &Seen) -> Result<(), VaultError> {
+        let id = file.facts.session_id.clone().unwrap_or_default();
+        let Some(shown) = winner(&self.after, &id).filter(|it| it.path != file.path) else {
+            return Ok(());
+        };
+        let (vault, target) = (&self.guard.vault, shown.clone());
+        let bytes = vault.read(&file.entry)?;
+        let text = lossy(&bytes);
+        let replay = Replay::of(&text, Depth::Hidden);
+        let there = fs::read(&target.path).at("read", &target.path)?;
+        let there = lossy(&there);
+        let there = Replay::of(&there, Depth::Everything);
+        let is_there = |key| there.shown.get(key).is_some() || there.kept.get(key).is_some();
+        if replay.kept.iter().all(|message| is_there(message.key)) {
+            return Ok(());
+        }
+        let hidden = Hidden {
+            vault,
+            files: &self.after,
+            now: self.now,
+        };
+        hidden.join(&replay, true, &target)?;
+        let why = format!(
+            "has messages of `{}`, which are in there now, too",
+            target.name()
+        );
+        self.act(Did::Merged, file, target.path, &why);
+        Ok(())
+    }
+
+    fn other_gone(&mut self, file: &Seen) -> Result<(), VaultError> {
+        if !file.is_main {
+            return self.subagent(file);
+        }
+        if !file.facts.listed {
+            return self.unlisted(file);
+        }
+        let Some(id) = file.facts.session_id.as_deref() else {
+            return Ok(());
+        };
+        let is_second = winner(&self.place.before, id).is_some_and(|it| it.path != file.path);
+        if is_second && !self.is_expired(file, id) && !self.is_contained(file, id)? {
+            self.put_back(file)?;
+        }
+        Ok(())
+    }
+
+    /// Each start of the CLI over ACP leaves a file without content, which the next start removes: such files stay away. A CLI that
+    /// is open and was asked nothing yet has one, too. What is typed there later gets its beginning from the vault.
+    fn unlisted(&mut self, file: &Seen) -> Result<(), VaultError> {
+        let is_alone = !self.danger().is_from(file);
+        if is_alone && Hidden::has_content(&self.guard.vault, file)? {
+            return self.put_back(file);
+        }
+        Ok(())
+    }
+
+    fn danger(&self) -> Danger {
+        Danger::of(self.place.before.iter().chain(&self.after))
+    }
+
+    /// Such a file that was deleted, and then appended to, gets its beginning back.
+    fn beheaded(&mut self, old: &Seen, new: &Seen) -> Result<(), VaultError> {
+        let had_id = old.is_main && !old.facts.listed && old.facts.session_id.is_some();
+        if !had_id || new.facts.session_id.is_some() || self.danger().is_from(old) {
+            return Ok(());
+        }
+        let before = self.guard.vault.read(&old.entry)?;
+        for _ in 0..TRIES {
+            let late = fs::read(&new.path).at("read", &new.path)?;
+            let whole = aside::joined(&before, &readable(&late));
+            if replace(&new.path, &late, &whole)? {
+                let why = "had lost its beginning, which is back";
+                self.act(Did::BroughtOut, old, new.path.clone(), why);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// A subagent's file belongs to the session that its directory is named after.
+    fn subagent(&mut self, file: &Seen) -> Result<(), VaultError> {
+        let folder = file.path.parent().and_then(Path::file_name);
+        let folder = folder.unwrap_or_default().to_string_lossy().into_owned();
+        let parent = self.place.before.iter().find(|it| {
+            let id = it.facts.session_id.as_deref().unwrap_or_default();
+            it.is_listed() && names::sanitised(id) == folder
+        });
+        let expired = parent.is_some_and(|parent| {
+            let id = parent.facts.session_id.as_deref().unwrap_or_default();
+            self.is_expired(parent, id)
+        });
+        if parent.is_none() || expired {
+            return Ok(());
+        }
+        self.put_back(file)
+    }
+
+    /// True if all messages of a file are in the one that is listed now.
+    fn is_contained(&self, file: &Seen, id: &str) -> Result<bool, VaultError> {
+        let Some(listed) = winner(&self.after, id) else {
+            return Ok(false);
+        };
+        let ours = self.guard.vault.read(&file.entry)?;
+        let theirs = fs::read(&listed.path).at("read", &listed.path)?;
+        let (ours, theirs) = (lossy(&ours), lossy(&theirs));
+        let theirs = Replay::of(&theirs, Depth::Hidden);
+        let ours = Replay::of(&ours, Depth::Hidden);
+        let mut keys = ours.shown.iter().map(|message| message.key);
+        Ok(keys.all(|key| theirs.shown.get(key).is_some()))
+    }
+
+    /// True if the user's settings have the CLI delete it, going by full ids.
+    fn is_expired(&self, file: &Seen, id: &str) -> bool {
+        let request = &self.guard.request;
+        let Some(Retention { max_age, max_count }) = request.retention else {
+            return false;
+        };
+        let Some(updated) = file.updated() else {
+            return false;
+        };
+        let is_resumed = |it: &str| request.resume.as_deref() == Some(it);
+        if is_resumed(id) {
+            return false;
+        }
+        let limit = max_age.and_then(|age| self.now.checked_sub(age));
+        if limit.is_some_and(|limit| updated < limit) {
+            return true;
+        }
+        let before = self.place.before.iter().filter(|it| it.is_listed());
+        let ids: BTreeSet<&str> = before
+            .filter_map(|it| it.facts.session_id.as_deref())
+            .filter(|it| !is_resumed(it))
+            .collect();
+        let newer = ids.iter().filter(|it| {
+            let other = winner(&self.place.before, it).and_then(Seen::updated);
+            other.is_some_and(|other| other > updated)
+        });
+        let room = max_count.map(|count| count - usize::from(request.resume.is_some()).min(count));
+        room.is_some_and(|room| newer.count() >= room)
+    }
+
+    fn act(&mut self, did: Did, file: &Seen, path: PathBuf, why: &str) {
+        self.actions.push(Action {
+            did,
+            session_id: file.facts.session_id.clone(),
+            sentence: format!("`{}` {why}.", file.name()),
+            path,
+        });
+    }
+}
+
+/// What a merge has put back.
+fn put_back(merge: &Merge<'_>) -> String {
+    let messages = |count: usize| match count {
+        1 => "1 message".to_owned(),
+        _ => format!("{count} messages"),
+    };
+    match (merge.missing, merge.poorer) {
+        (0, 0) => "could not be listed any more, and can".to_owned(),
+        (0, poorer) => format!("had lost fields of {}, which are back", messages(poorer)),
+        (missing, _) => {
+            let are = if missing == 1 { "is" } else { "are" };
+            let messages = messages(missing);
+            format!("had lost {messages}, which {are} back together with what is newer")
+        }
+    }
+}
+
+fn is_unchanged(old: &Seen, new: &Seen) -> bool {
+    new.is_listed() && new.entry.sha256 == old.entry.sha256
+}
+
+/// What was appended, where it was appended to half a line: its messages, each on a line of its own.
+fn readable(late: &[u8]) -> Cow<'_, [u8]> {
+    let text = lossy(late);
+    let replay = Replay::of(&text, Depth::Hidden);
+    if replay.kept.len() == replay.shown.len() {
+        return Cow::Borrowed(late);
+    }
+    let messages = replay.kept.iter().map(rebuild::line);
+    let unknown = replay.unknown.iter().map(ToString::to_string);
+    let lines = messages.chain(unknown).map(|line| line + "\n");
+    Cow::Owned(lines.collect::<String>().into_bytes())
+}

@@ -1,0 +1,119 @@
+//! What a run prints about the sessions that were looked after: one line for all that was saved, and one for each failure.
+
+use std::collections::BTreeSet;
+
+use super::{Action, Did};
+use crate::names;
+
+/// The lines for these actions. Renamed files, files that were removed on purpose, and files without content are not worth a line.
+pub fn summary(actions: &[Action]) -> Vec<String> {
+    let mut lines: Vec<String> = saved(actions).into_iter().collect();
+    lines.extend(moved_aside(actions));
+    let warnings = actions.iter().filter(|it| it.did == Did::Warned);
+    lines.extend(warnings.map(|it| it.sentence.clone()));
+    lines
+}
+
+fn saved(actions: &[Action]) -> Option<String> {
+    let deleted = sessions(actions, |did| did == Did::PutBack);
+    let damaged = sessions(actions, |did| matches!(did, Did::Merged | Did::BroughtOut));
+    let damaged = damaged.difference(&deleted).count();
+    let lost = "tool outputs, plans and logs cannot be restored";
+    Some(match (deleted.len(), damaged) {
+        (0, 0) => return None,
+        (0, damaged) => {
+            let sessions = counted(damaged);
+            format!("Restored messages that Gemini CLI had removed from {sessions}.")
+        }
+        (deleted, 0) => {
+            let sessions = counted(deleted);
+            format!("Restored {sessions} that Gemini CLI had deleted; {lost}.")
+        }
+        (deleted, damaged) => {
+            let (deleted, damaged) = (counted(deleted), counted(damaged));
+            format!(
+                "Restored {deleted} that Gemini CLI had deleted, and messages that it had removed from {damaged}; {lost}."
+            )
+        }
+    })
+}
+
+fn moved_aside(actions: &[Action]) -> Option<String> {
+    let sessions = sessions(actions, |did| did == Did::SetAside);
+    let all: Vec<&str> = sessions.iter().copied().collect();
+    match all[..] {
+        [] => None,
+        [session] => Some(one_moved_aside(session)),
+        _ => Some(format!(
+            "Moved empty session files aside. They would have made Gemini CLI delete sessions {}.",
+            all.join(", ")
+        )),
+    }
+}
+
+/// What is printed about a file without content that went into the vault. The session is named by its eight characters.
+pub(super) fn one_moved_aside(session: &str) -> String {
+    format!(
+        "Moved an empty session file aside. It would have made Gemini CLI delete session {session}."
+    )
+}
+
+/// The sessions that something was done to, by the eight characters in the names of their files. Files of subagents are none.
+fn sessions(actions: &[Action], is_meant: impl Fn(Did) -> bool) -> BTreeSet<&str> {
+    let names = actions.iter().filter(|it| is_meant(it.did));
+    let names = names.filter_map(|it| it.path.file_name()?.to_str());
+    let names = names.filter(|name| names::is_session(name));
+    names
+        .map(|name| names::short(name).unwrap_or(name))
+        .collect()
+}
+
+fn counted(count: usize) -> String {
+    match count {
+        1 => "1 session".to_owned(),
+        _ => format!("{count} sessions"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn action(did: Did, name: &str) -> Action {
+        Action {
+            did,
+            session_id: None,
+            path: format!("/chats/{name}").into(),
+            sentence: format!("{name} failed."),
+        }
+    }
+
+    const A: &str = "session-2026-01-01T00-00-aaaaaaaa.jsonl";
+    const B: &str = "session-2026-01-01T00-00-bbbbbbbb.jsonl";
+
+    #[test]
+    fn all_that_was_saved_is_one_line() {
+        let twice = [action(Did::PutBack, A), action(Did::PutBack, A)];
+        let line = "Restored 1 session that Gemini CLI had deleted; tool outputs, plans and logs cannot be restored.";
+        assert_eq!(summary(&twice), [line]);
+        let both = [
+            action(Did::Merged, A),
+            action(Did::PutBack, B),
+            action(Did::PutBack, "aaaaaaaa-1/agent.jsonl"),
+        ];
+        let line = "Restored 1 session that Gemini CLI had deleted, and messages that it had removed from 1 session; tool outputs, plans and logs cannot be restored.";
+        assert_eq!(summary(&both), [line]);
+        let merged = [action(Did::Merged, A), action(Did::BroughtOut, B)];
+        let line = "Restored messages that Gemini CLI had removed from 2 sessions.";
+        assert_eq!(summary(&merged), [line]);
+    }
+
+    #[test]
+    fn what_the_reader_can_do_nothing_about_is_not_printed() {
+        let quiet = [Did::MovedEarlier, Did::LeftToRetention, Did::LeftRemoved];
+        assert_eq!(summary(&quiet.map(|did| action(did, A))), [] as [String; 0]);
+        let loud = [action(Did::Warned, B), action(Did::SetAside, A)];
+        let aside = "Moved an empty session file aside. It would have made Gemini CLI delete session aaaaaaaa.";
+        assert_eq!(summary(&loud), [aside, &format!("{B} failed.")]);
+    }
+}

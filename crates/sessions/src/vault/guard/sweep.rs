@@ -1,0 +1,122 @@
+//! Files without content that would take others with them when the CLI deletes them.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::aside;
+use super::hidden::Hidden;
+use super::summary::one_moved_aside;
+use super::{Action, Did, Seen, with_cause};
+use crate::names;
+use crate::vault::{Flaw, Vault, VaultError};
+
+/// Moves such files into the vault, where the last look at them has put their content already. Where there are messages in one
+/// that the CLI does not list, they are brought out instead.
+pub(in crate::vault) fn stubs(
+    vault: &Vault,
+    files: &[Seen],
+    flaws: &[Flaw],
+    now: SystemTime,
+) -> Vec<Action> {
+    let danger = Danger::of(files);
+    let hidden = Hidden { vault, files, now };
+    let mut actions = Vec::new();
+    for file in files.iter().filter(|it| it.is_main && !it.facts.listed) {
+        match Hidden::has_content(vault, file) {
+            Ok(true) => {
+                let done = hidden.bring_out(file, &actions);
+                actions.extend(done.unwrap_or_else(|error| Some(stays(file, &error))));
+            }
+            Ok(false) if danger.is_from(file) => actions.push(set_aside(vault, file)),
+            Err(error) if danger.is_from(file) => actions.push(stays(file, &error)),
+            _ => {}
+        }
+    }
+    for flaw in flaws {
+        let name = flaw.path.file_name().unwrap_or_default().to_string_lossy();
+        if names::is_session(&name) && danger.is_from_name(&name) {
+            actions.push(warning(&flaw.path, &name));
+        }
+    }
+    actions
+}
+
+/// The sessions that the CLI would delete together with a file.
+pub(in crate::vault) struct Danger {
+    ids: HashSet<String>,
+    shorts: HashSet<String>,
+}
+
+impl Danger {
+    pub(in crate::vault) fn of<'a>(files: impl IntoIterator<Item = &'a Seen>) -> Self {
+        let (mut ids, mut shorts) = (HashSet::new(), HashSet::new());
+        for file in files.into_iter().filter(|file| file.is_listed()) {
+            ids.extend(file.facts.session_id.clone());
+            shorts.extend(names::short(&file.name()).map(String::from));
+        }
+        Self { ids, shorts }
+    }
+
+    pub(in crate::vault) fn is_from(&self, file: &Seen) -> bool {
+        let id = file.facts.session_id.as_ref();
+        id.is_some_and(|id| self.ids.contains(id)) || self.is_from_name(&file.name())
+    }
+
+    /// The files without content whose deletion would take a session with them.
+    pub(in crate::vault) fn sources<'f>(
+        &self,
+        files: &'f [Seen],
+    ) -> impl Iterator<Item = &'f Seen> {
+        let unlisted = files
+            .iter()
+            .filter(|file| file.is_main && !file.facts.listed);
+        unlisted.filter(|file| self.is_from(file))
+    }
+
+    fn is_from_name(&self, name: &str) -> bool {
+        names::short(name).is_some_and(|short| self.shorts.contains(short))
+    }
+}
+
+fn set_aside(vault: &Vault, file: &Seen) -> Action {
+    if let Err(error) = remove(vault, file) {
+        return stays(file, &error);
+    }
+    Action {
+        did: Did::SetAside,
+        session_id: file.facts.session_id.clone(),
+        path: file.path.clone(),
+        sentence: one_moved_aside(names::short(&file.name()).unwrap_or("of the same id")),
+    }
+}
+
+fn stays(file: &Seen, error: &VaultError) -> Action {
+    Action {
+        did: Did::Warned,
+        session_id: file.facts.session_id.clone(),
+        path: file.path.clone(),
+        sentence: format!(
+            "Cannot move the empty session file `{}` aside: {}. It makes Gemini CLI delete sessions with the same eight characters.",
+            file.name(),
+            with_cause(error)
+        ),
+    }
+}
+
+/// Renames first, so that whoever appends meanwhile appends to another file, and looks again before it deletes.
+pub(in crate::vault) fn remove(vault: &Vault, file: &Seen) -> Result<(), VaultError> {
+    vault.check(&file.entry.sha256)?;
+    aside::remove(&file.path, &file.entry.sha256)
+}
+
+fn warning(path: &Path, name: &str) -> Action {
+    Action {
+        did: Did::Warned,
+        session_id: None,
+        path: path.to_owned(),
+        sentence: format!(
+            "`{name}` is not a session file. It makes Gemini CLI delete sessions with the same eight characters."
+        ),
+    }
+}

@@ -1,0 +1,277 @@
+//! Rebuilding what a session file hides, from what is still in it.
+//!
+//! A log only grows, so messages that a clobbering checkpoint, a load in the minute of its making, or a rewind to an unknown id took out of
+//! the conversation are still in the file; so is a record that was appended to a torn line. [`plan`] says what would come back,
+//! [`Plan::apply`] writes it into a **new file of the same session id**, and moves the old one into the vault. The id stays, because
+//! plans, tool outputs and subagents hang on it, and so does whoever wrote it down; the old file cannot stay beside it, because the CLI
+//! deletes files without content together with their namesakes. The new one counts as updated now, or a session that was hidden for a
+//! month would be deleted by the CLI's next start.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use lapidary_json::Token;
+use lapidary_wire::gemini::session::MessageRecord;
+use serde::Serialize;
+
+pub use super::replay::{Cause, Depth};
+
+use super::blobs::sha256;
+use super::error::At as _;
+use super::guard::{self, Action, Seen, sweep};
+use super::rebuild::{self, Header};
+use super::replay::{Message, Replay, lossy};
+use super::{Facts, Vault, VaultError, content, restore, session_files, stat};
+use crate::names;
+
+mod survey;
+
+pub use survey::{Danger, Survey, disarm, survey};
+
+/// How many characters of a message a plan shows.
+const WORDS: usize = 60;
+
+/// What would come back.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// The file.
+    pub path: PathBuf,
+    /// Its session, or the id that it would get, if nothing in it says one.
+    pub session_id: String,
+    /// True if the content is the vault's, since no file has anything left of it.
+    pub from_vault: bool,
+    /// How many messages the CLI shows now.
+    pub shown: usize,
+    /// How many there would be.
+    pub total: usize,
+    /// The messages that would come back, in order.
+    pub found: Vec<Found>,
+    /// Messages that would get fields back, such as tokens and tool calls.
+    pub poorer: usize,
+    /// What hid them.
+    pub causes: Vec<Cause>,
+    /// Lines of which nothing can be read.
+    pub unreadable: usize,
+    #[serde(skip)]
+    source: Vec<u8>,
+    #[serde(skip)]
+    depth: Depth,
+}
+
+/// A message that would come back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Found {
+    /// `user`, `gemini` and so on.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// When it was written, in its own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    /// How it begins, as it came: not fit for a terminal.
+    pub words: String,
+}
+
+/// What came back.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recovered {
+    /// The new file.
+    pub path: PathBuf,
+    /// The session to resume.
+    pub session_id: String,
+    /// How many messages it has.
+    pub messages: usize,
+    /// What went into the vault.
+    pub actions: Vec<Action>,
+}
+
+/// What a file hides.
+pub fn plan(path: &Path, depth: Depth) -> Result<Plan, VaultError> {
+    let bytes = fs::read(path).at("read", path)?;
+    Ok(Plan::of(path.to_owned(), bytes, depth))
+}
+
+/// What the files of a session hide, by its full id; if they have nothing left, what the vault has.
+pub fn plan_session(
+    vault: &Vault,
+    chats: &[PathBuf],
+    id: &str,
+    depth: Depth,
+) -> Result<Plan, VaultError> {
+    let files = chats.iter().flat_map(|chats| session_files(chats).0);
+    let plans = files.filter_map(|path| {
+        let bytes = fs::read(&path).ok()?;
+        let is_it = Facts::of(&bytes).session_id.as_deref() == Some(id);
+        is_it.then(|| Plan::of(path, bytes, depth))
+    });
+    let best = plans.max_by_key(|plan| (plan.has_content(), plan.total));
+    if let Some(plan) = best.as_ref().filter(|plan| plan.has_content()) {
+        return Ok(plan.clone());
+    }
+    let from_vault = vault.newest_of(id).and_then(|entry| {
+        let bytes = vault.read(&entry)?;
+        let name = Path::new(&entry.path).file_name().unwrap_or_default();
+        let folder = chats.first().cloned().unwrap_or_default();
+        let mut plan = Plan::of(folder.join(name), bytes, depth);
+        plan.from_vault = true;
+        // Nothing of it is shown now.
+        plan.shown = 0;
+        plan.found = plan.all();
+        Ok(plan)
+    });
+    match (from_vault, best) {
+        (Ok(plan), _) | (Err(_), Some(plan)) => Ok(plan),
+        (Err(error), None) => Err(error),
+    }
+}
+
+impl Plan {
+    fn of(path: PathBuf, source: Vec<u8>, depth: Depth) -> Self {
+        let text = lossy(&source);
+        let replay = Replay::of(&text, depth);
+        let hidden = |it: &&Message<'_>| replay.shown.get(it.key).is_none();
+        let is_poorer = |it: &&Message<'_>| {
+            let shown = replay.shown.get(it.key);
+            shown.is_some_and(|shown| shown.record != it.record)
+        };
+        let kept = || replay.kept.iter();
+        // Such a file the CLI does not read, and shows nothing of it.
+        let has_header = Facts::of(&source).session_id.is_some();
+        let hidden = |it: &&Message<'_>| !has_header || hidden(it);
+        let is_poorer = |it: &&Message<'_>| has_header && is_poorer(it);
+        let mut causes = replay.causes.clone();
+        if !has_header {
+            causes.push(Cause::NoHeader);
+        }
+        let id = replay.get("sessionId").and_then(Token::string);
+        let id = id.filter(|id| !id.is_empty()).map(String::from);
+        Self {
+            session_id: id.unwrap_or_else(|| new_id(&path, &source)),
+            from_vault: false,
+            shown: if has_header { replay.shown.len() } else { 0 },
+            total: replay.kept.len(),
+            found: kept().filter(hidden).map(found).collect(),
+            poorer: kept().filter(is_poorer).count(),
+            causes,
+            unreadable: replay.unreadable,
+            depth,
+            path,
+            source,
+        }
+    }
+
+    fn all(&self) -> Vec<Found> {
+        let text = lossy(&self.source);
+        let replay = Replay::of(&text, self.depth);
+        replay.kept.iter().map(found).collect()
+    }
+
+    fn has_content(&self) -> bool {
+        let text = lossy(&self.source);
+        Replay::of(&text, self.depth).kept.has_content()
+    }
+
+    /// True if anything would come back that somebody said.
+    pub fn is_needed(&self) -> bool {
+        (!self.found.is_empty() || self.poorer > 0) && self.has_content()
+    }
+
+    /// Writes the new file, and moves the old one, and stubs beside it, into the vault.
+    pub fn apply(&self, vault: &Vault, now: SystemTime) -> Result<Recovered, VaultError> {
+        let chats = self.path.parent().unwrap_or(Path::new("."));
+        let project = guard::project_of(chats);
+        let look = || guard::look(vault, chats, project, "recovering", now);
+        look()?;
+        self.check_unchanged()?;
+        fs::create_dir_all(chats).at("make", chats)?;
+        let path = self.write(chats, now)?;
+        let (added, flaws) = look()?;
+        let files = guard::seen(&added, project, chats);
+        let mut actions = Vec::new();
+        let is_old = |file: &Seen| !self.from_vault && file.path == self.path;
+        let (old, others): (Vec<_>, Vec<_>) = files.into_iter().partition(is_old);
+        for old in &old {
+            actions.push(self.set_aside(vault, old)?);
+        }
+        actions.extend(sweep::stubs(vault, &others, &flaws, now));
+        Ok(Recovered {
+            path,
+            session_id: self.session_id.clone(),
+            messages: self.total,
+            actions,
+        })
+    }
+
+    fn check_unchanged(&self) -> Result<(), VaultError> {
+        if self.from_vault {
+            return Ok(());
+        }
+        let now = fs::read(&self.path).at("read", &self.path)?;
+        if now == self.source {
+            return Ok(());
+        }
+        let changed = std::io::Error::other("it has changed since it was looked at");
+        Err(changed).at("recover", &self.path)
+    }
+
+    fn write(&self, chats: &Path, now: SystemTime) -> Result<PathBuf, VaultError> {
+        let text = lossy(&self.source);
+        let replay = Replay::of(&text, self.depth);
+        let header = Header {
+            session_id: self.session_id.clone(),
+            project_hash: rebuild::project_hash(chats),
+            last_updated: Some(stat::as_cli(now)),
+        };
+        let bytes = rebuild::log(&replay, &header);
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let like = name.strip_suffix(".json").unwrap_or(&name);
+        loop {
+            let path = names::free(chats, like, Some(&self.session_id), now);
+            if restore::write_new(&path, &bytes, None)? {
+                return Ok(path);
+            }
+        }
+    }
+
+    fn set_aside(&self, vault: &Vault, old: &Seen) -> Result<Action, VaultError> {
+        sweep::remove(vault, old)?;
+        let name = self.path.file_name().unwrap_or_default().display();
+        Ok(Action {
+            did: guard::Did::SetAside,
+            session_id: Some(self.session_id.clone()),
+            path: self.path.clone(),
+            sentence: format!("`{name}` went into the vault: the new file takes its place."),
+        })
+    }
+}
+
+/// An id for a file that says none: always the same, beginning as its name has it.
+pub(super) fn new_id(path: &Path, source: &[u8]) -> String {
+    let digest = sha256(source);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let short = names::short(&name).unwrap_or(&digest[..8]);
+    let part = |from: usize, to: usize| &digest[from..to];
+    format!(
+        "{short}-{}-4{}-8{}-{}",
+        part(8, 12),
+        part(12, 15),
+        part(15, 18),
+        part(18, 30)
+    )
+}
+
+fn found(message: &Message<'_>) -> Found {
+    let record = Token::parse(&message.record).ok().map(MessageRecord::of);
+    let record = record.unwrap_or_default();
+    let text = |token: Option<Token<'_>>| token.and_then(Token::string).map(String::from);
+    let words = content::text_of(&record);
+    let words: Vec<&str> = words.split_whitespace().collect();
+    Found {
+        kind: text(record.kind).unwrap_or_default(),
+        timestamp: text(record.timestamp),
+        words: words.join(" ").chars().take(WORDS).collect(),
+    }
+}

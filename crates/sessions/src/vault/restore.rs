@@ -1,0 +1,270 @@
+//! Bringing files back, next to what is there now.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::blobs::{sync_folder, temporary};
+use super::error::At as _;
+use super::replay::{Depth, Replay, enriched, lossy};
+use super::{Entry, History, Snapshot, Vault, VaultError, stat};
+use crate::names;
+
+/// What to bring back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What<'a> {
+    /// The newest content of a session that has something to resume, by its full id.
+    Session(&'a str),
+    /// All files of a snapshot, by its id or the beginning of it.
+    Snapshot(&'a str),
+}
+
+/// Files of the vault that are to be brought back.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    /// The directory that they come from.
+    pub project: PathBuf,
+    /// The snapshot that has the newest of them.
+    pub snapshot: String,
+    /// The files.
+    pub entries: Vec<Entry>,
+}
+
+/// A file that was brought back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// What it was.
+    pub entry: Entry,
+    /// Where it is now.
+    pub path: PathBuf,
+    /// What had to be done.
+    pub how: How,
+}
+
+/// What had to be done to bring a file back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// It was gone and is back under its name.
+    Written,
+    /// It had never gone: the file has that content, or has grown since.
+    AlreadyThere,
+    /// Another content has its name now: it lies next to it, under one of its own.
+    Beside,
+}
+
+impl Vault {
+    /// Brings files back into a project's directory. Nothing is overwritten.
+    pub fn restore(
+        &self,
+        what: What<'_>,
+        project: &Path,
+        now: SystemTime,
+    ) -> Result<Vec<Restored>, VaultError> {
+        let chosen = self.choose(what)?;
+        self.put_back(&chosen, project, now)
+    }
+
+    /// Brings chosen files back into a project's directory. Nothing is overwritten.
+    pub fn put_back(
+        &self,
+        chosen: &Chosen,
+        project: &Path,
+        now: SystemTime,
+    ) -> Result<Vec<Restored>, VaultError> {
+        let mut restored = Vec::new();
+        for entry in &chosen.entries {
+            let bytes = self.read(entry)?;
+            let (path, how) = put(entry, &bytes, project, now)?;
+            let entry = entry.clone();
+            restored.push(Restored { entry, path, how });
+        }
+        Ok(restored)
+    }
+
+    /// What [`Vault::put_back`] would do. The contents are read, so that nothing is promised that is not there.
+    pub fn foresee(
+        &self,
+        chosen: &Chosen,
+        project: &Path,
+        now: SystemTime,
+    ) -> Result<Vec<Restored>, VaultError> {
+        let mut restored = Vec::new();
+        for entry in &chosen.entries {
+            let bytes = self.read(entry)?;
+            let path = entry.below(project)?;
+            let (path, how) = if path.symlink_metadata().is_err() {
+                (path, How::Written)
+            } else if holds(&path, &bytes) {
+                (path, How::AlreadyThere)
+            } else {
+                (beside(&path, entry, now), How::Beside)
+            };
+            let entry = entry.clone();
+            restored.push(Restored { entry, path, how });
+        }
+        Ok(restored)
+    }
+
+    /// Finds what somebody wants back. A session comes with what its subagents wrote.
+    pub fn choose(&self, what: What<'_>) -> Result<Chosen, VaultError> {
+        let id = match what {
+            What::Session(id) => id,
+            What::Snapshot(id) => {
+                let snapshot = self.snapshot(id)?;
+                return Ok(Chosen {
+                    project: snapshot.project.into(),
+                    snapshot: snapshot.id,
+                    entries: snapshot.files,
+                });
+            }
+        };
+        let history = self.log()?;
+        let (snapshot, entry) = newest(&history, id)?;
+        let mut entries = vec![entry.clone()];
+        let of_project = history.snapshots.iter().rev();
+        let of_project = of_project.filter(|other| other.project == snapshot.project);
+        for other in of_project.flat_map(|it| &it.files) {
+            let is_known = || entries.iter().any(|entry: &Entry| entry.path == other.path);
+            if is_below(&other.path, id) && !is_known() {
+                entries.push(other.clone());
+            }
+        }
+        Ok(Chosen {
+            project: snapshot.project.clone().into(),
+            snapshot: snapshot.id.clone(),
+            entries,
+        })
+    }
+
+    /// The newest content of a session that the CLI would list, or the newest of all.
+    pub fn newest_of(&self, session: &str) -> Result<Entry, VaultError> {
+        let history = self.log()?;
+        newest(&history, session).map(|(_, entry)| entry.clone())
+    }
+}
+
+fn newest<'h>(
+    history: &'h History,
+    session: &str,
+) -> Result<(&'h Snapshot, &'h Entry), VaultError> {
+    let snapshots = history.snapshots.iter().rev();
+    let all = snapshots.flat_map(|it| it.files.iter().map(move |entry| (it, entry)));
+    let mut of_session = all.filter(|it| it.1.session_id.as_deref() == Some(session));
+    let newest = of_session.clone().find(|it| it.1.listed);
+    newest
+        .or_else(|| of_session.next())
+        .ok_or_else(|| VaultError::NoSession(session.to_owned()))
+}
+
+/// True for what a session's subagents wrote: it lies in a directory that is called as the session.
+fn is_below(path: &str, session: &str) -> bool {
+    let folder = Path::new(path).parent().and_then(Path::file_name);
+    folder.is_some_and(|folder| folder.to_string_lossy() == names::sanitised(session))
+}
+
+/// True if a file has the content, or has grown since and still shows all of it: a copy beside it would only hide what is newer.
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    fs::read(path).is_ok_and(|there| there == bytes || shows_all_of(&there, bytes))
+}
+
+fn shows_all_of(there: &[u8], before: &[u8]) -> bool {
+    if !there.starts_with(before) {
+        return false;
+    }
+    let (there, before) = (lossy(there), lossy(before));
+    let now = Replay::of(&there, Depth::Hidden);
+    let then = Replay::of(&before, Depth::Hidden);
+    let mut messages = then.shown.iter();
+    messages.all(|old| {
+        let new = now.shown.get(old.key);
+        new.is_some_and(|new| enriched(&old.record, new) == new.record)
+    })
+}
+
+/// A free name next to one that is taken.
+fn beside(path: &Path, entry: &Entry, now: SystemTime) -> PathBuf {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let like = path.file_name().unwrap_or_default().to_string_lossy();
+    names::free(folder, &like, entry.session_id.as_deref(), now)
+}
+
+/// Puts a content where it was, or next to it.
+pub(super) fn put(
+    entry: &Entry,
+    bytes: &[u8],
+    project: &Path,
+    now: SystemTime,
+) -> Result<(PathBuf, How), VaultError> {
+    let path = entry.below(project)?;
+    let folder = path.parent().unwrap_or(project).to_owned();
+    fs::create_dir_all(&folder).at("make", &folder)?;
+    let time = stat::parse(&entry.mtime);
+    if write_new(&path, bytes, time)? {
+        return Ok((path, How::Written));
+    }
+    if holds(&path, bytes) {
+        return Ok((path, How::AlreadyThere));
+    }
+    loop {
+        let free = beside(&path, entry, now);
+        if write_new(&free, bytes, time)? {
+            return Ok((free, How::Beside));
+        }
+        // A free name may be taken meanwhile, but a name that was tried and is still not there will never be ours.
+        if free.symlink_metadata().is_err() {
+            return Err(std::io::Error::from(std::io::ErrorKind::AlreadyExists)).at("write", &free);
+        }
+    }
+}
+
+/// Writes a file that was not there, whole or not at all. False if it is there.
+pub(super) fn write_new(
+    path: &Path,
+    bytes: &[u8],
+    modified: Option<SystemTime>,
+) -> Result<bool, VaultError> {
+    if path.symlink_metadata().is_ok() {
+        return Ok(false);
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut temp = temporary(folder)?;
+    temp.as_file_mut().write_all(bytes).at("write", path)?;
+    if let Some(permissions) = permissions_in(folder) {
+        let _ = temp.as_file().set_permissions(permissions);
+    }
+    if let Some(modified) = modified {
+        let _ = temp.as_file().set_modified(modified);
+    }
+    temp.as_file().sync_all().at("write", path)?;
+    match temp.persist_noclobber(path) {
+        Ok(_) => {
+            sync_folder(folder);
+            Ok(true)
+        }
+        Err(refused) if refused.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(refused) => Err(refused.error).at("write", path),
+    }
+}
+
+/// Who may read the sessions that lie there already.
+fn permissions_in(folder: &Path) -> Option<fs::Permissions> {
+    let mut entries = fs::read_dir(folder).ok()?.flatten();
+    entries.find_map(|entry| {
+        let is_session = names::is_session(&entry.file_name().to_string_lossy());
+        let about = entry.metadata().ok().filter(fs::Metadata::is_file);
+        let permissions = about.filter(|_| is_session).map(|it| it.permissions());
+        permissions.filter(is_for_its_owner)
+    })
+}
+
+/// True if the CLI could go on in a file like that.
+fn is_for_its_owner(permissions: &fs::Permissions) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        permissions.mode() & 0o600 == 0o600
+    }
+    #[cfg(not(unix))]
+    !permissions.readonly()
+}

@@ -1,0 +1,11 @@
+//! Recorded sessions: found, listed, searched, redacted, kept and removed.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
+
+mod modules;
+mod redact;
+mod search;
+mod sessions;
+mod vault;

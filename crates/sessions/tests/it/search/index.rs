@@ -1,0 +1,341 @@
+//! The index: the same as without, whatever happens to it.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::SystemTime;
+
+use lapidary_sessions::search::{Filters, Query, Role, Search};
+use lapidary_sessions::{Index, IndexError, Listing, Updated, candidates};
+use lapidary_testkit::patience::wait_until;
+
+use super::corpus::Home;
+use super::properties::outcome;
+use super::{search, three};
+
+/// Builds the index. A process that another test starts at this moment holds our lock until it has executed its program: that is waited for.
+pub(super) fn build(path: &Path, home: &Home) -> Updated {
+    let (files, _) = candidates(&home.projects());
+    let mut built = None;
+    wait_until("the index is free", || {
+        let index = Index::open_or_make(path, SystemTime::now());
+        match index.and_then(|mut index| index.update_all(&files, &mut |_| {})) {
+            Err(IndexError::Busy) => false,
+            done => {
+                built = Some(done.unwrap());
+                true
+            }
+        }
+    });
+    built.expect("it was waited for")
+}
+
+/// What a list and some searches say with the index; it has to be what they say without. Returns the warnings.
+fn same(path: &Path, home: &Home) -> Vec<String> {
+    let projects = home.projects();
+    let now = SystemTime::UNIX_EPOCH;
+    let mut index = Index::open(path, SystemTime::now());
+    let plain = Listing::of(&projects, now);
+    let indexed = Listing::with(&projects, now, &mut index);
+    let infos = |listing: &Listing| -> Vec<_> {
+        listing
+            .sessions
+            .iter()
+            .map(|session| session.info.clone())
+            .collect()
+    };
+    assert_eq!(infos(&indexed), infos(&plain));
+    assert_eq!(indexed.hidden, plain.hidden);
+    let mut warnings = std::mem::take(&mut index.warnings);
+    for filters in filters() {
+        for query in [
+            "zebra",
+            "zebra giraffe",
+            "\"the zebra\"",
+            "z*",
+            "nowhere",
+            "okapi",
+        ] {
+            let search = Search {
+                filters: filters.clone(),
+                ..search(query)
+            };
+            let plain = search.of(&projects, now);
+            let mut indexed = search.with(&mut index, &projects, now);
+            warnings.append(&mut indexed.warnings);
+            assert_eq!(outcome(&indexed), outcome(&plain), "{query} {filters:?}");
+            let snippets = |found: &lapidary_sessions::search::Found| -> Vec<_> {
+                found.hits.iter().map(|hit| hit.snippets.clone()).collect()
+            };
+            assert_eq!(snippets(&indexed), snippets(&plain), "{query} {filters:?}");
+        }
+    }
+    let expression = Search {
+        query: Query::regex("zebra.and|the").unwrap(),
+        ..search("x")
+    };
+    let indexed = expression.with(&mut index, &projects, now);
+    assert_eq!(outcome(&indexed), outcome(&expression.of(&projects, now)));
+    warnings
+}
+
+fn filters() -> Vec<Filters> {
+    let none = Filters::default;
+    vec![
+        none(),
+        Filters {
+            role: Some(Role::User),
+            ..none()
+        },
+        Filters {
+            role: Some(Role::Title),
+            ..none()
+        },
+        Filters {
+            tool: Some("read_file".to_owned()),
+            ..none()
+        },
+        Filters {
+            model: Some("flash".to_owned()),
+            ..none()
+        },
+        Filters {
+            since_ms: Some(1_767_225_600_000 + 86_400_000),
+            ..none()
+        },
+    ]
+}
+
+#[test]
+fn what_changes_is_read_again_and_what_does_not_is_not() {
+    let home = three();
+    let path = home.path().join("cache/deep/index.sqlite");
+    assert_eq!(
+        build(&path, &home),
+        Updated {
+            read: 3,
+            ..Updated::default()
+        }
+    );
+    assert_eq!(
+        build(&path, &home),
+        Updated {
+            known: 3,
+            ..Updated::default()
+        }
+    );
+    assert_eq!(same(&path, &home), Vec::<String>::new());
+    let gone = home.session("two", "2026-01-02T10:00:00.000Z", &[]);
+    home.session(
+        "new",
+        "2026-01-09T10:00:00.000Z",
+        &[r#"{"id":"1","type":"user","content":"zebra giraffe"}"#],
+    );
+    assert_eq!(same(&path, &home), Vec::<String>::new());
+    // Using it was enough.
+    assert_eq!(
+        build(&path, &home),
+        Updated {
+            known: 4,
+            ..Updated::default()
+        }
+    );
+    fs::remove_file(gone).unwrap();
+    assert_eq!(same(&path, &home), Vec::<String>::new());
+    assert_eq!(
+        build(&path, &home),
+        Updated {
+            known: 3,
+            gone: 1,
+            ..Updated::default()
+        }
+    );
+}
+
+#[test]
+fn the_index_is_really_asked() {
+    let home = three();
+    let path = home.path().join("index.sqlite");
+    build(&path, &home);
+    // The files say something else than the index now, and look as they did.
+    for entry in fs::read_dir(home.chats()).unwrap() {
+        let file = entry.unwrap().path();
+        let time = file.metadata().unwrap().modified().unwrap();
+        let text = fs::read_to_string(&file)
+            .unwrap()
+            .replace("giraffe", "gorilla");
+        fs::write(&file, text).unwrap();
+        File::options()
+            .write(true)
+            .open(&file)
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
+    }
+    let mut index = Index::open(&path, SystemTime::now());
+    let found = search("giraffe").with(&mut index, &home.projects(), SystemTime::now());
+    assert_eq!(found.total, 2);
+}
+
+#[test]
+fn a_file_that_is_being_written_is_read_every_time() {
+    let home = three();
+    let path = home.path().join("index.sqlite");
+    let fresh = home.session(
+        "fresh",
+        "2026-01-09T10:00:00.000Z",
+        &[r#"{"id":"1","type":"user","content":"zebra"}"#],
+    );
+    File::options()
+        .write(true)
+        .open(&fresh)
+        .unwrap()
+        .set_modified(SystemTime::now())
+        .unwrap();
+    assert_eq!(
+        build(&path, &home),
+        Updated {
+            read: 3,
+            left: 1,
+            ..Updated::default()
+        }
+    );
+    assert_eq!(same(&path, &home), Vec::<String>::new());
+}
+
+#[test]
+fn an_index_that_is_none_is_made_anew_and_the_results_stay() {
+    let home = three();
+    let path = home.path().join("index.sqlite");
+    build(&path, &home);
+    let good = fs::read(&path).unwrap();
+    let mut garbled = good.clone();
+    garbled[4096..].fill(0xa5);
+    let mut of_another_version = good.clone();
+    of_another_version[60..64].copy_from_slice(&99u32.to_be_bytes());
+    for bytes in [
+        &b"no database at all, but long enough to be looked at as if it were one"[..],
+        &good[..5000],
+        &garbled,
+        &of_another_version,
+    ] {
+        fs::write(&path, bytes).unwrap();
+        let warnings = same(&path, &home);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(
+            warnings[0].contains("a new one is being made"),
+            "{warnings:?}"
+        );
+        // It healed: nothing to complain about any more, and everything is known.
+        assert_eq!(same(&path, &home), Vec::<String>::new());
+        assert_eq!(build(&path, &home).known, 3);
+    }
+}
+
+#[test]
+fn an_index_of_an_older_version_is_made_anew_without_a_word() {
+    let home = three();
+    let path = home.path().join("index.sqlite");
+    build(&path, &home);
+    let mut older = fs::read(&path).unwrap();
+    older[60..64].copy_from_slice(&2u32.to_be_bytes());
+    fs::write(&path, &older).unwrap();
+    assert_eq!(same(&path, &home), Vec::<String>::new());
+    assert_eq!(build(&path, &home).known, 3, "it filled by itself");
+}
+
+#[test]
+fn an_empty_file_is_an_index_to_be() {
+    let home = three();
+    let path = home.path().join("index.sqlite");
+    fs::write(&path, b"").unwrap();
+    let warnings = same(&path, &home);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert_eq!(same(&path, &home), Vec::<String>::new());
+}
+
+#[test]
+fn an_index_that_cannot_be_opened_is_a_warning() {
+    let home = three();
+    let path = home.path().join("index.sqlite");
+    fs::create_dir(&path).unwrap();
+    let warnings = same(&path, &home);
+    assert!(
+        warnings.len() == 1 && warnings[0].contains("the files are read instead"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn who_cannot_write_reads_the_files() {
+    let home = three();
+    let path = home.path().join("index.sqlite");
+    build(&path, &home);
+    let lock = File::options()
+        .write(true)
+        .open(home.path().join("index.sqlite.lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    home.session(
+        "new",
+        "2026-01-09T10:00:00.000Z",
+        &[r#"{"id":"1","type":"user","content":"zebra giraffe"}"#],
+    );
+    assert_eq!(same(&path, &home), Vec::<String>::new());
+    drop(lock);
+    assert_eq!(
+        build(&path, &home),
+        Updated {
+            known: 3,
+            read: 1,
+            ..Updated::default()
+        }
+    );
+}
+
+#[test]
+fn dropping_it_loses_nothing() {
+    let home = three();
+    let path = home.path().join("index.sqlite");
+    assert!(!Index::delete(&path).unwrap());
+    build(&path, &home);
+    assert!(Index::delete(&path).unwrap());
+    assert!(!path.exists());
+    assert_eq!(same(&path, &home), Vec::<String>::new());
+    assert!(!path.exists(), "nobody asked for a new one");
+}
+
+#[test]
+fn who_watches_a_search_gets_every_session_or_gives_up() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let home = three();
+    let path = home.path().join("index.sqlite");
+    let now = SystemTime::UNIX_EPOCH;
+    let search = Search {
+        limit: 1,
+        ..search("zebra")
+    };
+    let all = Search {
+        limit: usize::MAX,
+        ..search.clone()
+    };
+    for is_indexed in [false, true] {
+        if is_indexed {
+            build(&path, &home);
+        }
+        let mut index = Index::open(&path, SystemTime::now());
+        assert_eq!(index.is_open(), is_indexed);
+        let projects = home.projects();
+        let watched = search.watched(&mut index, &projects, now, &|_, _| true);
+        let watched = watched.unwrap();
+        assert_eq!(outcome(&watched), outcome(&all.of(&projects, now)));
+        assert!(watched.hits.len() > 1);
+        assert!(!watched.hits[0].snippets.is_empty());
+        let asked = AtomicUsize::new(0);
+        let given_up = search.watched(&mut index, &projects, now, &|_, _| {
+            asked.fetch_add(1, Ordering::Relaxed);
+            false
+        });
+        assert!(given_up.is_none());
+        assert!(asked.into_inner() <= 8, "each thread asks once at most");
+    }
+}
