@@ -1,7 +1,9 @@
 //! What is said about Gemini CLI.
 
+use lapidary_drive::capabilities::{
+    gemini_capabilities as capabilities, gemini_metadata as metadata,
+};
 use lapidary_drive::detect;
-use lapidary_drive::gemini_cli::{capabilities, metadata};
 use lapidary_vocab::Capabilities;
 use serde_json::{Value, json};
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 use std::collections::BTreeMap;
 
 use lapidary_drive::agents::AcpAgent;
+use lapidary_drive::agents::ModeWords;
 use lapidary_drive::budget::{Budget, BudgetUnknown};
 use lapidary_drive::config::{
     ApprovalMode, Config, DEFAULT_TIMEOUT, KEYS, PROVIDER_KEYS, PermissionMode, TransportChoice,
     Value,
 };
 use lapidary_drive::confine::{ConfineMode, ConfinementNeed};
-use lapidary_drive::talk::ModeWords;
 use lapidary_normalize::OnDenied;
 use lapidary_vocab::event::Provider;
 use serde_json::json;
