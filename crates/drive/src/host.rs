@@ -1,12 +1,11 @@
 //! What a run needs from whoever asks for it: the library asks nobody else.
 
 use std::ffi::OsString;
-use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
 
 use crate::detect::Environment;
 use crate::process::Supervisor;
-use crate::run::Records;
+use crate::recording::Records;
 
 /// Where runs are made.
 #[derive(Debug, Clone)]
@@ -36,11 +35,4 @@ impl Host {
             records,
         }
     }
-}
-
-/// An id for a run that sorts by time and meets no other.
-pub fn fresh_run() -> String {
-    let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S");
-    let chance = RandomState::new().hash_one(std::process::id());
-    format!("{time}-{:08x}", chance & 0xffff_ffff)
 }

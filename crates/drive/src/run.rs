@@ -42,7 +42,8 @@ use tokio::sync::{mpsc, watch};
 
 pub use lapidary_process::stop::Stopper;
 use lapidary_process::stop::{self, Urgency};
-pub use request::{Records, Request, Speech, Timeouts};
+pub use lapidary_recording::Records;
+pub use request::{Request, Speech, Timeouts};
 pub use rest::Skipped;
 pub use translate::Batch;
 pub(crate) use translate::{now, stderr_tail};

@@ -1,6 +1,5 @@
 //! What is to be run, and within which bounds.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use crate::confine::ConfinedRun;
 use crate::gemini_cli::LogPlace;
 use crate::policy::Policy;
 use crate::process::{Command, Supervisor};
-use crate::recording::{Limits, PolicyFile, PromptDirectory};
+use crate::recording::{PolicyFile, PromptDirectory, Records};
 use crate::safekeeping::Safekeeping;
 
 /// A run to be made.
@@ -110,31 +109,6 @@ impl Default for Timeouts {
             start: Some(Duration::from_mins(1)),
             idle: None,
             total: Some(Duration::from_mins(10)),
-        }
-    }
-}
-
-/// Where runs are recorded, and what is kept.
-#[derive(Debug, Clone)]
-pub struct Records {
-    /// The directory that holds the recordings.
-    pub root: PathBuf,
-    /// Whether the recording stays when the run is over.
-    pub keep: bool,
-    /// How many bytes the agent may write. More ends the run.
-    pub max_output: u64,
-    /// What is kept of older runs.
-    pub limits: Limits,
-}
-
-impl Records {
-    /// Recordings below `root`, kept within the usual limits; 1 GiB for a single run.
-    pub fn below(root: impl Into<PathBuf>) -> Self {
-        Self {
-            root: root.into(),
-            keep: true,
-            max_output: 1 << 30,
-            limits: Limits::default(),
         }
     }
 }

@@ -1,32 +1,32 @@
-//! Following files that somebody else appends to: noticing that they grow, as soon as they do, and reading on.
+//! Following files that another process appends to: noticing that they grow, as soon as they do, and reading on.
 
 mod follower;
 
-pub(crate) use follower::{Due, Follower};
+pub use follower::{Due, Follower};
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::system::{read_at, read_exact_at};
+use lapidary_process::platform::{read_at, read_exact_at};
 
 /// How often files are looked at where the system does not tell.
 const POLL: Duration = Duration::from_millis(20);
 
 /// How much is read at once.
-pub(crate) const CHUNK: usize = 64 * 1024;
+pub const CHUNK: usize = 64 * 1024;
 
 /// Tells when one of some files may have grown.
 #[derive(Debug)]
-pub(crate) struct Growth {
+pub struct Growth {
     #[cfg(target_os = "linux")]
     notices: Option<inotify::Notices>,
 }
 
 impl Growth {
     /// Watches files that exist.
-    pub(crate) fn of(files: &[&Path]) -> Self {
+    pub fn of(files: &[&Path]) -> Self {
         #[cfg(target_os = "linux")]
         return Self {
             // The system allows few of these at a time (128 by default), and some file systems have none.
@@ -40,7 +40,7 @@ impl Growth {
     }
 
     /// Waits until something may have grown. Can be cancelled.
-    pub(crate) async fn happened(&mut self) {
+    pub async fn happened(&mut self) {
         #[cfg(target_os = "linux")]
         if let Some(notices) = &mut self.notices {
             match notices.next().await {
@@ -54,28 +54,32 @@ impl Growth {
 
 /// How far the files have grown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Grown {
-    pub(crate) stdout: u64,
-    pub(crate) stderr: u64,
+pub struct Grown {
+    /// Bytes of stdout.
+    pub stdout: u64,
+    /// Bytes of stderr.
+    pub stderr: u64,
     /// They will not grow any more.
-    pub(crate) is_over: bool,
+    pub is_over: bool,
 }
 
-/// A file that somebody else appends to.
+/// A file that another process appends to.
 #[derive(Debug)]
-pub(crate) struct Followed {
+pub struct Followed {
     file: File,
-    pub(crate) offset: u64,
+    /// Where the next read begins.
+    pub offset: u64,
 }
 
 impl Followed {
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    /// Opens a file that exists, at its beginning.
+    pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         Ok(Self { file, offset: 0 })
     }
 
     /// Reads on, but not behind `until`.
-    pub(crate) fn read(&mut self, room: &mut [u8], until: u64) -> io::Result<usize> {
+    pub fn read(&mut self, room: &mut [u8], until: u64) -> io::Result<usize> {
         let left = usize::try_from(until - self.offset).unwrap_or(usize::MAX);
         let most = left.min(CHUNK).min(room.len());
         let count = read_at(&self.file, &mut room[..most], self.offset)?;
@@ -84,19 +88,19 @@ impl Followed {
     }
 
     /// What was just read, once more.
-    pub(crate) fn again(&self, count: usize) -> io::Result<Vec<u8>> {
+    pub fn again(&self, count: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; count];
         read_exact_at(&self.file, &mut bytes, self.offset - count as u64)?;
         Ok(bytes)
     }
 
     /// How long the file is now.
-    pub(crate) fn length(&self) -> u64 {
+    pub fn length(&self) -> u64 {
         self.file.metadata().map_or(0, |metadata| metadata.len())
     }
 
     /// The end of the file as it is now.
-    pub(crate) fn tail(&self, most: u64) -> Vec<u8> {
+    pub fn tail(&self, most: u64) -> Vec<u8> {
         let length = self.length();
         let mut bytes = vec![0; usize::try_from(length.min(most)).unwrap_or_default()];
         let read = read_at(&self.file, &mut bytes, length.saturating_sub(most));

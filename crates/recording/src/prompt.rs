@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{PROMPT, TIMING, fresh_file};
-use crate::system::private_directory;
+use lapidary_process::platform::private_directory;
 
 /// A directory that holds a prompt for the agent to read. As long as this is there, nobody cleans it up.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub struct PromptDirectory {
 
 impl PromptDirectory {
     /// Makes the directory, which must not be there yet.
-    pub(crate) fn create(path: &Path, text: &str) -> io::Result<Self> {
+    pub fn create(path: &Path, text: &str) -> io::Result<Self> {
         private_directory().create(path)?;
         Self::fill(path, text).inspect_err(|_| {
             // It is ours, and half a prompt is none.
@@ -39,7 +39,7 @@ impl PromptDirectory {
     }
 
     /// Deletes it.
-    pub(crate) fn discard(&self) {
+    pub fn discard(&self) {
         // What cannot be deleted now is cleaned up as old recordings are.
         let _ = fs::remove_dir_all(&self.path);
     }

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
 use super::{Grown, Growth};
-use crate::recording::{Channel, STDERR, STDOUT};
+use crate::{Channel, STDERR, STDOUT};
 
 /// Files that grow all the time are looked at only this often. Nobody sees the difference, and it saves most of the work.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -19,7 +19,7 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// Follows the files in which a recording keeps stdout and stderr.
 #[derive(Debug)]
-pub(crate) struct Follower {
+pub struct Follower {
     growth: Growth,
     heartbeat: Interval,
     stdout: File,
@@ -31,14 +31,16 @@ pub(crate) struct Follower {
 
 /// Why it is time to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Due {
+pub enum Due {
+    /// A file may have grown.
     Growth,
+    /// Nothing was noticed for a while.
     Heartbeat,
 }
 
 impl Follower {
     /// Follows the files in this directory, which exist, and tells whoever reads them.
-    pub(crate) fn of(directory: &Path, told: watch::Sender<Grown>) -> io::Result<Self> {
+    pub fn of(directory: &Path, told: watch::Sender<Grown>) -> io::Result<Self> {
         let (stdout, stderr) = (directory.join(STDOUT), directory.join(STDERR));
         let mut heartbeat = interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -54,7 +56,7 @@ impl Follower {
     }
 
     /// Waits until it is time to look. Can be cancelled.
-    pub(crate) async fn due(&mut self) -> Due {
+    pub async fn due(&mut self) -> Due {
         let rested = self.looked.map(|looked| looked + PAUSE);
         let grown = async {
             // The rest comes first: once a growth has been noticed, nothing may come between that and a look.
@@ -72,7 +74,7 @@ impl Follower {
 
     /// Looks how far the files have grown. That is noted by the caller first, and told to whoever reads them then. None if they have
     /// not grown.
-    pub(crate) fn look(&mut self, mut note: impl FnMut(Channel, u64)) -> Option<Grown> {
+    pub fn look(&mut self, mut note: impl FnMut(Channel, u64)) -> Option<Grown> {
         self.looked = Some(Instant::now());
         let length = |file: &File| file.metadata().map_or(0, |metadata| metadata.len());
         let now = Grown {
@@ -97,7 +99,7 @@ impl Follower {
     }
 
     /// Tells that the files will not grow any more.
-    pub(crate) fn finish(self) {
+    pub fn finish(self) {
         let is_over = true;
         self.told.send_replace(Grown {
             is_over,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{TIMING, fresh_file};
-use crate::system::private_directory;
+use lapidary_process::platform::private_directory;
 
 /// What the directory's name ends with.
 pub(super) const POLICY_ENDING: &str = ".policy";
@@ -26,12 +26,12 @@ struct PolicyDirectory {
 
 impl PolicyFile {
     /// Where the file of a run is, once it is written.
-    pub(crate) fn path(root: &Path, run: &str, name: &str) -> PathBuf {
+    pub fn path(root: &Path, run: &str, name: &str) -> PathBuf {
         root.join(format!("{run}{POLICY_ENDING}")).join(name)
     }
 
     /// Writes it. Its directory must not be there yet.
-    pub(crate) fn write(file: &Path, text: &str) -> io::Result<Self> {
+    pub fn write(file: &Path, text: &str) -> io::Result<Self> {
         let path = file.parent().unwrap_or(Path::new("")).to_owned();
         if let Some(root) = path.parent() {
             super::private_directories(root)?;

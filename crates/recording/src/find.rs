@@ -124,7 +124,7 @@ fn is_run(directory: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::Recorder;
+    use crate::Recorder;
 
     #[track_caller]
     fn check(named: &str, how: RunName, expected: Result<&str, &str>) {

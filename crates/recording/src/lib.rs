@@ -15,12 +15,15 @@
 //! The agent writes into the files itself, so they are complete even if we are killed, and however slowly anybody reads.
 
 mod find;
+pub mod follow;
 mod keep;
 mod listing;
 mod listing_cache;
 mod manifest_facts;
 mod policy_file;
 mod prompt;
+mod records;
+mod run_id;
 mod spoken;
 mod timing;
 
@@ -35,10 +38,12 @@ pub use lapidary_vocab::recording::{CostBasis, RecordedEnd, Recording as Manifes
 pub use listing::{ListedRun, ListingMode, list_runs, read_run};
 pub use policy_file::PolicyFile;
 pub use prompt::PromptDirectory;
+pub use records::Records;
+pub use run_id::fresh_run;
 pub use spoken::{ACP, UNKNOWN, spoken};
 pub use timing::{Channel, Moment, Timing, TimingError};
 
-use crate::system::{private_directory, private_file_options};
+use lapidary_process::platform::{private_directory, private_file_options};
 
 /// The manifest.
 pub const MANIFEST: &str = "run.json";
@@ -53,13 +58,12 @@ pub const SESSION_LOG: &str = "session-log";
 /// When it did.
 pub const TIMING: &str = "timing";
 /// A prompt that was too long for stdin, in a directory of its own.
-pub(crate) const PROMPT: &str = "prompt.md";
+pub const PROMPT: &str = "prompt.md";
 /// What the name of that directory has behind the id of the run.
-pub(crate) const PROMPT_ENDING: &str = ".prompt";
+pub const PROMPT_ENDING: &str = ".prompt";
 
 /// Why a recording could not be begun.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum RecordError {
     /// The id would leave the directory, or hide in it.
     #[error(
@@ -158,7 +162,7 @@ impl Recorder {
     }
 
     /// Notes several moments at once.
-    pub(crate) fn note_all(&mut self, moments: &[Moment]) -> io::Result<()> {
+    pub fn note_all(&mut self, moments: &[Moment]) -> io::Result<()> {
         let lines: String = moments.iter().map(Moment::to_string).collect();
         self.timing.write_all(lines.as_bytes())
     }
@@ -175,7 +179,7 @@ impl Recorder {
 }
 
 /// Writes the manifest of the recording in a directory.
-pub(crate) fn describe(directory: &Path, manifest: &Manifest) -> io::Result<()> {
+pub fn describe(directory: &Path, manifest: &Manifest) -> io::Result<()> {
     let text = format!("{:#}\n", serde_json::to_value(manifest)?);
     let fresh = directory.join(".run.json");
     whole_file(&fresh)?.write_all(text.as_bytes())?;
@@ -183,13 +187,13 @@ pub(crate) fn describe(directory: &Path, manifest: &Manifest) -> io::Result<()> 
 }
 
 /// What may name a directory of ours.
-pub(crate) fn is_name(run: &str) -> bool {
+pub fn is_name(run: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     (1..=128).contains(&run.len()) && !run.starts_with('.') && run.chars().all(is_plain)
 }
 
 /// Agents append: two of them that share the file must not write over each other.
-pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+pub fn private_file(path: &Path) -> io::Result<File> {
     let mut options = private_file_options();
     options.append(true).create(true).open(path)
 }
@@ -201,12 +205,13 @@ fn whole_file(path: &Path) -> io::Result<File> {
 }
 
 /// A file that was not there before.
-pub(crate) fn fresh_file(path: &Path) -> io::Result<File> {
+pub fn fresh_file(path: &Path) -> io::Result<File> {
     let mut options = private_file_options();
     options.write(true).create_new(true).open(path)
 }
 
-pub(crate) fn private_directories(path: &Path) -> io::Result<()> {
+/// Makes a directory, and those above it that are missing, for the user alone.
+pub fn private_directories(path: &Path) -> io::Result<()> {
     private_directory().recursive(true).create(path)
 }
 

@@ -16,7 +16,7 @@ use super::listing_cache::{ListingCache, Stamp};
 use super::manifest_facts::ManifestFacts;
 use super::policy_file::POLICY_ENDING;
 use super::{MANIFEST, TIMING, is_name};
-use crate::system::open_regular;
+use lapidary_process::platform::open_regular;
 
 /// A manifest is shorter. Of a longer file nothing is read.
 const LONGEST_MANIFEST: u64 = 4 * 1024 * 1024;
