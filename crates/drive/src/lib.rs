@@ -1,6 +1,5 @@
 //! Running agents: start one, follow what it writes, end it with everything it started, and say how it went.
 
-pub mod acp;
 pub mod agents;
 pub mod budget;
 pub mod capabilities;
@@ -32,6 +31,7 @@ pub use lapidary_process as process;
 use lapidary_process::{platform as system, signals};
 pub use lapidary_recording as recording;
 use lapidary_recording::follow;
+pub use lapidary_rpc as acp;
 
 pub use host::Host;
 pub use lapidary_recording::fresh_run;

@@ -106,15 +106,13 @@ pub(super) fn log_in(said: &str, methods: &[AuthMethod]) -> Broken {
 
 /// Ways to log in, in words.
 pub(super) fn named(methods: &[AuthMethod]) -> String {
-    let listed: Vec<_> = methods.iter().map(AuthMethod::described).collect();
+    let listed: Vec<_> = methods.iter().map(described).collect();
     listed.join(", ")
 }
 
-impl AuthMethod {
-    fn described(&self) -> String {
-        match self.kind.as_str() {
-            "agent" => format!("`{}` ({})", self.id, self.name),
-            kind => format!("`{}` ({}, {kind})", self.id, self.name),
-        }
+fn described(method: &AuthMethod) -> String {
+    match method.kind.as_str() {
+        "agent" => format!("`{}` ({})", method.id, method.name),
+        kind => format!("`{}` ({}, {kind})", method.id, method.name),
     }
 }

@@ -2,7 +2,7 @@ use lapidary_vocab::event::Provider;
 use tokio::io::{AsyncBufReadExt as _, BufReader, duplex};
 
 use super::*;
-use crate::acp::{FakeProcess, connect};
+use crate::acp::{LocalProcess, connect};
 use crate::agents::ModeWords;
 use crate::config::PermissionMode;
 use crate::policy::{Policy, Rules};
@@ -51,7 +51,7 @@ async fn cancelled_while_silent(grace: Duration) -> (Vec<String>, Option<Duratio
     );
     let (stopper, stops) = stop::channel();
     let halts = Halts::new(stops, request.run.timeouts, None, grace);
-    let (process, fake) = FakeProcess::new();
+    let (process, mut local) = LocalProcess::new();
     let mut course = Course {
         request: &request,
         stage: Arc::new(stage),
@@ -76,7 +76,12 @@ async fn cancelled_while_silent(grace: Duration) -> (Vec<String>, Option<Duratio
         }
         read
     };
-    let ((), read, had) = tokio::join!(talking, agent, fake.obey());
+    let obeying = async {
+        let had = local.stopped().await;
+        local.end(None);
+        had
+    };
+    let ((), read, had) = tokio::join!(talking, agent, obeying);
     (read, had)
 }
 

@@ -25,7 +25,7 @@ fn abilities() -> serde_json::Value {
 }
 
 /// The version of the protocol that we speak.
-pub(crate) const VERSION: u64 = 1;
+pub const VERSION: u64 = 1;
 
 /// Speaks the protocol's methods. Clones speak over the same connection.
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::process::Stdio;
-use crate::recording::Recorder;
+use lapidary_process::Stdio;
+use lapidary_recording::Recorder;
 
 pub(super) use system::{Reads, Writes};
 
@@ -21,7 +21,7 @@ mod system {
     use tokio::net::unix::pipe;
 
     use super::{Prepared, Recorder, Stdio, io};
-    use crate::recording::STDERR;
+    use lapidary_recording::STDERR;
 
     pub(in super::super) type Reads = pipe::Receiver;
     pub(in super::super) type Writes = pipe::Sender;

@@ -3,11 +3,11 @@
 use tempfile::TempDir;
 
 use super::*;
-use crate::acp::connection::{Limits, Methods, connect_noting};
-use crate::acp::log::{Log, Observer};
-use crate::acp::message::Received;
-use crate::acp::tape::Tape;
-use crate::recording::Recorder;
+use crate::connection::{Limits, Methods, connect_noting};
+use crate::log::{Log, Observer};
+use crate::message::Received;
+use crate::tape::Tape;
+use lapidary_recording::Recorder;
 
 /// Numbers that look random and are the same each time.
 struct Dice(u64);

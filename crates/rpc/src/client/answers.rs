@@ -4,7 +4,7 @@ use lapidary_json::{Kind, Token};
 use lapidary_vocab::{Json, Text};
 use lapidary_wire::acp::results;
 
-use crate::acp::message::Answer;
+use crate::message::Answer;
 
 /// What an agent says of itself.
 #[derive(Debug, Clone)]
@@ -161,7 +161,7 @@ impl OpenedSession {
     pub const LONGEST_ID: usize = 4096;
 
     /// Why nobody can use a session of this id.
-    pub(crate) fn misfit(&self) -> Option<String> {
+    pub fn misfit(&self) -> Option<String> {
         let opened = "the agent opened a session";
         let longest = Self::LONGEST_ID;
         match self.id.as_str() {

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::error::ConnectionError;
-use crate::process::Exit;
+use lapidary_process::Exit;
 
 /// How the other side went.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

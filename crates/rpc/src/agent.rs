@@ -15,10 +15,10 @@ use super::log::{Log, Observer, Tap};
 use super::pipes::{Prepared, Reads, Writes};
 use super::tape::Tape;
 use super::transport::{Departure, Gone, Transport};
-use crate::follow::Followed;
-use crate::process::Patience;
-use crate::process::{Command, Ended, Running, StartError, Supervisor};
-use crate::recording::{Manifest, Recorder, STDERR};
+use lapidary_process::Patience;
+use lapidary_process::{Command, Ended, Exit, Running, StartError, Supervisor};
+use lapidary_recording::follow::Followed;
+use lapidary_recording::{Manifest, Recorder, STDERR};
 
 /// How much of the end of stderr is told with the agent's end.
 const TAIL: u64 = 16 * 1024;
@@ -47,7 +47,6 @@ pub struct Launch {
 
 /// Why there is no agent.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum AgentError {
     /// It cannot be started.
     #[error(transparent)]
@@ -175,12 +174,12 @@ impl Process {
     }
 
     /// How long its stderr was when it last said anything.
-    pub(crate) fn complained_before(&self) -> u64 {
+    pub fn complained_before(&self) -> u64 {
         self.log.complained_before()
     }
 
     /// How it ended, if it has.
-    pub(crate) fn has_ended(&self) -> Option<Ended> {
+    pub fn has_ended(&self) -> Option<Ended> {
         *self.ended.borrow()
     }
 
@@ -212,16 +211,16 @@ impl Process {
     }
 }
 
-/// A process without a process behind it, for tests: it shows what it is ordered, and ends when the test says so.
-#[cfg(test)]
-pub(crate) struct FakeProcess {
+/// The other side of a [`Process`] that is no process: an agent that runs in this one.
+#[derive(Debug)]
+pub struct LocalProcess {
     orders: watch::Receiver<Order>,
     departed: watch::Sender<Option<Ended>>,
 }
 
-#[cfg(test)]
-impl FakeProcess {
-    pub(crate) fn new() -> (Process, Self) {
+impl LocalProcess {
+    /// A process to hand out, and what it is told.
+    pub fn new() -> (Process, Self) {
         let (orders, ordered) = watch::channel(Order::Live);
         let (departed, ended) = watch::channel(None);
         let process = Process {
@@ -230,25 +229,28 @@ impl FakeProcess {
             orders: Arc::new(orders),
             ended,
         };
-        let fake = Self {
+        let local = Self {
             orders: ordered,
             departed,
         };
-        (process, fake)
+        (process, local)
     }
 
-    /// Waits until it is asked to end, and ends. Returns how long it would have had; none if it was to end at once.
-    pub(crate) async fn obey(mut self) -> Option<Duration> {
-        let grace = match next(&mut self.orders).await {
+    /// Waits until the agent should end. Returns how long it has; none if it is to end at once. Can be cancelled.
+    pub async fn stopped(&mut self) -> Option<Duration> {
+        match next(&mut self.orders).await {
             Order::Stop(grace) => Some(grace),
             Order::Live | Order::Kill => None,
-        };
+        }
+    }
+
+    /// Says that the agent has ended.
+    pub fn end(self, exit: Option<Exit>) {
         self.departed.send_replace(Some(Ended {
-            exit: None,
+            exit,
             leftover: 0,
             immortal: 0,
         }));
-        grace
     }
 }
 

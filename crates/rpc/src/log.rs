@@ -16,7 +16,7 @@ use super::error::ConnectionError;
 use super::message::{Asked, Received, What};
 use super::playback::{Passage, Playback, Side};
 use super::tape::{Recorded, Tape};
-use crate::recording::Manifest;
+use lapidary_recording::Manifest;
 
 /// What an item costs beside its line: so that even a million empty lines cannot be kept for free.
 const ITEM: usize = 256;
@@ -86,7 +86,7 @@ impl Observer {
     }
 
     /// How many bytes were said and not looked at yet, with the ends of their lines.
-    pub(crate) fn backlog(&self) -> u64 {
+    pub fn backlog(&self) -> u64 {
         let (lines, bytes) = self.playback.as_ref().map_or((0, 0), Playback::left);
         let state = self.log.state();
         let kept = state.kept.iter().map(Kept::amount);
@@ -95,7 +95,7 @@ impl Observer {
     }
 
     /// Looks at nothing any more. Returns once the connection is over: how many lines were not looked at, and how many bytes they have.
-    pub(crate) async fn skip_rest(&mut self) -> (u64, u64) {
+    pub async fn skip_rest(&mut self) -> (u64, u64) {
         let (mut lines, mut bytes) = self.playback.take().map_or((0, 0), |it| it.left());
         loop {
             let (kept, is_over) = self.take_kept();

@@ -16,10 +16,10 @@
 //! become others.
 //!
 //! ```no_run
-//! # async fn demo(recorder: lapidary_drive::recording::Recorder) -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn demo(recorder: lapidary_recording::Recorder) -> Result<(), Box<dyn std::error::Error>> {
 //! use std::time::Duration;
-//! use lapidary_drive::acp::{Agent, Launch, Limits, Methods};
-//! use lapidary_drive::process::{Command, Supervisor};
+//! use lapidary_rpc::{Agent, Launch, Limits, Methods};
+//! use lapidary_process::{Command, Supervisor};
 //! use lapidary_vocab::Json;
 //!
 //! let mut command = Command::new("gemini", "/home/me/project");
@@ -61,10 +61,8 @@ mod transport;
 mod truncated;
 mod writer;
 
-#[cfg(test)]
-pub(crate) use agent::FakeProcess;
-pub use agent::{Agent, AgentError, Launch, Process};
-pub(crate) use client::VERSION;
+pub use agent::{Agent, AgentError, Launch, LocalProcess, Process};
+pub use client::VERSION;
 pub use client::{
     AuthMethod, Client, Initialized, Modes, Offered, OpenedSession, Prompted, Setting,
 };

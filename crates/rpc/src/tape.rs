@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use super::error::ConnectionError;
-use crate::recording::{Channel, Manifest, Moment, Recorder, STDERR, STDIN, STDOUT};
+use lapidary_recording::{Channel, Manifest, Moment, Recorder, STDERR, STDIN, STDOUT};
 
 /// An agent that speaks word by word would cost three system calls a word. What is said within this time is noted as one moment, …
 const ONE_MOMENT: Duration = Duration::from_millis(1);

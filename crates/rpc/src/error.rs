@@ -7,11 +7,10 @@ use std::{fmt, io};
 use lapidary_json::{Kind, SharedToken, Token};
 use lapidary_vocab::{Json, Text};
 
-use crate::process::Exit;
+use lapidary_process::Exit;
 
 /// Why a connection has ended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum ConnectionError {
     /// The agent has ended, or has closed its side.
     #[error("{}", closed(*exit))]
@@ -67,7 +66,6 @@ fn closed(exit: Option<Exit>) -> String {
 
 /// Why a request has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum RequestError {
     /// The agent has answered with an error.
     #[error("the agent refuses: {0}")]
