@@ -1,5 +1,6 @@
 //! What has to hold before anything is merged, tests aside.
 
+mod document_paths;
 mod module_graph;
 mod source_text;
 
@@ -24,6 +25,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     run(workspace.plain_cargo("fmt").args(["--all", "--check"]))?;
     println!("check: module cycles");
     check_module_cycles(workspace)?;
+    println!("check: paths in documents");
+    check_document_paths(workspace)?;
     println!("check: lints");
     run(workspace
         .cargo("clippy")
@@ -66,6 +69,21 @@ fn check_module_cycles(workspace: &Workspace) -> Result<()> {
         "modules that refer to each other in a circle:\n{}",
         found.join("\n")
     );
+    Ok(())
+}
+
+/// Documents that name source files: a file that was moved is named as it is now.
+const MAPS: [&str; 1] = ["ARCHITECTURE.md"];
+
+fn check_document_paths(workspace: &Workspace) -> Result<()> {
+    for document in MAPS {
+        let missing = document_paths::missing(&workspace.root, document)?;
+        ensure!(
+            missing.is_empty(),
+            "`{document}` names files that do not exist: {}",
+            missing.join(", ")
+        );
+    }
     Ok(())
 }
 
