@@ -11,7 +11,7 @@ use lapidary_vocab::event::{
 use lapidary_vocab::{Body, Cause, Event, Json, Text};
 
 use crate::OnDenied;
-use crate::gemini::stream::shortened;
+use crate::excerpt::shortened;
 use crate::pending::Pending;
 
 /// So many denials are listed. More are counted.

@@ -20,6 +20,7 @@
 
 mod completions;
 mod denials;
+mod excerpt;
 mod held;
 mod joined;
 mod options;

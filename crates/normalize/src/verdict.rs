@@ -17,7 +17,7 @@ use self::activity::TurnActivity;
 use self::hints::of_api_error;
 use self::manner::Manner;
 use self::words::{told_by_name, told_by_phrases, told_by_stderr, told_by_weak_name};
-use crate::gemini::stream::shortened;
+use crate::excerpt::shortened;
 
 pub(crate) use self::activity::Activity;
 pub use self::ending::{Departure, Ending, Reported, Stopped};

@@ -14,6 +14,9 @@ use super::shapes::{CODE, COMMAND_ARGUMENTS, COMMAND_LISTS, COMMANDS, EDITORS_WO
 use super::shell::command_line;
 use super::words::word;
 
+/// Where arguments stand that are no object.
+pub(super) const RAW: &str = "rawInput";
+
 /// Programs that are named beside a command, to run it.
 const SHELLS: [&str; 8] = [
     "sh",
@@ -188,7 +191,7 @@ impl<'a> Found<'a> {
 
     /// Arguments that are no object at all.
     fn in_raw(&mut self, input: Token<'_>) {
-        if let Some(raw) = input.get(super::deed::RAW) {
+        if let Some(raw) = input.get(RAW) {
             self.in_command(raw, None, DEEPEST);
         }
     }

@@ -8,15 +8,12 @@ use lapidary_vocab::event::{PermissionRequest, ToolInvocation, ToolKind};
 use lapidary_vocab::{Body, Event, Json, Text};
 
 use super::Deed;
-use super::command::Command;
+use super::command::{Command, RAW};
 use super::paths::{self, Paths};
 use super::servers::Servers;
 
 /// Calls that are remembered. Whoever has more of them open than that floods us.
 const MOST_CALLS: usize = 4096;
-
-/// Where arguments stand that are no object.
-pub(super) const RAW: &str = "rawInput";
 
 /// The arguments of the call that an event tells of or asks about, as an object: what an agent gives that is none stands in it as
 /// `rawInput`.

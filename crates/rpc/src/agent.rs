@@ -8,11 +8,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::connection::{Connected, Connection, Limits, Methods, connect_noting};
+use super::connection::{Connected, Connection, connect_noting};
 use super::error::ConnectionError;
-use super::incoming::Requests;
+use super::limits::{Limits, Methods};
 use super::log::{Log, Observer, Tap};
 use super::pipes::{Prepared, Reads, Writes};
+use super::shared::Requests;
 use super::tape::Tape;
 use super::transport::{Departure, Gone, Transport};
 use lapidary_process::Patience;

@@ -1,72 +1,22 @@
 //! A connection, as its users hold it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lapidary_vocab::{Json, Text};
-use lapidary_wire::lines::DEFAULT_LIMIT;
+use lapidary_vocab::Json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::driver::{Over, drive};
 use super::error::{ConnectionError, RequestError};
-use super::incoming::Requests;
+use super::limits::{Limits, Methods};
 use super::log::{Log, Observer};
 use super::message::{Answer, Id};
 use super::outgoing;
+use super::shared::Requests;
 use super::shared::{Shared, Told};
 use super::transport::Transport;
-
-/// The methods that somebody handles. A request for any other is answered at once with -32601.
-#[derive(Debug, Clone, Default)]
-pub struct Methods(BTreeSet<String>);
-
-impl Methods {
-    /// These and no others.
-    pub fn of<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
-        Self(names.into_iter().map(Into::into).collect())
-    }
-
-    pub(super) fn holds(&self, method: &Text) -> bool {
-        self.0.contains(method.to_str().as_ref())
-    }
-}
-
-/// How much of what is kept, and how long is waited for what.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// The longest line that is read. Of a longer one the beginning is kept, and that there was one.
-    pub line: usize,
-    /// How many of our requests may wait for an answer at a time. One more is an error.
-    pub pending: usize,
-    /// How many of the agent's requests may be unanswered at a time. One more is answered with -32603.
-    pub open: usize,
-    /// How many bytes these may have together, unless there is only one.
-    pub open_bytes: usize,
-    /// How many bytes may wait for the agent to read them, unless it is a single line. More end the connection.
-    pub unread_bytes: usize,
-    /// How long the agent may read nothing while something waits for it. Longer ends the connection.
-    pub patience: Duration,
-    /// How many bytes are kept for an observer that does not look. What is more it reads again where it was recorded; without a
-    /// recording it is shown only how much it was.
-    pub unseen_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            line: DEFAULT_LIMIT,
-            pending: 1024,
-            open: 1024,
-            open_bytes: 128 * 1024 * 1024,
-            unread_bytes: 64 * 1024 * 1024,
-            patience: Duration::from_mins(1),
-            unseen_bytes: 8 * 1024 * 1024,
-        }
-    }
-}
 
 /// A connection and what comes out of it.
 #[derive(Debug)]

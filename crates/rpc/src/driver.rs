@@ -1,18 +1,15 @@
 //! The task behind a connection: it reads, writes and listens for the agent's end, all at once.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::timeout;
 
 use super::error::ConnectionError;
+use super::limits::LAST_WORDS;
 use super::reader::read;
 use super::shared::Shared;
 use super::transport::{Departure, Transport};
 use super::writer::write;
-
-/// An agent that ends closes its stdin and stdout, but in its own order: this long one sign of the end waits for the others.
-pub(super) const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Drives a connection to its end. Dropping it ends the connection, and with its transport the agent.
 pub(super) async fn drive(transport: impl Transport, over: Over) {

@@ -11,42 +11,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use super::connection::Limits;
 use super::error::ConnectionError;
+use super::limits::Limits;
 use super::message::{Asked, Received, What};
 use super::playback::{Passage, Playback, Side};
 use super::tape::{Recorded, Tape};
+use super::traffic::{Observed, Traffic, length};
 use lapidary_recording::Manifest;
 
 /// What an item costs beside its line: so that even a million empty lines cannot be kept for free.
 const ITEM: usize = 256;
-
-/// Something that was said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Observed {
-    /// Its place among all that was said, from 0.
-    pub number: u64,
-    /// When it was read, or handed to the agent.
-    pub at: Timestamp,
-    /// What it was.
-    pub traffic: Traffic,
-}
-
-/// Something that was said, and by whom.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Traffic {
-    /// By us: the line, without its end.
-    Sent(Arc<str>),
-    /// By the agent.
-    Received(Received),
-    /// By either, but more than is kept for somebody who does not look, and not recorded so that it could be read again.
-    Skipped {
-        /// How many lines.
-        lines: u64,
-        /// How many bytes they have.
-        bytes: u64,
-    },
-}
 
 /// Sees all that is said, at its own pace. Nobody has to look: what is said is recorded anyway, and a dropped observer costs nothing.
 #[derive(Debug)]
@@ -399,14 +373,6 @@ fn asked(received: &Received) -> Option<Asked> {
     match received.what {
         What::Answer { asked, .. } => Some(asked),
         What::Request { .. } | What::Notification { .. } | What::Noise(_) => None,
-    }
-}
-
-pub(super) fn length(traffic: &Traffic) -> u64 {
-    match traffic {
-        Traffic::Sent(line) => line.len() as u64,
-        Traffic::Received(received) => received.line.bytes().len() as u64,
-        Traffic::Skipped { bytes, .. } => *bytes,
     }
 }
 

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use lapidary_wire::lines::{self, LineBuffer};
 
 use super::classify;
-use super::log::{Observed, Traffic, length};
 use super::message::{Asked, What};
 use super::tape::Recorded;
+use super::traffic::{Observed, Traffic, length};
 
 /// Lines that stand together have their time together, unless it differs by more milliseconds than this.
 const SAME_TIME: i64 = 50;

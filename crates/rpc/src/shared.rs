@@ -2,6 +2,10 @@
 //!
 //! Nothing in here waits. Whoever holds the lock holds it for a moment, never across an `await`.
 
+mod incoming;
+
+pub use incoming::{Incoming, Requests, Responder};
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,9 +13,8 @@ use lapidary_vocab::{Json, Text};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::connection::{Limits, Methods};
 use super::error::{ConnectionError, Refusal, RequestError};
-use super::incoming::{Incoming, Responder};
+use super::limits::{Limits, Methods};
 use super::log::Log;
 use super::message::{Answer, Asked, Id};
 use super::outgoing;

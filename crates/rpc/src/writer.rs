@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{sleep, timeout};
 
-use super::driver::LAST_WORDS;
 use super::error::ConnectionError;
+use super::limits::LAST_WORDS;
 use super::shared::Shared;
 
 /// Writes until there is nothing more to say, or nobody who reads it. Then the agent's stdin is closed.

@@ -170,17 +170,6 @@ impl Event {
         Ok(event)
     }
 
-    /// The event as one line of JSON, without the newline.
-    ///
-    /// # Panics
-    /// Never: writing to memory does not fail.
-    pub fn to_json(&self) -> String {
-        let mut bytes = Vec::new();
-        crate::line::write_event(&mut bytes, self).expect("writing to memory does not fail");
-        bytes.pop();
-        String::from_utf8(bytes).expect("JSON is text")
-    }
-
     /// The keys that this event writes. What it was read from but does not write again belongs to a newer version.
     fn written_keys(&self) -> BTreeSet<String> {
         let whole = Json::from_value(self);

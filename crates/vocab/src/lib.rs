@@ -51,7 +51,6 @@ pub mod session;
 pub mod session_document;
 pub mod skills;
 pub mod stats;
-pub mod typescript;
 pub mod usage;
 pub mod vault;
 

@@ -28,6 +28,19 @@ pub fn write_event(out: &mut impl Write, event: &Event) -> io::Result<()> {
     }
 }
 
+impl Event {
+    /// The event as one line of JSON, without the newline.
+    ///
+    /// # Panics
+    /// Never: writing to memory does not fail.
+    pub fn to_json(&self) -> String {
+        let mut bytes = Vec::new();
+        write_event(&mut bytes, self).expect("writing to memory does not fail");
+        bytes.pop();
+        String::from_utf8(bytes).expect("JSON is text")
+    }
+}
+
 /// True if the event has only what nearly every chunk has. What is not asked for here is not written below.
 fn is_plain(delta: &StreamDelta, base: &Base) -> bool {
     let StreamDelta {

@@ -1,5 +1,7 @@
 //! JSON Schemas of everything we print or read.
 
+pub mod typescript;
+
 use std::borrow::Cow;
 
 use schemars::generate::SchemaSettings;
@@ -112,10 +114,7 @@ impl Published {
 
 /// The contents of the folder `schemas`: file names and texts.
 pub fn files() -> Vec<(String, String)> {
-    let types = (
-        "lapidary.d.ts".to_owned(),
-        crate::typescript::declarations(),
-    );
+    let types = ("lapidary.d.ts".to_owned(), typescript::declarations());
     let schemas = PUBLISHED
         .iter()
         .map(|schema| (format!("{}.schema.json", schema.name), schema.text()));

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use lapidary::vocab::{schema, typescript};
+use lapidary::vocab::schema::{self, typescript};
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;

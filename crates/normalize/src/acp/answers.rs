@@ -9,7 +9,7 @@ use lapidary_wire::acp::results::{Initialized, Prompted, SessionOpened};
 use super::line::Current;
 use super::peers::{self, Asked};
 use super::{AcpNormalizer, Direction, turn};
-use crate::gemini::stream::shortened;
+use crate::excerpt::shortened;
 use crate::verdict::INITIALIZE_REFUSED;
 use crate::{Events, own};
 

@@ -10,8 +10,9 @@ use lapidary_vocab::{Body, Json};
 use lapidary_wire::gemini::output::{Document, Piece, pieces};
 use lapidary_wire::lines::without_mark;
 
-use super::stream::{MOST_REPORTED, StreamNormalizer, shortened};
+use super::stream::{MOST_REPORTED, StreamNormalizer};
 use super::turn;
+use crate::excerpt::shortened;
 use crate::own::{json, string, text};
 use crate::raw::Raw;
 use crate::stamp::Stamp;

@@ -3,7 +3,7 @@
 mod line;
 mod odd;
 
-pub(crate) use odd::{MOST_REPORTED, shortened};
+pub(crate) use odd::MOST_REPORTED;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +28,7 @@ use super::output::{Noise, Output};
 use super::session_log::{self, LoggedCall, LoggedCalls};
 use super::turn;
 use crate::completions::CallSummary;
+use crate::excerpt::shortened;
 use crate::held::HeldTurn;
 use crate::joined::JoinedText;
 use crate::pending::Pending;
@@ -413,10 +414,7 @@ impl StreamNormalizer {
         let call = result.tool_id.and_then(|id| self.calls.close(id.as_str()));
         if call.is_none() {
             let id = call_id.to_str();
-            let message = format!(
-                "a result for `{}`, which was never called",
-                odd::shortened(&id)
-            );
+            let message = format!("a result for `{}`, which was never called", shortened(&id));
             current.complain(DiagnosticKind::ProtocolViolation, message);
         }
         let error = current.optional("error", result.error, Kind::Object);

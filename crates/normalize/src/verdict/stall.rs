@@ -6,7 +6,7 @@ use lapidary_vocab::Cause;
 
 use super::hints::{NO_CONNECTION, THEIR_FAULT};
 use super::words::{fatal_error, has_words_in, plain_words};
-use crate::gemini::stream::shortened;
+use crate::excerpt::shortened;
 
 /// The state of an agent at the moment when it was found to take too long.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

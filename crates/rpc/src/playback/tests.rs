@@ -3,7 +3,8 @@
 use tempfile::TempDir;
 
 use super::*;
-use crate::connection::{Limits, Methods, connect_noting};
+use crate::connection::connect_noting;
+use crate::limits::{Limits, Methods};
 use crate::log::{Log, Observer};
 use crate::message::Received;
 use crate::tape::Tape;

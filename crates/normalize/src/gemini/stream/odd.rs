@@ -8,12 +8,10 @@ use lapidary_vocab::event::DiagnosticKind;
 use lapidary_wire::gemini::stream::{Content, StreamLine};
 
 use super::line::{Current, Flaw};
+use crate::excerpt::shortened;
 
 /// How many different unknown fields are reported. They are all kept; this only bounds the reports.
 pub(crate) const MOST_REPORTED: usize = 64;
-
-/// How much of an agent's own name for something is repeated in a message. All of it is in `raw`.
-const MOST_OF_A_NAME: usize = 100;
 
 /// The unknown fields that were reported already.
 #[derive(Debug, Default)]
@@ -111,14 +109,6 @@ pub(super) fn untranslatable(content: &Content<'_>, text: &str) -> (DiagnosticKi
             let message = format!("an odd `{}` line", type_name(line));
             (DiagnosticKind::InvalidField, message)
         }
-    }
-}
-
-/// A name for a message: an agent may call things by names of any length.
-pub(crate) fn shortened(name: &str) -> Cow<'_, str> {
-    match name.char_indices().nth(MOST_OF_A_NAME) {
-        Some((cut, _)) => Cow::Owned(format!("{}…", &name[..cut])),
-        None => Cow::Borrowed(name),
     }
 }
 

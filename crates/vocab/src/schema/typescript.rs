@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::schema::{PUBLISHED, tag};
+use super::{PUBLISHED, tag};
 
 const HEADER: &str = "\
 // What Lapidary prints and reads, as TypeScript types. Made from the JSON Schemas by `cargo xtask schemas`.

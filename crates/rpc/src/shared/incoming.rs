@@ -6,13 +6,13 @@ use lapidary_vocab::{Json, Text};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::error::Refusal;
-use super::message::Id;
-use super::shared::Shared;
+use super::Shared;
+use crate::error::Refusal;
+use crate::message::Id;
 
 /// The requests of the agent that somebody handles, in the order in which they came.
 #[derive(Debug)]
-pub struct Requests(pub(super) mpsc::UnboundedReceiver<Incoming>);
+pub struct Requests(pub(crate) mpsc::UnboundedReceiver<Incoming>);
 
 impl Requests {
     /// The next request. None when the connection is over. Can be cancelled.
@@ -24,7 +24,7 @@ impl Requests {
 /// A request of the agent.
 #[derive(Debug)]
 pub struct Incoming {
-    /// The number of its line in what was [observed](super::Observed::number).
+    /// The number of its line in what was [observed](crate::Observed::number).
     pub number: u64,
     /// The agent's id for it.
     pub id: Id,

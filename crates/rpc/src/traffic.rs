@@ -1,0 +1,43 @@
+//! A line of either side, as it is shown to an observer.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::message::Received;
+
+/// Something that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    /// Its place among all that was said, from 0.
+    pub number: u64,
+    /// When it was read, or handed to the agent.
+    pub at: Timestamp,
+    /// What it was.
+    pub traffic: Traffic,
+}
+
+/// Something that was said, and by whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Traffic {
+    /// By us: the line, without its end.
+    Sent(Arc<str>),
+    /// By the agent.
+    Received(Received),
+    /// By either, but more than is kept for somebody who does not look, and not recorded so that it could be read again.
+    Skipped {
+        /// How many lines.
+        lines: u64,
+        /// How many bytes they have.
+        bytes: u64,
+    },
+}
+
+/// How many bytes its line has.
+pub(super) fn length(traffic: &Traffic) -> u64 {
+    match traffic {
+        Traffic::Sent(line) => line.len() as u64,
+        Traffic::Received(received) => received.line.bytes().len() as u64,
+        Traffic::Skipped { bytes, .. } => *bytes,
+    }
+}
