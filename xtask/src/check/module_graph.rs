@@ -40,7 +40,13 @@ impl ModuleGraph {
             graph.modules.insert(module.clone());
             sources.push((module, text));
         }
-        for (module, text) in &sources {
+        let tests = sources.iter().flat_map(|(module, text)| {
+            let names = source_text::test_modules(text).into_iter();
+            names.map(|name| [module.clone(), vec![name]].concat())
+        });
+        let tests: Vec<ModulePath> = tests.collect();
+        let is_test = |module: &ModulePath| tests.iter().any(|test| module.starts_with(test));
+        for (module, text) in sources.iter().filter(|(module, _)| !is_test(module)) {
             for path in source_text::paths(text) {
                 graph.refer(module, &path);
             }
@@ -237,10 +243,12 @@ mod tests {
         let found = graph(&[
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "mod child; use child::One; use crate::b::Two;"),
-            ("a/child.rs", "use super::Limit;"),
+            ("a/child.rs", "use super::Limit; #[cfg(test)] mod tests;"),
+            ("a/child/tests.rs", "use crate::b;"),
+            ("b/tests.rs", "use crate::a;"),
             (
                 "b.rs",
-                "// crate::a::One\nconst A: &str = \"crate::a\"; #[cfg(test)]\nmod tests { use crate::a::One; }",
+                "// crate::a::One\nconst A: &str = \"crate::a\"; #[cfg(test)]\nmod inline { use crate::a::One; } #[cfg(test)] mod tests;",
             ),
         ]);
         assert_eq!(cycles(&found), [""; 0]);

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
+/// `#[cfg(test)]`.
+const ATTRIBUTE: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
+
 /// The segments of a path as written, `["crate", "policy", "Rule"]`.
 pub(crate) type PathInSource = Vec<String>;
 
@@ -38,6 +41,17 @@ pub(crate) fn paths(text: &str) -> Vec<PathInSource> {
         }
     }
     found
+}
+
+/// The modules that a source text declares for tests alone, each in a file of its own: `#[cfg(test)] mod tests;`.
+pub(crate) fn test_modules(text: &str) -> Vec<String> {
+    let tokens = tokens(text);
+    let behind = tokens.windows(ATTRIBUTE.len() + 3).filter_map(|window| {
+        let (attribute, rest) = window.split_at(ATTRIBUTE.len());
+        let is_test = attribute.iter().eq(ATTRIBUTE.iter());
+        (is_test && rest[0] == "mod" && rest[2] == ";").then(|| rest[1].clone())
+    });
+    behind.collect()
 }
 
 /// Reads the path at `at`, with the segments of the group that it stands in, and returns where it ends.
@@ -84,7 +98,6 @@ fn group_at(
 
 /// Takes out `#[cfg(test)] mod name { … }`, and whatever else follows such an attribute up to its closing brace or semicolon.
 fn without_tests(tokens: Vec<String>) -> Vec<String> {
-    const ATTRIBUTE: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let mut kept = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lapidary_vocab::{schema, typescript};
+use lapidary_vocab::schema::{self, typescript};
 
 #[test]
 fn the_committed_schemas_are_what_the_types_say() {
