@@ -670,11 +670,11 @@ export type Cause =
   | "internal"
   | (string & {});
 
-/** A call that the agent made without permission: it did not ask, or went on after a denial. */
+/** A call that the agent made without permission: it did not ask, or went on after a denial. Or a protected file that changed. */
 export interface PermissionViolation {
-  /** The tool's name. Upstream. */
+  /** The tool's name. Upstream; for a changed file `edit` or `delete`, derived. */
   toolName: string;
-  /** The id of the call. Upstream. */
+  /** The id of the call. Absent for a changed file: no call explains it. Upstream. */
   toolUseId?: string;
   /** The call's title for people. Upstream. */
   title?: string;
@@ -713,7 +713,7 @@ export interface RunEnd extends EventBase {
   hint?: string;
   /** What the outcome alone does not tell, such as a turn that ended well without a last word. Derived. */
   warnings?: string[];
-  /** Calls that the agent made without permission, in order. Derived. */
+  /** Calls that the agent made without permission, in order, then protected files that it changed. Derived. */
   violations?: PermissionViolation[];
 }
 
@@ -1422,10 +1422,22 @@ export interface Recording {
   directory: string;
   /** What a denied call makes of the run: `auto`, `warn` or `fail`. Absent if it was no run of ours. Derived. */
   onDenied?: string;
+  /** What the kernel let the agent write. Absent if it was not confined, and in recordings of early builds. Derived. */
+  confinement?: RecordedConfinement;
   /** When it was started. Derived. */
   startedAt: string;
   /** How it ended. Absent while it runs, and if we were killed. Derived. */
   end?: RecordedEnd;
+}
+
+/** What the kernel let a recorded agent do, and everything that it started. */
+export interface RecordedConfinement {
+  /** The word of `--confine`: `workspace` or `read-only`. Derived. */
+  mode: string;
+  /** The directories and files that it could write, the workspace first. Derived. */
+  write: string[];
+  /** The TCP ports that it could connect to. Absent if they were not limited. Derived. */
+  connect?: number[];
 }
 
 /** How a recorded process ended. */
@@ -1442,7 +1454,7 @@ export interface RecordedEnd {
   outcome?: Outcome;
   /** Why. Derived. */
   cause?: Cause;
-  /** Calls that the agent made without permission. Derived. */
+  /** Calls that the agent made without permission, then protected files that it changed. Derived. */
   violations?: PermissionViolation[];
   /** The agent's session; the first, if there were several. Absent in recordings of early builds, as all that follows. Upstream. */
   sessionId?: string;

@@ -7,9 +7,11 @@
 
 mod caches;
 mod denied;
+mod permitted;
 mod place;
 mod protected;
 mod run;
+mod settings;
 mod temporary;
 mod worktree;
 pub(crate) mod writable;

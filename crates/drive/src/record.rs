@@ -225,6 +225,7 @@ fn manifest(request: &Request) -> Manifest {
         environment: request.command.environment_names(),
         directory: request.command.directory().display().to_string(),
         on_denied: None,
+        confinement: None,
         started_at: format!("{:.3}", jiff::Timestamp::now()),
         end: None,
     }

@@ -1,8 +1,9 @@
-//! Calls that an agent makes without permission.
+//! Calls that an agent makes without permission, and protected files that it changes.
 //!
 //! Rules and the permission mode decide what the agent may do when it asks. An agent that does not ask is watched: a call that was not
 //! allowed and ran all the same is a violation, and ends the run or is reported.
 
+mod change;
 mod unasked;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use lapidary_vocab::Cause;
 use lapidary_vocab::event::PermissionViolation;
 use tokio::sync::Notify;
 
+pub(crate) use change::by_change;
 pub(crate) use unasked::{CallEnd, UnaskedCalls, named, violation};
 
 /// So many violations of a run are kept.
@@ -90,6 +92,18 @@ impl Violations {
         self.news.notify_one();
     }
 
+    /// Notes several, and has each told.
+    pub(crate) fn note_all(
+        &self,
+        violations: Vec<PermissionViolation>,
+        mut tell: impl FnMut(String),
+    ) {
+        for violation in violations {
+            tell(violation.message.to_string());
+            self.note(violation);
+        }
+    }
+
     /// Waits until a violation ends the run. Can be cancelled.
     pub(crate) async fn stop(&self) -> Stopped {
         loop {
@@ -120,11 +134,24 @@ impl Violations {
     }
 }
 
-/// Why a run was ended that had this violation.
+/// Why a run was refused that had this violation. A violation without a call is a file that had changed when the run was over.
 pub(crate) fn stopped_for(violation: &PermissionViolation) -> Stopped {
+    let (message, hint) = match (&violation.tool_use_id, violation.paths.first()) {
+        (None, Some(path)) => (
+            violation.message.to_string(),
+            format!(
+                "`--allow '{}:{path}'` permits it; `--on-violation report` makes it a warning",
+                violation.tool_name
+            ),
+        ),
+        _ => (
+            format!("the run was stopped: {}", violation.message),
+            REPORT.to_owned(),
+        ),
+    };
     Stopped {
         cause: Cause::PermissionDenied,
-        message: format!("the run was stopped: {}", violation.message),
-        hint: Some(REPORT.to_owned()),
+        message,
+        hint: Some(hint),
     }
 }

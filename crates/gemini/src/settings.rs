@@ -123,6 +123,11 @@ impl Settings {
     }
 }
 
+/// Reads the text of a settings file: an object, with comments.
+pub fn parse(text: &str) -> Result<Map<String, Value>, ReadError> {
+    file::parse(text)
+}
+
 /// Whether a workspace's settings count: only those of a trusted one do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workspace {

@@ -166,8 +166,14 @@ impl AcpNormalizer {
     }
 
     /// Says something of our own, in its place between the lines.
-    pub fn note(&mut self, kind: DiagnosticKind, message: String, now: &str, out: &mut Events) {
-        self.arrived(Some(now));
+    pub fn note(
+        &mut self,
+        kind: DiagnosticKind,
+        message: String,
+        at: Option<&str>,
+        out: &mut Events,
+    ) {
+        self.arrived(at);
         self.stamp.diagnostic(kind, message, &mut None, out);
     }
 

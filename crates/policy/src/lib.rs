@@ -38,13 +38,13 @@ pub use glob::{PathGlob, PathGlobError};
 pub use mode::SENSITIVE_NAMES;
 pub use options::{Choice, choose, only_always};
 pub use permission_mode::PermissionMode;
-pub use place::lexical;
+pub use place::{lexical, resolved};
 pub use remarks::RuleRemark;
 pub use rule::{Origin, Rule, RuleSubject, Rules};
-pub use shell::{command_line, quoted};
+pub use shell::{command_line, may_configure_git, quoted};
 pub use standing::StandingAnswer;
 
-/// The file in which rules are written: whoever writes it decides, so changing it needs permission of its own.
+/// The file in which rules are written. A change of it needs a permission of its own: it decides what else is permitted.
 pub const CONFIG_FILE_NAME: &str = "lapidary.toml";
 
 /// Something that an agent wants to do.

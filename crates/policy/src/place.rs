@@ -26,7 +26,7 @@ pub fn lexical(path: &Path) -> PathBuf {
 
 /// Where an absolute path leads once every link in it is followed, as the system would: `..` goes up from where a link led. What
 /// is not there (yet) leads where it says. None for links in a circle and for relative paths, which lead nowhere.
-pub(super) fn resolved(path: &Path) -> Option<PathBuf> {
+pub fn resolved(path: &Path) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;
     }

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
+pub use suspects::may_configure_git;
 pub(super) use suspects::{NamedFiles, Suspects};
 
 /// Redirections that write nothing anybody keeps.

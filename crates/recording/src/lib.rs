@@ -238,6 +238,7 @@ mod tests {
             environment: Vec::new(),
             directory: "/".to_owned(),
             on_denied: None,
+            confinement: None,
             started_at: "now".to_owned(),
             end: None,
         };

@@ -35,6 +35,9 @@ pub struct Recording {
     /// What a denied call makes of the run: `auto`, `warn` or `fail`. Absent if it was no run of ours. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_denied: Option<String>,
+    /// What the kernel let the agent write. Absent if it was not confined, and in recordings of early builds. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<RecordedConfinement>,
     /// When it was started. Derived.
     pub started_at: String,
     /// How it ended. Absent while it runs, and if we were killed. Derived.
@@ -69,6 +72,19 @@ impl Recording {
     }
 }
 
+/// What the kernel let a recorded agent do, and everything that it started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedConfinement {
+    /// The word of `--confine`: `workspace` or `read-only`. Derived.
+    pub mode: String,
+    /// The directories and files that it could write, the workspace first. Derived.
+    pub write: Vec<String>,
+    /// The TCP ports that it could connect to. Absent if they were not limited. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect: Option<Vec<u16>>,
+}
+
 /// How a recorded process ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -90,7 +106,7 @@ pub struct RecordedEnd {
     /// Why. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// Calls that the agent made without permission. Derived.
+    /// Calls that the agent made without permission, then protected files that it changed. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<PermissionViolation>,
     /// The agent's session; the first, if there were several. Absent in recordings of early builds, as all that follows. Upstream.

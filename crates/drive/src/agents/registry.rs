@@ -73,7 +73,7 @@ pub const KNOWN: &[Known] = &[
         default_mode: Some("default"),
         plan_mode: Some("plan"),
         state: &[StatePlace::home(".qwen")],
-        is_confined: false,
+        is_confined: true,
     },
     Known {
         name: "opencode",

@@ -8,6 +8,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::settings::powerful_part;
 use super::worktree;
 use crate::policy::SENSITIVE_NAMES;
 use crate::system::open_regular;
@@ -21,6 +22,12 @@ const LONGEST: u64 = 256 * 1024;
 /// Once so many bytes were read, files are compared by length, mode and time only.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
+/// Longer settings of the agent's own are not compared. Claude's `.claude.json` has megabytes.
+const LONGEST_SETTINGS: u64 = 8 * 1024 * 1024;
+
+/// A longer file is not blank.
+const LONGEST_BLANK: u64 = 64;
+
 /// Directories deeper than that are not looked into.
 const DEEPEST: usize = 8;
 
@@ -30,9 +37,15 @@ const GIT: &str = ".git";
 /// What git runs, or where it finds what it runs. The rest of `.git` changes with every commit.
 const IN_GIT: [&str; 3] = ["hooks", "config", "config.worktree"];
 
-/// What agents read from their state directory to know what to run or allow: settings, hooks, and what adds tools and prompts. Not
-/// `settings.json`: Gemini CLI (0.61) writes its own anew at every start.
-const IN_STATE: [&str; 15] = [
+/// What `git config` and the like write in there.
+const GIT_SETTINGS: [&str; 2] = ["config", "config.worktree"];
+
+/// Settings that agents write anew as they like, Gemini CLI (0.61) at every start: only their powerful part is compared.
+const SETTINGS: &str = "settings.json";
+
+/// What agents read from their state directory to know what to run or allow: settings, hooks, and what adds tools and prompts.
+const IN_STATE: [&str; 16] = [
+    SETTINGS,
     "settings.local.json",
     "trustedFolders.json",
     "config.toml",
@@ -61,6 +74,8 @@ pub struct ProtectedFiles {
     /// Directories of the agent's own, in which it may change anything but its settings.
     own: Vec<PathBuf>,
     settings: Vec<PathBuf>,
+    /// Files that git itself writes when it is configured.
+    git_settings: Vec<PathBuf>,
     files: BTreeMap<PathBuf, FileState>,
     hashing: RandomState,
 }
@@ -118,12 +133,14 @@ impl ProtectedFiles {
         let settings = own
             .iter()
             .flat_map(|own| IN_STATE.map(|name| own.join(name)));
-        let settings: Vec<_> = settings.collect();
+        let files = own.iter().filter(|own| own.is_file()).cloned();
+        let settings: Vec<_> = settings.chain(files).collect();
         let places = roots.iter().flat_map(|root| places(root));
         let mut protected = Self {
             places: places.chain(settings.iter().cloned()).collect(),
             own: own.to_vec(),
             settings,
+            git_settings: roots.iter().flat_map(|root| git_settings(root)).collect(),
             files: BTreeMap::new(),
             hashing: RandomState::new(),
         };
@@ -146,9 +163,34 @@ impl ProtectedFiles {
         });
         let all = removed.chain(others).map(|(path, change)| ProtectedChange {
             path: path.clone(),
-            change,
+            change: if self.is_rewritten(path) {
+                FileChange::Changed // its powerful part may be new, or gone
+            } else {
+                change
+            },
         });
         all.collect()
+    }
+
+    /// True if the path is, or is in, a place where protected files are.
+    pub(super) fn covers(&self, path: &Path) -> bool {
+        self.places.iter().any(|place| path.starts_with(place))
+    }
+
+    /// True for a file that git itself writes when it is configured.
+    pub(super) fn is_git_setting(&self, path: &Path) -> bool {
+        self.git_settings.iter().any(|setting| setting == path)
+    }
+
+    /// True for settings that the agent writes anew as it likes.
+    fn is_rewritten(&self, path: &Path) -> bool {
+        let is_named = path.file_name().is_some_and(|name| name == SETTINGS);
+        let is_in_state = path.parent().is_some_and(|at| self.is_own(at));
+        (is_named && is_in_state) || self.is_own(path)
+    }
+
+    fn is_own(&self, path: &Path) -> bool {
+        self.own.iter().any(|own| own == path)
     }
 
     fn read(&self) -> BTreeMap<PathBuf, FileState> {
@@ -177,9 +219,18 @@ impl ProtectedFiles {
             }
             return;
         }
+        if is_in(&self.own) && is_blank(path, &about) {
+            return;
+        }
         if !about.is_dir() {
-            let state = self.state(path, &about, &mut found.bytes_left);
-            found.files.insert(path.to_owned(), state);
+            let state = if about.is_file() && self.is_rewritten(path) {
+                self.settings_state(path)
+            } else {
+                Some(self.state(path, &about, &mut found.bytes_left))
+            };
+            found
+                .files
+                .extend(state.map(|state| (path.to_owned(), state)));
             return;
         }
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
@@ -210,6 +261,23 @@ impl ProtectedFiles {
         }
     }
 
+    /// The powerful part of settings that the agent writes anew. None if they have none: then they are as good as not there.
+    fn settings_state(&self, path: &Path) -> Option<FileState> {
+        let mut text = String::new();
+        let read = open_regular(path).and_then(|file| {
+            let mut file = file.take(LONGEST_SETTINGS + 1);
+            file.read_to_string(&mut text)
+        });
+        let is_read = read.is_ok_and(|length| length as u64 <= LONGEST_SETTINGS);
+        let part = is_read.then(|| powerful_part(&text));
+        (part != Some(None)).then(|| FileState {
+            mode: 0,
+            length: 0,
+            changed: None,
+            content: self.hashing.hash_one(part),
+        })
+    }
+
     /// A number that no agent can foresee, and that another content almost certainly does not have.
     fn content(&self, path: &Path, about: &Metadata, bytes_left: &mut u64) -> u64 {
         if about.is_symlink() {
@@ -226,6 +294,28 @@ impl FileState {
     fn is_same(&self, other: &Self) -> bool {
         (self.mode, self.length, self.content) == (other.mode, other.length, other.content)
     }
+}
+
+/// True for a file that has nothing in it, or an empty object or list: Qwen Code (0.24) makes such an `extension-enablement.json`.
+fn is_blank(path: &Path, about: &Metadata) -> bool {
+    let mut text = String::new();
+    let is_short = about.is_file() && about.len() <= LONGEST_BLANK;
+    let read = is_short.then(|| open_regular(path).ok()).flatten();
+    let is_read = read.is_some_and(|file| {
+        let read = file.take(LONGEST_BLANK).read_to_string(&mut text);
+        read.is_ok()
+    });
+    text.retain(|letter| !letter.is_whitespace());
+    is_read && matches!(text.as_str(), "" | "{}" | "[]")
+}
+
+/// The files of a workspace that git writes when it is configured, and a linked worktree's outside of it.
+fn git_settings(root: &Path) -> Vec<PathBuf> {
+    let mut settings: Vec<_> = GIT_SETTINGS.map(|name| root.join(GIT).join(name)).into();
+    settings.push(root.join(".gitmodules"));
+    let powerful = worktree::powerful_files(root).into_iter();
+    settings.extend(powerful.filter(|path| !path.ends_with("hooks")));
+    settings
 }
 
 /// Where the protected files of a workspace are, if there are any.
@@ -343,9 +433,11 @@ mod tests {
         let own = [root.join(".gemini")];
         let protected = ProtectedFiles::of(std::slice::from_ref(&root), &own);
         fs::write(root.join(".gemini/state.json"), "{}").unwrap();
+        fs::create_dir(root.join(".gemini/extensions")).unwrap();
+        fs::write(root.join(".gemini/extensions/blank.json"), "{ }\n").unwrap();
         assert_eq!(changes(&protected, &root), Vec::<String>::new());
         fs::create_dir(root.join(".gemini/commands")).unwrap();
-        fs::write(root.join(".gemini/commands/x.toml"), "").unwrap();
+        fs::write(root.join(".gemini/commands/x.toml"), "prompt").unwrap();
         let expected = ["created .gemini/commands/x.toml"];
         assert_eq!(changes(&protected, &root), expected);
     }

@@ -1,21 +1,22 @@
 //! A confined run, from its first attempt to its last: what it leaves behind, and what has to be said about it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lapidary_vocab::event::{ToolCompletion, ToolInvocation, ToolKind};
+use lapidary_vocab::event::{PermissionViolation, ToolCompletion};
+use lapidary_vocab::recording::RecordedConfinement;
 use lapidary_vocab::{Body, Event, Json};
 use tempfile::TempDir;
 
+use super::permitted::PermittedCalls;
 use super::protected::{ProtectedChange, ProtectedFiles};
 use super::{ConfineMode, denied};
-use crate::policy::Deed;
+use crate::policy::{Deed, Policy};
+use crate::process::Confinement;
+use crate::violations::by_change;
 
 /// Of so many protected files the result says each by itself.
 const MOST_TOLD: usize = 10;
-
-/// More edits than that are not remembered.
-const MOST_EDITS: usize = 10_000;
 
 /// What has to be looked after while a confined agent runs.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub struct ConfinedRun {
     pub(super) mode: ConfineMode,
     /// What can be written, links followed.
     pub(super) write: Vec<PathBuf>,
+    /// The ports that can be connected to.
+    pub(super) connect: Option<Vec<u16>>,
     /// Where the agent works, from which its relative paths count.
     pub(super) directory: PathBuf,
     pub(super) protected: ProtectedFiles,
@@ -30,11 +33,12 @@ pub struct ConfinedRun {
     seen: Mutex<Seen>,
 }
 
-/// What the agent's events told so far.
+/// What is known of the agent's calls so far.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Files that it said it would edit.
-    edits: Vec<PathBuf>,
+    permitted: PermittedCalls,
+    /// Changes of protected files that no call explains, and that rules and mode allow all the same.
+    allowed_changes: Vec<ProtectedChange>,
     /// A write that was denied, and the directory that it would need.
     denied: Option<(PathBuf, PathBuf)>,
 }
@@ -42,14 +46,15 @@ struct Seen {
 impl ConfinedRun {
     pub(super) fn new(
         mode: ConfineMode,
-        write: Vec<PathBuf>,
+        confinement: &Confinement,
         directory: PathBuf,
         protected: ProtectedFiles,
         temporary: TempDir,
     ) -> Self {
         Self {
             mode,
-            write,
+            write: confinement.write.clone(),
+            connect: confinement.connect.clone(),
             directory,
             protected,
             temporary: Mutex::new(Some(temporary)),
@@ -62,32 +67,29 @@ impl ConfinedRun {
         &self.write
     }
 
+    /// As the recording has it.
+    pub(crate) fn recorded(&self) -> RecordedConfinement {
+        let write = self.write.iter();
+        RecordedConfinement {
+            mode: self.mode.as_str().to_owned(),
+            write: write.map(|path| path.display().to_string()).collect(),
+            connect: self.connect.clone(),
+        }
+    }
+
     /// Takes in what the agent does. Chunks of text, which are nearly all events, cost one comparison each.
     pub(crate) fn note(&self, events: &[Event]) {
         for event in events {
-            match &event.body {
-                Body::ToolInvocation(call) => self.note_call(call, event),
-                Body::ToolCompletion(done) => self.note_end(done),
-                _ => {}
+            if let Body::ToolCompletion(done) = &event.body {
+                self.note_end(done);
             }
         }
     }
 
-    fn note_call(&self, call: &ToolInvocation, event: &Event) {
-        let content = event.base.extensions.get("acp.toolContent");
-        self.note_deed(&Deed::of_call(call, content, &self.directory));
-    }
-
-    /// Takes in what was permitted, or announced: an edit of a file explains its change.
-    pub(crate) fn note_deed(&self, deed: &Deed) {
-        let is_edit = matches!(
-            deed.kind,
-            ToolKind::Edit | ToolKind::Delete | ToolKind::Move
-        );
+    /// Takes in a call that is permitted, before it is done: it explains changes of the files that it names.
+    pub(crate) fn note_permitted(&self, deed: &Deed) {
         let mut seen = self.seen();
-        if (is_edit || deed.shows_diff) && seen.edits.len() < MOST_EDITS {
-            seen.edits.extend(deed.paths.iter().cloned());
-        }
+        seen.permitted.note(deed, &self.directory, &self.protected);
     }
 
     fn note_end(&self, done: &ToolCompletion) {
@@ -114,28 +116,32 @@ impl ConfinedRun {
         }
     }
 
-    /// The protected files that changed although no edit that the agent announced is about them.
-    pub fn protected_changes(&self) -> Vec<ProtectedChange> {
-        let changes = self.protected.changes();
-        let seen = self.seen();
-        let is_told = |path: &Path| {
-            let path = resolved(path);
-            seen.edits.iter().any(|edit| resolved(edit) == path)
-        };
-        let untold = changes.into_iter().filter(|it| !is_told(&it.path));
-        untold.collect()
+    /// Compares the protected files. A change counts as an edit of the file: it is a violation if rules and mode do not allow that, and
+    /// if no permitted call explains it.
+    pub(crate) fn violations(&self, policy: Option<&Policy>) -> Vec<PermissionViolation> {
+        let changes = self.protected.changes().into_iter();
+        let mut seen = self.seen();
+        let (mut violations, mut allowed) = (Vec::new(), Vec::new());
+        for change in changes.filter(|it| !seen.permitted.explain(&it.path, &self.protected)) {
+            match policy.and_then(|policy| by_change(&change, policy)) {
+                Some(violation) => violations.push(violation),
+                None => allowed.push(change),
+            }
+        }
+        seen.allowed_changes = allowed;
+        violations
     }
 
     /// Removes the temporary directory, and says what the reader of the result should know.
     pub(crate) fn end(&self, stderr: &str) -> Vec<String> {
         self.note_text(stderr);
         drop(self.temporary.lock().map(|mut it| it.take()));
-        let changes = self.protected_changes();
+        let changes = std::mem::take(&mut self.seen().allowed_changes);
         let more = changes.len().saturating_sub(MOST_TOLD);
         let more = (more > 0).then(|| format!("{more} more protected files were changed"));
         let told = changes.into_iter().take(MOST_TOLD).map(|it| {
             let (path, change) = (it.path.display(), it.change.as_str());
-            format!("`{path}` was {change} although protected: no edit of the agent's explains it")
+            format!("`{path}` was {change}, and no call of the agent's explains it")
         });
         told.chain(more).chain(self.explanation()).collect()
     }
@@ -162,13 +168,4 @@ fn plain(output: &Json) -> String {
         Some(text) => text.into_owned(),
         None => output.as_str().replace("\\n", "\n").replace("\\\"", "\""),
     }
-}
-
-/// Where a path leads, as far as it exists.
-fn resolved(path: &Path) -> PathBuf {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return path.to_owned();
-    };
-    let parent = parent.canonicalize();
-    parent.map_or_else(|_| path.to_owned(), |parent| parent.join(name))
 }

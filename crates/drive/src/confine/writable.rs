@@ -100,28 +100,29 @@ impl ConfineRequest<'_> {
         let base = temporary::base(self.environment);
         let temporary = temporary::create(&base);
         let temporary = temporary.map_err(|source| ConfineError::Temporary { base, source })?;
-        let mut write: Vec<_> = DEVICES.map(PathBuf::from).into();
-        write.extend(temporary.path().canonicalize());
-        write.extend(state.iter().cloned());
-        let mut guarded = Vec::new();
-        if self.mode == ConfineMode::Workspace {
-            write.extend(
-                roots
-                    .iter()
-                    .filter_map(|root| worktree::common_directory(root)),
-            );
-            write.extend(self.caches());
-            write.extend(roots.iter().cloned());
-            guarded = roots;
-        }
+        let guarded = match self.mode {
+            ConfineMode::Workspace => roots,
+            ConfineMode::ReadOnly | ConfineMode::Off => Vec::new(),
+        };
+        let mut write = guarded.clone();
         write.extend(extra);
+        write.extend(state.iter().cloned());
+        write.extend(temporary.path().canonicalize());
+        if self.mode == ConfineMode::Workspace {
+            let common = guarded
+                .iter()
+                .filter_map(|root| worktree::common_directory(root));
+            write.extend(common);
+            write.extend(self.caches());
+        }
+        write.extend(DEVICES.map(PathBuf::from));
         let protected = ProtectedFiles::of(&guarded, &state);
         let confinement = Confinement {
-            write: write.clone(),
+            write,
             connect: self.connect.clone(),
         };
         let directory = self.roots.first().cloned().unwrap_or_default();
-        let run = ConfinedRun::new(self.mode, write, directory, protected, temporary);
+        let run = ConfinedRun::new(self.mode, &confinement, directory, protected, temporary);
         Ok((confinement, run))
     }
 

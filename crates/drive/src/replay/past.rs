@@ -1,6 +1,7 @@
 //! A recording that is read instead of played: what was said, and how it ended.
 
 mod lines;
+mod violations;
 
 use std::fs;
 use std::io;
@@ -13,6 +14,7 @@ use lapidary_vocab::Cause;
 use lapidary_vocab::event::{Provider, RunEnd};
 
 pub use lines::{Lines, Side, Spoken};
+pub use violations::PastViolations;
 
 use super::{ReplayError, check};
 use crate::agents::{KNOWN, family};
@@ -168,6 +170,12 @@ impl Past {
     /// What was said, from the first line on. Of a line that is longer than `limit`, only the beginning is kept.
     pub fn lines(&self, limit: usize) -> Result<Lines<'_>, ReplayError> {
         Lines::open(self, limit)
+    }
+
+    /// The violations that it had, for the diagnostics that tell of them.
+    pub fn violations(&self) -> PastViolations {
+        let end = self.manifest.end.as_ref();
+        PastViolations::new(end.map_or_else(Vec::new, |end| end.violations.clone()))
     }
 
     /// How it ended. `judge` tells how that would be judged after all that was said. Where the run was judged differently, whoever ran

@@ -7,7 +7,7 @@ use std::time::Duration;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{Ending, StderrOrder};
 use lapidary_vocab::Cause;
-use lapidary_vocab::event::RunEnd;
+use lapidary_vocab::event::{DiagnosticKind, RunEnd};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
@@ -19,6 +19,7 @@ use super::retry;
 use super::tally::RunTally;
 use super::translate::{Batch, Translator, now, stderr_tail};
 use super::waiting::{Spent, Waiting};
+use crate::confine::ConfinedRun;
 use crate::follow::Grown;
 use crate::process::Stdio;
 use crate::process::stop::Urgency;
@@ -176,6 +177,16 @@ impl Attempt<'_> {
         let (watched, translated) = tokio::join!(watching, translator.follow(grown));
         translated?;
         let mut ending = watched?;
+        let changes = request.confined.as_deref();
+        let changes = changes.map(|confined| confined.violations(request.policy.as_ref()));
+        let mut last = Batch::default();
+        violations.note_all(changes.unwrap_or_default(), |message| {
+            let kind = DiagnosticKind::PermissionViolation;
+            normalizer.note(kind, message, Some(&now()), &mut last.events);
+        });
+        if !last.is_empty() {
+            let _ = self.batches.send(last).await;
+        }
         violations.judge(&mut ending);
         ending.stderr = stderr_tail(&directory);
         if ending.stopped.is_none() && !normalizer.has_result() && is_full(&directory) {
@@ -223,6 +234,7 @@ pub(crate) fn manifest(request: &Request, transport: &str) -> Manifest {
         environment: request.command.environment_names(),
         directory: request.command.directory().display().to_string(),
         on_denied: Some(request.options.on_denied.as_str().to_owned()),
+        confinement: request.confined.as_deref().map(ConfinedRun::recorded),
         started_at: now(),
         end: None,
     }

@@ -4,7 +4,8 @@ use lapidary_vocab::event::PermissionViolation;
 use lapidary_vocab::{Body, Event};
 
 use super::request::Request;
-use crate::policy::{Deeds, Policy};
+use crate::confine::ConfinedRun;
+use crate::policy::{Deeds, Effect, Policy};
 use crate::violations::{CallEnd, UnaskedCalls, Violations};
 
 /// The calls of one attempt.
@@ -13,6 +14,7 @@ pub(super) struct CallWatch<'a> {
     policy: &'a Policy,
     deeds: Deeds,
     calls: UnaskedCalls,
+    confined: Option<&'a ConfinedRun>,
     violations: &'a Violations,
 }
 
@@ -23,6 +25,7 @@ impl<'a> CallWatch<'a> {
             policy: request.policy.as_ref()?,
             deeds: Deeds::new(request.command.directory()),
             calls: UnaskedCalls::new(request.watch.clone()),
+            confined: request.confined.as_deref(),
             violations,
         })
     }
@@ -40,6 +43,11 @@ impl<'a> CallWatch<'a> {
         match (&event.body, deed) {
             (Body::ToolInvocation(call), Some(deed)) => {
                 let decision = self.policy.decide(&deed);
+                if let Some(confined) = self.confined
+                    && decision.effect == Effect::Allow
+                {
+                    confined.note_permitted(&deed);
+                }
                 let (key, id) = (call.call_id.to_str(), &call.call_id);
                 let certain = self.calls.announced(&key, id, &deed, decision, false);
                 certain.map(|violation| self.violated(violation))

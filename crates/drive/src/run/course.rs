@@ -43,7 +43,12 @@ pub(super) async fn run(
     let silent = (request.speech == Speech::Document && request.timeouts.idle.is_some())
         .then(|| NO_SILENCE.to_owned());
     for notice in request.notices.iter().cloned().chain(silent) {
-        normalizer.note(DiagnosticKind::Notice, notice, &now(), &mut first.events);
+        normalizer.note(
+            DiagnosticKind::Notice,
+            notice,
+            Some(&now()),
+            &mut first.events,
+        );
     }
     let began = Instant::now();
     // That nobody listens any more is no reason to stop: whoever wants that says so.
@@ -103,7 +108,7 @@ impl Effort for Headless<'_> {
 
     fn notice(&mut self, message: String, events: &mut Events) {
         self.normalizer
-            .note(DiagnosticKind::Notice, message, &now(), events);
+            .note(DiagnosticKind::Notice, message, Some(&now()), events);
     }
 }
 

@@ -186,7 +186,7 @@ impl<'a> Translator<'a> {
             let remarks = watch.map(|watch| watch.note(&events[before..]));
             for remark in remarks.into_iter().flatten() {
                 let kind = DiagnosticKind::PermissionViolation;
-                self.normalizer.note(kind, remark, &now, events);
+                self.normalizer.note(kind, remark, Some(&now), events);
             }
         }
     }
@@ -221,7 +221,7 @@ impl<'a> Translator<'a> {
             batch.skipped = self.skipped;
             let (kind, message) = (DiagnosticKind::Notice, self.skipped.to_string());
             self.normalizer
-                .note(kind, message, &now(), &mut batch.events);
+                .note(kind, message, Some(&now()), &mut batch.events);
         }
         if self.is_skipping {
             return self.send(batch).await; // the beginning of a line is none, nor is that of a document

@@ -175,6 +175,9 @@ impl Asked<'_> {
             return Ok(Decided::Denied(answer, decision));
         }
         self.stage.grant(&self.session, deed, &decision, asked);
+        if let Some(confined) = &self.stage.confined {
+            confined.note_permitted(deed);
+        }
         Ok(Decided::Allowed(answer))
     }
 
@@ -253,7 +256,7 @@ impl Asked<'_> {
             return Err(refusal(&decision));
         }
         if let Some(confined) = &self.stage.confined {
-            confined.note_deed(&deed);
+            confined.note_permitted(&deed);
         }
         let answer = self.serve(method, Some(&deed)).await?;
         Ok(marked(&answer, &decision))

@@ -96,7 +96,7 @@ async fn talk(
     let mut first = Batch::default();
     for notice in &request.run.notices {
         let (kind, notice) = (DiagnosticKind::Notice, notice.clone());
-        normalizer.note(kind, notice, &now(), &mut first.events);
+        normalizer.note(kind, notice, Some(&now()), &mut first.events);
     }
     let began = Instant::now();
     // That nobody listens any more is no reason to stop: whoever wants that says so.
@@ -159,7 +159,7 @@ impl Effort for Talking<'_> {
 
     fn notice(&mut self, message: String, events: &mut Events) {
         self.normalizer
-            .note(DiagnosticKind::Notice, message, &now(), events);
+            .note(DiagnosticKind::Notice, message, Some(&now()), events);
     }
 }
 
@@ -276,6 +276,16 @@ impl Talking<'_> {
             answer_all(agent.requests, stage),
             translation.follow(self.normalizer, self.batches, is_over),
         );
+        let mut last = Batch::default();
+        let changes = watcher.protected_changes();
+        watcher.violations.note_all(changes, |message| {
+            let kind = DiagnosticKind::PermissionViolation;
+            self.normalizer
+                .note(kind, message, Some(&now()), &mut last.events);
+        });
+        if !last.is_empty() {
+            let _ = self.batches.send(last).await;
+        }
         watcher.violations.judge(&mut ending);
         (ending, watcher.has_spoken())
     }

@@ -388,7 +388,7 @@ impl Into<'_> {
 
     fn note(&mut self, kind: DiagnosticKind, message: String, at: &str) {
         let events = &mut self.batch.events;
-        self.normalizer.note(kind, message, at, events);
+        self.normalizer.note(kind, message, Some(at), events);
     }
 
     fn speak(&mut self, words: Words) {

@@ -22,6 +22,7 @@ use super::request::Request;
 use super::translation::Say;
 use crate::acp::{Tap, Traffic, What};
 use crate::budget::{Exceeded, Meter};
+use crate::confine::ConfinedRun;
 use crate::policy::{Decision, Deed, Deeds, Effect, Policy, StandingAnswer, arguments};
 use crate::run::waiting::Waiting;
 use crate::violations::{CallEnd, UnaskedCalls, Violations, violation};
@@ -61,6 +62,8 @@ struct State {
     standing: Arc<Mutex<Vec<StandingAnswer>>>,
     /// Calls that the agent did not ask about.
     unasked: UnaskedCalls,
+    /// What wants to know of calls that need no question.
+    confined: Option<Arc<ConfinedRun>>,
     violations: Arc<Violations>,
     /// Calls that were not allowed: what they are and why, where they were denied and not only given up.
     held_back: BTreeMap<String, Option<(Deed, Decision)>>,
@@ -109,6 +112,7 @@ impl Watcher {
                 root: request.roots[0].clone(),
                 standing: Arc::default(),
                 unasked: UnaskedCalls::new(watch),
+                confined: request.run.confined.clone(),
                 violations: Arc::clone(&violations),
                 held_back: BTreeMap::new(),
                 calls,
@@ -227,6 +231,14 @@ impl Watcher {
     /// What the user allows for the rest of the run counts for calls that the agent does not ask about, too.
     pub(super) fn share_standing(&self, standing: &Arc<Mutex<Vec<StandingAnswer>>>) {
         self.state().standing = Arc::clone(standing);
+    }
+
+    /// The violations by changes of protected files, once the agent is gone.
+    pub(super) fn protected_changes(&self) -> Vec<PermissionViolation> {
+        let state = self.state();
+        let policy = state.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        let confined = state.confined.as_deref();
+        confined.map_or_else(Vec::new, |confined| confined.violations(Some(&policy)))
     }
 
     /// Whether a request of this id has been seen that is neither a question nor decided yet: hooks may be heard first, for as long as
@@ -394,6 +406,11 @@ impl State {
         drop(policy);
         if decision.effect == Effect::Ask && self.is_allowed_for_run(deed) {
             decision.effect = Effect::Allow;
+        }
+        if let Some(confined) = &self.confined
+            && decision.effect == Effect::Allow
+        {
+            confined.note_permitted(deed);
         }
         let status = event.base.extensions.get("acp.status").map(Json::token);
         let is_running = status.is_some_and(|status| status.is("in_progress"));

@@ -127,9 +127,15 @@ impl StreamNormalizer {
     }
 
     /// Says something of our own, in its place between the agent's words.
-    pub fn note(&mut self, kind: DiagnosticKind, message: String, now: &str, out: &mut Events) {
+    pub fn note(
+        &mut self,
+        kind: DiagnosticKind,
+        message: String,
+        at: Option<&str>,
+        out: &mut Events,
+    ) {
         self.flush(out);
-        self.arrived(None, Some(now));
+        self.arrived(None, at);
         self.stamp.diagnostic(kind, message, &mut None, out);
     }
 

@@ -21,7 +21,7 @@ pub struct Ending {
     pub remarks: Vec<String>,
     /// What the caller could not do for the run, such as keeping earlier sessions safe.
     pub warnings: Vec<String>,
-    /// Calls that the agent made without permission.
+    /// Calls that the agent made without permission, then protected files that it changed.
     pub violations: Vec<PermissionViolation>,
     /// When that was, for a run that is live.
     pub at: Option<String>,
@@ -53,8 +53,7 @@ impl Ending {
         }
         Some(match self.violations.len() - 1 {
             0 => first.message.to_string(),
-            1 => format!("{} (and 1 more call)", first.message),
-            more => format!("{} (and {more} more calls)", first.message),
+            more => format!("{} (and {more} more)", first.message),
         })
     }
 

@@ -155,6 +155,19 @@ impl NamedFiles {
     }
 }
 
+/// True if a line runs git, other than to read or to commit: many of its commands write its configuration.
+pub fn may_configure_git(line: &str) -> bool {
+    let mut may = false;
+    each_command(line, |command| {
+        let words: Vec<_> = command.words.iter().map(|it| it.text.clone()).collect();
+        may |= programs(&words).into_iter().any(|at| {
+            let program = words[at].rsplit('/').next().unwrap_or_default();
+            program == "git" && !only_reads(program, &words[at + 1..])
+        });
+    });
+    may
+}
+
 /// The simple commands of a line, as a shell reads them.
 pub(super) fn simple_commands(line: &str) -> Vec<String> {
     let commands = lex(line).commands.into_iter();

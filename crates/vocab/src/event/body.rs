@@ -405,13 +405,13 @@ pub struct PermissionDenial {
     pub unattended: bool,
 }
 
-/// A call that the agent made without permission: it did not ask, or went on after a denial.
+/// A call that the agent made without permission: it did not ask, or went on after a denial. Or a protected file that changed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionViolation {
-    /// The tool's name. Upstream.
+    /// The tool's name. Upstream; for a changed file `edit` or `delete`, derived.
     pub tool_name: Text,
-    /// The id of the call. Upstream.
+    /// The id of the call. Absent for a changed file: no call explains it. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<Text>,
     /// The call's title for people. Upstream.
@@ -515,7 +515,7 @@ pub struct RunEnd {
     /// What the outcome alone does not tell, such as a turn that ended well without a last word. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Calls that the agent made without permission, in order. Derived.
+    /// Calls that the agent made without permission, in order, then protected files that it changed. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<PermissionViolation>,
 }

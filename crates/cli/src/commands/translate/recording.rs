@@ -1,5 +1,5 @@
 //! A recording: what both sides said and when, and how the run ended. Its events are those that the run had when it was made, but for
-//! what we remarked ourselves.
+//! what we remarked ourselves beside violations.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -7,12 +7,13 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use lapidary::drive::recording::{MANIFEST, STDOUT, TIMING};
-use lapidary::drive::replay::{Past, ReplayError, Side};
+use lapidary::drive::replay::{Past, PastViolations, ReplayError, Side};
 use lapidary::normalize::acp::{AcpNormalizer, Direction};
 use lapidary::normalize::gemini::output::Noise;
 use lapidary::normalize::gemini::stream::StreamNormalizer;
 use lapidary::normalize::{Ending, Options};
-use lapidary::vocab::event::RunEnd;
+use lapidary::vocab::event::{DiagnosticKind, RunEnd};
+use lapidary::vocab::recording::RecordedConfinement;
 use lapidary::vocab::{Body, Event};
 
 use super::input::{Input, shown};
@@ -23,6 +24,12 @@ use crate::printer::Printer;
 
 /// An error document is looked for in this much of the end of stderr.
 const DOCUMENT_TAIL: u64 = 1024 * 1024;
+
+/// What tells of a violation.
+const VIOLATION: DiagnosticKind = DiagnosticKind::PermissionViolation;
+
+/// So many places that could be written are named.
+const MOST_PLACES: usize = 4;
 
 /// How it is read.
 pub(super) struct How {
@@ -95,6 +102,9 @@ pub(super) fn translate(
     if let Some(sentence) = caution(args, past, is_running) {
         out.note(&sentence)?;
     }
+    if let (Format::Text, Some(confinement)) = (format, &past.manifest().confinement) {
+        out.note(&told_confinement(confinement))?;
+    }
     let mut options = args.options(format);
     options.directory = Some(past.manifest().directory.as_str().into());
     options.on_denied = past.on_denied();
@@ -111,6 +121,21 @@ pub(super) fn translate(
         sink.take(events, out)
     })?;
     sink.finish(out)
+}
+
+/// What the kernel let the agent write, in a sentence.
+fn told_confinement(confinement: &RecordedConfinement) -> String {
+    let places = confinement.write.iter().take(MOST_PLACES);
+    let places: Vec<_> = places.map(|place| format!("`{place}`")).collect();
+    let rest = match confinement.write.len().saturating_sub(MOST_PLACES) {
+        0 => String::new(),
+        rest => format!(" and {rest} more places (`confinement` in `{MANIFEST}`)"),
+    };
+    format!(
+        "confined to `{}`: the agent could write {}{rest}",
+        confinement.mode,
+        places.join(", ")
+    )
 }
 
 /// Why what follows may not be all.
@@ -166,6 +191,7 @@ fn unspoken(past: &Past) -> Failure {
 
 fn dialogue(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
     let mut normalizer = AcpNormalizer::new(&how.options, past.provider());
+    let mut violations = past.violations();
     let logged = past.session_log().map_err(Failure::bad_input)?;
     for entry in logged.lines() {
         normalizer.session_log(entry);
@@ -177,15 +203,22 @@ fn dialogue(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> 
             Side::Agent => Direction::FromAgent,
         };
         normalizer.push(direction, line, at, &mut events);
+        for message in violations.behind(&events) {
+            normalizer.note(VIOLATION, message, at, &mut events);
+        }
         take(&mut events)
     })?;
     let ending = ending(past, how, |ending| normalizer.judge(ending));
+    for message in violations.rest() {
+        normalizer.note(VIOLATION, message, ending.at.as_deref(), &mut events);
+    }
     normalizer.finish(&ending, &mut events);
     take(&mut events)
 }
 
 fn stream(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
     let mut normalizer = StreamNormalizer::new(&how.options);
+    let mut violations = past.violations();
     let logged = past.session_log().map_err(Failure::bad_input)?;
     for entry in logged.lines() {
         normalizer.session_log(entry);
@@ -193,9 +226,12 @@ fn stream(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
     let mut events = Vec::new();
     each_line(past, how, |_, line, at| {
         normalizer.push(line, at, &mut events);
+        for message in violations.behind(&events) {
+            normalizer.note(VIOLATION, message, at, &mut events);
+        }
         take(&mut events)
     })?;
-    finish(past, how, normalizer, events, take)
+    finish(past, how, (normalizer, violations), events, take)
 }
 
 fn document(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
@@ -207,17 +243,20 @@ fn document(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> 
         let stderr = tail(&past.stderr());
         normalizer.document(&stderr, Noise::Ignore, &mut events);
     }
-    finish(past, how, normalizer, events, take)
+    finish(past, how, (normalizer, past.violations()), events, take)
 }
 
 fn finish(
     past: &Past,
     how: &How,
-    normalizer: StreamNormalizer,
+    (mut normalizer, violations): (StreamNormalizer, PastViolations),
     mut events: Vec<Event>,
     take: &mut Take<'_>,
 ) -> Result<(), Failure> {
     let ending = ending(past, how, |ending| normalizer.judge(ending));
+    for message in violations.rest() {
+        normalizer.note(VIOLATION, message, ending.at.as_deref(), &mut events);
+    }
     normalizer.finish(&ending, &mut events);
     take(&mut events)
 }

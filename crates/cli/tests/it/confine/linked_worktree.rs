@@ -52,13 +52,14 @@ fn a_confined_agent_commits_in_a_linked_worktree_and_writes_nothing_else_of_its_
         "by the agent\n"
     );
     assert!(!main.join("tracked").exists());
-    let warnings = told.end()["warnings"].to_string();
-    assert!(!warnings.contains("protected"), "{warnings}");
+    let end = told.end();
+    assert!(end["violations"].is_null(), "{end}");
 
     world.agent("init; echo evil > ../main/.git/hooks/pre-commit; git config core.pager evil; say done; success");
     let told = world.run(&["--confine", "workspace", "go"]);
-    let warnings = told.end()["warnings"].to_string();
+    assert_eq!(told.verdict(), ("permission_denied", Some(18)), "{told:?}");
+    let violations = told.end()["violations"].to_string();
     for file in ["hooks/pre-commit` was created", "config` was changed"] {
-        assert!(warnings.contains(file), "{warnings}");
+        assert!(violations.contains(file), "{violations}");
     }
 }

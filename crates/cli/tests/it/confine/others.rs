@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use crate::run::world::{Told, World};
+use crate::support::output;
 
 #[test]
 fn only_the_named_ports_can_be_connected_to() {
@@ -110,4 +111,28 @@ fn connect_confines_only_if_it_is_told_to() {
     assert_eq!(connect(&["--confine", "workspace"]), (true, false));
     assert_eq!(connect(&["--confine", "read-only"]), (false, false));
     assert_eq!(connect(&[]), (true, true));
+}
+
+#[test]
+fn a_recording_says_how_its_run_was_confined() {
+    let world = World::with_agent("init; say done; success");
+    world.run(&["--confine", "read-only", "go"]);
+    let recording = world.recording();
+    let manifest = fs::read_to_string(recording.join("run.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let confinement = &manifest["confinement"];
+    assert_eq!(confinement["mode"], "read-only");
+    let state = world.path("home").canonicalize().unwrap().join(".gemini");
+    assert_eq!(confinement["write"][0], state.to_str().unwrap());
+    let id = recording.file_name().unwrap().to_str().unwrap();
+    let show = |format: &str| {
+        let show = world.confining(&["runs", "show", id, "--format", format]);
+        String::from_utf8(output(show, b"").stderr).unwrap()
+    };
+    let note = format!(
+        "note: confined to `read-only`: the agent could write `{}`, ",
+        state.display()
+    );
+    assert!(show("text").starts_with(&note), "{}", show("text"));
+    assert_eq!(show("events"), "");
 }

@@ -15,7 +15,7 @@ fn script(peer: Peer, world: &World) -> Script {
     let path = |name: &str| world.project().join(name);
     let shell = "cat given > made; mktemp > temporary; echo x > ../outside/escaped; true";
     let (read, write) = match peer {
-        Peer::Gemini061 => (
+        Peer::Gemini061 | Peer::Qwen => (
             ("read_file", json!({ "file_path": path("given") })),
             (
                 "write_file",
@@ -164,4 +164,13 @@ fn claude_works_confined() {
 )]
 fn opencode_works_confined() {
     check(Peer::Opencode, "opencode", ".local/share/opencode");
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn qwen_works_confined() {
+    check(Peer::Qwen, "qwen", ".qwen");
 }

@@ -207,6 +207,28 @@ fn so_is_one_of_an_agent_that_only_writes() {
 }
 
 #[test]
+fn so_is_one_with_violations() {
+    let command = r#"echo "{\"type\":\"tool_use\",$t,\"tool_name\":\"run_shell_command\",\"tool_id\":\"s\",\"parameters\":{\"command\":\"touch x\"}}"; answer s ok"#;
+    let script = format!("init; {command}; say between; echo x > .envrc; success");
+    for (on_violation, cause) in [("stop", "permission_denied"), ("report", "end_turn")] {
+        let world = World::with_agent(&script);
+        let told = live(&world, &["--on-violation", on_violation]);
+        assert_eq!(told.end()["cause"], cause, "{told:?}");
+        let is_told = |event: &&Value| event["kind"] == "permission_violation";
+        assert_eq!(told.events.iter().filter(is_told).count(), 2, "{told:?}");
+        let past = events(&translated(&recording(&world), &[]));
+        assert_same(&told, &past, &[]);
+    }
+    let call = r#"update '{"sessionUpdate":"tool_call","toolCallId":"c-1","title":"x","kind":"execute","status":"in_progress","rawInput":{"command":"touch x"}}'"#;
+    let done =
+        r#"update '{"sessionUpdate":"tool_call_update","toolCallId":"c-1","status":"completed"}'"#;
+    let end = r#"chunk after; echo x > .envrc; answer "$prompt" '{"stopReason":"end_turn"}'"#;
+    let args = ["--on-violation", "report", "--confine", "workspace"];
+    check(&format!("{call}\n{done}\n{end}"), &args, "end_turn", &[]);
+    check(&format!("{call}\n{end}"), &args, "end_turn", &[]);
+}
+
+#[test]
 fn so_is_the_demo() {
     let world = World::with_agent("");
     let told = live(&world, &["--agent", "demo"]);

@@ -230,6 +230,7 @@ fn manifest(run: &str) -> Manifest {
         environment: Vec::new(),
         directory: "/".to_owned(),
         on_denied: None,
+        confinement: None,
         started_at: String::new(),
         end: Some(RecordedEnd {
             duration_ms: 1,

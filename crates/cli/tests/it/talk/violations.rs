@@ -105,6 +105,90 @@ update("tool_call_update", toolCallId="c", status="completed"); hear("never")
     )
     .with(STOP),
     row(
+        "a protected file that changes without a word refuses the run",
+        r#"p = prompted(); open(".envrc", "w").close(); say("ok"); done(p)"#,
+        REFUSED,
+        |played| {
+            let message = violations(played)[0]["message"].as_str().unwrap();
+            assert!(message.contains(".envrc` was created without permission"), "{message}");
+        },
+    )
+    .with(&["--on-violation", "stop", "--confine", "workspace"]),
+    row(
+        "a protected file that was permitted to be edited may change",
+        r#"
+p = prompted()
+ask(0, "session/request_permission", toolCall={"toolCallId": "c", "kind": "edit", "locations": [{"path": os.path.abspath(".envrc")}]}, options=OPTIONS); reply(0)
+open(".envrc", "w").close()
+update("tool_call_update", toolCallId="c", status="completed"); say("ok"); done(p)
+"#,
+        DONE,
+        |played| {
+            has_none(played);
+            assert_eq!(played.told.end()["warnings"], Value::Null);
+        },
+    )
+    .with(&["--on-violation", "stop", "--confine", "workspace", "--allow", "edit:.envrc"]),
+    row(
+        "an edit that was denied and said to have failed does not explain a change",
+        r#"
+p = prompted()
+ask(0, "session/request_permission", toolCall={"toolCallId": "c", "kind": "edit", "locations": [{"path": os.path.abspath(".envrc")}]}, options=OPTIONS); reply(0)
+open(".envrc", "w").close()
+update("tool_call_update", toolCallId="c", status="failed"); say("ok"); done(p)
+"#,
+        REFUSED,
+        |played| assert_eq!(violations(played)[0]["toolUseId"], Value::Null),
+    )
+    .with(&["--on-violation", "stop", "--confine", "workspace"]),
+    row(
+        "a protected file that a rule denies is named with the rule",
+        r#"p = prompted(); open(".envrc", "w").close(); say("ok"); done(p)"#,
+        REFUSED,
+        |played| assert_eq!(violations(played)[0]["rule"], "--deny 'edit:.envrc'"),
+    )
+    .with(&["--on-violation", "stop", "--confine", "workspace", "--yolo", "--deny", "edit:.envrc"]),
+    row(
+        "a protected file that a rule allows may change, and is told of",
+        r#"p = prompted(); open(".envrc", "w").close(); say("ok"); done(p)"#,
+        DONE,
+        |played| {
+            has_none(played);
+            let said = ".envrc` was created, and no call of the agent's explains it";
+            assert!(played.told.stderr.contains(said), "{}", played.told.stderr);
+        },
+    )
+    .with(&["--on-violation", "stop", "--confine", "workspace", "--allow", "edit:.envrc"]),
+    row(
+        "a command that was permitted explains what it names, and git its configuration",
+        r#"
+p = prompted()
+for command in ["git init -q .", "git config user.name x", "touch .npmrc"]:
+    update("tool_call", toolCallId=command, title=command, kind="execute", rawInput={"command": command}, status="in_progress")
+    os.system(command)
+    update("tool_call_update", toolCallId=command, status="completed")
+say("ok"); done(p)
+"#,
+        DONE,
+        |played| {
+            has_none(played);
+            assert_eq!(played.told.end()["warnings"], Value::Null);
+        },
+    )
+    .with(&["--on-violation", "stop", "--confine", "workspace", "--allow", "execute:git *", "--allow", "execute:touch *"]),
+    row(
+        "a command that was permitted does not explain what only its description names",
+        r#"
+p = prompted()
+update("tool_call", toolCallId="c", title="look", kind="execute", rawInput={"command": "git status", "description": ".envrc"}, status="in_progress")
+open(".envrc", "w").close()
+update("tool_call_update", toolCallId="c", status="completed"); say("ok"); done(p)
+"#,
+        REFUSED,
+        |played| assert_eq!(violations(played).len(), 1),
+    )
+    .with(&["--on-violation", "stop", "--confine", "workspace", "--allow", "execute:git *"]),
+    row(
         "an agent that offers no way to deny is stopped, and not cancelled",
         r#"
 p = prompted()

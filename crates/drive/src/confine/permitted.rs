@@ -1,0 +1,101 @@
+//! Calls that were permitted, and the changes of protected files that they explain.
+
+use std::path::{Path, PathBuf};
+
+use lapidary_vocab::event::ToolKind;
+
+use super::protected::ProtectedFiles;
+use crate::policy::{Deed, may_configure_git, resolved};
+
+/// More files than that are not remembered.
+const MOST_FILES: usize = 10_000;
+
+/// What permitted calls are about, as far as it is protected.
+#[derive(Debug, Default)]
+pub(super) struct PermittedCalls {
+    /// Files that an edit or a command names, and directories.
+    named: Vec<PathBuf>,
+    /// A command runs git.
+    has_git: bool,
+}
+
+impl PermittedCalls {
+    /// Takes in a call before it is done: later a link may lead elsewhere. Only the words of a command count, and not what else the
+    /// agent says about it.
+    pub(super) fn note(&mut self, deed: &Deed, directory: &Path, protected: &ProtectedFiles) {
+        let changes = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move];
+        let mut named = Vec::new();
+        if deed.shows_diff || changes.contains(&deed.kind) {
+            named.clone_from(&deed.paths);
+        }
+        if let Some(command) = &deed.command {
+            self.has_git |= may_configure_git(command);
+            let words = Deed {
+                command: Some(command.clone()),
+                ..Deed::new(ToolKind::Execute)
+            };
+            named.extend(words.with_files_of_command(directory).possible_paths);
+        }
+        let named = named.iter().map(|path| beyond_links(path));
+        let named = named.filter(|path| protected.covers(path));
+        let room = MOST_FILES.saturating_sub(self.named.len());
+        self.named.extend(named.take(room));
+    }
+
+    /// True if a permitted call is about this file, or about a directory that it is in.
+    pub(super) fn explain(&self, path: &Path, protected: &ProtectedFiles) -> bool {
+        let is_named = self.named.iter().any(|named| path.starts_with(named));
+        is_named || (self.has_git && protected.is_git_setting(path))
+    }
+}
+
+/// Where a file is, links followed on the way to it. The file itself may be a link.
+fn beyond_links(path: &Path) -> PathBuf {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return path.to_owned();
+    };
+    resolved(parent).map_or_else(|| path.to_owned(), |parent| parent.join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Whether a command explains a change of these files: git's configuration, a hook of git, and a setting.
+    fn explained(command: &str) -> [bool; 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".git/hooks")).unwrap();
+        fs::create_dir(root.join(".vscode")).unwrap();
+        let protected = ProtectedFiles::of(std::slice::from_ref(&root), &[]);
+        let deed = Deed {
+            command: Some(command.to_owned()),
+            possible_paths: vec![root.join(".envrc")],
+            ..Deed::new(ToolKind::Execute)
+        };
+        let mut permitted = PermittedCalls::default();
+        permitted.note(&deed, &root, &protected);
+        assert!(!permitted.explain(&root.join(".envrc"), &protected));
+        [".git/config", ".git/hooks/pre-push", ".vscode/tasks.json"]
+            .map(|file| permitted.explain(&root.join(file), &protected))
+    }
+
+    #[test]
+    fn a_command_explains_the_files_that_it_names_and_git_its_configuration() {
+        let check = |command: &str, expected: [bool; 3]| {
+            assert_eq!(explained(command), expected, "{command}");
+        };
+        check("git config user.name x", [true, false, false]);
+        check("make && sudo git -C . remote add a b", [true, false, false]);
+        check("git commit -m x; git status", [false; 3]);
+        check("cp a .git/hooks/pre-push", [false, true, false]);
+        check("chmod +x .git/hooks/*", [false; 3]);
+        check("rm -r .git", [true, true, false]);
+        check("cp -r a/ ./.vscode/", [false, false, true]);
+        check("cat .vscode/tasks.json .git/config", [false; 3]);
+        check("npm install .", [false; 3]);
+        check("touch ..", [false; 3]);
+    }
+}
